@@ -37,6 +37,8 @@ let package = Package(
         .executable(name: "sealpost", targets: ["sealpost"]),
         // What apps link.
         .library(name: "PushClient", targets: ["HTTPSignatures", "PushAPI", "PushClient"]),
+        // What their tests link.
+        .library(name: "PushClientTesting", targets: ["PushClientTesting"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
@@ -77,6 +79,7 @@ let package = Package(
             ["Bytes", "CivilTime", "HTTPSignatures", "PushAPI", crypto],
             resources: [.copy("PrivacyInfo.xcprivacy")]
         ),
+        room("PushClientTesting", ["HTTPSignatures", "PushAPI", "PushClient"]),
         room("PushCore", ["Bytes", "CArgon2", "CivilTime", crypto], resources: [.embedInCode("CommonPasswords.txt")]),
         room("PushDelivery", ["CivilTime", "PushCore", "PushStore", lifecycle, logging]),
         room("PushPostgreSQL", ["Migrations", "PostgreSQL", "PushCore", "PushStore", "Reactor", crypto]),
@@ -149,7 +152,10 @@ let package = Package(
         ),
         tests(
             "PushClientTests",
-            ["ClientProgram", "HTTPSignatures", "PushAPI", "PushClient", "PushTesting", "Reactor", crypto]
+            [
+                "ClientProgram", "HTTPSignatures", "PushAPI", "PushClient", "PushClientTesting", "PushTesting",
+                "Reactor", crypto,
+            ]
         ),
         tests("PushCoreTests", ["PushCore", "PushTesting", crypto]),
         tests(

@@ -46,6 +46,7 @@ package struct Migration: Sendable {
         ),
         Migration(name: "M0012_app", sql: String(decoding: PackageResources.M0012_app_sql, as: UTF8.self)),
         Migration(name: "M0013_moved", sql: String(decoding: PackageResources.M0013_moved_sql, as: UTF8.self)),
+        Migration(name: "M0014_shared", sql: String(decoding: PackageResources.M0014_shared_sql, as: UTF8.self)),
     ]
 
     /// All steps of a PostgreSQL database, in order.
@@ -55,6 +56,13 @@ package struct Migration: Sendable {
         Migration(
             name: Self.dayKeys,
             sql: String(decoding: PackageResources.P0002_day_keys_sql, as: UTF8.self),
+            oldestKnown: "P0001_initial"
+        ),
+        // Servers of before go on beside it: they share no handle, and of the accounts that share one they retire one alone
+        // when it moves.
+        Migration(
+            name: "P0004_shared",
+            sql: String(decoding: PackageResources.P0004_shared_sql, as: UTF8.self),
             oldestKnown: "P0001_initial"
         ),
     ]

@@ -300,6 +300,11 @@ SCHEMAS = {
         description="Topics that the device joins; compared without case. Every user may join any topic: for what only some may read, users are given tags (`PUT /api/users/{id}/tags`). The tag `username:` and the user's name is added by the server, and no device may give itself a tag that begins with `username:`, `from:` or another prefix of the configuration's `tags.reserved`, by default `role:`; with `tags.open: false` it may give itself none.",
         examples=[["news", "region:eu"]],
     ),
+    "Shared": either(
+        "boolean",
+        description="True on a device that several accounts use: the registrations of other accounts with the same handle stay in place, and each push has an `accountHint` that only the account's app can tell from noise. Otherwise the handle moves to this account, from all others that have it. A device of the platform `stream` shares nothing.",
+        examples=[True],
+    ),
     "App": {
         "type": ["string", "null"], "pattern": "^[-a-z0-9_]{1,64}$",
         "description": "One of the apps that the server sends for and that the account belongs to; by default the account's only one, or `default`.",
@@ -321,13 +326,13 @@ SCHEMAS = {
     },
     "ProviderRegistration": thing(
         ["Platform", "Handle"],
-        {"App": schema("App"), "Platform": schema("Platform"), "Environment": schema("Environment"), "Handle": schema("Handle"), "Tags": schema("Tags")},
+        {"App": schema("App"), "Platform": schema("Platform"), "Environment": schema("Environment"), "Handle": schema("Handle"), "Tags": schema("Tags"), "Shared": schema("Shared")},
         description="A device that a provider delivers to. It must be a handle as that provider gives them out.",
         examples=[{"Platform": "apns", "Handle": "0f744707bebcf74f9b7c25d48e3358945f6aa01da5ddb387462c7eaf61bb78ad", "Tags": ["news"]}],
     ),
     "BrowserRegistration": thing(
         ["Platform", "Handle"],
-        {"App": schema("App"), "Platform": {"type": "string", "const": "webpush"}, "Handle": schema("PushSubscription"), "Tags": schema("Tags")},
+        {"App": schema("App"), "Platform": {"type": "string", "const": "webpush"}, "Handle": schema("PushSubscription"), "Tags": schema("Tags"), "Shared": schema("Shared")},
         description="A browser. Its handle may as well be the text of that object.",
     ),
     "ConfirmationCode": {
@@ -337,7 +342,7 @@ SCHEMAS = {
     },
     "StreamRegistration": thing(
         ["Platform"],
-        {"App": schema("App"), "Platform": {"type": "string", "const": "stream"}, "Handle": either("string"), "Tags": schema("Tags")},
+        {"App": schema("App"), "Platform": {"type": "string", "const": "stream"}, "Handle": either("string"), "Tags": schema("Tags"), "Shared": schema("Shared")},
         description="A device that holds `GET /api/stream` open. It needs no handle, and one that it gives is not kept.",
         examples=[{"Platform": "stream"}],
     ),
@@ -357,7 +362,7 @@ SCHEMAS = {
         examples=[{"endpoint": "https://push.example.com/send/dK5vV0W", "keys": {"p256dh": "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4", "auth": "BTBZMqHH6r4Tts7J_aSIgg"}}],
     ),
     "Device": thing(
-        ["Id", "App", "Platform", "Environment", "Handle", "Tags", "CreatedAt", "LastPush"],
+        ["Id", "App", "Platform", "Environment", "Handle", "Tags", "Shared", "CreatedAt", "LastPush"],
         {
             "Id": schema("RegistrationId"),
             "App": {"type": "string"},
@@ -365,6 +370,7 @@ SCHEMAS = {
             "Environment": {"type": ["string", "null"], "enum": ["production", "sandbox", None], "description": "The environment of its handle, which may be another than it has registered; null for one that has moved to another account."},
             "Handle": {"type": "string", "description": "Only its ends, enough to tell one's own devices apart.", "examples": ["0f74…78ad"]},
             "Tags": {"type": "array", "items": {"type": "string"}, "description": "In lower case, with the server's own."},
+            "Shared": {"type": "boolean", "description": "Whether other accounts may have its handle, too."},
             "CreatedAt": time("When the registration was made."),
             "LastPush": {"type": ["string", "null"], "format": "date-time", "description": "When a provider last accepted a push to its handle."},
             "RetiredAt": time("When another account registered its handle; without it the device is registered."),

@@ -10,9 +10,11 @@
  * ```
  */
 
-import {Sealpost, pushedID} from './sealpost.js';
+import {Sealpost, pushedHint, pushedID} from './sealpost.js';
 
-const name = new URL(location.href).searchParams.get('name') ?? '';
+const parameters = new URL(location.href).searchParams;
+/** Whether the accounts of this origin share the browser's subscription. */
+const isShared = parameters.has('shared');
 
 /** How long a push may take, in seconds. Browsers stop a worker that takes longer than about thirty. */
 const TIMEOUT = 20;
@@ -30,25 +32,40 @@ export const texts = {
   gone: () => ({body: 'A message was withdrawn.', silent: true}),
 };
 
-let opened = null;
+const opened = new Map();
 
-/** The client, with what the page has last opened it with; null if no page has. */
-async function client() {
-  opened ??= Sealpost.reopen(name, {timeout: TIMEOUT});
+/** An account's client, with what the page has last opened it with; null if no page has. */
+async function client(name) {
+  if (!opened.has(name)) opened.set(name, Sealpost.reopen(name, {timeout: TIMEOUT}));
   try {
-    const push = await opened;
+    const push = await opened.get(name);
     // The account may have signed out, or another may have signed in, since this worker was started.
     if (push && !await push.isCurrent()) {
       // It is not closed: another push may be using it, and it ends with the worker.
-      opened = Sealpost.reopen(name, {timeout: TIMEOUT});
-      return await opened;
+      opened.set(name, Sealpost.reopen(name, {timeout: TIMEOUT}));
+      return await opened.get(name);
     }
-    if (!push) opened = null;
+    if (!push) opened.delete(name);
     return push;
   } catch (error) {
-    opened = null;
+    opened.delete(name);
     throw error;
   }
+}
+
+/** The clients of all accounts that this worker is for. */
+async function clients() {
+  const names = isShared ? await Sealpost.names() : [parameters.get('name') ?? ''];
+  return (await Promise.all(names.map(client))).filter(Boolean);
+}
+
+/** The client of the account that a push is for; null if it is for none of them. */
+async function recipient(message) {
+  const all = await clients();
+  // Without a hint it is of a registration from before accounts shared the subscription.
+  if (!isShared || pushedHint(message) === null) return all.length === 1 ? all[0] : null;
+  for (const push of all) if (await push.isRecipient(message)) return push;
+  return null;
 }
 
 /** Shows a push, whatever happens. */
@@ -57,7 +74,7 @@ async function show(message) {
   let settings = {title: self.registration.scope.split('/')[2], icon: null, placeholder: 'New message. Open to read.', page: null};
   let shown = texts.unknown(settings), push = null;
   try {
-    push = await client();
+    push = await recipient(message);
     if (push) {
       settings = push.settings;
       shown = texts.unknown(settings);
@@ -73,7 +90,8 @@ async function show(message) {
   }
   const {title = settings.title, ...options} = shown;
   await self.registration.showNotification(title, {
-    icon: settings.icon ?? undefined, tag: id === null ? 'sealpost' : `sealpost ${id}`, data: {id, page: settings.page}, ...options,
+    icon: settings.icon ?? undefined, tag: ['sealpost', push?.settings.name, id].filter(part => part || part === 0).join(' '),
+    data: {id, name: push?.settings.name ?? '', page: settings.page}, ...options,
   });
   // Pushes still come when a sign-out could not be told.
   if (push?.account === null) await push.finishSigningOut();
@@ -86,21 +104,22 @@ async function countUnread(push) {
 
 /** Tells the server what waits: a sign-out, what was read and dismissed, messages. */
 async function tellWhatWaits() {
-  const push = await client();
-  if (!push) return;
-  const isDone = await push.finishSigningOut();
-  if (push.account !== null) await push.sync();
+  let isDone = true;
+  for (const push of await clients()) {
+    isDone = await push.finishSigningOut() && isDone;
+    if (push.account !== null) await push.sync();
+  }
   // A browser that woke this worker tries again later.
   if (!isDone) throw new Error('the server could not be told of a sign-out');
 }
 
 /** Brings the page to the front, or opens it, and tells it what was clicked. */
-async function open({id, page}) {
+async function open({id, name, page}) {
   const pages = await self.clients.matchAll({type: 'window', includeUncontrolled: true});
   const shown = pages.find(({url}) => !page || url.split('#')[0] === page.split('#')[0]) ?? pages[0];
   if (shown) {
     await shown.focus();
-    shown.postMessage({sealpost: 'open', id});
+    shown.postMessage({sealpost: 'open', id, name});
   } else if (page) {
     await self.clients.openWindow(`${page.split('#')[0]}#${id ?? ''}`);
   }
@@ -117,7 +136,7 @@ self.addEventListener('notificationclick', event => {
 });
 
 self.addEventListener('pushsubscriptionchange', event => {
-  event.waitUntil(client().then(push => push?.account && push.refresh()));
+  event.waitUntil(clients().then(all => Promise.all(all.filter(push => push.account).map(push => push.refresh()))));
 });
 
 self.addEventListener('sync', event => {

@@ -976,11 +976,12 @@ const inbox = {
 const DEFAULTS = {
   app: null, keys: [], tolerance: 300, timeout: 30, maximumBody: 8 << 20, limit: 500, name: '',
   title: null, icon: null, page: null, placeholder: 'New message. Open to read.', worker: 'sealpost-worker.js', scope: undefined,
+  shared: false,
   // What tests choose.
   fetch: null, store: null, now: null, makeToken: randomToken,
 };
 /** What the worker must know, too. Nothing of it is secret. */
-const SHARED = ['server', 'app', 'keys', 'tolerance', 'title', 'icon', 'page', 'placeholder'];
+const SHARED = ['server', 'app', 'keys', 'tolerance', 'title', 'icon', 'page', 'placeholder', 'shared'];
 const DAY = 86_400_000;
 
 /**
@@ -1000,6 +1001,8 @@ export class Sealpost {
    *   `POST /api/sessions`, or such a `{Token, ExpiresAt}` of the app's own backend.
    * - `title`, `icon`, `placeholder`, `page`: what the worker's notifications show, and which page a click opens.
    * - `worker`, `scope`: the service worker's file and scope. `name`: where one origin has several accounts, a name for each.
+   * - `shared`: those accounts are signed in side by side, and share this browser's subscription: pushes tell whose they are. It is
+   *   the same for all of them.
    */
   static async open(options = {}) {
     if (!globalThis.crypto?.subtle) throw new SealpostError('unavailable', 'This page was not loaded over https.');
@@ -1022,6 +1025,12 @@ export class Sealpost {
     const push = new Sealpost({...DEFAULTS, ...kept, name, ...options}, store);
     await push.#begin();
     return push;
+  }
+
+  /** The names of all accounts that this origin has opened. */
+  static async names() {
+    const databases = await indexedDB.databases();
+    return databases.filter(({name}) => /^sealpost( .+)?$/.test(name)).map(({name}) => name.slice('sealpost '.length)).sort();
   }
 
   #settings; #store; #keys; #api; #epoch = ''; #renewal = null; #cache = {revision: -1, entries: new Map()};
@@ -1541,7 +1550,8 @@ export class Sealpost {
     const kept = await this.#read('registration');
     if (!kept || !isPushAvailable() || Notification.permission !== 'granted') return null;
     const subscription = await (await this.#worker())?.pushManager.getSubscription();
-    const age = this.#now() - kept.date, isSame = subscription && kept.handle === JSON.stringify(subscription.toJSON());
+    const isSame = subscription && kept.handle === JSON.stringify(subscription.toJSON()) && Boolean(kept.shared) === this.#settings.shared;
+    const age = this.#now() - kept.date;
     // A clock that was set back does not make a registration younger.
     if (isSame && age >= 0 && age < 7 * DAY) return kept.id;
     return this.#subscribe(kept.tags);
@@ -1550,6 +1560,17 @@ export class Sealpost {
   /** The id of this device's registration; null if it has none. */
   async registrationID() {
     return (await this.#read('registration'))?.id ?? null;
+  }
+
+  /**
+   * Whether a push is for this account: its `accountHint` must be that of this account's registration. One without a hint is for an
+   * account that shares its browser with no other.
+   */
+  async isRecipient(message) {
+    const hint = pushedHint(message), id = pushedID(message);
+    if (hint === null) return !this.#settings.shared;
+    const registration = await this.registrationID();
+    return id !== null && registration !== null && hint === await accountHint(registration, id);
   }
 
   /** Ends this device's registration and its subscription. Ending it again does nothing. */
@@ -1562,7 +1583,8 @@ export class Sealpost {
   async startWorker() {
     const {worker, scope, name} = this.#settings;
     const url = new URL(worker, location.href);
-    if (name) url.searchParams.set('name', name);
+    if (this.#settings.shared) url.searchParams.set('shared', '');
+    else if (name) url.searchParams.set('name', name);
     const registered = await navigator.serviceWorker.register(url, {scope, type: 'module', updateViaCache: 'none'});
     // Otherwise nothing would ever be ready.
     if (!location.href.startsWith(registered.scope)) {
@@ -1585,7 +1607,9 @@ export class Sealpost {
     }
     subscription ??= await pushManager.subscribe({userVisibleOnly: true, applicationServerKey: key});
     const handle = subscription.toJSON();
-    return this.#register('registration', {Platform: 'webpush', Handle: handle, Tags: tags}, {handle: JSON.stringify(handle), tags});
+    const body = {Platform: 'webpush', Handle: handle, Tags: tags};
+    if (this.#settings.shared) body.Shared = true;
+    return this.#register('registration', body, {handle: JSON.stringify(handle), tags, shared: this.#settings.shared});
   }
 
   /** Registers under the kept id; if the server says that it is no longer good, under a new one, once. */
@@ -1623,6 +1647,8 @@ export class Sealpost {
   }
 
   async #unsubscribe() {
+    // Other accounts have it, too; the server pushes to it for those only.
+    if (this.#settings.shared) return;
     // Without a network it is done here all the same; the push service hears of it later.
     try {
       await (await (await this.#worker())?.pushManager?.getSubscription())?.unsubscribe();
@@ -1642,7 +1668,8 @@ export class Sealpost {
     const worker = await this.#worker();
     if (!worker?.getNotifications) return;
     for (const shown of await worker.getNotifications()) {
-      if (ids ? ids.some(id => shown.tag === `sealpost ${id}`) : shown.tag.startsWith('sealpost')) shown.close();
+      if ((shown.data?.name ?? '') !== this.#settings.name) continue;
+      if (ids ? ids.includes(shown.data?.id) : shown.tag.startsWith('sealpost')) shown.close();
     }
     if (!ids) await navigator.clearAppBadge?.().catch(() => {});
   }
@@ -1888,6 +1915,23 @@ export class EventLines {
     }
     return ids;
   }
+}
+
+/** The hint of a push whose it is, `{"secureId":"4711","accountHint":"aV0mTHJ1xBI"}`; null if it has none. */
+export function pushedHint(message) {
+  try {
+    const hint = member(JSON.parse(message), 'accounthint');
+    return typeof hint === 'string' ? hint : null;
+  } catch {
+    return null;
+  }
+}
+
+/** The hint of a shared registration's push: an HMAC under the registration id, which no push service learns. */
+export async function accountHint(registration, id) {
+  const key = await crypto.subtle.importKey('raw', utf8(registration), {name: 'HMAC', hash: 'SHA-256'}, false, ['sign']);
+  const code = await crypto.subtle.sign('HMAC', key, utf8(`hint ${id}`));
+  return base64URL(new Uint8Array(code).subarray(0, 8));
 }
 
 /** The id that a push names, `{"secureId":"4711"}`; null for any other text. */

@@ -3,6 +3,10 @@ internal import HTTPSignatures
 internal import PushAPI
 internal import Synchronization
 
+#if canImport(FoundationNetworking)
+    internal import FoundationNetworking
+#endif
+
 /// Sends a request with credentials and a `MyToken`, once more if the connection is lost, and returns a checked answer.
 final class APITransport: Sendable {
     /// `nil` if the server's URL is invalid.
@@ -28,9 +32,18 @@ final class APITransport: Sendable {
     }
 
     /// The server's answer if it is a success or 304; its refusals are thrown.
+    ///
+    /// It is over within the options' deadline, or that of the call that this is a part of.
     func call(_ request: APIRequest) async throws -> Answer {
+        try await CallDeadline.within(self.options.deadline) { try await self.signedIn(request) }
+    }
+
+    // MARK: - Private
+
+    private func signedIn(_ request: APIRequest) async throws -> Answer {
         let answer: Answer
         switch self.credentials.kind {
+        case .provided(let provider): answer = try await self.ask(request, provider)
         case .unasked(let authorization): answer = try await self.ask(request, authorization).answer
         case .whenChallenged(let authorization):
             let isLetIn = self.isLetIn.withLock { $0 }
@@ -46,7 +59,30 @@ final class APITransport: Sendable {
         return try Self.success(answer)
     }
 
-    // MARK: - Private
+    /// With a token of the app's, and with another one if the server refuses the first: it has then done nothing of the call.
+    private func ask(_ request: APIRequest, _ provider: TokenProvider) async throws -> Answer {
+        let token = try await self.bounded { try await provider.token(insteadOf: nil) }
+        let answer = try await self.ask(request, "Bearer \(token)").answer
+        guard answer.status == 401 else { return answer }
+        let other = try await self.bounded { try await provider.token(insteadOf: token) }
+        if other == token { return answer }
+        return try await self.ask(request, "Bearer \(other)").answer
+    }
+
+    /// Runs what the app gave within the call's time.
+    private func bounded(_ body: @escaping @Sendable () async throws -> String) async throws -> String {
+        let rest = try CallDeadline.rest(atMost: self.options.deadline)
+        return try await withThrowingTaskGroup(of: String.self) { group in
+            group.addTask { try await body() }
+            group.addTask {
+                try await Task.sleep(for: rest)
+                throw URLError(.timedOut)
+            }
+            defer { group.cancelAll() }
+            guard let first = try await group.next() else { throw CancellationError() }
+            return first
+        }
+    }
 
     static func success(_ answer: Answer) throws(PushClientError) -> Answer {
         if (200...299).contains(answer.status) || answer.status == 304 { return answer }
@@ -54,7 +90,7 @@ final class APITransport: Sendable {
         guard let problem = try? JSONDecoder().decode(Problem.self, from: answer.body), problem.status == answer.status
         else { throw answer.unexpected("a problem of status \(answer.status)") }
         switch answer.status {
-        case 401: throw .unauthorized
+        case 401: throw .unauthorized(problem)
         case 429, 503: throw .busy(problem, retryAfter: answer.fields.retryAfter)
         default: throw .problem(problem)
         }
@@ -81,7 +117,8 @@ final class APITransport: Sendable {
         let token = MyToken.random()
         let urlRequest = try endpoint.urlRequest(for: request, token, authorization: authorization)
         do {
-            let response = try await self.transport.exchange(urlRequest, within: self.options.timeout) { head in
+            let limit = try CallDeadline.rest(atMost: self.options.timeout)
+            let response = try await self.transport.exchange(urlRequest, within: limit) { head in
                 AnswerCheck.isEchoed(token, by: head)
             }
             let answer = try self.check.answer(to: request, token, response, now: self.options.now())
@@ -113,7 +150,7 @@ final class APITransport: Sendable {
 extension Error {
     /// Whether the network failed or an answer was not the server's own. The client then returns the kept value.
     var leavesWhatIsKept: Bool {
-        if let error = self as? URLError { return error.code != .cancelled }
+        if let error = NetworkFailure.urlError(self) as? URLError { return error.code != .cancelled }
         if case .interference = self as? PushClientError { return true }
         return false
     }

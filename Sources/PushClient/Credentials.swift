@@ -8,6 +8,7 @@ extension PushClient {
         enum Kind: Sendable {
             case unasked(String)
             case whenChallenged(String)
+            case provided(TokenProvider)
         }
 
         let kind: Kind
@@ -33,6 +34,24 @@ extension PushClient {
         public static func token(_ token: String, account: String? = nil) -> Credentials {
             let hash = Hexadecimal.text(of: SHA256.hash(data: Data(token.utf8)))
             return Credentials(kind: .unasked("Bearer \(token)"), account: account.map { "user:\($0)" } ?? hash)
+        }
+
+        /// Tokens that the app fetches when one is needed: the first, and another when the server no longer takes it.
+        ///
+        /// The closure gets the token that was refused, or `nil`, and returns another; the call goes on with it. One call asks at
+        /// a time. What it throws, the call throws; if it returns the refused token, that is
+        /// ``PushClientError/unauthorized(_:)``. It runs within the call's deadline.
+        ///
+        /// ```swift
+        /// let credentials = PushClient.Credentials.tokens(account: "alice") { refused in
+        ///     try await backend.pushToken(renewing: refused)
+        /// }
+        /// ```
+        public static func tokens(
+            account: String,
+            _ provide: @escaping @Sendable (_ refused: String?) async throws -> String
+        ) -> Credentials {
+            Credentials(kind: .provided(TokenProvider(provide)), account: "user:\(account)")
         }
 
         private static func basic(_ username: String, _ password: String) -> String {

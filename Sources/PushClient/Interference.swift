@@ -42,6 +42,21 @@ public struct Interference: Error, Sendable, Hashable {
     public let status: Int
     /// The path that was asked for, without its query.
     public let path: String
+
+    /// An interference as an app's own tests and previews want it.
+    public init(
+        kind: Kind,
+        expected: String,
+        seen: String? = nil,
+        status: Int = 200,
+        path: String = "/api/notifications"
+    ) {
+        self.kind = kind
+        self.expected = expected
+        self.seen = seen
+        self.status = status
+        self.path = path
+    }
 }
 
 extension Interference: CustomStringConvertible {

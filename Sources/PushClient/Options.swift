@@ -22,6 +22,11 @@ extension PushClient {
         public var serverTrust: ServerTrust
         /// How long one request may take, from its beginning to the last byte of its answer.
         public var timeout: Duration
+        /// How long one call may take, with all of its requests and repeats: register, for example, may need four.
+        public var deadline: Duration = .seconds(60)
+        /// Whether several accounts are signed in on this device side by side: registrations of others with the same handle stay, and
+        /// pushes carry a hint whose they are, for ``PushClient/recipient(of:among:)``.
+        public var isDeviceShared = false
         /// How many bytes an answer may have; more are not taken. The default is more than any list has.
         ///
         /// In an extension, which fetches one notification and has little memory, 256 KiB are enough, unless the server's operator

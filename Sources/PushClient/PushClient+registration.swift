@@ -1,5 +1,5 @@
 internal import Bytes
-internal import Foundation
+public import Foundation
 internal import PushAPI
 
 extension PushClient {
@@ -32,25 +32,30 @@ extension PushClient {
         ]
         if let app { members.append(.init("App", .string(app))) }
         if isSandbox { members.append(.init("Environment", .string("sandbox"))) }
+        if self.isDeviceShared { members.append(.init("Shared", .bool(true))) }
         let body = JSONValue.object(members)
-        let kept = self.records.registration?.id
-        var id: String
-        if let kept { id = kept } else { id = try await self.requestRegistration(handle: handle) }
-        do {
-            try await self.put(body, as: id)
-        } catch PushClientError.problem(let problem) where problem.code == .registrationGone {
-            self.records.registration = nil
-            id = try await self.requestRegistration(handle: nil)
-            try await self.put(body, as: id)
-        }
+        let id = try await CallDeadline.within(self.deadline) { try await self.put(body, handle: handle) }
         let fingerprint = KeptRegistration.fingerprint(
             platform: platform,
             handle: handle,
             tags: tags,
-            isSandbox: isSandbox
+            isSandbox: isSandbox,
+            isShared: self.isDeviceShared
         )
         self.records.registration = KeptRegistration(id: id, fingerprint: fingerprint, date: self.now())
         return id
+    }
+
+    /// Registers this device with the token that Apple's system has handed to the app, in hexadecimal.
+    @discardableResult
+    public func register(
+        platform: String,
+        handle: Data,
+        tags: [String] = [],
+        isSandbox: Bool = false
+    ) async throws -> String {
+        let text = Hexadecimal.text(of: handle)
+        return try await self.register(platform: platform, handle: text, tags: tags, isSandbox: isSandbox)
     }
 
     /// Registers this device again if its handle, its platform, its environment or its tags have changed, or if `interval` has passed.
@@ -69,7 +74,8 @@ extension PushClient {
             platform: platform,
             handle: handle,
             tags: tags,
-            isSandbox: isSandbox
+            isSandbox: isSandbox,
+            isShared: self.isDeviceShared
         )
         if let kept = self.records.registration, kept.fingerprint == fingerprint {
             let age = self.now().timeIntervalSince(kept.date)
@@ -77,6 +83,24 @@ extension PushClient {
             if age >= 0, Duration.seconds(age) < interval { return kept.id }
         }
         return try await self.register(platform: platform, handle: handle, tags: tags, isSandbox: isSandbox)
+    }
+
+    /// The same, with the token that Apple's system has handed to the app.
+    @discardableResult
+    public func refresh(
+        platform: String,
+        handle: Data,
+        tags: [String] = [],
+        isSandbox: Bool = false,
+        atLeastEvery interval: Duration = .seconds(7 * 86400)
+    ) async throws -> String {
+        try await self.refresh(
+            platform: platform,
+            handle: Hexadecimal.text(of: handle),
+            tags: tags,
+            isSandbox: isSandbox,
+            atLeastEvery: interval
+        )
     }
 
     /// Ends this device's registration. Ending it again does nothing.
@@ -91,6 +115,21 @@ extension PushClient {
     }
 
     // MARK: - Private
+
+    /// Registers under the kept id, or under a new one; returns the id.
+    private func put(_ body: JSONValue, handle: String) async throws -> String {
+        let kept = self.records.registration?.id
+        var id: String
+        if let kept { id = kept } else { id = try await self.requestRegistration(handle: handle) }
+        do {
+            try await self.put(body, as: id)
+        } catch PushClientError.problem(let problem) where problem.code == .registrationGone {
+            self.records.registration = nil
+            id = try await self.requestRegistration(handle: nil)
+            try await self.put(body, as: id)
+        }
+        return id
+    }
 
     private func requestRegistration(handle: String?) async throws -> String {
         var request = APIRequest("POST", Paths.register)

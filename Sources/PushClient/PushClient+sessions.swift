@@ -24,7 +24,9 @@ extension PushClient {
         try await self.inbox.end { registration in
             SignOutOrder(self.api.endpoint?.name ?? "", self.credentials, registration: registration?.id)
         }
-        return try await SignOuts(self.records.account).finish(at: self.server, self.options)
+        return try await CallDeadline.within(self.deadline) {
+            try await SignOuts(self.records.account).finish(at: self.server, self.options)
+        }
     }
 
     /// Tells a server of sign-outs that it does not know yet, of all accounts of a store. Returns whether all are done.

@@ -28,6 +28,9 @@ public struct PushClient: Sendable {
     let options: Options
     let app: String?
     let now: @Sendable () -> Date
+    let isDeviceShared: Bool
+    /// How long a call may take.
+    let deadline: Duration
 
     /// A client of one server for one account, on one device: its store has one registration.
     ///
@@ -53,5 +56,7 @@ public struct PushClient: Sendable {
         self.inbox = InboxKeeper(self.records.account)
         self.app = options.app
         self.now = options.now
+        self.isDeviceShared = options.isDeviceShared
+        self.deadline = options.deadline
     }
 }

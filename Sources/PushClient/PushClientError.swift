@@ -1,6 +1,8 @@
 public import PushAPI
 
 /// Why a call failed, besides the network's own `URLError` and `CancellationError`.
+///
+/// ``PushClient/Advice`` says what to tell the user.
 public enum PushClientError: Error, Sendable, Hashable {
     /// The answer is not the server's own to this request: it was made up, changed or kept on the way.
     case interference(Interference)
@@ -8,8 +10,8 @@ public enum PushClientError: Error, Sendable, Hashable {
     case problem(Problem)
     /// The server refuses for now (429 or 503), and may say how long to wait.
     case busy(Problem, retryAfter: Duration?)
-    /// The name or the password is wrong, or the token is no longer valid.
-    case unauthorized
+    /// The name or the password is wrong, or the token is no longer valid; the problem's code says which.
+    case unauthorized(Problem)
     /// The account was signed out on this device since this client was made. Nothing was sent, or nothing of it is kept.
     case signedOut
     /// Certificate keys are pinned on a system that does not show certificates. Nothing was sent.

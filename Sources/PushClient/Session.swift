@@ -8,6 +8,12 @@ public struct Session: Sendable, Hashable {
     /// The token is invalid from then on.
     public let expiresAt: Date
 
+    /// A session as an app's own tests want it.
+    public init(token: String, expiresAt: Date) {
+        self.token = token
+        self.expiresAt = expiresAt
+    }
+
     init?(_ json: JSONValue) {
         guard let token = json["Token"]?.text, let expiresAt = json["ExpiresAt"]?.text.flatMap(Date.init(rfc3339:))
         else { return nil }

@@ -89,7 +89,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
     }
 
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
-        self.finish(task, error: error)
+        self.finish(task, error: error.map(NetworkFailure.urlError))
     }
 
     /// Only the first call for a task has an effect.
@@ -112,8 +112,8 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
         if exchange.isOversized {
             raw.end = .oversized
         } else if let error {
-            // The device gave up, not the peer.
-            if let code = (error as? URLError)?.code, [.cancelled, .timedOut].contains(code) { return .failure(error) }
+            // The device gave up, or lost its network: nobody has cut the answer.
+            if let error = error as? URLError, NetworkFailure.isOwn(error) { return .failure(error) }
             raw.end = .cut
         }
         return .success(raw)

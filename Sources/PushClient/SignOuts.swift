@@ -44,6 +44,10 @@ struct SignOuts: Sendable {
 extension SignOutOrder {
     init(_ server: String, _ credentials: PushClient.Credentials, registration: String?) {
         switch credentials.kind {
+        case .provided(let provider):
+            // Without a token there is no session of this client; a device that it registered before ends with the next one.
+            let authorization = provider.last.map { "Bearer \($0)" } ?? ""
+            self.init(server: server, authorization: authorization, isWhenChallenged: false, registration: registration)
         case .unasked(let text):
             self.init(server: server, authorization: text, isWhenChallenged: false, registration: registration)
         case .whenChallenged(let text):

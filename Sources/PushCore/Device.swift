@@ -71,4 +71,7 @@ package struct RegistrationID: Sendable, Hashable, CustomStringConvertible {
         }
         return id
     }
+
+    /// Whether it has the form of those that `random` makes.
+    package var isRandom: Bool { self.description.utf8.count == 32 && self.description.utf8.allSatisfy(\.isHexDigit) }
 }

@@ -26,7 +26,10 @@ package struct Push: Sendable, Hashable {
     package let confirmation: ConfirmationCode?
     /// What the push shows in place of its sender's constants; `nil`: those.
     package let alert: PushAlert?
+    /// Whose push it is, for a device that accounts share.
+    package let accountHint: AccountHint?
 
+    /// `sharedBy`: the registration, if it shares its handle with other accounts.
     package init(
         notification: NotificationID,
         handle: String,
@@ -35,17 +38,23 @@ package struct Push: Sendable, Hashable {
         priority: Priority = .normal,
         sharedCollapseID: String? = nil,
         confirmation: ConfirmationCode? = nil,
-        alert: PushAlert? = nil
+        alert: PushAlert? = nil,
+        sharedBy registration: RegistrationID? = nil
     ) {
         self.notification = notification
         self.handle = handle
         self.attemptID = attemptID
         self.expiresAt = expiresAt
         self.priority = priority
-        self.collapseID = sharedCollapseID ?? attemptID.digits
+        // To one handle the pushes of several accounts must not replace each other.
+        let collapseID = sharedCollapseID.map { shared in
+            registration.map { AccountHint.collapseID(shared, of: $0) } ?? shared
+        }
+        self.collapseID = collapseID ?? attemptID.digits
         self.replacesOlder = sharedCollapseID != nil
         self.confirmation = confirmation
         self.alert = alert
+        self.accountHint = registration.map { AccountHint(notification, of: $0) }
     }
 
     /// The attempt's id: a UUID version 8 (RFC 9562) that depends on the notification's random seed and the device

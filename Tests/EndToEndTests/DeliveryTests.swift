@@ -215,7 +215,7 @@ import Testing
                 server: stack.server,
                 credentials: .basic(username: "alice", password: "wrong horse battery")
             )
-            await #expect(throws: PushClientError.unauthorized) { try await wrong.notification(1) }
+            await expectUnauthorized { try await wrong.notification(1) }
             let item = try await self.client(stack).send("mine")
             let error = await #expect(throws: PushClientError.self) {
                 try await self.client(stack, as: "mallory").notification(item.id)

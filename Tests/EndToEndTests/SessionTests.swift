@@ -29,7 +29,7 @@ import Testing
             await #expect(throws: PushClientError.signedOut) { try await client.notification(item.id) }
             // They have stores of their own, so that the server tells them.
             for other in others {
-                await #expect(throws: PushClientError.unauthorized) { try await other.notification(item.id) }
+                await expectUnauthorized { try await other.notification(item.id) }
             }
         }
     }

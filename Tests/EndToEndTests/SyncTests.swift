@@ -88,7 +88,7 @@ import Testing
             let right = site.client(of: server, .challenged(username: "alice", password: SyncSite.password))
             for _ in 0..<2 { _ = try await right.sync() }
             let wrong = site.client(of: server, .challenged(username: "alice", password: "wrong horse battery"))
-            await #expect(throws: PushClientError.unauthorized) { try await wrong.sync() }
+            await expectUnauthorized { try await wrong.sync() }
         }
         #expect(answered == ["GET 401", "GET 200", "GET 304", "GET 401", "GET 401"])
     }

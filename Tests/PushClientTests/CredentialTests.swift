@@ -27,7 +27,7 @@ import Testing
     @Test func aTokenIsShownUnasked() async throws {
         try await ScriptedPeer.run(Self.door()) { peer in
             let client = peer.client(.token("spt_1"))
-            await #expect(throws: PushClientError.unauthorized) { try await client.notification(7) }
+            await unauthorized { try await client.notification(7) }
             #expect(peer.requests.map { $0.fields["authorization"] } == ["Bearer spt_1"])
         }
     }
@@ -47,12 +47,12 @@ import Testing
     @Test func aRefusedCredentialIsNotTriedAgain() async throws {
         try await ScriptedPeer.run({ request, _ in .answer(PeerAnswer(to: request, .unauthorized)) }) { peer in
             let asked = peer.client(.challenged(username: "alice", password: "wrong"))
-            await #expect(throws: PushClientError.unauthorized) { try await asked.notification(7) }
+            await unauthorized { try await asked.notification(7) }
             #expect(peer.requests.count == 2)
             let unasked = peer.client(.basic(username: "alice", password: "wrong"))
-            await #expect(throws: PushClientError.unauthorized) { try await unasked.notification(7) }
+            await unauthorized { try await unasked.notification(7) }
             #expect(peer.requests.count == 3)
-            await #expect(throws: PushClientError.unauthorized) { try await peer.client(.token("t")).sync() }
+            await unauthorized { try await peer.client(.token("t")).sync() }
             #expect(peer.requests.count == 4)
         }
     }
@@ -68,7 +68,7 @@ import Testing
         }
         try await ScriptedPeer.run(script) { peer in
             let client = peer.client(.challenged(username: "alice", password: "correct horse"))
-            await #expect(throws: PushClientError.unauthorized) { try await client.notification(7) }
+            await unauthorized { try await client.notification(7) }
             #expect(peer.requests.map { $0.fields["authorization"] } == [nil])
         }
     }

@@ -91,7 +91,7 @@ import Testing
 
     @Test func everyMessageIsAsLongAsTheLongestAlertNeeds() throws {
         let content = WebPushContent(AlertSamples.policy)
-        let longest = try Samples.push(id: .max, alert: AlertSamples.appointment)
+        let longest = try Samples.push(id: .max, alert: AlertSamples.appointment, sharedBy: .random())
         let text = content.text(of: longest)
         #expect(String(decoding: text, as: UTF8.self).contains("APPOINTMENT_BODY"))
         #expect(content.paddedSize - text.count == 3, "a badge may have four digits")

@@ -19,7 +19,8 @@ enum Samples {
         priority: Push.Priority = .normal,
         sharedCollapseID: String? = nil,
         confirmation: ConfirmationCode? = nil,
-        alert: PushAlert? = nil
+        alert: PushAlert? = nil,
+        sharedBy registration: RegistrationID? = nil
     ) throws -> Push {
         Push(
             notification: try #require(NotificationID(rawValue: id)),
@@ -29,7 +30,8 @@ enum Samples {
             priority: priority,
             sharedCollapseID: sharedCollapseID,
             confirmation: confirmation,
-            alert: alert
+            alert: alert,
+            sharedBy: registration
         )
     }
 

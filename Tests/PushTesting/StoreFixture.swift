@@ -101,7 +101,8 @@ package struct StoreFixture: Sendable {
         of user: User,
         platform: String = "apns",
         handle: String,
-        tags: [String] = []
+        tags: [String] = [],
+        isShared: Bool = false
     ) async throws -> RegistrationID {
         guard let deviceHandle = DeviceHandle(handle) else { throw Missing("\(handle) is no handle") }
         let id = try await self.store.requestRegistration(ofUser: user.id, handle: nil, now: self.now)
@@ -109,7 +110,8 @@ package struct StoreFixture: Sendable {
             platform: Platform(stored: platform),
             lane: Lane(Platform(stored: platform)),
             handle: deviceHandle,
-            tags: Set(tags.compactMap { Tag($0) })
+            tags: Set(tags.compactMap { Tag($0) }),
+            isShared: isShared
         )
         _ = try await self.store.register(registration, as: id, for: user, now: self.now)
         return id

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import {randomInt, webcrypto} from 'node:crypto';
 import {test} from 'node:test';
 
-import {EventLines, MemoryStore, Sealpost, pushedID} from '../sealpost.js';
+import {EventLines, MemoryStore, Sealpost, accountHint, pushedID} from '../sealpost.js';
 import {FakeServer} from './fake-server.mjs';
 
 // Debian's Node has it under another name.
@@ -396,4 +396,58 @@ test('an event stream is read however it comes in pieces, and a push names an id
     assert.equal(pushedID(message), null, message);
   }
   assert.equal(pushedID('{"secureId":"4711","alert":{"badge":3}}'), 4711);
+});
+
+/** A browser, as far as registering asks it: one subscription, and a worker's address. */
+function browser(t) {
+  const subscription = {
+    options: {}, ended: false, toJSON: () => ({endpoint: 'https://push.example/s', keys: {p256dh: 'p', auth: 'a'}}),
+    unsubscribe: async () => { subscription.ended = true; return true; },
+  };
+  const globals = {
+    location: {href: 'https://push.example/page'}, PushManager: class {},
+    Notification: {permission: 'granted', requestPermission: async () => 'granted'},
+    registration: {pushManager: {getSubscription: async () => subscription}, getNotifications: async () => []},
+    navigator: {serviceWorker: {
+      ready: Promise.resolve(), register: async url => { subscription.worker = String(url); return {scope: 'https://push.example/'}; },
+    }},
+  };
+  for (const [name, value] of Object.entries(globals)) Object.defineProperty(globalThis, name, {value, configurable: true, writable: true});
+  t.after(() => { for (const name of Object.keys(globals)) delete globalThis[name]; });
+  return subscription;
+}
+
+test('accounts that share a browser register so, and each knows its own pushes', async t => {
+  const subscription = browser(t), bodies = [];
+  const accounts = await Promise.all(['a', 'b'].map(async name => {
+    const server = new FakeServer();
+    server.before = ({method, body}) => { if (method === 'PUT') bodies.push(body); };
+    server.prefix = name;
+    return clientOf(t, server, {shared: true, name});
+  }));
+  for (const push of accounts) await push.enablePush({tags: ['news']});
+  assert.deepEqual(bodies.map(({Shared, Tags}) => [Shared, Tags]), [[true, ['news']], [true, ['news']]]);
+  assert.equal(subscription.worker, 'https://push.example/sealpost-worker.js?shared=');
+  const message = async (id, of) => JSON.stringify({secureId: String(id), accountHint: await accountHint(await of.registrationID(), id)});
+  const [alice, bob] = accounts;
+  assert.deepEqual([await alice.isRecipient(await message(7, alice)), await bob.isRecipient(await message(7, alice))], [true, false]);
+  assert.equal(await alice.isRecipient((await message(7, alice)).replace('"7"', '"8"')), false);
+  for (const text of ['', '{"secureId":"7"}', '{"secureId":"7","accountHint":""}']) assert.equal(await alice.isRecipient(text), false);
+  // Who signs out leaves the subscription to the other.
+  await alice.signOut();
+  assert.equal(subscription.ended, false);
+  assert.equal(await alice.isRecipient(await message(7, bob)), false);
+  assert.equal(await bob.isRecipient(await message(7, bob)), true);
+});
+
+test('an account alone registers as before, and ends its subscription', async t => {
+  const subscription = browser(t), bodies = [], server = new FakeServer();
+  server.before = ({method, body}) => { if (method === 'PUT') bodies.push(body); };
+  const push = await clientOf(t, server);
+  await push.enablePush();
+  assert.deepEqual(Object.keys(bodies[0]), ['Platform', 'Handle', 'Tags']);
+  assert.equal(subscription.worker, 'https://push.example/sealpost-worker.js');
+  assert.equal(await push.isRecipient('{"secureId":"7"}'), true);
+  await push.signOut();
+  assert.equal(subscription.ended, true);
 });

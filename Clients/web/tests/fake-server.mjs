@@ -16,6 +16,8 @@ export class FakeServer {
   /** Called with each request before it is acted on, and with its answer after; what it throws is a network's failure. */
   before = () => {};
   after = response => response;
+  /** What registration ids begin with. */
+  prefix = 'device';
   #next = 1;
 
   post(payload, more = {}) {
@@ -59,6 +61,7 @@ export class FakeServer {
     if (this.isBusy && method !== 'GET') return problem(503, 'busy');
     const [, , kind, name, action] = path.split('/');
     if (kind === 'sessions') return this.tokens.delete(token), [204];
+    if (kind === 'webpush') return [200, {Key: 'BAA'}];
     if (kind === 'register') return this.#register(method, name, problem);
     if (method === 'GET' && !name) return this.#list(query, headers, problem);
     if (name === 'read') {
@@ -79,7 +82,7 @@ export class FakeServer {
   }
 
   #register(method, name, problem) {
-    if (method === 'POST') return this.devices.add(`device-${this.devices.size}`), [200, `device-${this.devices.size - 1}`];
+    if (method === 'POST') return this.devices.add(`${this.prefix}-${this.devices.size}`), [200, `${this.prefix}-${this.devices.size - 1}`];
     if (method === 'PUT') return this.devices.has(name) ? [200] : problem(410, 'registration-gone');
     if (method === 'DELETE') return this.devices.delete(name), [200];
     return [200, [...this.devices]];

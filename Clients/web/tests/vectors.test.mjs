@@ -6,8 +6,8 @@ import {readFileSync} from 'node:fs';
 import {test} from 'node:test';
 
 import {
-  GREATEST_TOKEN, MemoryStore, Sealpost, acceptSignature, checkAnswer, digestField, digestMatches, echoOf, importKeys, randomToken, readItem,
-  readPage, signatureBase, success,
+  GREATEST_TOKEN, MemoryStore, Sealpost, acceptSignature, accountHint, checkAnswer, digestField, digestMatches, echoOf, importKeys, pushedHint,
+  pushedID, randomToken, readItem, readPage, signatureBase, success,
 } from '../sealpost.js';
 
 // Debian's Node has it under another name.
@@ -50,6 +50,16 @@ test('the echo of each token is right, and nothing else is a token', () => {
   for (const text of refused) assert.equal(echoOf(text), null, text);
   assert.deepEqual([factor, summand, smallest, greatest], [17, 3, 0, GREATEST_TOKEN]);
   for (let count = 0; count < 1000; count += 1) assert.notEqual(echoOf(randomToken()), null);
+});
+
+test('hints are those of the server, and nothing else is one', async () => {
+  const {hints, none} = read('hints');
+  for (const {registration, id, accountHint: hint, push} of hints) {
+    assert.equal(await accountHint(registration, id), hint);
+    assert.deepEqual([pushedID(push), pushedHint(push)], [id, hint]);
+  }
+  for (const push of none) assert.deepEqual([pushedID(push), pushedHint(push)], [4711, null]);
+  for (const text of ['', '7', '[]', 'null', '{"accountHint":null}']) assert.equal(pushedHint(text), null);
 });
 
 test('digests are made and compared as the server does it', async () => {

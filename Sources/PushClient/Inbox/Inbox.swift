@@ -17,6 +17,19 @@ public struct Inbox: Sendable, Hashable {
     /// between its pages: show "not loaded yet" in place of "nothing here".
     public let completeAt: Date?
 
+    /// An inbox as an app's own tests and previews want it.
+    public init(
+        notifications: [NotificationItem],
+        arrived: [Int64] = [],
+        deleted: [Int64] = [],
+        completeAt: Date? = nil
+    ) {
+        self.notifications = notifications
+        self.arrived = arrived
+        self.deleted = deleted
+        self.completeAt = completeAt
+    }
+
     /// The number of unread notifications, for a badge.
     public var unreadCount: Int { self.notifications.count { !$0.isRead } }
 }

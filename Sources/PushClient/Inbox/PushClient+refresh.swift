@@ -27,7 +27,7 @@ extension PushClient {
         do {
             // Twice, if the file of a notification was lost, which is found when all are read.
             for _ in 0..<2 {
-                try await refresh.run(self.api)
+                try await CallDeadline.within(self.deadline) { try await refresh.run(self.api) }
                 let (inbox, changes) = try await self.inbox.inbox(instead: refresh.unkept, now: refresh.now)
                 if inbox.completeAt == nil { continue }
                 try await self.inbox.take(changes)

@@ -42,18 +42,22 @@ struct DeviceRow {
     /// The device with that id, if the id was issued to the user and names no claim.
     static let issued = "\(columns) where d.id = $1 and d.user_id = $2 and d.claims_for is null for update of d"
 
-    /// The same, and the device that has the handle, in one statement: two users who exchange their handles would otherwise
-    /// wait for each other. Another user's device is read only for an id that was issued.
+    /// The same, and the devices that have the handle, in one statement: two users who exchange their handles would otherwise
+    /// wait for each other. Other users' devices are read only for an id that was issued, and not if the handle is shared.
     static let issuedAndHolder = """
         \(columns)
         where (d.id = $1 and d.user_id = $2 and d.claims_for is null)
-            or (d.platform = $3 and d.handle_key = $4
+            or (d.platform = $3 and d.handle_key = $4 and (d.user_id = $2 or not $5)
                 and exists (select 1 from device i where i.id = $1 and i.user_id = $2 and i.claims_for is null))
         order by d.number for update of d
         """
 
-    /// The device or the claim that has the handle.
-    static let holder = "\(columns) where d.platform = $1 and d.handle_key = $2 for update of d"
+    /// The devices or claims that have the handle; `$3` names a user whose alone are meant.
+    static let holders = """
+        \(columns)
+        where d.platform = $1 and d.handle_key = $2 and ($3::int8 is null or d.user_id = $3)
+        order by d.number for update of d
+        """
 
     /// Reads no other user's rows, so that the time tells nothing of them: `offset 0` keeps the planner from the index by
     /// handle.

@@ -19,15 +19,16 @@ extension PostgreSQLReader {
                     environment: PushEnvironment(ofLane: try row.text(3), on: platform),
                     handle: handle,
                     tags: try sealing.tags(row.data(5), in: .tags(number)),
-                    createdAt: Date(milliseconds: try row.integer(6)),
-                    pushedAt: try row.optionalInteger(7).map(Date.init(milliseconds:))
+                    isShared: try row.boolean(6),
+                    createdAt: Date(milliseconds: try row.integer(7)),
+                    pushedAt: try row.optionalInteger(8).map(Date.init(milliseconds:))
                 )
             }
         }
     }
 
     static let registeredDevices = """
-        select d.number, d.id, d.platform, d.lane, d.handle, d.tags, d.created_at, p.accepted_at
+        select d.number, d.id, d.platform, d.lane, d.handle, d.tags, d.is_shared, d.created_at, p.accepted_at
         from device d left join device_push p on p.device = d.number
         where d.user_id = $1 and d.retired_at is null and d.handle is not null and d.claims_for is null
         order by d.created_at, d.id

@@ -22,7 +22,7 @@ extension Registrar {
         let last = try await self.confirmation(of: key)
         if last == nil, let until = try await self.nextClaim() { return .tooManyClaims(until: until) }
         if issued.lane == nil, try await self.areDevicesUsedUp(butFor: nil) { return .tooMany }
-        let earlier = try await self.holder(of: key, platform)?.number
+        let earlier = try await self.holders(of: key, platform, onlyOwn: true).first?.number
         // Without the earlier claim its push was cancelled, so its code may not have arrived.
         let isPushed = earlier != nil && last?.isJustPushed(self.now) == true && last?.isGood(self.now) == true
         let due = isPushed ? nil : last?.nextPush(self.now) ?? self.now
@@ -61,11 +61,12 @@ extension Registrar {
             return (.refused, nil)
         }
         let registration = claim.registration
-        let holder = try await self.holder(
+        let holders = try await self.holders(
             of: self.sealing.index.hash(registration.handle),
-            registration.platform
+            registration.platform,
+            onlyOwn: registration.isShared
         )
-        guard let moved = try await self.take(registration, for: issued, from: holder) else { return (.tooMany, nil) }
+        guard let moved = try await self.take(registration, for: issued, from: holders) else { return (.tooMany, nil) }
         _ = try await self.tx.query(Self.useCode, claim.key)
         return (.registered(moved: moved), issued.number)
     }
@@ -205,13 +206,14 @@ extension Registrar {
             platform: platform,
             lane: Lane(platform, part: lane == name ? nil : String(lane.dropFirst(name.count + 1))),
             handle: handle,
-            tags: Set(tags)
+            tags: Set(tags),
+            isShared: try row.boolean(5)
         )
         return (registration, try row.data(4))
     }
 
     private static let claimOf = """
-        select platform, lane, handle, tags, handle_key from device
+        select platform, lane, handle, tags, handle_key, is_shared from device
         where number = $1 and claims_for = $2 and handle is not null for update
         """
 

@@ -42,24 +42,32 @@ struct Registrar {
             id.description,
             self.user.id,
             platform,
-            key
+            key,
+            registration.isShared
         ).map(DeviceRow.init)
         guard let issued = rows.first(where: { $0.id == id.description && $0.user == self.user.id }) else {
             return (.gone(reason: Self.notIssued), nil)
         }
         if let reason = issued.retiredReason { return (.gone(reason: reason), nil) }
-        let holder = rows.first { $0.platform == platform && $0.handleKey == key }
-        let moved = try await self.take(registration, for: issued, from: holder)
+        let holders = rows.filter { $0.platform == platform && $0.handleKey == key }
+        let moved = try await self.take(registration, for: issued, from: holders)
         return moved.map { (.registered(moved: $0), issued.number) } ?? (.tooMany, nil)
     }
 
-    /// Registers the handle for the device, and retires the one that had it before; returns how many pushes have moved
+    /// Registers the handle for the device, and retires those that had it before; returns how many pushes have moved
     /// along, or `nil` if the user has too many devices.
-    func take(_ registration: DeviceRegistration, for issued: DeviceRow, from holder: DeviceRow?) async throws -> Int? {
-        let holder = holder?.number == issued.number ? nil : holder
+    func take(
+        _ registration: DeviceRegistration,
+        for issued: DeviceRow,
+        from holders: [DeviceRow]
+    ) async throws -> Int? {
+        let holders = holders.filter { $0.number != issued.number }
         // A device that is already registered does not add to the number.
-        if issued.lane == nil, try await self.areDevicesUsedUp(butFor: holder?.number) { return nil }
-        if let holder { try await self.retire(holder, registration.platform) }
+        if issued.lane == nil {
+            let replaced = holders.first { $0.user == self.user.id }
+            if try await self.areDevicesUsedUp(butFor: replaced?.number) { return nil }
+        }
+        for holder in holders { try await self.retire(holder, registration.platform) }
         let key = self.sealing.index.hash(registration.handle)
         let keptLane = self.keptLane(of: issued, key, registration)
         var registration = registration
@@ -91,8 +99,14 @@ struct Registrar {
         try await self.tx.query(DeviceRow.issued, id.description, self.user.id).first.map(DeviceRow.init)
     }
 
-    func holder(of key: Data, _ platform: Platform) async throws -> DeviceRow? {
-        try await self.tx.query(DeviceRow.holder, platform.description, key).first.map(DeviceRow.init)
+    /// The devices or claims that have the handle: those of all users, or only the user's own.
+    func holders(of key: Data, _ platform: Platform, onlyOwn: Bool) async throws -> [DeviceRow] {
+        try await self.tx.query(
+            DeviceRow.holders,
+            platform.description,
+            key,
+            onlyOwn ? self.user.id : nil
+        ).map(DeviceRow.init)
     }
 
     func areDevicesUsedUp(butFor replaced: Int64?) async throws -> Bool {
@@ -146,7 +160,8 @@ struct Registrar {
                 try self.sealing.seal(registration.handle.value, in: .handle(number)),
                 key,
                 try self.sealing.seal(tags, in: .tags(number)),
-                isMovable
+                isMovable,
+                registration.isShared
             )
         } catch DatabaseError.refused(code: "23505", _) {
             throw HandleTaken()
@@ -155,7 +170,7 @@ struct Registrar {
 
     private static let saveDevice = """
         update device set registered_at = $2, platform = $3, lane = $4, handle = $5, handle_key = $6, tags = $7,
-            environment_moves = case when $8 then 0 else environment_moves end
+            environment_moves = case when $8 then 0 else environment_moves end, is_shared = $9
         where number = $1
         """
 

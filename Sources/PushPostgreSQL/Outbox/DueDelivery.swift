@@ -34,6 +34,8 @@ struct DueDelivery {
     private let confirmation: ConfirmationCode?
     /// What the notification's pushes show; `nil`: their sender's constants.
     private let alert: Result<PushAlert, VaultError>?
+    /// Set if accounts share the handle: the registration of this one.
+    private let shared: RegistrationID?
 
     init(_ row: Row, _ sealing: Sealing, _ alerts: OpenedAlerts) throws {
         let key = DuePush(notification: try row.integer(0), device: try row.integer(1))
@@ -67,6 +69,7 @@ struct DueDelivery {
                 try sealing.alert(sealed, of: key.notification, sender: sender)
             }
         }
+        self.shared = try row.optionalText(21).flatMap(RegistrationID.init)
     }
 
     /// Holds for a push, here called `p`, that no living process has leased.
@@ -84,7 +87,7 @@ struct DueDelivery {
             v.number is not null, v.handle, v.retired_at is not null, v.lane,
             case when v.claims_for is not null then v.handle_key end,
             n.id is not null, n.recalled_at is not null, n.seed, n.sequence, n.expires_at, n.priority, n.collapse_id,
-            n.alert, n.sender_id
+            n.alert, n.sender_id, case when v.is_shared then v.id end
         from c left join device v on v.number = c.device left join notification n on n.id = c.notification_id
         """
     }
@@ -128,7 +131,8 @@ struct DueDelivery {
             priority: priority,
             sharedCollapseID: self.collapseID,
             confirmation: self.confirmation,
-            alert: alert
+            alert: alert,
+            sharedBy: self.shared
         )
     }
 }

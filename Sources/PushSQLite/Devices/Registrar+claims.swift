@@ -23,7 +23,7 @@ extension Registrar {
         let last = try Confirmation(db, key)
         if last == nil, let until = try self.nextClaim(db) { return .tooManyClaims(until: until) }
         if issued.lane == nil, try self.areDevicesUsedUp(db, butFor: nil) { return .tooMany }
-        let earlier = try self.holder(of: key, platform, db)?.number
+        let earlier = try self.own(key, platform, db)
         // Without the earlier claim its push was cancelled, so its code may not have arrived.
         let isPushed = earlier != nil && last?.isJustPushed(self.now) == true && last?.isGood(self.now) == true
         let due = isPushed ? nil : last?.nextPush(self.now) ?? self.now
@@ -66,8 +66,7 @@ extension Registrar {
             return (.refused, nil)
         }
         let registration = claim.registration
-        let holder = try self.holder(of: self.sealing.index.hash(registration.handle), registration.platform, db)
-        guard let moved = try self.take(registration, for: issued, from: holder, db) else { return (.tooMany, nil) }
+        guard let moved = try self.take(registration, for: issued, db) else { return (.tooMany, nil) }
         try db.run(prepared: "update confirmation set is_used = 1 where handle_key = ?", claim.key)
         return (.registered(moved: moved), issued.number)
     }
@@ -161,12 +160,14 @@ extension Registrar {
 
     private func claimed(by device: Int64, _ db: Database) throws -> (registration: DeviceRegistration, key: Data)? {
         let row = try db.first(
-            prepared: "select number, platform, lane, handle, tags, handle_key from device where claims_for = ?",
+            prepared: """
+                select number, platform, lane, handle, tags, handle_key, is_shared from device where claims_for = ?
+                """,
             device
         ) {
             (
                 number: $0.integer(0), platform: $0.text(1), lane: $0.text(2), handle: $0.data(3), tags: $0.data(4),
-                key: $0.data(5)
+                key: $0.data(5), isShared: $0.integer(6) != 0
             )
         }
         guard let row else { return nil }
@@ -180,7 +181,8 @@ extension Registrar {
             platform: platform,
             lane: Lane(platform, part: part),
             handle: handle,
-            tags: Set(tags)
+            tags: Set(tags),
+            isShared: row.isShared
         )
         return (registration, row.key)
     }

@@ -53,29 +53,26 @@ struct Registrar: Sendable {
         if let confirmation = registration.confirmation, try !self.isHeld(key, registration.platform, db) {
             return (try self.claim(registration, for: issued, confirmation, db), nil)
         }
-        let holder = try self.holder(of: key, registration.platform, db)
-        let moved = try self.take(registration, for: issued, from: holder, db)
+        let moved = try self.take(registration, for: issued, db)
         return moved.map { (.registered(moved: $0), issued.number) } ?? (.tooMany, nil)
     }
 
-    /// Registers the handle for the device, and retires the one that had it before; returns how many pushes have moved
+    /// Registers the handle for the device, and retires those that had it before; returns how many pushes have moved
     /// along, or `nil` if the user has too many devices.
-    func take(
-        _ registration: DeviceRegistration,
-        for issued: IssuedID,
-        from holder: Holder?,
-        _ db: Database
-    ) throws -> Int? {
-        let holder = holder?.number == issued.number ? nil : holder
-        // A device that is already registered does not add to the number.
-        if issued.lane == nil, try self.areDevicesUsedUp(db, butFor: holder?.number) { return nil }
-        if let holder { try self.retire(holder, registration.platform, db) }
+    func take(_ registration: DeviceRegistration, for issued: IssuedID, _ db: Database) throws -> Int? {
         let key = self.sealing.index.hash(registration.handle)
+        let holders = try self.holders(of: key, registration, db).filter { $0.number != issued.number }
+        // A device that is already registered does not add to the number.
+        if issued.lane == nil {
+            let replaced = holders.first { $0.user == self.user.id }
+            if try self.areDevicesUsedUp(db, butFor: replaced?.number) { return nil }
+        }
+        for holder in holders { try self.retire(holder, registration.platform, db) }
         let keptLane = self.keptLane(of: issued, key, registration)
         var registration = registration
         if let keptLane { registration.lane = keptLane }
         let claims = try db.run(prepared: SQLiteStore.endClaim, issued.number)
-        if holder != nil || issued.lane != nil || claims > 0 { self.writer.noteErasure() }
+        if !holders.isEmpty || issued.lane != nil || claims > 0 { self.writer.noteErasure() }
         try self.save(registration, as: issued.number, db)
         if issued.environmentMoves > 0, keptLane == nil {
             try db.run(prepared: "update device set environment_moves = 0 where number = ?", issued.number)
@@ -122,13 +119,28 @@ struct Registrar: Sendable {
         }
     }
 
-    func holder(of key: Data, _ platform: Platform, _ db: Database) throws -> Holder? {
-        try db.first(
-            prepared: "select number, id, user_id from device where platform = ? and handle_key = ?",
-            platform.description,
-            key
+    /// The user's device or claim with the handle.
+    func own(_ key: Data, _ platform: Platform, _ db: Database) throws -> Int64? {
+        try db.first(prepared: Self.own, platform.description, key, self.user.id) { $0.integer(0) }
+    }
+
+    static let own = "select number from device where platform = ? and handle_key = ? and user_id = ?"
+
+    /// The devices that the registration replaces if they have its handle: those of all users, or only the user's own if it
+    /// is shared.
+    private func holders(of key: Data, _ registration: DeviceRegistration, _ db: Database) throws -> [Holder] {
+        try db.all(
+            prepared: Self.holders,
+            registration.platform.description,
+            key,
+            registration.isShared ? self.user.id : nil
         ) { Holder(number: $0.integer(0), id: $0.text(1), user: $0.integer(2)) }
     }
+
+    static let holders = """
+        select number, id, user_id from device
+        where platform = ?1 and handle_key = ?2 and (?3 is null or user_id = ?3) order by number
+        """
 
     /// Whether the user has a device with the handle; reads no other user's rows, so that the time tells nothing of them.
     private func isHeld(_ key: Data, _ platform: Platform, _ db: Database) throws -> Bool {
@@ -206,7 +218,8 @@ struct Registrar: Sendable {
     ) throws {
         try db.run(
             prepared: """
-                update device set registered_at = ?, platform = ?, lane = ?, handle = ?, handle_key = ?, tags = ?
+                update device set registered_at = ?, platform = ?, lane = ?, handle = ?, handle_key = ?, tags = ?,
+                    is_shared = ?
                 where number = ?
                 """,
             date.milliseconds,
@@ -215,6 +228,7 @@ struct Registrar: Sendable {
             try self.sealing.seal(registration.handle.value, in: .handle(number)),
             key,
             try self.sealing.seal(tags, in: .tags(number)),
+            registration.isShared,
             number
         )
     }

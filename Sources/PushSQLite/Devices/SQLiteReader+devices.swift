@@ -9,7 +9,7 @@ extension SQLiteReader {
             let rows = try Row.fetchAll(
                 db.cachedStatement(
                     sql: """
-                        select d.number, d.id, d.platform, d.lane, d.handle, d.tags, d.created_at, p.accepted_at
+                        select d.number, d.id, d.platform, d.lane, d.handle, d.tags, d.is_shared, d.created_at, p.accepted_at
                         from device d left join device_push p on p.device = d.number
                         where d.user_id = ? and d.retired_at is null and d.handle is not null and d.claims_for is null
                         order by d.created_at, d.id
@@ -29,6 +29,7 @@ extension SQLiteReader {
                     environment: PushEnvironment(ofLane: row["lane"], on: platform),
                     handle: handle,
                     tags: self.sealing.tags(row["tags"], in: .tags(number)),
+                    isShared: row["is_shared"],
                     createdAt: Date(milliseconds: row["created_at"]),
                     pushedAt: (row["accepted_at"] as Int64?).map(Date.init(milliseconds:))
                 )

@@ -35,6 +35,8 @@ struct DueDelivery {
     private let confirmation: ConfirmationCode?
     /// What the notification's pushes show; `nil`: their sender's constants.
     private let alert: Result<PushAlert, VaultError>?
+    /// Set if accounts share the handle: the registration of this one.
+    private let shared: RegistrationID?
 
     /// The keys of a queue's due pushes, oldest first.
     static func keys(_ db: Database, _ request: LeaseRequest, now: Date) throws -> [DuePush] {
@@ -102,7 +104,8 @@ struct DueDelivery {
                             of: key.notification,
                             sender: row.integer(DueColumn.sender)
                         )
-                    }
+                    },
+                shared: row.optionalText(DueColumn.shared).flatMap(RegistrationID.init)
             )
         }
     }
@@ -206,7 +209,8 @@ struct DueDelivery {
             priority: priority,
             sharedCollapseID: self.collapseID,
             confirmation: self.confirmation,
-            alert: alert
+            alert: alert,
+            sharedBy: self.shared
         )
     }
 
@@ -239,7 +243,7 @@ struct DueDelivery {
 /// What `DueDelivery.row` selects.
 private enum DueColumn: Int32, SelectedColumn {
     case user, attempts, isWithdrawn, withdrawal, handle, isRetired, isRecalled, seed, sequence, expiresAt, priority
-    case collapseID, acceptedAt, unsettled, lane, claim, alert, sender
+    case collapseID, acceptedAt, unsettled, lane, claim, alert, sender, shared
 
     var sql: String {
         switch self {
@@ -266,6 +270,7 @@ private enum DueColumn: Int32, SelectedColumn {
         case .claim: "case when v.claims_for is not null then v.handle_key end"
         case .alert: "n.alert"
         case .sender: "n.sender_id"
+        case .shared: "case when v.is_shared then v.id end"
         }
     }
 }

@@ -30,7 +30,7 @@ struct APNsRequest: Sendable {
             .init("apns-topic", self.topic),
             .init("apns-collapse-id", push.collapseID),
         ]
-        let body = "{\"aps\":\(self.envelope.aps(of: push)),\"secureId\":\"\(push.notification.rawValue)\"}"
+        let body = "{\"aps\":\(self.envelope.aps(of: push)),\(push.idMembers)}"
         return OutboundRequest(.post, url, headers: headers, body: Array(body.utf8), timeout: self.timeout)
     }
 }

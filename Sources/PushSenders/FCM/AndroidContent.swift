@@ -22,9 +22,8 @@ package enum AndroidContent: Sendable, Hashable {
     /// `data` for Android in place of the message's: the values are strings.
     private static func data(_ push: Push, _ alert: PushAlert) -> String {
         let badge = alert.badge.map { [(name: "badge", text: String($0))] } ?? []
-        let members = ([(name: "secureId", text: push.notification.description)] + alert.named + badge)
-            .map { "\"\($0.name)\":\(JSONText.quoted($0.text))" }
-        return "\"data\":{\(members.joined(separator: ","))}"
+        let members = (alert.named + badge).map { "\"\($0.name)\":\(JSONText.quoted($0.text))" }
+        return "\"data\":{\(([push.idMembers] + members).joined(separator: ","))}"
     }
 }
 

@@ -33,9 +33,8 @@ struct FCMRequest: Sendable {
     /// FCM ignores the part that is for another kind of device than the token's.
     private func body(of push: Push, to target: FCMHandleRule.Target, now: Date) -> String {
         let (field, value) = target.field
-        let id = push.notification.rawValue
         let parts = [
-            "\"\(field)\":\(JSONText.quoted(value))", "\"data\":{\"secureId\":\"\(id)\"}",
+            "\"\(field)\":\(JSONText.quoted(value))", "\"data\":{\(push.idMembers)}",
             "\"android\":{\(self.android(push, now: now))}",
             self.apple.map { "\"apns\":{\(Self.apple(push, in: $0))}" },
         ]

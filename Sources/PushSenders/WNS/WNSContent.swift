@@ -2,25 +2,32 @@ internal import PushCore
 
 /// What a push to Windows carries beside its id.
 package enum WNSContent: Sendable, Hashable {
-    /// The id alone, for the app or its background task; Windows shows nothing.
+    /// The id alone, for the app or its background task; Windows shows nothing. Where accounts share the channel it is
+    /// `secureId=<id>&accountHint=<hint>`.
     case raw
-    /// A toast of a constant text, which Windows shows by itself; a click starts the app with `secureId=<id>`.
+    /// A toast of a constant text, which Windows shows by itself; a click starts the app with `secureId=<id>`, and with the hint behind it
+    /// where accounts share the channel.
     case toast(text: String)
 
     /// The content of a push. A raw push shows nothing, so an alert does not count there.
     func form(of push: Push) -> WNSForm {
         switch self {
         case .raw:
-            return WNSForm(type: "wns/raw", mediaType: "application/octet-stream", body: push.notification.description)
+            let body = push.accountHint == nil ? push.notification.description : Self.arguments(push)
+            return WNSForm(type: "wns/raw", mediaType: "application/octet-stream", body: body)
         case .toast(let text):
             if let alert = push.alert, let badge = alert.badge, alert.isBadgeAlone {
                 return WNSForm(type: "wns/badge", mediaType: "text/xml", body: "<badge value=\"\(badge)\"/>")
             }
             let body =
-                "<toast launch=\"secureId=\(push.notification)\"><visual><binding template=\"ToastGeneric\">"
+                "<toast launch=\"\(Self.escaped(Self.arguments(push)))\"><visual><binding template=\"ToastGeneric\">"
                 + "<text>\(Self.escaped(push.alert?.toastText ?? text))</text></binding></visual></toast>"
             return WNSForm(type: "wns/toast", mediaType: "text/xml", body: body)
         }
+    }
+
+    private static func arguments(_ push: Push) -> String {
+        "secureId=\(push.notification)" + (push.accountHint.map { "&accountHint=\($0)" } ?? "")
     }
 
     private static func escaped(_ text: String) -> String {

@@ -9,18 +9,17 @@ struct WebPushContent {
     let paddedSize: Int
 
     init(_ alerts: AlertPolicy) {
-        let withoutAlert = Self.text(id: String(Int64.max), alert: "").utf8.count
+        let withoutAlert = Self.text(Push.longestIDMembers, alert: "").utf8.count
         self.paddedSize = max(Self.leastSize, withoutAlert + alerts.longestJSON)
     }
 
     func text(of push: Push) -> [UInt8] {
-        let id = push.notification.description
-        let text = Array(Self.text(id: id, alert: push.alert?.json).utf8)
+        let text = Array(Self.text(push.idMembers, alert: push.alert?.json).utf8)
         // An alert that the configuration allowed earlier may be longer than all that it allows now.
-        return text.count <= self.paddedSize ? text : Array(Self.text(id: id, alert: nil).utf8)
+        return text.count <= self.paddedSize ? text : Array(Self.text(push.idMembers, alert: nil).utf8)
     }
 
-    private static func text(id: String, alert: String?) -> String {
-        "{\"secureId\":\"\(id)\"" + (alert.map { ",\"alert\":\($0)" } ?? "") + "}"
+    private static func text(_ members: String, alert: String?) -> String {
+        "{\(members)" + (alert.map { ",\"alert\":\($0)" } ?? "") + "}"
     }
 }

@@ -14,7 +14,7 @@ struct WebhookRequest: Sendable {
             if let code = push.confirmation {
                 "\"confirmation\":\"\(code.exposed)\""
             } else {
-                "\"secureId\":\"\(push.notification.rawValue)\"" + (push.alert?.json.map { ",\"alert\":\($0)" } ?? "")
+                push.idMembers + (push.alert?.json.map { ",\"alert\":\($0)" } ?? "")
             }
         let body = Array("{\(content),\"handle\":\(handle)}".utf8)
         return OutboundRequest.signed(

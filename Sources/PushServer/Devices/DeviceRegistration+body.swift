@@ -26,8 +26,19 @@ extension DeviceRegistration {
             otherLane: rule.hasSandbox ? Lane(platform, in: environment.other) : nil,
             handle: handle,
             tags: tags,
+            isShared: try Self.isShared(body, id),
             confirmation: rule.handles.isGuessable ? confirmation : nil
         )
+    }
+
+    /// The member `Shared`, false if there is none. Hints are keyed with the id, so it must be one that nobody can guess; those
+    /// that clients made up, long ago, can be.
+    private static func isShared(_ body: JSONBody, _ id: RegistrationID) throws(Problem) -> Bool {
+        guard try body.bool("Shared") == true else { return false }
+        guard id.isRandom else {
+            throw Problem(.registrationGone, "a shared registration needs an id of this server's; ask for a new one")
+        }
+        return true
     }
 
     /// The member `Environment`, production if there is none.

@@ -26,7 +26,7 @@ struct RegistrationHandler: Handler {
                 .put,
                 Paths.registration("{id}"),
                 .atLeast(.device, .register),
-                body: ["App", "Platform", "Environment", "Handle", "Tags"]
+                body: ["App", "Platform", "Environment", "Handle", "Tags", "Shared"]
             ) { try await self.register($0) },
             Route(.post, Paths.confirmation("{id}"), .atLeast(.device, .register)) { try await self.confirm($0) },
             Route(.delete, Paths.registration("{id}"), .atLeast(.device, .register)) { try await self.unregister($0) },
@@ -150,6 +150,7 @@ struct RegistrationHandler: Handler {
             .init("Environment", .string(device.environment.rawValue)),
             .init("Handle", .string(device.handle.masked)),
             .init("Tags", .array(device.tags.map { .string($0.description) })),
+            .init("Shared", .bool(device.isShared)),
             .init("CreatedAt", .string(device.createdAt.rfc3339)),
             .init("LastPush", device.pushedAt.map { .string($0.rfc3339) } ?? .null),
         ])
@@ -164,6 +165,7 @@ struct RegistrationHandler: Handler {
             .init("Environment", .null),
             .init("Handle", .string("…")),
             .init("Tags", .array([])),
+            .init("Shared", .bool(false)),
             .init("CreatedAt", .string(device.createdAt.rfc3339)),
             .init("LastPush", .null),
             .init("RetiredAt", .string(device.movedAt.rfc3339)),

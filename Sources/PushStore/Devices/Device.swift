@@ -11,6 +11,8 @@ package struct RegisteredDevice: Sendable, Hashable {
     package let environment: PushEnvironment
     package let handle: DeviceHandle
     package let tags: [Tag]
+    /// Whether other accounts may have the handle beside this one.
+    package let isShared: Bool
     package let createdAt: Date
     package let pushedAt: Date?
 
@@ -21,6 +23,7 @@ package struct RegisteredDevice: Sendable, Hashable {
         environment: PushEnvironment,
         handle: DeviceHandle,
         tags: [Tag],
+        isShared: Bool,
         createdAt: Date,
         pushedAt: Date?
     ) {
@@ -30,6 +33,7 @@ package struct RegisteredDevice: Sendable, Hashable {
         self.environment = environment
         self.handle = handle
         self.tags = tags
+        self.isShared = isShared
         self.createdAt = createdAt
         self.pushedAt = pushedAt
     }
@@ -44,6 +48,8 @@ package struct DeviceRegistration: Sendable, Hashable {
     package let handle: DeviceHandle
     /// Without the tag of the user, which the server adds.
     package let tags: Set<Tag>
+    /// Whether registrations of other accounts with the same handle stay in place.
+    package let isShared: Bool
     /// Set if the handle can be guessed: the notification that carries a code to it, unless the user holds the handle.
     package let confirmation: NotificationID?
 
@@ -53,6 +59,7 @@ package struct DeviceRegistration: Sendable, Hashable {
         otherLane: Lane? = nil,
         handle: DeviceHandle,
         tags: Set<Tag>,
+        isShared: Bool = false,
         confirmation: NotificationID? = nil
     ) {
         self.platform = platform
@@ -60,6 +67,7 @@ package struct DeviceRegistration: Sendable, Hashable {
         self.otherLane = otherLane
         self.handle = handle
         self.tags = tags
+        self.isShared = isShared
         self.confirmation = confirmation
     }
 }

@@ -32,7 +32,8 @@ package protocol DeviceStore: Sendable {
 
     /// Creates or updates a registration under an id that was issued to the user.
     ///
-    /// Another registration of the same platform and handle is retired, and its queued pushes are cancelled. The pushes
+    /// Another registration of the same platform and handle is retired, and its queued pushes are cancelled; if the new one is
+    /// shared, only the user's own. The pushes
     /// that wait for the device itself go to its new address. `page` is how many pushes move in one transaction; with
     /// `nil` the store decides.
     ///

@@ -37,6 +37,7 @@ extension MovedTable {
             C.texts("id", "platform", "lane", "retired_reason", "moved_platform")
                 + C.bytes("handle", "handle_key", "tags")
                 + C.integers("user_id", "created_at", "registered_at", "retired_at", "claims_for", "environment_moves")
+                + C.booleans("is_shared")
         ),
         MovedTable("device_tag", key: C.integers("device") + C.bytes("tag")),
         MovedTable("device_push", key: C.integers("device"), C.integers("accepted_at")),

@@ -9,6 +9,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct VectorTests {
     private static let folder = "docs/vectors"
     private static let files: [String: @Sendable () async throws -> JSONValue] = [
+        "hints": { try HintVectors.file() },
         "keys": { try VectorKeys.file() },
         "echo": { try await EchoVectors.file() },
         "digests": { DigestVectors.file() },

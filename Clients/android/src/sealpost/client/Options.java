@@ -25,6 +25,7 @@ public final class Options {
     private long deadlineMillis = 30_000;
     private int maximumAnswer = 4 << 20;
     private @Nullable String app;
+    private boolean isDeviceShared;
     private final Set<String> pins = new HashSet<>();
     private @Nullable X509TrustManager trustManager;
     private Connections connections = new Connections() {
@@ -103,6 +104,15 @@ public final class Options {
     }
 
     /**
+     * Several accounts are signed in on this device side by side: each registers the same handle and leaves the others in place, and
+     * pushes tell whose they are, for {@link PushClient#isRecipient}.
+     */
+    public Options deviceShared(boolean isShared) {
+        isDeviceShared = isShared;
+        return this;
+    }
+
+    /**
      * Takes only certificates of the server itself that have one of these keys, and that the platform trusts.
      *
      * <p>For keys of a certificate authority use {@code <pin-set>} of Android's Network Security Configuration.
@@ -161,6 +171,10 @@ public final class Options {
 
     @Nullable String app() {
         return app;
+    }
+
+    boolean isDeviceShared() {
+        return isDeviceShared;
     }
 
     Set<String> pins() {

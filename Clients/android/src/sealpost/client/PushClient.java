@@ -213,6 +213,20 @@ public final class PushClient {
         return current == null ? registration.register(options.deadline()) : current;
     }
 
+    /**
+     * Whether a push is for this client's account: the one whose registration made its hint. A push without a hint is for an account
+     * that does not share its device.
+     *
+     * <p>Of an app's clients at most one is the recipient. If none is, show nothing and fetch nothing: the account has signed out, or
+     * a stranger has registered this device.
+     */
+    public boolean isRecipient(PushMessage push) throws PushException {
+        String hint = push.accountHint();
+        if (hint == null) return !options.isDeviceShared();
+        String registration = account.read().index.registration;
+        return registration != null && AccountHint.of(push.id(), registration).equals(hint);
+    }
+
     /** Exchanges the password for a token, which expires and can be revoked. */
     public Session signIn() throws PushException {
         Request request = new Request("POST", Paths.SESSIONS);

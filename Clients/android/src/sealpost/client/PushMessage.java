@@ -27,6 +27,11 @@ public final class PushMessage {
         }
     }
 
+    /** Whose it is, on a device that accounts share: for {@link PushClient#isRecipient}. Null if the registration is not shared. */
+    public @Nullable String accountHint() {
+        return data.get("accountHint");
+    }
+
     /** For {@link PushClient#notification}. */
     public long id() {
         return id;

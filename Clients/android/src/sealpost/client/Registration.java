@@ -66,6 +66,7 @@ final class Registration {
                 .with("Handle", Json.of(handle))
                 .with("Tags", Json.array(names));
         if (client.options.app() != null) body = body.with("App", Json.of(client.options.app()));
+        if (client.options.isDeviceShared()) body = body.with("Shared", Json.of(true));
         Request request = new Request("PUT", Paths.registration(id));
         request.body = body;
         client.api.call(request, deadline);
@@ -84,12 +85,13 @@ final class Registration {
         });
     }
 
-    /** Tells whether platform, handle or tags have changed, and reveals nothing of them. */
+    /** Tells whether platform, sharing, handle or tags have changed, and reveals nothing of them. */
     private byte[] fingerprint() {
         List<String> texts = new ArrayList<>(tags);
         Collections.sort(texts);
         texts.add(0, handle);
-        texts.add(0, platform);
+        // No platform's name has a slash.
+        texts.add(0, client.options.isDeviceShared() ? platform + "/shared" : platform);
         MessageDigest hash = Hashes.digest();
         for (String text : texts) {
             byte[] bytes = text.getBytes(StandardCharsets.UTF_8);

@@ -400,6 +400,34 @@ public final class ClientTests {
         }
     }
 
+    public static void aPushIsForTheAccountThatItsHintIsOf() throws Exception {
+        with((server, folder) -> {
+            PushClient alone = server.client(folder.store());
+            PushMessage plain = push(7, null);
+            Check.that(alone.isRecipient(plain), "a push without a hint is for an account alone");
+            PushClient shared = new PushClient(server.options().deviceShared(true), Credentials.token("spt_first", "alice"), folder.store());
+            Check.that(!shared.isRecipient(plain), "one without a hint is for no account of several");
+            PushMessage hinted = push(7, AccountHint.of(7, "device-1"));
+            Check.that(!shared.isRecipient(hinted), "nothing is for an account without a registration");
+            shared.register("fcm", "token", Collections.<String>emptyList());
+            Check.that(shared.isRecipient(hinted), "its own");
+            Check.that(!shared.isRecipient(push(8, hinted.accountHint())), "the hint of another id");
+            Check.that(!shared.isRecipient(push(7, AccountHint.of(7, "device-2"))), "the hint of another account");
+            Check.that(!shared.isRecipient(push(7, "")), "an empty hint");
+            int requests = server.log.size();
+            shared.refreshRegistration("fcm", "token", Collections.<String>emptyList());
+            Check.equal(server.log.size(), requests, "nothing has changed");
+            Check.that(server.lastRegistration.contains("\"Shared\":true"), server.lastRegistration);
+        });
+    }
+
+    private static PushMessage push(long id, String hint) {
+        Map<String, String> data = new HashMap<>();
+        data.put("secureId", Long.toString(id));
+        if (hint != null) data.put("accountHint", hint);
+        return PushMessage.read(data);
+    }
+
     public static void aVerifierThatTakesEverythingIsRefused() throws Exception {
         SignatureKey key = new SignatureKey("JrQLj5P_89iXES9-vFgrIy29clF9CC_oPPsw3c5D0bs");
         for (Verifier verifier : new Verifier[] {(a, b, c) -> true, (a, b, c) -> false}) {

@@ -39,6 +39,8 @@ final class ModelServer implements AutoCloseable {
     final TreeMap<Long, Entry> entries = new TreeMap<>();
     final Map<String, Long> sentByKey = new HashMap<>();
     final List<String> log = new ArrayList<>();
+    /** The body of the last registration. */
+    String lastRegistration = "";
     final List<String> credentials = new ArrayList<>();
     final String pinned;
     volatile int pageSize = 500;
@@ -187,6 +189,9 @@ final class ModelServer implements AutoCloseable {
             return problem(401, "invalid-token");
         }
         if (path.equals("/api/register") && method.equals("POST")) return new Object[] {200, Json.of("device-1")};
+        if (path.startsWith("/api/register/") && body != null) {
+            lastRegistration = new String(body.bytes(), StandardCharsets.UTF_8);
+        }
         if (path.startsWith("/api/register/")) return new Object[] {200, Json.object()};
         if (path.equals("/api/sessions/current")) return new Object[] {204, null};
         if (path.equals("/api/notifications/read")) {

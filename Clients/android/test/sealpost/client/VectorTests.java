@@ -28,6 +28,21 @@ public final class VectorTests {
         }
     }
 
+    public static void hintsAreThoseOfTheVectors() throws Exception {
+        Json file = Vectors.read("hints");
+        for (Json vector : file.get("hints").elements()) {
+            String hint = AccountHint.of(vector.get("id").integer(), vector.get("registration").string());
+            Check.equal(hint, vector.get("accountHint").string(), "the hint");
+            PushMessage push = Vectors.push(Json.read(vector.get("push").string().getBytes(StandardCharsets.UTF_8)));
+            Check.equal(push.id(), vector.get("id").integer(), "the id");
+            Check.equal(push.accountHint(), hint, "the push's hint");
+        }
+        for (Json text : file.get("none").elements()) {
+            Json push = Json.read(text.string().getBytes(StandardCharsets.UTF_8));
+            Check.equal(Vectors.push(push).accountHint(), null, "no hint");
+        }
+    }
+
     public static void digestsAreThoseOfTheVectors() {
         Json file = Vectors.read("digests");
         for (Json vector : file.get("contents").elements()) {

@@ -30,6 +30,16 @@ final class Vectors {
         return request;
     }
 
+    /** As FCM hands over data: texts alone. */
+    static PushMessage push(Json json) {
+        java.util.Map<String, String> data = new java.util.HashMap<>();
+        for (String name : new String[] {"secureId", "accountHint"}) {
+            Json value = json.get(name);
+            if (value != null && value.string() != null) data.put(name, value.string());
+        }
+        return PushMessage.read(data);
+    }
+
     static MyToken token(Json request) {
         return new MyToken(Integer.parseInt(request.get("token").string()));
     }

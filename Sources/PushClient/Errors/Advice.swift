@@ -1,0 +1,103 @@
+internal import Foundation
+internal import PushAPI
+
+#if canImport(FoundationNetworking)
+    internal import FoundationNetworking
+#endif
+
+extension PushClient {
+    /// What to tell a user about a call that failed: one line of advice for each.
+    ///
+    /// ```swift
+    /// do {
+    ///     show(try await client.sync())
+    /// } catch {
+    ///     guard let advice = PushClient.Advice(for: error) else { return }  // cancelled
+    ///     banner.text = NSLocalizedString("advice.\(advice.rawValue)", value: advice.text, comment: "")
+    /// }
+    /// ```
+    public enum Advice: String, Sendable, Hashable, CaseIterable {
+        /// There is no way to the server, or it did not answer in time.
+        case offline
+        /// A network's sign-in page answers in place of the server.
+        case portal
+        /// Something on the way has changed, kept or made up an answer.
+        case interference
+        /// No key that the app knows has signed: the server's key has changed, or somebody pretends to be the server.
+        case update
+        /// The clocks of device and server differ by too much.
+        case clock
+        /// The server's certificate is not one of those that the app accepts.
+        case pin
+        /// The credentials are no longer good.
+        case signedOut
+        /// The server refuses for now.
+        case wait
+        /// The server refuses.
+        case refused
+        /// The app is set up in a way that cannot work on this device.
+        case unavailable
+
+        /// What an error calls for; `nil` for a call that was cancelled.
+        public init?(for error: any Error) {
+            switch error {
+            case is CancellationError: return nil
+            case let error as PushClientError: self.init(error)
+            default:
+                guard let error = NetworkFailure.urlError(error) as? URLError else {
+                    self = .unavailable
+                    return
+                }
+                if error.code == .cancelled { return nil }
+                self.init(error)
+            }
+        }
+
+        /// The advice in English; an app has its own words and languages.
+        public var text: String {
+            switch self {
+            case .offline: "There is no connection. What you see may be out of date."
+            case .portal: "This network wants you to sign in first. Open its page, then try again."
+            case .interference: "Something on this network changes our answers. Try another network."
+            case .update: "This app needs an update, or this network changes our answers. Try another network first."
+            case .clock: "The clock of this device is wrong. Set it, then try again."
+            case .pin: "This network stands between you and our server. Try another network."
+            case .signedOut: "You are signed out. Sign in again."
+            case .wait: "The server is busy. Try again later."
+            case .refused: "The server does not allow this."
+            case .unavailable: "This app cannot do this here. It needs an update."
+            }
+        }
+
+        private init(_ error: PushClientError) {
+            switch error {
+            case .interference(let interference): self.init(interference.kind)
+            case .unauthorized, .signedOut: self = .signedOut
+            case .busy: self = .wait
+            case .problem(let problem): self = problem.status >= 500 ? .wait : .refused
+            case .pinningUnavailable, .invalidServer: self = .unavailable
+            }
+        }
+
+        private init(_ kind: Interference.Kind) {
+            switch kind {
+            case .missingEcho, .redirect: self = .portal
+            case .signature: self = .update
+            case .wrongClock: self = .clock
+            case .untrustedKey: self = .pin
+            case .wrongEcho, .insufficientCoverage, .truncated, .oversized, .notJSON, .unexpectedBody, .wrongID,
+                .unexpectedNotModified:
+                self = .interference
+            }
+        }
+
+        private init(_ error: URLError) {
+            switch error.code {
+            case .serverCertificateHasBadDate, .serverCertificateNotYetValid: self = .clock
+            // Portals answer for every host, with a certificate of their own.
+            case .serverCertificateUntrusted, .serverCertificateHasUnknownRoot: self = .portal
+            default: self = .offline
+            }
+        }
+    }
+}

@@ -1,0 +1,30 @@
+#if canImport(BackgroundTasks) && !os(macOS)
+    public import BackgroundTasks
+
+    extension BackgroundRefresh {
+        /// Asks the system to wake the app later, not before `interval` has passed; each wake-up asks for the next one.
+        ///
+        /// The identifier must be in the app's `BGTaskSchedulerPermittedIdentifiers`. Throws `BGTaskScheduler.Error`, as in a
+        /// simulator and where the user has switched background refresh off.
+        public static func schedule(_ identifier: String, after interval: Duration = .seconds(3600)) throws {
+            let request = BGAppRefreshTaskRequest(identifier: identifier)
+            request.earliestBeginDate = Date(timeIntervalSinceNow: TimeInterval(interval.components.seconds))
+            try BGTaskScheduler.shared.submit(request)
+        }
+    }
+#endif
+
+#if canImport(UIKit) && !os(watchOS)
+    public import UIKit
+
+    extension UIBackgroundFetchResult {
+        /// The answer to `application(_:didReceiveRemoteNotification:)`.
+        public init(_ outcome: BackgroundRefresh.Outcome) {
+            switch outcome {
+            case .newData: self = .newData
+            case .noData: self = .noData
+            case .failed: self = .failed
+            }
+        }
+    }
+#endif

@@ -1,0 +1,49 @@
+#if canImport(UserNotifications) && !os(tvOS)
+    public import UserNotifications
+
+    extension NotificationServiceHelper {
+        /// For `didReceive(_:withContentHandler:)` of the extension.
+        public func didReceive(
+            _ request: UNNotificationRequest,
+            withContentHandler handler: @escaping (UNNotificationContent) -> Void
+        ) {
+            let copy = request.content.mutableCopy() as? UNMutableNotificationContent
+            let content = copy ?? UNMutableNotificationContent()
+            let shown = ShownContent(content: content, handler: handler)
+            let push = PushMessage(userInfo: content.userInfo)
+            // At once, so that the system's call that ends the time finds it.
+            let delivery = self.begin(NotificationContent(content)) { shown.show($0) }
+            // The system's call does not wait, so the work has no task to be a part of; the limit and `expire()` end it.
+            Task { await self.finish(delivery, push) }
+        }
+    }
+
+    /// What the system gave, which only the one who ends the delivery touches from here on.
+    private struct ShownContent: @unchecked Sendable {
+        let content: UNMutableNotificationContent
+        let handler: (UNNotificationContent) -> Void
+
+        func show(_ shown: NotificationContent) {
+            self.content.title = shown.title
+            self.content.subtitle = shown.subtitle
+            self.content.body = shown.body
+            self.content.badge = shown.badge.map { NSNumber(value: $0) }
+            self.content.threadIdentifier = shown.threadIdentifier
+            self.content.categoryIdentifier = shown.categoryIdentifier
+            self.handler(self.content)
+        }
+    }
+
+    extension NotificationContent {
+        fileprivate init(_ content: UNNotificationContent) {
+            self.init(
+                title: content.title,
+                subtitle: content.subtitle,
+                body: content.body,
+                badge: content.badge?.intValue,
+                threadIdentifier: content.threadIdentifier,
+                categoryIdentifier: content.categoryIdentifier
+            )
+        }
+    }
+#endif

@@ -1,0 +1,73 @@
+internal import Bytes
+internal import Crypto
+public import Foundation
+internal import PushAPI
+
+/// What a push carries: the id of a notification and, on a device that accounts share, a hint whose it is.
+///
+/// It went through the networks of others: nothing in it is a secret, and nothing in it is to be shown as a text.
+///
+/// ```swift
+/// guard let push = PushMessage(userInfo: request.content.userInfo),
+///     let client = PushClient.recipient(of: push, among: clients)
+/// else { return }
+/// let item = try await client.notification(push.id)
+/// ```
+public struct PushMessage: Sendable, Hashable {
+    /// For ``PushClient/notification(_:)``.
+    public let id: Int64
+    /// What only the account's own client can tell from noise; `nil` if the registration is not shared.
+    public let accountHint: String?
+
+    /// A push as an app has received it otherwise.
+    public init(id: Int64, accountHint: String? = nil) {
+        self.id = id
+        self.accountHint = accountHint
+    }
+
+    /// Reads the `userInfo` of a remote notification; `nil` if it names no notification, as a push of another service.
+    public init?(userInfo: [AnyHashable: Any]) {
+        guard let text = userInfo["secureId"] as? String, let id = Self.id(text) else { return nil }
+        self.init(id: id, accountHint: userInfo["accountHint"] as? String)
+    }
+
+    /// Reads JSON, as of Web Push or the `data` of FCM; `nil` if it names no notification.
+    public init?(json: Data) {
+        // Whatever it is, it is not a push of ours.
+        guard let value = try? JSONValue(reading: Array(json)), let text = value["secureId"]?.text,
+            let id = Self.id(text)
+        else { return nil }
+        self.init(id: id, accountHint: value["accountHint"]?.text)
+    }
+
+    /// Only digits: `Int64` would take a sign, too.
+    private static func id(_ text: String) -> Int64? {
+        text.utf8.allSatisfy(\.isDigit) ? Int64(text) : nil
+    }
+}
+
+extension PushClient {
+    /// Whether a push is for this client's account.
+    ///
+    /// A push with a hint is for the account whose registration made it. One without is for any account that does not share its
+    /// device.
+    public func isRecipient(of push: PushMessage) -> Bool {
+        guard let hint = push.accountHint else { return !self.isDeviceShared }
+        return self.registrationID.map { Self.accountHint(of: push.id, registration: $0) == hint } ?? false
+    }
+
+    /// The client whose account a push is for; `nil` if it is for none of them: then show nothing and fetch nothing.
+    ///
+    /// A push without a hint, of a registration from before accounts shared the device, is the only client's.
+    public static func recipient(of push: PushMessage, among clients: [PushClient]) -> PushClient? {
+        if push.accountHint == nil { return clients.count == 1 ? clients.first : nil }
+        return clients.first { $0.isRecipient(of: push) }
+    }
+
+    /// The `accountHint` of a push: an HMAC under the registration id, which no provider learns.
+    package static func accountHint(of notification: Int64, registration: String) -> String {
+        let key = SymmetricKey(data: Array(registration.utf8))
+        let code = HMAC<SHA256>.authenticationCode(for: Array("hint \(notification)".utf8), using: key)
+        return Base64.url.text(of: Array(code).prefix(8))
+    }
+}

@@ -1,0 +1,124 @@
+internal import Foundation
+internal import HTTPSignatures
+internal import Synchronization
+
+#if canImport(FoundationNetworking)
+    internal import FoundationNetworking
+#endif
+
+/// A request as the server reads it.
+struct TestRequest: Sendable {
+    let method: String
+    let path: String
+    let query: String?
+    var token: String
+    let tag: String?
+    let wantsSignature: Bool
+    let body: [UInt8]
+
+    /// What the server signs of it.
+    var signed: SignedRequest {
+        SignedRequest(method: self.method, path: self.path, query: self.query, token: self.token)
+    }
+
+    func withToken(_ token: String) -> TestRequest {
+        var other = self
+        other.token = token
+        return other
+    }
+}
+
+/// An answer before it goes out.
+struct TestAnswer: Sendable {
+    let status: Int
+    var fields: [String: String]
+    var body: [UInt8]
+
+    init(_ status: Int, fields: [String: String] = [:], body: [UInt8] = []) {
+        self.status = status
+        self.fields = fields
+        self.body = body
+    }
+}
+
+/// What a client sees.
+enum TestOutcome: Sendable {
+    case answer(TestAnswer)
+    case cut(TestAnswer)
+    case failure(URLError.Code)
+    case silence
+}
+
+/// Hands requests to the server whose host they name, in place of a network.
+final class TestServerProtocol: URLProtocol {
+    /// By their hosts. A lock, since sessions call from queues of their own.
+    static let servers = Mutex<[String: Weak]>([:])
+
+    override static func canInit(with request: URLRequest) -> Bool { self.server(request) != nil }
+    override static func canonicalRequest(for request: URLRequest) -> URLRequest { request }
+
+    override func startLoading() {
+        guard let server = Self.server(self.request), let url = self.request.url, let client = self.client else {
+            return
+        }
+        switch server.exchange(Self.read(self.request)) {
+        case .silence: return
+        case .failure(let code): client.urlProtocol(self, didFailWithError: URLError(code))
+        case .answer(let answer):
+            self.start(answer, url, client)
+            client.urlProtocol(self, didLoad: Data(answer.body))
+            client.urlProtocolDidFinishLoading(self)
+        case .cut(let answer):
+            self.start(answer, url, client)
+            client.urlProtocol(self, didLoad: Data(answer.body.prefix(answer.body.count / 2)))
+            client.urlProtocol(self, didFailWithError: URLError(.networkConnectionLost))
+        }
+    }
+
+    override func stopLoading() {}
+
+    // MARK: - Private
+
+    private func start(_ answer: TestAnswer, _ url: URL, _ client: any URLProtocolClient) {
+        let response = HTTPURLResponse(
+            url: url,
+            statusCode: answer.status,
+            httpVersion: "HTTP/1.1",
+            headerFields: answer.fields
+        )
+        guard let response else { return }
+        client.urlProtocol(self, didReceive: response, cacheStoragePolicy: .notAllowed)
+    }
+
+    private static func server(_ request: URLRequest) -> TestServer? {
+        guard let host = request.url?.host else { return nil }
+        return self.servers.withLock { $0[host]?.server }
+    }
+
+    private static func read(_ request: URLRequest) -> TestRequest {
+        let parts = request.url.flatMap { URLComponents(url: $0, resolvingAgainstBaseURL: true) }
+        return TestRequest(
+            method: request.httpMethod ?? "GET",
+            path: parts?.percentEncodedPath ?? "",
+            query: parts?.percentEncodedQuery,
+            token: request.value(forHTTPHeaderField: "MyToken") ?? "",
+            tag: request.value(forHTTPHeaderField: "If-None-Match"),
+            wantsSignature: request.value(forHTTPHeaderField: "Accept-Signature") != nil,
+            body: self.body(of: request)
+        )
+    }
+
+    /// Apple's sessions hand a body over as a stream.
+    private static func body(of request: URLRequest) -> [UInt8] {
+        if let body = request.httpBody { return Array(body) }
+        guard let stream = request.httpBodyStream else { return [] }
+        stream.open()
+        defer { stream.close() }
+        var (body, buffer): ([UInt8], [UInt8]) = ([], Array(repeating: 0, count: 4096))
+        while true {
+            let count = stream.read(&buffer, maxLength: buffer.count)
+            guard count > 0 else { return body }
+            body += buffer.prefix(count)
+        }
+    }
+}

@@ -1,0 +1,190 @@
+internal import Foundation
+internal import PushAPI
+
+/// What the server has, and how it answers: decided in here, signed outside.
+struct TestServerState: Sendable {
+    private struct Entry {
+        var item: NotificationItem
+        var change: Int
+    }
+
+    var network = TestServer.Network.fine
+    var takesCredentials = true
+    var isBusy = false
+    var clockOffset = Duration.zero
+    var requests: [String] = []
+    private(set) var registration: String?
+    private(set) var isShared = false
+    private var entries: [Int64: Entry] = [:]
+    private var removed: [Int64: Int] = [:]
+    private var change = 0
+    private var lastID: Int64 = 0
+
+    var items: [NotificationItem] { self.entries.values.map(\.item).sorted { $0.id < $1.id } }
+
+    mutating func add(_ payload: JSONValue, isReadOnce: Bool, expiresAt: Date) -> Int64 {
+        self.lastID += 1
+        let expiresAt = min(expiresAt, Date(timeIntervalSince1970: 4_102_444_800))
+        let item = NotificationItem(
+            id: self.lastID,
+            payload: payload,
+            isRead: false,
+            createdAt: Date(),
+            expiresAt: expiresAt,
+            isReadOnce: isReadOnce
+        )
+        self.put(item)
+        return item.id
+    }
+
+    mutating func remove(_ id: Int64) {
+        guard self.entries.removeValue(forKey: id) != nil else { return }
+        self.change += 1
+        self.removed[id] = self.change
+    }
+
+    mutating func answer(_ request: TestRequest) -> TestAnswer {
+        if self.isBusy { return Self.problem(.busy, ["Retry-After": "5"]) }
+        guard self.takesCredentials else { return Self.problem(.unauthorized) }
+        if request.path.hasPrefix(Paths.register) { return self.register(request) }
+        if request.path.hasPrefix(Paths.sessions) { return self.session(request) }
+        guard request.path.hasPrefix(Paths.notifications) else { return Self.problem(.notFound) }
+        let body = try? JSONValue(reading: request.body)
+        let rest = request.path.dropFirst(Paths.notifications.count + 1).split(separator: "/")
+        switch (request.method, rest.first.map(String.init), rest.count) {
+        case ("GET", nil, _): return self.list(request)
+        case ("POST", nil, _): return self.send(body)
+        case ("POST", "read", 1): return self.markRead(body)
+        case (let method, let id?, let count): return self.one(method, id, isTaken: count == 2, body, request.tag)
+        default: return Self.problem(.notFound)
+        }
+    }
+
+    // MARK: - Routes
+
+    private mutating func register(_ request: TestRequest) -> TestAnswer {
+        if request.method == "POST" {
+            let id = String(repeating: "0", count: 32 - 8) + String(UInt32.random(in: 0x1000_0000 ... .max), radix: 16)
+            return TestAnswer(200, body: JSONValue.string(id).bytes)
+        }
+        self.registration = request.method == "DELETE" ? nil : request.path.split(separator: "/").last.map(String.init)
+        let body = try? JSONValue(reading: request.body)
+        self.isShared = body?["Shared"] == .bool(true)
+        return TestAnswer(200)
+    }
+
+    private func session(_ request: TestRequest) -> TestAnswer {
+        guard request.method == "POST" else { return TestAnswer(204) }
+        let session = JSONValue.object([
+            .init("Token", .string("spt_test")), .init("ExpiresAt", .string("2099-01-01T00:00:00Z")),
+        ])
+        return TestAnswer(201, body: session.bytes)
+    }
+
+    private mutating func send(_ body: JSONValue?) -> TestAnswer {
+        let id = self.add(body?["Payload"] ?? body ?? .null, isReadOnce: false, expiresAt: .distantFuture)
+        return TestAnswer(201, body: (self.entries[id]?.item.json ?? .null).bytes)
+    }
+
+    private mutating func markRead(_ body: JSONValue?) -> TestAnswer {
+        guard case .array(let ids)? = body?["Ids"] else { return Self.problem(.invalidMember) }
+        let read = ids.compactMap { $0.integer.map(Int64.init) }.filter { self.entries[$0] != nil }
+        for id in read { self.mark(id, isRead: true) }
+        let numbers = read.map { JSONValue.number($0) }
+        return TestAnswer(200, body: JSONValue.object([.init("Read", .array(numbers))]).bytes)
+    }
+
+    private mutating func one(
+        _ method: String,
+        _ id: String,
+        isTaken: Bool,
+        _ body: JSONValue?,
+        _ tag: String?
+    ) -> TestAnswer {
+        guard let id = Int64(id), let item = self.entries[id]?.item else { return Self.problem(.notFound) }
+        switch method {
+        case "DELETE":
+            self.remove(id)
+            return TestAnswer(204)
+        case "POST":
+            guard isTaken, item.isReadOnce else { return Self.problem(.nothingToConfirm) }
+            self.remove(id)
+            return TestAnswer(204)
+        case "PATCH":
+            self.mark(id, isRead: body?["Read"] == .bool(true))
+            return TestAnswer(200, body: (self.entries[id]?.item.json ?? .null).bytes)
+        default:
+            let current = "\"\(id)-\(item.isRead)\""
+            if tag == current { return TestAnswer(304, fields: ["ETag": current]) }
+            return TestAnswer(200, fields: ["ETag": current], body: item.json.bytes)
+        }
+    }
+
+    private func list(_ request: TestRequest) -> TestAnswer {
+        let query = URLComponents(string: "?\(request.query ?? "")")?.queryItems ?? []
+        func value(_ name: String) -> String? { query.first { $0.name == name }?.value }
+        var entries = self.entries.values.sorted { ($0.change, $0.item.id) < ($1.change, $1.item.id) }
+        var deleted: [Int64] = []
+        if let ids = value("ids")?.split(separator: ",").compactMap({ Int64($0) }) {
+            entries.removeAll { !ids.contains($0.item.id) }
+            return self.page(entries, deleted, cursor: nil, hasMore: false)
+        }
+        let cursor = value("since") ?? value("cursor")
+        let since = cursor.map { Int($0.dropFirst()) ?? .max } ?? 0
+        guard since <= self.change else { return Self.problem(.invalidCursor) }
+        if cursor != nil {
+            if since == self.change, request.tag == "\"c\(since)\"" {
+                return TestAnswer(304, fields: ["ETag": "\"c\(since)\""])
+            }
+            deleted = self.removed.filter { $0.value > since }.keys.sorted()
+        }
+        entries.removeAll { $0.change <= since }
+        let limit = max(1, value("limit").flatMap { Int($0) } ?? 500)
+        let hasMore = entries.count > limit
+        let shown = Array(entries.prefix(limit))
+        return self.page(shown, deleted, cursor: hasMore ? shown.last?.change : self.change, hasMore: hasMore)
+    }
+
+    private func page(_ entries: [Entry], _ deleted: [Int64], cursor: Int?, hasMore: Bool) -> TestAnswer {
+        let items = entries.map { entry in
+            JSONValue.object(entry.item.json.members.filter { !entry.item.isReadOnce || $0.name != "Payload" })
+        }
+        let list = JSONValue.object([
+            .init("Notifications", .array(items)), .init("Deleted", .array(deleted.map { .number($0) })),
+            .init("Cursor", cursor.map { .string("c\($0)") } ?? .null), .init("More", .bool(hasMore)),
+        ])
+        return TestAnswer(200, body: list.bytes)
+    }
+
+    // MARK: - Private
+
+    private mutating func put(_ item: NotificationItem) {
+        self.change += 1
+        self.entries[item.id] = Entry(item: item, change: self.change)
+    }
+
+    private mutating func mark(_ id: Int64, isRead: Bool) {
+        guard let item = self.entries[id]?.item, item.isRead != isRead else { return }
+        self.put(
+            NotificationItem(
+                id: id,
+                payload: item.payload,
+                isRead: isRead,
+                createdAt: item.createdAt,
+                expiresAt: item.expiresAt,
+                isReadOnce: item.isReadOnce
+            )
+        )
+    }
+
+    private static func problem(_ code: ProblemCode, _ fields: [String: String] = [:]) -> TestAnswer {
+        let fields = fields.merging(["Content-Type": Problem.contentType]) { $1 }
+        return TestAnswer(code.status, fields: fields, body: Problem(code).json.bytes)
+    }
+}
+
+extension JSONValue {
+    fileprivate var members: [Member] {
+        if case .object(let members) = self { members } else { [] }
+    }
+}

@@ -1,0 +1,29 @@
+internal import Bytes
+internal import Crypto
+internal import Foundation
+
+/// Tells a device with several accounts whose a push is, and nobody else anything.
+///
+/// It is an HMAC of the notification's id under the registration id, which only the server and the account's app know: of two
+/// pushes nobody else can say whether they are for the same account, nor guess an account and try.
+package struct AccountHint: Sendable, Hashable, CustomStringConvertible {
+    /// The length of the text.
+    package static let length = 11
+
+    /// 64 bits in base64url.
+    package let description: String
+
+    package init(_ notification: NotificationID, of registration: RegistrationID) {
+        self.description = Base64.url.text(of: Self.code("hint \(notification)", registration).prefix(8))
+    }
+
+    /// An account's own form of a collapse id: 32 characters of base64url.
+    static func collapseID(_ shared: String, of registration: RegistrationID) -> String {
+        Base64.url.text(of: self.code("collapse \(shared)", registration).prefix(24))
+    }
+
+    private static func code(_ text: String, _ registration: RegistrationID) -> [UInt8] {
+        let key = SymmetricKey(data: Array(registration.description.utf8))
+        return Array(HMAC<SHA256>.authenticationCode(for: Array(text.utf8), using: key))
+    }
+}

@@ -1,0 +1,167 @@
+import Foundation
+import PushAPI
+import PushClientTesting
+import Synchronization
+import Testing
+
+@testable import PushClient
+
+/// What the extension shows, once and in time, as far as it is not Apple's.
+@Suite(.timeLimit(.minutes(5))) struct NotificationServiceHelperTests {
+    private static let placeholder = NotificationContent(title: "Clinic", body: "New notification", badge: 1)
+
+    /// What was handed over.
+    private final class Shown: Sendable {
+        private let contents = Mutex<[NotificationContent]>([])
+
+        var all: [NotificationContent] { self.contents.withLock { $0 } }
+        var handler: @Sendable (NotificationContent) -> Void {
+            { content in self.contents.withLock { $0.append(content) } }
+        }
+    }
+
+    private let server = TestServer()
+    private let shown = Shown()
+
+    private func helper(
+        _ clients: [PushClient]? = nil,
+        limit: Duration = .seconds(60),
+        badge: @escaping @Sendable (PushClient) async -> Int? = { _ in nil }
+    ) -> NotificationServiceHelper {
+        let clients = clients ?? [self.server.client()]
+        return NotificationServiceHelper(clients: { clients }, limit: limit, badge: badge) { item, content in
+            content.body = item.payload?.text ?? "none"
+            content.threadIdentifier = "thread"
+        }
+    }
+
+    @Test func theContentIsFilledOnce() async {
+        let id = self.server.add("Your result is in.")
+        let helper = self.helper { _ in 4 }
+        await helper.deliver(PushMessage(id: id), placeholder: Self.placeholder, to: self.shown.handler)
+        helper.expire()
+        var content = NotificationContent(title: "Clinic", body: "Your result is in.", badge: 4)
+        content.threadIdentifier = "thread"
+        #expect(self.shown.all == [content])
+    }
+
+    @Test func theBadgeOfThePushStaysWhereTheAppHasNone() async {
+        let id = self.server.add("text")
+        await self.helper().deliver(PushMessage(id: id), placeholder: Self.placeholder, to: self.shown.handler)
+        #expect(self.shown.all.map(\.badge) == [1])
+    }
+
+    @Test(arguments: [
+        TestServer.Network.offline, .portal, .changed, .cached, .cut,
+    ])
+    func whatCannotBeFetchedIsThePlaceholder(network: TestServer.Network) async {
+        let id = self.server.add("text")
+        self.server.network = network
+        await self.helper().deliver(PushMessage(id: id), placeholder: Self.placeholder, to: self.shown.handler)
+        #expect(self.shown.all == [Self.placeholder])
+    }
+
+    @Test func whatIsGoneOrNoPushIsThePlaceholder() async {
+        for push in [PushMessage(id: 99), nil] {
+            await self.helper().deliver(push, placeholder: Self.placeholder, to: self.shown.handler)
+        }
+        #expect(self.shown.all == [Self.placeholder, Self.placeholder])
+    }
+
+    @Test func aServerThatIsSilentCostsTheLimitAndShowsThePlaceholder() async {
+        self.server.network = .silent
+        let helper = self.helper(limit: .milliseconds(100))
+        await helper.deliver(PushMessage(id: 1), placeholder: Self.placeholder, to: self.shown.handler)
+        #expect(self.shown.all == [Self.placeholder])
+    }
+
+    @Test func aSystemThatHasNoMoreTimeGetsThePlaceholderAtOnceAndNothingAfterIt() async {
+        let id = self.server.add("text")
+        let helper = self.helper()
+        let delivery = helper.begin(Self.placeholder, self.shown.handler)
+        helper.expire()
+        #expect(self.shown.all == [Self.placeholder])
+        await helper.finish(delivery, PushMessage(id: id))
+        helper.expire()
+        #expect(self.shown.all == [Self.placeholder])
+    }
+
+    /// Its minute would begin, and the app would find nothing when it is tapped.
+    @Test func whatMayBeReadOnceIsLeftToTheApp() async throws {
+        let id = self.server.add(.string("code 4711"), isReadOnce: true)
+        await self.helper().deliver(PushMessage(id: id), placeholder: Self.placeholder, to: self.shown.handler)
+        #expect(self.shown.all == [Self.placeholder])
+        #expect(!self.server.requests.contains("GET /api/notifications/\(id)"))
+        #expect(try await self.server.client().notification(id).value.payload?.text == "code 4711")
+    }
+
+    @Test func whatTheExtensionHasFetchedTheAppHasWithoutANetwork() async throws {
+        let store = AnswerStore.memory
+        let id = self.server.add("text")
+        let helper = self.helper([self.server.client(store: store)])
+        await helper.deliver(PushMessage(id: id), placeholder: Self.placeholder, to: self.shown.handler)
+        self.server.network = .offline
+        let kept = try await self.server.client(store: store).notification(id)
+        #expect(kept.value.payload?.text == "text")
+        #expect(kept.date != nil)
+    }
+
+    @Test func aPushIsFetchedForTheAccountThatItIsFor() async throws {
+        let other = TestServer()
+        let id = self.server.add("of alice")
+        #expect(other.add("of bob") == id)
+        var clients: [PushClient] = []
+        for server in [self.server, other] {
+            var options = server.options
+            options.isDeviceShared = true
+            let client = server.client(options: options)
+            try await client.register(platform: "apns", handle: Data([1, 2]))
+            clients.append(client)
+        }
+        let helper = self.helper(clients)
+        let strange = PushMessage(id: id, accountHint: "AAAAAAAAAAA")
+        for push in [other.push(of: id), self.server.push(of: id), strange, PushMessage(id: id)] {
+            await helper.deliver(push, placeholder: Self.placeholder, to: self.shown.handler)
+        }
+        #expect(self.shown.all.map(\.body) == ["of bob", "of alice", Self.placeholder.body, Self.placeholder.body])
+    }
+
+    @Test func pushesAtTheSameTimeAreEachShownOnce() async {
+        let ids = (0..<20).map { self.server.add("payload \($0)") }
+        let helper = self.helper()
+        await withTaskGroup { group in
+            for id in ids {
+                group.addTask {
+                    await helper.deliver(PushMessage(id: id), placeholder: Self.placeholder, to: self.shown.handler)
+                }
+            }
+        }
+        #expect(Set(self.shown.all.map(\.body)) == Set((0..<20).map { "payload \($0)" }))
+        #expect(self.shown.all.count == 20)
+    }
+
+    // MARK: Background
+
+    @Test func aRefreshTellsTheSystemWhetherThereIsSomethingNew() async {
+        let client = self.server.client()
+        let refresh = BackgroundRefresh(clients: { [client] })
+        #expect(await refresh.run() == .noData)
+        self.server.add("new")
+        #expect(await refresh.run() == .newData)
+        #expect(await refresh.run() == .noData)
+        self.server.network = .offline
+        #expect(await refresh.run() == .failed)
+        #expect(await BackgroundRefresh(clients: { [] }).run() == .noData)
+    }
+
+    @Test func oneAccountThatCannotBeReachedKeepsNoOtherWaiting() async {
+        let silent = TestServer()
+        silent.network = .silent
+        self.server.add("new")
+        let clients = [silent.client(), self.server.client()]
+        let refresh = BackgroundRefresh(clients: { clients }, limit: .seconds(5))
+        #expect(await refresh.run() == .newData)
+        let alone = BackgroundRefresh(clients: { [clients[0]] }, limit: .milliseconds(50))
+        #expect(await alone.run() == .failed)
+    }
+}

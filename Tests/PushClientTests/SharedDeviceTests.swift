@@ -1,0 +1,91 @@
+import Foundation
+import PushAPI
+import Testing
+
+@testable import PushClient
+
+/// Accounts side by side on one device: which client a push is for.
+@Suite(.timeLimit(.minutes(5))) struct SharedDeviceTests {
+    private static let sharing: PushClient.Options = {
+        var options = PushClient.Options()
+        options.isDeviceShared = true
+        return options
+    }()
+
+    /// Gives out one registration id, and takes every registration.
+    private static func registry(_ id: String) -> ScriptedPeer.Script {
+        { request, _ in
+            .answer(request.method == "POST" ? PeerAnswer(to: request, body: "\"\(id)\"") : PeerAnswer(to: request))
+        }
+    }
+
+    @Test func hintsAreThoseOfTheVectors() throws {
+        let file = try VectorFile("hints")
+        for vector in try file.list("hints") {
+            let (id, hint) = (Int64(try #require(vector["id"]?.integer)), try vector.text("accountHint"))
+            #expect(try PushClient.accountHint(of: id, registration: vector.text("registration")) == hint)
+            let push = try #require(PushMessage(json: Data(try vector.text("push").utf8)))
+            #expect(push == PushMessage(id: id, accountHint: hint))
+            #expect(PushMessage(userInfo: ["aps": [:], "secureId": "\(id)", "accountHint": hint]) == push)
+        }
+        for text in try file.list("none").compactMap(\.text) {
+            #expect(PushMessage(json: Data(text.utf8)) == PushMessage(id: 4711))
+        }
+    }
+
+    @Test(arguments: [
+        "", "7", "[]", "{}", #"{"secureId":7}"#, #"{"secureId":""}"#, #"{"secureId":"-7"}"#, #"{"secureId":"+7"}"#,
+        #"{"secureId":"7 "}"#, #"{"secureId":"99999999999999999999"}"#, #"{"secureId":"٧"}"#,
+    ])
+    func whatNamesNoNotificationIsNoPush(text: String) {
+        #expect(PushMessage(json: Data(text.utf8)) == nil)
+    }
+
+    @Test func aPushOfAnotherServiceIsNone() {
+        #expect(PushMessage(userInfo: [:]) == nil)
+        #expect(PushMessage(userInfo: ["secureId": 7]) == nil)
+        #expect(PushMessage(userInfo: ["secureId": "seven"]) == nil)
+    }
+
+    @Test func aSharedRegistrationSaysSoAndIsAnother() async throws {
+        let store = AnswerStore.memory
+        try await ScriptedPeer.run(Self.registry("one")) { peer in
+            let alone = peer.client(store: store)
+            try await alone.register(platform: "apns", handle: Data([0xAB, 0x01]))
+            #expect(peer.requests.last?.body == #"{"Platform":"apns","Handle":"ab01","Tags":[]}"#)
+            try await alone.refresh(platform: "apns", handle: "ab01")
+            #expect(peer.requests.count == 2)
+            let shared = peer.client(options: Self.sharing, store: store)
+            try await shared.refresh(platform: "apns", handle: Data([0xAB, 0x01]))
+            #expect(peer.requests.last?.body == #"{"Platform":"apns","Handle":"ab01","Tags":[],"Shared":true}"#)
+            try await shared.refresh(platform: "apns", handle: "ab01")
+            #expect(peer.requests.count == 3)
+        }
+    }
+
+    @Test func aPushIsForTheAccountThatItsHintIsOf() async throws {
+        let (alice, bob) = (try await self.client("alice", id: "a1"), try await self.client("bob", id: "b2"))
+        let none = try await self.client("carol", id: nil)
+        let push = PushMessage(id: 7, accountHint: PushClient.accountHint(of: 7, registration: "b2"))
+        let clients = [alice, none, bob]
+        #expect(PushClient.recipient(of: push, among: clients)?.registrationID == "b2")
+        #expect(bob.isRecipient(of: push) && !alice.isRecipient(of: push) && !none.isRecipient(of: push))
+        // The same hint with another id, one of a stranger's, and none.
+        let strange = [
+            PushMessage(id: 8, accountHint: push.accountHint), PushMessage(id: 7, accountHint: "AAAAAAAAAAA"),
+            PushMessage(id: 7, accountHint: ""), PushMessage(id: 7),
+        ]
+        for push in strange { #expect(PushClient.recipient(of: push, among: clients) == nil, "\(push)") }
+        #expect(PushClient.recipient(of: PushMessage(id: 7), among: [alice])?.registrationID == "a1")
+        #expect(PushClient.recipient(of: push, among: []) == nil)
+    }
+
+    private func client(_ name: String, id: String?) async throws -> PushClient {
+        try await ScriptedPeer.run(Self.registry(id ?? "")) { peer in
+            let credentials = PushClient.Credentials.basic(username: name, password: "p")
+            let client = peer.client(credentials, options: Self.sharing)
+            if id != nil { try await client.register(platform: "apns", handle: "ab") }
+            return client
+        }
+    }
+}

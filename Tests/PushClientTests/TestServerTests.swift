@@ -1,0 +1,131 @@
+import Foundation
+import PushAPI
+import PushClient
+import PushClientTesting
+import Testing
+
+/// The server in memory that apps test with, over `URLProtocol`: on Apple's platforms as here.
+@Suite(.timeLimit(.minutes(5))) struct TestServerTests {
+    private let server = TestServer()
+
+    private struct Result: Codable, Equatable {
+        let kind: String
+        let value: Int
+    }
+
+    private func failure(_ call: () async throws -> some Any) async -> (any Error)? {
+        do {
+            _ = try await call()
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    private func kind(_ call: () async throws -> some Any) async -> Interference.Kind? {
+        guard case .interference(let found)? = await self.failure(call) as? PushClientError else { return nil }
+        return found.kind
+    }
+
+    @Test func aClientCollectsMarksAndDismisses() async throws {
+        let client = self.server.client()
+        let ids = (0..<3).map { self.server.add("payload \($0)") }
+        let inbox = try await client.refresh().value
+        #expect(inbox.notifications.map(\.id) == ids)
+        #expect(inbox.arrived == ids)
+        #expect(try await client.markRead(ids[0]).isRead)
+        #expect(try await client.markRead([ids[1], 99]) == [ids[1]])
+        try await client.dismiss(ids[2])
+        self.server.add("later")
+        let next = try await client.refresh()
+        #expect(next.value.notifications.map(\.isRead) == [true, true, false])
+        #expect(next.map(\.deleted).value.contains(ids[2]) || next.value.notifications.count == 3)
+        #expect(next.date == nil)
+        #expect(try await client.refresh().value.arrived.isEmpty)
+        #expect(self.server.requests.last == "GET /api/notifications")
+        #expect(self.server.notifications.map(\.isRead) == [true, true, false])
+    }
+
+    @Test func manyComeInPages() async throws {
+        for number in 0..<1203 { self.server.add("payload \(number)") }
+        #expect(try await self.server.client().refresh().value.notifications.count == 1203)
+        #expect(self.server.requests.count == 3)
+    }
+
+    @Test func payloadsAreTypesOfTheApp() async throws {
+        let client = self.server.client()
+        let sent = try await client.send(.object([.init("kind", .string("blood")), .init("value", .number(7))]))
+        #expect(try await client.notification(sent.id).value.decode(Result.self) == Result(kind: "blood", value: 7))
+        #expect(self.server.notifications.map(\.id) == [sent.id])
+        let text = try await client.send("a text")
+        #expect(try await client.notification(text.id).value.decode(String.self) == "a text")
+        let item = try await client.notification(text.id).value
+        #expect(throws: DecodingError.self) { try item.decode(Result.self) }
+        let empty = NotificationItem(id: 1, payload: nil, isRead: false, createdAt: .now, expiresAt: .distantFuture)
+        #expect(throws: DecodingError.self) { try empty.decode(String.self) }
+    }
+
+    @Test(arguments: [
+        (TestServer.Network.portal, Interference.Kind.missingEcho), (.changed, .signature), (.cached, .wrongEcho),
+        (.cut, .truncated),
+    ])
+    func eachInterferenceIsFound(network: TestServer.Network, kind: Interference.Kind) async throws {
+        let id = self.server.add("secret")
+        self.server.network = network
+        #expect(await self.kind { try await self.server.client().notification(id) } == kind)
+    }
+
+    @Test func aWrongClockIsFound() async throws {
+        self.server.clockOffset = .seconds(3600)
+        let found = await self.kind { try await self.server.client().refresh() }
+        #expect(found == .wrongClock)
+    }
+
+    @Test func withoutANetworkTheKeptInboxIsThereWithItsDate() async throws {
+        let store = AnswerStore.memory
+        let client = self.server.client(store: store)
+        self.server.add("secret")
+        _ = try await client.refresh()
+        for network in [TestServer.Network.offline, .portal, .changed] {
+            self.server.network = network
+            let kept = try await self.server.client(store: store).refresh()
+            #expect(kept.date != nil)
+            #expect(kept.value.notifications.count == 1)
+        }
+    }
+
+    @Test func aServerThatSaysNothingIsOfflineAtTheDeadline() async throws {
+        self.server.network = .silent
+        var options = self.server.options
+        options.deadline = .milliseconds(100)
+        let error = try #require(await self.failure { try await self.server.client(options: options).refresh() })
+        #expect(PushClient.Advice(for: error) == .offline)
+    }
+
+    @Test func refusalsAreThoseOfTheServer() async throws {
+        let client = self.server.client()
+        self.server.takesCredentials = false
+        let refused = try #require(await self.failure { try await client.notification(1) })
+        #expect(PushClient.Advice(for: refused) == .signedOut)
+        self.server.takesCredentials = true
+        self.server.isBusy = true
+        let busy = try #require(await self.failure { try await client.notification(1) } as? PushClientError)
+        #expect(busy == .busy(Problem(.busy), retryAfter: .seconds(5)))
+        self.server.isBusy = false
+        let missing = try #require(await self.failure { try await client.notification(1) } as? PushClientError)
+        #expect(missing == .problem(Problem(.notFound)))
+    }
+
+    @Test func serversOfOneProcessAreApart() async throws {
+        let other = TestServer()
+        other.add("other")
+        self.server.add("own")
+        self.server.add("own")
+        #expect(try await other.client().refresh().value.notifications.count == 1)
+        #expect(try await self.server.client().refresh().value.notifications.count == 2)
+        // The one's key is not the other's, and its sessions reach it alone.
+        let stranger = PushClient(server: self.server.url, credentials: .token("t"), options: other.options)
+        let found = await self.kind { try await stranger.refresh() }
+        #expect(found == .signature)
+    }
+}

@@ -1,0 +1,151 @@
+import Foundation
+import PushAPI
+import PushClient
+import Synchronization
+import Testing
+
+/// Tokens that the app gives when one is needed.
+@Suite(.timeLimit(.minutes(5))) struct TokenProviderTests {
+    /// An app's backend: gives out `t1`, `t2`, …
+    private final class Backend: Sendable {
+        private let asked = Mutex<[String?]>([])
+
+        /// What was refused, of each time it was asked.
+        var refused: [String?] { self.asked.withLock { $0 } }
+
+        var credentials: PushClient.Credentials {
+            .tokens(account: "alice") { refused in
+                self.asked.withLock { asked in
+                    asked.append(refused)
+                    return "t\(asked.count)"
+                }
+            }
+        }
+    }
+
+    /// A server that takes some tokens only.
+    private static func door(_ tokens: String...) -> ScriptedPeer.Script {
+        { request, _ in
+            let token = request.fields["authorization"]?.split(separator: " ").last.map(String.init) ?? ""
+            return .answer(
+                tokens.contains(token)
+                    ? PeerAnswer(to: request, body: Samples.item(7)) : PeerAnswer(to: request, .tokenExpired)
+            )
+        }
+    }
+
+    @Test func theFirstTokenIsAskedForOnceAndKept() async throws {
+        let backend = Backend()
+        try await ScriptedPeer.run(Self.door("t1")) { peer in
+            let client = peer.client(backend.credentials)
+            for _ in 0..<3 { _ = try await client.notification(7) }
+            #expect(backend.refused == [nil])
+            #expect(peer.requests.map { $0.fields["authorization"] } == Array(repeating: "Bearer t1", count: 3))
+        }
+    }
+
+    @Test func aRefusedTokenIsRenewedAndTheCallGoesOn() async throws {
+        let backend = Backend()
+        try await ScriptedPeer.run(Self.door("t1")) { peer in
+            let client = peer.client(backend.credentials)
+            _ = try await client.notification(7)
+            peer.play(Self.door("t2"))
+            #expect(try await client.notification(7).value.id == 7)
+            #expect(backend.refused == [nil, "t1"])
+            #expect(peer.requests.map { $0.fields["authorization"] } == ["Bearer t1", "Bearer t1", "Bearer t2"])
+        }
+    }
+
+    @Test func ofManyCallsOneAsks() async throws {
+        let backend = Backend()
+        try await ScriptedPeer.run(Self.door("t1", "t2")) { peer in
+            let client = peer.client(backend.credentials)
+            try await withThrowingTaskGroup { group in
+                for _ in 0..<20 { group.addTask { _ = try await client.notification(7) } }
+                try await group.waitForAll()
+            }
+            #expect(backend.refused == [nil])
+        }
+    }
+
+    @Test func aSecondRefusalIsTheCallsWithItsProblem() async throws {
+        let backend = Backend()
+        try await ScriptedPeer.run(Self.door()) { peer in
+            let client = peer.client(backend.credentials)
+            let problem = await unauthorized { try await client.notification(7) }
+            #expect(problem?.code == .tokenExpired)
+            #expect(backend.refused == [nil, "t1"])
+        }
+    }
+
+    @Test func aProviderThatHasNoOtherTokenEndsTheCall() async throws {
+        try await ScriptedPeer.run(Self.door()) { peer in
+            let client = peer.client(.tokens(account: "alice") { _ in "always" })
+            await unauthorized { try await client.notification(7) }
+            #expect(peer.requests.count == 1)
+        }
+    }
+
+    @Test func whatTheProviderThrowsTheCallThrowsAndTheNextOneAsksAgain() async throws {
+        struct LoggedOut: Error {}
+        let isIn = Mutex(false)
+        try await ScriptedPeer.run(Self.door("t")) { peer async throws in
+            let client = peer.client(
+                .tokens(account: "alice") { _ in
+                    guard isIn.withLock({ $0 }) else { throw LoggedOut() }
+                    return "t"
+                }
+            )
+            await #expect(throws: LoggedOut.self) { try await client.notification(7) }
+            #expect(peer.requests.isEmpty)
+            isIn.withLock { $0 = true }
+            #expect(try await client.notification(7).value.id == 7)
+        }
+    }
+
+    @Test func aProviderThatTakesTooLongEndsWithTheCallsDeadline() async throws {
+        var options = PushClient.Options()
+        options.deadline = .milliseconds(50)
+        try await ScriptedPeer.run(Self.door()) { [options] peer in
+            let client = peer.client(
+                .tokens(account: "alice") { _ in
+                    try await Task.sleep(for: .seconds(600))
+                    return "t"
+                },
+                options: options
+            )
+            // Two calls: one asks, the other waits for it; then it asks itself, and has no time for that.
+            async let first = advice { try await client.notification(7) }
+            async let second = advice { try await client.notification(7) }
+            #expect(await [first, second] == [.offline, .offline])
+            #expect(peer.requests.isEmpty)
+        }
+    }
+}
+
+/// The problem of a call that is refused for its credentials.
+@discardableResult
+func unauthorized(
+    sourceLocation: SourceLocation = #_sourceLocation,
+    _ call: () async throws -> some Any
+) async -> Problem? {
+    do {
+        _ = try await call()
+        Issue.record("it was let in", sourceLocation: sourceLocation)
+    } catch PushClientError.unauthorized(let problem) {
+        return problem
+    } catch {
+        Issue.record("\(error)", sourceLocation: sourceLocation)
+    }
+    return nil
+}
+
+/// What a call that fails advises.
+func advice(_ call: () async throws -> some Any) async -> PushClient.Advice? {
+    do {
+        _ = try await call()
+        return nil
+    } catch {
+        return PushClient.Advice(for: error)
+    }
+}
