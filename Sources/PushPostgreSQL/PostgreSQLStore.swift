@@ -51,11 +51,11 @@ package final class PostgreSQLStore: Sendable {
 
     private init(_ opened: OpenedDatabase, _ options: StoreOptions, on loop: EventLoop) {
         self.address = opened.address
-        let condition = StoreCondition(onEvent: options.onEvent)
+        let condition = StoreCondition(mark: options.mark, onEvent: options.onEvent)
         let leases = self.leases
-        self.database = ConnectionPool(opened.address, PoolOptions(), on: loop) { event in
+        self.database = ConnectionPool(opened.address, PoolOptions(), on: loop, after: opened.identity) { event in
             // The new primary may have leases that were settled at the old one.
-            guard event != .advanced else { return leases.noteUnknownOutcome(now: .now) }
+            if case .advanced = event { leases.noteUnknownOutcome(now: .now) }
             condition.note(event)
         }
         self.options = options
