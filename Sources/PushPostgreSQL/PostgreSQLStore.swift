@@ -26,6 +26,8 @@ package final class PostgreSQLStore: Sendable {
     let removals = RemovalClock()
     let leases = LeaseBook()
     let marks = ClaimMarks()
+    let retentionMarks = RetentionMarks()
+    let retentionProgress = RetentionProgress()
     let streamBook = StreamBook()
     let condition: StoreCondition
     /// How often the keyring was exchanged, or was about to be.
