@@ -57,6 +57,11 @@ package struct Migration: Sendable {
             sql: String(decoding: PackageResources.P0002_day_keys_sql, as: UTF8.self),
             oldestKnown: "P0001_initial"
         ),
+        Migration(
+            name: "P0003_shared_streams",
+            sql: String(decoding: PackageResources.P0003_shared_streams_sql, as: UTF8.self),
+            oldestKnown: "P0001_initial"
+        ),
     ]
 
     /// The step of a PostgreSQL database that a program must know to open payloads that are sealed with day keys.

@@ -29,6 +29,7 @@ package final class PostgreSQLStore: Sendable {
     let retentionMarks = RetentionMarks()
     let retentionProgress = RetentionProgress()
     let streamBook = StreamBook()
+    let echoes = StreamEchoes()
     let condition: StoreCondition
     /// How often the keyring was exchanged, or was about to be.
     let exchanges = Atomic(0)
@@ -73,7 +74,10 @@ package final class PostgreSQLStore: Sendable {
             self.database,
             on: loop
         )
-        self.database.listen("listen sealpost") { [weak node] in node?.hear($0) }
+        self.database.listen("listen sealpost") { [weak node, echoes] in
+            guard let message = node?.hear($0), message.hasEvents else { return }
+            echoes.signal.set()
+        }
         self.node.begin()
         options.streams.watch { [streamBook] in streamBook.note($0) }
     }
