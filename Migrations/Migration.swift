@@ -62,6 +62,11 @@ package struct Migration: Sendable {
             sql: String(decoding: PackageResources.P0003_shared_streams_sql, as: UTF8.self),
             oldestKnown: "P0001_initial"
         ),
+        Migration(
+            name: "P0004_lane_pause",
+            sql: String(decoding: PackageResources.P0004_lane_pause_sql, as: UTF8.self),
+            oldestKnown: "P0001_initial"
+        ),
     ]
 
     /// The step of a PostgreSQL database that a program must know to open payloads that are sealed with day keys.
