@@ -139,6 +139,7 @@ extension Configuration {
         options.events = self.events.stored
         options.release = Version.current
         options.dayChain = DayKeyFile(self.dayKeys)
+        options.mark = TimelineFile(self.timeline)
         return try self.storePlace.open(KeyringFile(self.keyring).loadOrCreate(beside: self.storePlace), options)
     }
 
