@@ -36,7 +36,7 @@ DEB_FOLDER = .build-deb
 # All at once, five hundred tests would starve each other's deadlines on a busy machine.
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH = 4
 
-.PHONY: demo test check build release bench bench-fetches bench-delivery bench-herd bench-posts bench-batches bench-postgresql bench-outbox bench-servers bench-tools plots sizes fuzz growth sanitize e2e format docs docker install deb packages test-packages e2e-packages deb-packages bench-packages
+.PHONY: demo test check build release bench bench-fetches bench-delivery bench-herd bench-posts bench-batches bench-postgresql bench-outbox bench-servers bench-tools plots console-grown sizes fuzz growth sanitize e2e format docs docker install deb packages test-packages e2e-packages deb-packages bench-packages
 
 demo: packages
 	swift build --product sealpost
@@ -65,6 +65,10 @@ bench: bench-fetches bench-delivery bench-herd bench-posts bench-batches bench-p
 # A picture of each output that the benches have left in .build-benchmarks/results, also of one that ended below a limit.
 plots:
 	scripts/make-plots .build-benchmarks/results
+
+# Each view of the console with a million devices and a hundred thousand notifications: some five minutes, 3 GiB of disk.
+console-grown: release
+	scripts/e2e run console-grown .build/release/sealpost
 
 bench-fetches: bench-tools
 	scripts/e2e run bench-fetches .build/release/sealpost .build-benchmarks/release

@@ -224,11 +224,12 @@ may take back. With a token without the scope `send` one's own is always only di
 EVENT = {"type": "integer", "format": "int64", "minimum": 0, "maximum": 2**63 - 1}
 operation(
     "GET", "/api/notifications/{id}/deliveries", "listDeliveries", "notifications", "List what became of the pushes",
-    f"Tells when a notification will be sent if it is scheduled, counts its pushes by state and lists them by device, for its sender and for administrators. The counts of more than 10,000 pushes may be ten seconds old. {PAGES}",
+    f"Tells when a notification will be sent if it is scheduled, counts its pushes by state and lists them by device, for its sender and for administrators. The counts of more than 10,000 pushes may be ten seconds old. With `counts=part` the answer does not wait until all are counted: `Counted` tells whether it has all, and the next request goes on. {PAGES}",
     "publisher", "send",
     parameters=(
         ID, LIMIT,
         cursor(schema={"type": "integer", "format": "int64", "minimum": 0, "maximum": 2**63 - 1, "default": 0}),
+        parameter("counts", "query", {"enum": ["all", "part"], "default": "all"}, "`part`: `Counts` may be of a part, so that the answer does not wait."),
     ),
     answers=ok("The counts, and a page of the devices.", schema("Deliveries")), problems=[404],
 )

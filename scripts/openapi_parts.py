@@ -414,7 +414,7 @@ SCHEMAS = {
         description="What came of a test push.",
     ),
     "Deliveries": thing(
-        ["SendAt", "Counts", "Deliveries", "Cursor", "More"],
+        ["SendAt", "Counts", "Counted", "Deliveries", "Cursor", "More"],
         {
             "SendAt": {"type": ["string", "null"], "format": "date-time", "description": "When it will be sent, as long as it is scheduled."},
             "Counts": thing(
@@ -422,6 +422,7 @@ SCHEMAS = {
                 {state: {"type": "integer", "minimum": 0} for state in ("queued", "sending", "accepted", "fetched", "read", "expired", "failed", "cancelled")},
                 description="How many pushes are in each state.", additionalProperties=False,
             ),
+            "Counted": {"enum": ["all", "part"], "description": "`part`: `Counts` are of a part of the pushes; ask again with `counts=part` until it is `all`."},
             "Deliveries": {"type": "array", "items": schema("Delivery")},
             "Cursor": {"type": "string", "pattern": "^[0-9]{1,19}$", "description": "What `cursor` is set to for the next page."},
             "More": {"type": "boolean", "description": "Whether there is a next page."},

@@ -67,6 +67,20 @@ import Testing
         #expect(try self.list(after).first { $0["State"]?.text == "queued" }?["UpdatedAt"] == .null)
     }
 
+    @Test(arguments: ["", "?counts=all", "?counts=part"])
+    func aShortCountIsOfAllPushes(query: String) async throws {
+        let report = try await self.deliveries(self.post(), query)
+        #expect(try report.json["Counted"] == .string("all"))
+        #expect(try self.count("queued", report) == 5)
+    }
+
+    @Test func anotherWayToCountIsRefused() async throws {
+        try await self.deliveries(self.post(), "?counts=some").expectProblem(
+            .invalidParameter,
+            "counts must be all or part"
+        )
+    }
+
     @Test func thePagesTogetherAreTheWhole() async throws {
         let path = try await self.post()
         var devices: [String] = []

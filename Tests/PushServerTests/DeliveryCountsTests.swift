@@ -15,7 +15,17 @@ import Testing
         try await self.counts.counts(of: #require(NotificationID(rawValue: 1)), now: now) { device in
             counted.increment()
             return ([.accepted: 1, .failed: 2], device + 1 == pages ? nil : device + 1)
+        }.counts
+    }
+
+    /// The number of pages that a request for a part tells of, and whether those are all.
+    private func part(_ pages: Int64, _ counted: Counter, at now: Date) async throws -> (Int?, Bool) {
+        let id = try #require(NotificationID(rawValue: 1))
+        let (counts, isComplete) = try await self.counts.counts(of: id, steps: 2, now: now) { device in
+            counted.increment()
+            return ([.accepted: 1], device + 1 == pages ? nil : device + 1)
         }
+        return (counts[.accepted], isComplete)
     }
 
     @Test func aShortCountIsMadeAnewEachTime() async throws {
@@ -36,5 +46,33 @@ import Testing
         #expect(counted.count == 6)
         _ = try await self.count(3, counted, at: Self.start - 100)
         #expect(counted.count == 9, "a clock that was put back")
+    }
+
+    @Test func aPartGoesOnWithTheNextRequestUntilAllAreCounted() async throws {
+        let counted = Counter()
+        for (pages, isComplete) in [(2, false), (4, false), (5, true), (5, true)] {
+            let part = try await self.part(5, counted, at: Self.start)
+            #expect(part.0 == pages && part.1 == isComplete, "\(part)")
+        }
+        #expect(counted.count == 5, "what is complete is kept")
+        let anew = try await self.part(5, counted, at: Self.start + 10)
+        #expect(anew.0 == 2 && !anew.1)
+        let late = try await self.part(5, counted, at: Self.start + 20)
+        #expect(late.0 == 2 && !late.1, "a part that nobody has gone on with is old")
+    }
+
+    @Test func whoWaitsForAllGoesOnWithAPart() async throws {
+        let counted = Counter()
+        _ = try await self.part(5, counted, at: Self.start)
+        #expect(try await self.count(5, counted, at: Self.start)[.accepted] == 5)
+        #expect(counted.count == 5)
+    }
+
+    @Test func aShortPartIsMadeAnewEachTime() async throws {
+        let counted = Counter()
+        for number in 1...3 {
+            let part = try await self.part(1, counted, at: Self.start)
+            #expect(part.0 == 1 && part.1 && counted.count == number)
+        }
     }
 }

@@ -10,32 +10,50 @@ final class DeliveryCounts: Sendable {
     static let countedAtOnce = 10_000
     static let kept: TimeInterval = 10
 
+    /// The steps of so many pushes that are made for a request that does not wait for all: some 100 ms.
+    static let stepsOfPart = 5
+
     private struct Count: Sendable {
-        let counts: [DeliveryStage: Int]
-        let madeAt: Date
+        var counts: [DeliveryStage: Int] = [:]
+        /// The last device's number that was counted; `nil`: all were.
+        var last: Int64? = 0
+        var madeAt: Date
     }
 
     private let long = Mutex(BoundedTable<NotificationID, Count>(bound: 256))
 
     /// Counts with `countSome`, which counts up to `countedAtOnce` pushes after a device's number, and returns the last
     /// device's number, or `nil` at the end.
+    ///
+    /// With `steps` it ends after so many, and the next request goes on from there.
     func counts(
         of id: NotificationID,
+        steps: Int? = nil,
         now: Date,
         countSome: (Int64) async throws -> (counts: [DeliveryStage: Int], last: Int64?)
-    ) async throws -> [DeliveryStage: Int] {
-        // Setting the clock back must not make a count last longer.
-        if let count = self.long.withLock({ $0[id] }), abs(now.timeIntervalSince(count.madeAt)) < Self.kept {
-            return count.counts
+    ) async throws -> (counts: [DeliveryStage: Int], isComplete: Bool) {
+        let known = self.long.withLock { $0[id] }.flatMap { Self.isFresh($0, at: now) ? $0 : nil }
+        if let known, known.last == nil { return (known.counts, true) }
+        var count = known ?? Count(madeAt: now)
+        var step = 0
+        while let device = count.last, step < steps ?? .max {
+            let (some, last) = try await countSome(device)
+            count.counts.merge(some, uniquingKeysWith: +)
+            count.last = last
+            step += 1
         }
-        var (some, last) = try await countSome(0)
-        if last == nil { return some }
-        var counts = some
-        while let device = last {
-            (some, last) = try await countSome(device)
-            counts.merge(some, uniquingKeysWith: +)
+        if known == nil, step == 1, count.last == nil { return (count.counts, true) }
+        count.madeAt = now
+        self.long.withLock { [count] counts in
+            // Another request may have come further meanwhile.
+            if let other = counts[id], Self.isFresh(other, at: now), other.last ?? .max > count.last ?? .max { return }
+            counts[id] = count
         }
-        self.long.withLock { [counts] in $0[id] = Count(counts: counts, madeAt: now) }
-        return counts
+        return (count.counts, count.last == nil)
+    }
+
+    /// Setting the clock back must not make a count last longer.
+    private static func isFresh(_ count: Count, at now: Date) -> Bool {
+        abs(now.timeIntervalSince(count.madeAt)) < Self.kept
     }
 }

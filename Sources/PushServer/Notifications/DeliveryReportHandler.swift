@@ -20,7 +20,7 @@ struct DeliveryReportHandler: Handler {
                 .get,
                 "\(Paths.notifications)/{id}/deliveries",
                 .atLeast(.publisher, .send),
-                query: ["cursor", "limit"]
+                query: ["cursor", "limit", "counts"]
             ) { try await self.listDeliveries($0) }
         ]
     }
@@ -31,6 +31,12 @@ struct DeliveryReportHandler: Handler {
         guard let start = Int64(try query["cursor"] ?? "0"), start >= 0 else {
             throw Problem(.invalidParameter, "cursor was not issued by this server; restart the list without cursor")
         }
+        let steps: Int? =
+            switch try query["counts"] {
+            case nil, "all": nil
+            case "part": DeliveryCounts.stepsOfPart
+            default: throw Problem(.invalidParameter, "counts must be all or part")
+            }
         let user = try context.user
         let (sender, now) = (user.role == .admin ? nil : user.id, context.now)
         guard
@@ -38,7 +44,7 @@ struct DeliveryReportHandler: Handler {
             try await context.reader.isThere(id, from: sender, now: now)
         else { throw Problem(.notFound) }
         let sendAt = try await context.reader.sendTime(of: id)
-        let counts = try await self.counts.counts(of: id, now: now) { device in
+        let (counts, isComplete) = try await self.counts.counts(of: id, steps: steps, now: now) { device in
             try await self.reports.run {
                 try await $0.countDeliveries(of: id, after: device, limit: DeliveryCounts.countedAtOnce)
             }
@@ -50,6 +56,7 @@ struct DeliveryReportHandler: Handler {
             uncached: .object([
                 .init("SendAt", sendAt.map { .string($0.rfc3339) } ?? .null),
                 .init("Counts", .object(DeliveryStage.allCases.map { .init($0.rawValue, .number(counts[$0] ?? 0)) })),
+                .init("Counted", .string(isComplete ? "all" : "part")),
                 .init("Deliveries", .array(shown.map(\.json))),
                 .init("Cursor", .string(String(shown.last?.number ?? start))),
                 .init("More", .bool(entries.count > limit)),

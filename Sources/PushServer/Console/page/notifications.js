@@ -89,12 +89,16 @@ async function showOne(page, id) {
     },
   })}, 'Recall');
   page.heading(`Notification ${id}`, recall);
+  let counted = null;
   return page.every(5, () => load(id, wanted, page.signal).catch(problem => {
     if (problem.status !== 404) throw problem;
     return null;
   }), answer => {
     recall.hidden = !answer;
-    update(page.content, answer ? draw(answer, () => { wanted += 500; return page.refresh(); }) : missing());
+    if (answer?.Counted === 'all') counted = answer.Counts;
+    update(page.content, answer ? draw(answer, counted ?? answer.Counts, !counted, () => { wanted += 500; return page.refresh(); }) : missing());
+    // A count of very many comes in parts, of which the first are shown only as long as there is no whole one.
+    if (answer?.Counted === 'part') setTimeout(page.refresh);
   });
 }
 
@@ -115,7 +119,7 @@ async function load(id, wanted, signal) {
   let answer = null;
   const pushes = [];
   do {
-    answer = await ask('GET', path(['notifications', id, 'deliveries'], {cursor: answer?.Cursor, limit: Math.min(500, wanted - pushes.length)}), {signal});
+    answer = await ask('GET', path(['notifications', id, 'deliveries'], {cursor: answer?.Cursor, limit: Math.min(500, wanted - pushes.length), counts: 'part'}), {signal});
     pushes.push(...answer.Deliveries);
   } while (answer.More && pushes.length < wanted);
   return {...answer, Deliveries: pushes};
@@ -125,11 +129,11 @@ function missing() {
   return empty('There is no such notification', 'It was recalled, has expired, or never was.', h('a', {href: '#/notifications'}, 'All notifications'));
 }
 
-function draw(answer, more) {
-  const all = STATES.reduce((sum, [state]) => sum + answer.Counts[state], 0);
+function draw(answer, counts, isPart, more) {
+  const all = STATES.reduce((sum, [state]) => sum + counts[state], 0);
   return [
     answer.SendAt ? h('p.sentence', {'data-key': 'scheduled'}, 'It is scheduled, and will be sent at ', at(answer.SendAt), '.') : null,
-    h('section', {'data-key': 'counts', 'aria-labelledby': 'counts'}, h('h2', {id: 'counts'}, plural(all, 'push', 'pushes')), all ? stack(answer.Counts, all) : null),
+    h('section', {'data-key': 'counts', 'aria-labelledby': 'counts'}, h('h2', {id: 'counts'}, plural(all, 'push', 'pushes'), isPart ? ' so far, still counting' : null), all ? stack(counts, all) : null),
     h('section', {'data-key': 'pushes', 'aria-labelledby': 'pushes'}, h('h2', {id: 'pushes'}, 'Each device'),
       answer.Deliveries.length ? pushTable(answer.Deliveries)
         : empty('No pushes', answer.SendAt ? 'They are made when it is sent.' : 'Its recipients have no device, or the devices are still looked up. It can be fetched all the same.'),

@@ -1,0 +1,248 @@
+"""How fast each view of the console is on a grown database: a million devices, a hundred thousand notifications.
+
+Users, devices and tokens are written into the file, sealed as the server seals them; the notifications are posted, some in batches,
+some one by one, so that the audit has grown with them; one more goes to all devices, and its pushes have all states. Then each view is
+asked for as the page does, each call of it one after the other on a connection that stays open, and the 95th of a hundred times counts:
+at most `SLOWEST` seconds. The last pages of lists count like the first. Once more beside posts.
+"""
+
+import concurrent.futures
+import random
+import statistics
+import threading
+import time
+import urllib.parse
+
+from sealpost_e2e import api, figures, outbox, processes
+
+SLOWEST = 0.2
+EACH_USER = 2
+SINGLE = 20_000
+BATCH = 500
+# How many times each view is opened.
+TIMES = 40
+# Of the posts that go on beside the views, in a second.
+POSTS = 200
+# What becomes of the pushes of the notification to all; the rest waits.
+STATES = (("accepted", 900), ("failed", 50), ("expired", 30), ("cancelled", 10))
+
+TOKENS = """
+insert into token (hash, prefix, user_id, is_session, scopes, created_at, expires_at, used_at, mac)
+select randomblob(32), 'spt_' || lower(hex(randomblob(4))) || printf('%06x', number), user_id, 1, 'fetch register', ?1, ?1 + 7776000000, ?1, 0
+from device where id like 'apns-%'
+"""
+SETTLED = """
+update delivery set state = case {cases} else state end, attempts = 1,
+    reason = case when device % 1000 between 900 and 949 then 'BadDeviceToken' end,
+    settled_at = case when device % 1000 < {last} then ?2 end, due_at = case when device % 1000 < {last} then null else due_at end
+where notification_id = ?1
+"""
+
+
+def add_options(parser):
+    parser.add_argument("--devices", type=int, default=1_000_000)
+    parser.add_argument("--notifications", type=int, default=100_000)
+
+
+def run(options):
+    with outbox.Outbox(options.sealpost, LOG_LEVEL="info") as site:
+        site.add_user("boss", "admin")
+        site.configuration.write_text("senders: {stream: {type: stream}}\n")
+        daemon, _ = site.serve()
+        processes.terminate(daemon)
+        start = time.monotonic()
+        broadcast = fill(site, options.devices)
+        print(f"{options.devices} devices written in {time.monotonic() - start:.0f} s", flush=True)
+        daemon, _ = site.serve()
+        post_all(site, options)
+        size = (site.folder / "var/sealpost.db").stat().st_size
+        print(f"{options.notifications} notifications posted, the file has {size / 1e9:.1f} GB", flush=True)
+        is_fine = judge(Console(site, broadcast, options.devices), "")
+        with posts(site):
+            is_fine &= judge(Console(site, broadcast, options.devices), ", beside posts")
+        processes.terminate(daemon)
+    if not is_fine:
+        raise SystemExit(1)
+
+
+def fill(site, devices):
+    """Users, devices and tokens, and the notification to all, whose number is returned."""
+    with site.database() as database:
+        for pragma in ("synchronous = off", "cache_size = -1000000", "temp_store = memory", "foreign_keys = off"):
+            database.execute(f"pragma {pragma}")
+        outbox.add_devices(database, "apns", devices, EACH_USER)
+        now = outbox.milliseconds()
+        with outbox.transaction(database):
+            database.execute(TOKENS, [now])
+            database.execute("insert into device_push (device, accepted_at) select number, ? from device where id like 'apns-%'", [now])
+        id = outbox.enqueue(database)
+        with outbox.transaction(database):
+            shares, last = [], 0
+            for state, share in STATES:
+                last += share
+                shares.append(f"when device % 1000 < {last} then '{state}'")
+            database.execute(SETTLED.format(cases=" ".join(shares), last=last), [id, now])
+            database.execute("update recipient set fetched_at = ?2 where notification_id = ?1 and user_id % 3 = 0", [id, now])
+            database.execute(
+                "insert into tally (lane, state, count) select lane, state, count(*) from delivery where settled_at is not null group by 1, 2"
+            )
+        database.execute("pragma wal_checkpoint(truncate)")
+    return id
+
+
+def post_all(site, options):
+    """Notifications to single users: some one by one, the rest in batches."""
+    first, count = 10, options.devices // EACH_USER - 10
+    singles = min(SINGLE, options.notifications // 5)
+
+    def one_by_one(part):
+        connection = site.connect()
+        for number in range(part, singles, 8):
+            api.post(connection, {"Payload": "x", "To": [f"username:user{first + number % count}"]}, credentials=credentials)
+
+    credentials = api.sign_in(site.connect(), "alice")
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        list(pool.map(one_by_one, range(8)))
+    connection = site.connect()
+    for start in range(0, options.notifications - singles, BATCH):
+        orders = [{"Payload": "x", "To": [f"username:user{first + (start + n) % count}"]} for n in range(BATCH)]
+        api.ask(connection, "POST", "/api/notifications/batch", {"Notifications": orders}, credentials)
+
+
+class Console:
+    """The views, each as the calls that the page makes before it shows what it was opened for."""
+
+    def __init__(self, site, broadcast, devices):
+        self.connection, self.broadcast = site.connect(), broadcast
+        order = {"Scopes": ["fetch", "send", "register", "manage"]}
+        token = api.ask(self.connection, "POST", "/api/sessions", order, api.basic("boss"))["Token"]
+        self.credentials = f"Bearer {token}"
+        self.users = [f"user{number}" for number in random.sample(range(20, devices // EACH_USER), 200)]
+        self.random = random.Random(7)
+        with site.database() as database:
+            ids = [id for id, in database.execute("select id from notification where id <> ?", [broadcast])]
+            self.last_device = database.execute("select max(number) from device").fetchone()[0]
+        self.ids = random.sample(ids, 200)
+        # A place deep in each list, found by walking through a part of it.
+        self.deep = {path: self.cursor_after(path, 5) for path in ("/api/users?limit=500", "/api/devices?limit=500", "/api/tokens?limit=500",
+            "/api/audit?limit=500")}
+
+    def ask(self, path, **parameters):
+        text = urllib.parse.urlencode({name: value for name, value in parameters.items() if value is not None})
+        glue = "&" if "?" in path else "?"
+        return api.ask(self.connection, "GET", f"{path}{glue}{text}" if text else path, credentials=self.credentials)
+
+    def cursor_after(self, path, pages):
+        cursor = None
+        for _ in range(pages):
+            cursor = self.ask(path, cursor=cursor)["Cursor"]
+        return cursor
+
+    def user(self):
+        return self.random.choice(self.users)
+
+    # MARK: Views
+
+    def overview(self):
+        self.ask("/api/status")
+
+    def recently_sent(self):
+        """The newest entries of the audit until fifty are there, as `recent` in notifications.js."""
+        cursor, found = None, 0
+        for _ in range(6):
+            answer = self.ask("/api/audit", limit=500, cursor=cursor)
+            found += sum(entry["Action"] == "notification.send" for entry in answer["Entries"])
+            if found >= 50 or not answer["More"]:
+                return
+            cursor = answer["Cursor"]
+
+    def a_notification(self):
+        self.ask(f"/api/notifications/{self.random.choice(self.ids)}/deliveries", limit=100, counts="part")
+
+    def a_notification_to_all(self):
+        self.ask(f"/api/notifications/{self.broadcast}/deliveries", limit=100, counts="part")
+
+    def more_of_its_pushes(self):
+        self.ask(f"/api/notifications/{self.broadcast}/deliveries", limit=500, cursor=self.random.randrange(self.last_device), counts="part")
+
+    def users_list(self):
+        self.ask("/api/users", limit=200)
+
+    def users_deep(self):
+        self.ask("/api/users", limit=200, cursor=self.deep["/api/users?limit=500"])
+
+    def a_user(self):
+        name = self.user()
+        for path in (f"/api/users/{name}", f"/api/users/{name}/tags", f"/api/devices?user={name}"):
+            self.ask(path)
+
+    def devices_list(self):
+        self.ask("/api/devices")
+
+    def devices_deep(self):
+        self.ask("/api/devices", cursor=self.deep["/api/devices?limit=500"])
+
+    def devices_of_a_user(self):
+        self.ask("/api/devices", user=self.user())
+
+    def tokens_list(self):
+        self.ask("/api/tokens")
+
+    def tokens_deep(self):
+        self.ask("/api/tokens", cursor=self.deep["/api/tokens?limit=500"])
+
+    def tokens_of_a_user(self):
+        self.ask("/api/tokens", user=self.user())
+
+    def audit(self):
+        self.ask("/api/audit", limit=200)
+
+    def audit_deep(self):
+        self.ask("/api/audit", limit=200, cursor=self.deep["/api/audit?limit=500"])
+
+
+VIEWS = (
+    Console.overview, Console.recently_sent, Console.a_notification, Console.a_notification_to_all, Console.more_of_its_pushes,
+    Console.users_list, Console.users_deep, Console.a_user, Console.devices_list, Console.devices_deep, Console.devices_of_a_user,
+    Console.tokens_list, Console.tokens_deep, Console.tokens_of_a_user, Console.audit, Console.audit_deep,
+)
+
+
+def judge(console, where):
+    """Opens each view some times. Whether each was fast enough."""
+    is_fine = True
+    for view in VIEWS:
+        times = []
+        for _ in range(TIMES):
+            start = time.monotonic()
+            view(console)
+            times.append(time.monotonic() - start)
+        name = view.__name__.replace("_", " ")
+        slowest = figures.percentile(times, 95)
+        is_fine &= figures.report(
+            slowest <= SLOWEST,
+            f"{name}{where}: {statistics.median(times) * 1000:.1f} ms (median), {slowest * 1000:.1f} ms (95 of 100, at most "
+            f"{SLOWEST * 1000:.0f}), {max(times) * 1000:.1f} ms (all)",
+        )
+    return is_fine
+
+
+class posts:
+    """Posts at a steady rate for as long as the block lasts."""
+
+    def __init__(self, site):
+        self.site, self.ends = site, threading.Event()
+        self.thread = threading.Thread(target=self.post)
+
+    def __enter__(self):
+        self.thread.start()
+
+    def __exit__(self, *_):
+        self.ends.set()
+        self.thread.join()
+
+    def post(self):
+        connection = self.site.connect()
+        credentials = api.sign_in(connection, "alice")
+        while not self.ends.wait(1 / POSTS):
+            api.post(connection, {"Payload": "x", "To": [f"username:user{random.randrange(20, 1000)}"]}, credentials=credentials)
