@@ -10,7 +10,10 @@ COPY Fuzz Fuzz
 COPY Migrations Migrations
 COPY Sources Sources
 COPY Tests Tests
+# What `sealpost --version` tells: make docker passes it.
+ARG COMMIT
 RUN swift build --configuration release --static-swift-stdlib -Xswiftc -cross-module-optimization \
+        ${COMMIT:+-Xlinker "--package-metadata={\"type\":\"git\",\"name\":\"sealpost\",\"commit\":\"$COMMIT\"}"} \
         --product sealpost \
     && strip .build/release/sealpost
 
@@ -27,5 +30,7 @@ VOLUME /var/lib/sealpost
 # In a container the loopback address would be out of reach; publish the port to the host's loopback only.
 ENV SEALPOST_SERVER_LISTEN=0.0.0.0:8080
 EXPOSE 8080
+# With a configuration file, override it: ["CMD", "sealpost", "health", "--config", FILE].
+HEALTHCHECK --interval=10s --timeout=5s --start-period=30s CMD ["sealpost", "health"]
 ENTRYPOINT ["sealpost"]
 CMD ["serve"]

@@ -10,6 +10,10 @@ BENCH_PACKAGES = curl nginx-light openssl postgresql python3 wrk
 # names of C files in messages begin at this folder, so that what is built does not tell where.
 RELEASE = --configuration release --static-swift-stdlib -Xswiftc -cross-module-optimization \
 	-Xcc -fmacro-prefix-map=$(CURDIR)=.
+# The commit, which the program tells with --version: a note of the linker's, which `readelf --notes` and coredumpctl show, too.
+# Without git there is none.
+COMMIT := $(shell git describe --always --abbrev=12 --exclude='*' --dirty 2>/dev/null)
+NOTE = -Xlinker '--package-metadata={"type":"git","name":"sealpost","commit":"$(COMMIT)"}'
 SOURCES = Package.swift Migrations Sources Tests Benchmarks/Package.swift Benchmarks/Sources Fuzz/Package.swift \
 	Fuzz/Sources/Fuzz
 # Executions of each of the fuzzer's targets, and which of them, if not all: make fuzz RUNS=100000 TARGETS="head json"
@@ -32,7 +36,7 @@ DEB_FOLDER = .build-deb
 # All at once, five hundred tests would starve each other's deadlines on a busy machine.
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH = 4
 
-.PHONY: demo test check build release bench bench-fetches bench-delivery bench-herd bench-posts bench-batches bench-postgresql bench-outbox bench-servers bench-tools sizes fuzz growth sanitize e2e format docs docker install deb packages test-packages e2e-packages deb-packages bench-packages
+.PHONY: demo test check build release bench bench-fetches bench-delivery bench-herd bench-posts bench-batches bench-postgresql bench-outbox bench-servers bench-tools plots sizes fuzz growth sanitize e2e format docs docker install deb packages test-packages e2e-packages deb-packages bench-packages
 
 demo: packages
 	swift build --product sealpost
@@ -50,13 +54,17 @@ build: packages
 	swift build
 
 release: packages
-	swift build $(RELEASE) --product sealpost
+	swift build $(RELEASE) $(if $(COMMIT),$(NOTE)) --product sealpost
 
 # Requests a second against Hummingbird and nginx, pushes a second against libcurl and AsyncHTTPClient, a herd against plain
 # fetches, posts a second against PostgreSQL and a loop over SQLite, both on PostgreSQL against pgbench, the outbox there against
 # a bare prototype, and two servers there against one, as ratios of one run each. Each fails below its limits; make --keep-going
 # bench goes on with the others.
-bench: bench-fetches bench-delivery bench-herd bench-posts bench-batches bench-postgresql bench-outbox bench-servers
+bench: bench-fetches bench-delivery bench-herd bench-posts bench-batches bench-postgresql bench-outbox bench-servers plots
+
+# A picture of each output that the benches have left in .build-benchmarks/results, also of one that ended below a limit.
+plots:
+	scripts/make-plots .build-benchmarks/results
 
 bench-fetches: bench-tools
 	scripts/e2e run bench-fetches .build/release/sealpost .build-benchmarks/release
@@ -162,7 +170,7 @@ docs: packages
 	scripts/make-docs
 
 docker:
-	docker build --tag sealpost .
+	docker build --build-arg COMMIT=$(COMMIT) --tag sealpost .
 
 # Installs what `make release` has built, with units, man pages, completions and an example of the configuration. A configuration
 # that is there stays as it is.

@@ -134,9 +134,10 @@ let package = Package(
         tests(
             "EndToEndTests",
             [
-                "HTTPSignatures", "PushAPI", "PushClient", "PushCore", "PushDelivery", "PushPostgreSQL", "PushSQLite",
-                "PushServer", "PushSimulators", "PushStore", "PushTesting", "Reactor", "SocketHTTP", "sealpost", crypto,
-                logging, yaml,
+                "HTTPSignatures", "PostgreSQL", "PushAPI", "PushClient", "PushCore", "PushDelivery", "PushPostgreSQL",
+                "PushSQLite", "PushServer", "PushSimulators", "PushStore", "PushTesting", "Reactor", "SocketHTTP",
+                "sealpost",
+                crypto, logging, yaml,
             ]
         ),
         // The fuzzer's seeds once through its targets; the fuzzer itself is a package of its own, in `Fuzz`.

@@ -58,11 +58,21 @@ package struct Migration: Sendable {
             sql: String(decoding: PackageResources.P0002_day_keys_sql, as: UTF8.self),
             oldestKnown: "P0001_initial"
         ),
+        Migration(
+            name: "P0003_shared_streams",
+            sql: String(decoding: PackageResources.P0003_shared_streams_sql, as: UTF8.self),
+            oldestKnown: "P0001_initial"
+        ),
+        Migration(
+            name: "P0004_lane_pause",
+            sql: String(decoding: PackageResources.P0004_lane_pause_sql, as: UTF8.self),
+            oldestKnown: "P0001_initial"
+        ),
         // Servers of before go on beside it: they share no handle, and of the accounts that share one they retire one alone
         // when it moves.
         Migration(
-            name: "P0004_shared",
-            sql: String(decoding: PackageResources.P0004_shared_sql, as: UTF8.self),
+            name: "P0005_shared",
+            sql: String(decoding: PackageResources.P0005_shared_sql, as: UTF8.self),
             oldestKnown: "P0001_initial"
         ),
     ]

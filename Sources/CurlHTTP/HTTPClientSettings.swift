@@ -11,6 +11,11 @@ package struct HTTPClientSettings: Sendable, Hashable {
     package var maximumCalls: Int
     package var maximumResponseBody: Int
     package var connectTimeout: Duration
+    /// The path of a unix socket that all calls go to, whatever host their URL names, and whatever `addresses` says.
+    package var unixSocket: String?
+    /// Whether a server is taken for the one that its certificate names. Only calls to this machine itself that send nothing
+    /// secret can do without.
+    package var verifiesServers: Bool
     /// PEM certificates to trust instead of the system's; `nil` for the system's.
     package var caFile: String?
     package var allowsPlainHTTP: Bool
@@ -28,6 +33,8 @@ package struct HTTPClientSettings: Sendable, Hashable {
         maximumCalls: Int = 4096,
         maximumResponseBody: Int = 65536,
         connectTimeout: Duration = .seconds(10),
+        unixSocket: String? = nil,
+        verifiesServers: Bool = true,
         caFile: String? = nil,
         allowsPlainHTTP: Bool = false,
         allowedHosts: [HostPattern]? = nil,
@@ -40,6 +47,8 @@ package struct HTTPClientSettings: Sendable, Hashable {
         self.maximumCalls = maximumCalls
         self.maximumResponseBody = maximumResponseBody
         self.connectTimeout = connectTimeout
+        self.unixSocket = unixSocket
+        self.verifiesServers = verifiesServers
         self.caFile = caFile
         self.allowsPlainHTTP = allowsPlainHTTP
         self.allowedHosts = allowedHosts

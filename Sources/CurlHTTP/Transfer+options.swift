@@ -31,6 +31,11 @@ extension Transfer {
         ccurl_set_long(easy, CURLOPT_MAXFILESIZE, settings.maximumResponseBody)
 
         ccurl_set_long(easy, CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
+        if let path = settings.unixSocket { ccurl_set_text(easy, CURLOPT_UNIX_SOCKET_PATH, path) }
+        if !settings.verifiesServers {
+            ccurl_set_long(easy, CURLOPT_SSL_VERIFYPEER, 0)
+            ccurl_set_long(easy, CURLOPT_SSL_VERIFYHOST, 0)
+        }
         if let caFile = settings.caFile {
             ccurl_set_text(easy, CURLOPT_CAINFO, caFile)
             // Debian's libcurl also uses its directory of authorities unless this is unset.

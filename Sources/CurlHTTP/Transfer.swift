@@ -26,6 +26,8 @@ final class Transfer {
     var deadline: LoopTimer?
 
     private let addresses: AddressPolicy
+    /// Whether it goes to a unix socket of the operator's, and not to an address.
+    private let isLocal: Bool
     private let maximumBody: Int
     private var method: OutboundRequest.Method?
     private var headers: UnsafeMutablePointer<curl_slist>?
@@ -43,6 +45,7 @@ final class Transfer {
         guard let easy = curl_easy_init() else { preconditionFailure("out of memory") }
         self.easy = easy
         self.addresses = settings.addresses
+        self.isLocal = settings.unixSocket != nil
         self.maximumBody = settings.maximumResponseBody
         Self.configure(easy, settings)
         let context = Unmanaged.passUnretained(self).toOpaque()
@@ -179,7 +182,7 @@ final class Transfer {
     /// The last check before a packet leaves: here the address is numeric, regardless of the name and of how it was
     /// written.
     private func openSocket(for address: UnsafeMutablePointer<curl_sockaddr>) -> curl_socket_t {
-        guard let bytes = Self.name(in: address), self.addresses.allows(bytes) else {
+        guard self.isLocal || Self.name(in: address).map(self.addresses.allows) == true else {
             self.sawRefusedAddress = true
             return -1
         }

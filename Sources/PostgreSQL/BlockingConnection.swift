@@ -7,8 +7,12 @@ package final class BlockingConnection {
     /// Tries the hosts one after the other. Throws `DatabaseError.unavailable` if none takes writes.
     ///
     /// Its statements have no limit of time.
-    package init(_ address: DatabaseAddress) throws(DatabaseError) {
-        var parameters = address.parameters(hosts: address.hosts, SessionSettings())
+    package convenience init(_ address: DatabaseAddress) throws(DatabaseError) {
+        try self.init(address, hosts: address.hosts)
+    }
+
+    private init(_ address: DatabaseAddress, hosts: [DatabaseHost]) throws(DatabaseError) {
+        var parameters = address.parameters(hosts: hosts, SessionSettings())
         // For each of the hosts' addresses.
         parameters.append((name: "connect_timeout", value: "3"))
         let connection = withCStrings(parameters.map(\.name)) { names in
@@ -29,6 +33,31 @@ package final class BlockingConnection {
 
     deinit {
         PQfinish(self.connection)
+    }
+
+    /// Opens a connection to the first host that takes writes and is not older than `newest`; returns what it is, too.
+    ///
+    /// Throws the `ClusterFault` of a host that was turned down if there is no other, and else `DatabaseError.unavailable`.
+    package static func open(
+        _ address: DatabaseAddress,
+        after newest: ClusterIdentity?
+    ) throws -> (connection: BlockingConnection, identity: ClusterIdentity) {
+        var fault: ClusterFault?
+        var reasons: [String] = []
+        for host in address.hosts {
+            do throws(DatabaseError) {
+                let connection = try BlockingConnection(address, hosts: [host])
+                let identity = try connection.identity()
+                guard case .refused(let kind) = ClusterGuard.verdict(of: identity, after: newest) else {
+                    return (connection, identity)
+                }
+                fault = ClusterFault(server: "\(host)", kind: kind)
+            } catch .unavailable(let reason) {
+                reasons.append(reason)
+            }
+        }
+        if let fault { throw fault }
+        throw DatabaseError.unavailable(reason: reasons.joined(separator: "; "))
     }
 
     package func query(_ sql: String, _ values: any Bindable...) throws(DatabaseError) -> Rows {
@@ -70,6 +99,14 @@ package final class BlockingConnection {
             throw DatabaseError.unknownOutcome(reason: reason)
         }
         return value
+    }
+
+    private func identity() throws(DatabaseError) -> ClusterIdentity {
+        let row = try self.query(ClusterIdentity.query)[0]
+        guard let identity = ClusterIdentity(system: "\(try row.integer(0))", segment: try row.text(1)) else {
+            throw .unavailable(reason: "the server does not say what it is")
+        }
+        return identity
     }
 
     private func rows(_ result: OpaquePointer?) throws(DatabaseError) -> Rows {

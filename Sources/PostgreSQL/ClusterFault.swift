@@ -19,7 +19,7 @@ package enum ClusterEvent: Sendable, Hashable {
     /// Another one is used again.
     case trusted
     /// A standby has become the primary. Without synchronous replication it may lack what the last one confirmed.
-    case advanced
+    case advanced(ClusterIdentity)
 }
 
 extension ClusterFault: CustomStringConvertible {

@@ -8,7 +8,8 @@ package import Reactor
 /// try await pool.transaction { try await $0.query("delete from device where user_id = $1", id) }
 /// await pool.close()
 /// ```
-/// Opens connections when they are first needed; never to a server of another cluster or of an older timeline than it has used.
+/// Opens connections when they are first needed; never to a server of another cluster or of an older timeline than it has used,
+/// or than `newest`, which was used before.
 /// Cheapest from tasks of its loop. What a cancelled task has asked for is carried through, as its time is limited anyway.
 /// `close()` it before its loop is stopped.
 package final class ConnectionPool: Sendable {
@@ -17,16 +18,17 @@ package final class ConnectionPool: Sendable {
     let connections: Connections
     private let cluster: ClusterGuard
 
-    /// `onEvent` is called on the loop.
+    /// `onEvent` is called on the loop, and `advanced` before the first statement on the newer timeline.
     package init(
         _ address: DatabaseAddress,
         _ options: PoolOptions,
         on loop: EventLoop,
+        after newest: ClusterIdentity? = nil,
         onEvent: @escaping @Sendable (ClusterEvent) -> Void = { _ in }
     ) {
         self.loop = loop
         self.options = options
-        self.cluster = ClusterGuard(onEvent: onEvent)
+        self.cluster = ClusterGuard(newest: newest, onEvent: onEvent)
         self.connections = Connections(address, options, on: loop, self.cluster)
     }
 

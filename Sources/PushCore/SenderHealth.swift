@@ -47,7 +47,10 @@ package struct SenderHealth: Sendable {
     /// Users with a device that is gone, counted since the last accepted push.
     private var goneUsers: Set<Int64> = []
     private var acceptedAt: Date?
-    private var rests = 0
+    /// When the provider last answered as one that works does.
+    package private(set) var answeredAt: Date?
+    /// How many rests the pause has had; each makes the next one longer.
+    package private(set) var rests = 0
     private var hasDoubted = false
     private var hasRefusedKind = false
 
@@ -105,6 +108,7 @@ package struct SenderHealth: Sendable {
         jitter: Double
     ) -> HealthEvent? {
         let (old, wasProbing) = (self.pause, self.isProbing)
+        if outcome.isAnswer { self.answeredAt = now }
         switch outcome {
         case .success: self.trust(now: now)
         // A refusal, but from a healthy provider.
@@ -160,6 +164,38 @@ package struct SenderHealth: Sendable {
         guard date > now, date > old?.until ?? .distantPast else { return nil }
         self.rest(.overloaded, reason, until: date, now: now)
         return HealthEvent(from: old, to: self.pause, now: now)
+    }
+
+    /// Whether the provider has answered here since a pause of another server began: then that server has a fault of its own.
+    package func contradicts(_ pause: Pause) -> Bool {
+        self.answeredAt.map { $0 > pause.since } ?? false
+    }
+
+    /// Joins another server's pause, which has had so many rests; returns an event if that is news.
+    package mutating func join(_ other: Pause, rests: Int, now: Date) -> HealthEvent? {
+        // The answer to the own probe decides.
+        if self.isProbing { return nil }
+        guard let own = self.pause else {
+            (self.pause, self.rests) = (other, rests)
+            return .paused(other)
+        }
+        if own.cause.needsOperator { return nil }
+        self.pause = own.prolonged(until: other.until)
+        self.rests = max(self.rests, rests)
+        return nil
+    }
+
+    /// Ends a pause after the probe of another server; returns an event if there was one.
+    package mutating func leave() -> HealthEvent? {
+        guard let pause = self.pause, !self.isProbing, !pause.cause.needsOperator else { return nil }
+        self.recover()
+        self.endPause()
+        return .resumed(pause)
+    }
+
+    /// Leaves the probe to another server until then.
+    package mutating func postpone(until date: Date) {
+        self.pause = self.pause?.prolonged(until: date)
     }
 
     /// Forgets all failures, as after new credentials; returns an event if that ends a pause.
@@ -235,5 +271,25 @@ package struct SenderHealth: Sendable {
 
     private static func remember(_ user: Int64, in users: inout Set<Int64>) {
         if users.count < self.rememberedUsers { users.insert(user) }
+    }
+}
+
+extension Pause {
+    fileprivate func prolonged(until date: Date) -> Pause {
+        Pause(self.cause, reason: self.reason, since: self.since, until: max(self.until, date))
+    }
+}
+
+extension SendOutcome {
+    /// Whether a provider that works has answered, be it with a refusal.
+    fileprivate var isAnswer: Bool {
+        switch self {
+        case .success: true
+        case .failure(let failure):
+            switch failure {
+            case .rejected, .offline, .deviceGone, .deviceUnknown, .kindRefused: true
+            default: false
+            }
+        }
     }
 }

@@ -135,6 +135,10 @@ struct LaneLoop: Sendable {
         let (lane, now) = (self.lane.lane, self.now())
         do {
             guard let push = try await self.reader.probe(in: lane, choice, now: now) else { return nil }
+            if self.state.withLock({ $0.isPauseShared }), try await !self.store.claimProbe(of: lane) {
+                self.state.withLock { $0.postponeProbe(now: now) }
+                return nil
+            }
             return try await self.store.leaseProbe(push, from: lane, interval: self.lane.interval, now: now)
         } catch {
             await self.rest(after: error)

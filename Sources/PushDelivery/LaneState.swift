@@ -47,6 +47,12 @@ struct LaneState: Sendable {
     var leasedAt: Date?
     /// The rest that the provider has asked for, until the other servers are told.
     var untoldRest: (until: Date, reason: String)?
+    /// The pause as the other servers know it; `nil`: they know of none, or have another one.
+    var sharedPause: Pause?
+    /// The number of what another server has told last of a pause.
+    var observedPause: Int64?
+    /// When the probe of another server has last ended a pause here.
+    var leftAt: Date?
 
     init(_ settings: LaneSettings, inFlight: Int) {
         self.concurrency = max(1, settings.concurrency)
@@ -80,6 +86,9 @@ struct LaneState: Sendable {
         let event = self.health.reset()
         self.note(event)
         self.probe = nil
+        // The other servers may still have what has failed.
+        self.sharedPause = nil
+        self.leftAt = nil
     }
 
     /// Removes and returns the events that an operator must know about.

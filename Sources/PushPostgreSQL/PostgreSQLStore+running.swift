@@ -14,11 +14,13 @@ extension PostgreSQLStore {
         self.receiptSignal.set()
     }
 
-    /// Writes receipts and the ends of event streams, some time after the first of them.
+    /// Writes receipts and the ends of event streams, some time after the first of them, and repeats what other processes send to
+    /// devices that have a stream here, too.
     package func run() async {
         await withDiscardingTaskGroup { group in
             group.addTask { await self.keepReceipts() }
             group.addTask { await self.keepStreams() }
+            group.addTask { await self.keepEchoes() }
         }
     }
 

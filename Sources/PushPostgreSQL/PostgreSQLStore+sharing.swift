@@ -1,3 +1,4 @@
+internal import Migrations
 internal import PostgreSQL
 package import PushStore
 
@@ -15,7 +16,8 @@ extension PostgreSQLStore {
             retries: pool.retries,
             connectionsLost: pool.lost,
             standbys: (try? standbys?.integer(0)).map { Int(clamping: $0) },
-            standbyLag: (try? standbys?.optionalInteger(1)) ?? nil
+            standbyLag: (try? standbys?.optionalInteger(1)) ?? nil,
+            lateDayKeys: try await self.lateDayKeys()
         )
     }
 

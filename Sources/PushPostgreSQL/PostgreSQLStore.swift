@@ -26,7 +26,10 @@ package final class PostgreSQLStore: Sendable {
     let removals = RemovalClock()
     let leases = LeaseBook()
     let marks = ClaimMarks()
+    let retentionMarks = RetentionMarks()
+    let retentionProgress = RetentionProgress()
     let streamBook = StreamBook()
+    let echoes = StreamEchoes()
     let condition: StoreCondition
     /// How often the keyring was exchanged, or was about to be.
     let exchanges = Atomic(0)
@@ -51,11 +54,11 @@ package final class PostgreSQLStore: Sendable {
 
     private init(_ opened: OpenedDatabase, _ options: StoreOptions, on loop: EventLoop) {
         self.address = opened.address
-        let condition = StoreCondition(onEvent: options.onEvent)
+        let condition = StoreCondition(mark: options.mark, onEvent: options.onEvent)
         let leases = self.leases
-        self.database = ConnectionPool(opened.address, PoolOptions(), on: loop) { event in
+        self.database = ConnectionPool(opened.address, PoolOptions(), on: loop, after: opened.identity) { event in
             // The new primary may have leases that were settled at the old one.
-            guard event != .advanced else { return leases.noteUnknownOutcome(now: .now) }
+            if case .advanced = event { leases.noteUnknownOutcome(now: .now) }
             condition.note(event)
         }
         self.options = options
@@ -71,7 +74,10 @@ package final class PostgreSQLStore: Sendable {
             self.database,
             on: loop
         )
-        self.database.listen("listen sealpost") { [weak node] in node?.hear($0) }
+        self.database.listen("listen sealpost") { [weak node, echoes] in
+            guard let message = node?.hear($0), message.hasEvents else { return }
+            echoes.signal.set()
+        }
         self.node.begin()
         options.streams.watch { [streamBook] in streamBook.note($0) }
     }

@@ -9,6 +9,7 @@ final class StoreCondition: Sendable {
         var isClosed = false
     }
 
+    private let mark: (any DatabaseMarkKeeper)?
     private let onEvent: @Sendable (StoreEvent) -> Void
     private let state = Mutex(State())
     /// Transactions under way, or waiting for a connection.
@@ -16,7 +17,8 @@ final class StoreCondition: Sendable {
     /// Rows that could not be read, and were set aside.
     let setAside = Atomic(0)
 
-    init(onEvent: @escaping @Sendable (StoreEvent) -> Void) {
+    init(mark: (any DatabaseMarkKeeper)?, onEvent: @escaping @Sendable (StoreEvent) -> Void) {
+        self.mark = mark
         self.onEvent = onEvent
     }
 
@@ -45,7 +47,17 @@ final class StoreCondition: Sendable {
         switch event {
         case .refused(let fault): self.onEvent(.databaseRefused(reason: fault.description))
         case .trusted: self.onEvent(.databaseTrusted)
-        case .advanced: break
+        case .advanced(let identity): self.keep(identity)
+        }
+    }
+
+    /// Waits for the disk, once for each failover: what is confirmed on the newer timeline is confirmed after its mark is kept.
+    private func keep(_ identity: ClusterIdentity) {
+        do {
+            try self.mark?.keep(DatabaseMark(identity))
+        } catch {
+            // The process knows it all the same, until it ends.
+            self.onEvent(.markNotKept(reason: "\(error)"))
         }
     }
 

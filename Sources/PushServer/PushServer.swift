@@ -126,6 +126,7 @@ package final class PushServer: Responder {
             AuditHandler(reports: reports),
             MetricHandler(
                 store: store,
+                vault: store.vault,
                 authenticator: authenticator,
                 identityField: settings.identityField,
                 hasEventReceiver: settings.events == .delivered,

@@ -16,6 +16,8 @@ package struct SharingReport: Sendable, Hashable {
     package let standbys: Int?
     /// How many bytes of the log the slowest of them has not stored; `nil` without one, or where the role may not read it.
     package let standbyLag: Int64?
+    /// Files in which keys of days were not destroyed in time, also those of servers that are off; `nil` without such keys.
+    package let lateDayKeys: Int?
 
     package init(
         servers: Int,
@@ -25,7 +27,8 @@ package struct SharingReport: Sendable, Hashable {
         retries: Int,
         connectionsLost: Int,
         standbys: Int?,
-        standbyLag: Int64?
+        standbyLag: Int64?,
+        lateDayKeys: Int?
     ) {
         self.servers = servers
         self.connections = connections
@@ -35,5 +38,6 @@ package struct SharingReport: Sendable, Hashable {
         self.connectionsLost = connectionsLost
         self.standbys = standbys
         self.standbyLag = standbyLag
+        self.lateDayKeys = lateDayKeys
     }
 }

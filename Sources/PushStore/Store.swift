@@ -106,6 +106,8 @@ package struct StoreOptions: Sendable {
     package var onWork: @Sendable () -> Void = {}
     /// Where the secret of the day keys is; `nil`: all is sealed with the keyring. A store that overwrites what it erases needs none.
     package var dayChain: (any DayChainKeeper)?
+    /// Where the mark of the database is kept, which a start compares; `nil`: it is known only as long as the process lives.
+    package var mark: (any DatabaseMarkKeeper)?
     /// Asked before each exchange with the processes that share the store. `false` leaves it out, as if this process were
     /// stopped: for tests.
     package var mayExchange: @Sendable () -> Bool = { true }

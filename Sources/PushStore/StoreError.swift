@@ -15,6 +15,9 @@ package enum StoreError: Error, CustomStringConvertible {
     case wrongKeyring(reason: String)
     /// The keys of days are not those with which the database's payloads are sealed, or are missing.
     case wrongDayKeys(reason: String)
+    /// The only database that takes writes lacks what was stored before, and was left as it is; the summary is for strangers, and
+    /// `kept` is where it is known what was used before.
+    case refused(summary: String, reason: String, kept: String)
     /// The disk is full; writes fail until there is room.
     case full
     /// More writes or reads wait than the store accepts.
@@ -44,6 +47,11 @@ package enum StoreError: Error, CustomStringConvertible {
             "the database \(place) was moved to \(other): set `database` to that address, or see docs/operations.md"
         case .wrongKeyring(let reason): "the keyring does not match the database: \(reason)"
         case .wrongDayKeys(let reason): "the day keys do not match the database: \(reason)"
+        case .refused(_, let reason, let place):
+            """
+            the database is refused, because acknowledged notifications may be missing there: \(reason); bring the newest primary \
+            back, or remove \(place) on all servers to go on without what is missing
+            """
         case .full: "the disk is full"
         case .busy: "the write queue is full"
         case .broken(let reason): "the database failed; restart the server: \(reason)"

@@ -21,6 +21,8 @@ package enum StoreEvent: Sendable, Hashable {
     case databaseRefused(reason: String)
     /// Another server is used again.
     case databaseTrusted
+    /// The newest timeline of the database is not on this machine's disk: after a start this process would not know it.
+    case markNotKept(reason: String)
 
     package enum SetAside: Sendable, Hashable {
         /// A broadcast was stopped.

@@ -67,6 +67,11 @@ package final class Listener: Sendable {
         self.socket = socket
     }
 
+    /// Another listener on the same socket, whose `stop()` leaves the connections that wait to this one. Throws `SystemError`.
+    package func duplicate() throws(SystemError) -> Listener {
+        try Listener(adopting: SystemError.check("dup") { dup(self.socket) })
+    }
+
     deinit {
         if !self.life.withLock({ $0.isClosed }) { close(self.socket) }
     }

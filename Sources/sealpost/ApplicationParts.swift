@@ -299,6 +299,7 @@ extension StoreOptions {
         self.tags = configuration.tags
         self.release = Version.current
         self.dayChain = DayKeyFile(configuration.dayKeys)
+        self.mark = TimelineFile(configuration.timeline)
         self.events = configuration.events.stored
         // Any server may have posted to a device whose stream is here.
         self.announcedLanes = streamLanes
@@ -308,7 +309,7 @@ extension StoreOptions {
 }
 
 extension ServerSettings {
-    fileprivate init(_ configuration: Configuration, platforms: [Platform: PlatformRule]) {
+    init(_ configuration: Configuration, platforms: [Platform: PlatformRule]) {
         self.init(
             idBits: configuration.idBits,
             emptyPayload: configuration.emptyPayload,

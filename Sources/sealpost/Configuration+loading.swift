@@ -41,6 +41,7 @@ extension Configuration {
         if let fault = PostgreSQLPlace(configuration.database)?.fault { throw ConfigurationError("database: \(fault)") }
         configuration.keyring = try root.string("keyring") ?? configuration.keyring
         configuration.dayKeys = try root.string("dayKeys") ?? configuration.dayKeys
+        configuration.timeline = try root.string("timeline") ?? configuration.timeline
         let signing = try root.section("signing")
         configuration.signingKeys = try signing.string("keys") ?? configuration.signingKeys
         try signing.finish()

@@ -75,10 +75,10 @@ extension IssuerRules {
 
     private mutating func readRights(_ section: ConfigurationSection) throws {
         let roles = try section.section("roles")
-        self.roles = try Mapping(roles, Role.allCases.map { ($0, $0.rawValue) })
         self.otherRole = try roles.string("otherwise", oneOf: Role.allCases.map(\.rawValue)).flatMap(
             Role.init(rawValue:)
         )
+        self.roles = try Mapping(roles, Role.allCases.map { ($0, $0.rawValue) })
         if self.otherRole != nil, self.roles == nil {
             throw roles.error("otherwise", nil, "it needs a claim that gives roles")
         }
@@ -108,6 +108,8 @@ extension IssuerRules.Mapping {
             return nil
         }
         guard !values.isEmpty else {
+            // A misspelt key is the likelier mistake.
+            try section.finish()
             let keys = rights.map(\.key).joined(separator: ", ")
             throw section.error("claim", nil, "it gives nothing; say which of its values give \(keys)")
         }

@@ -27,6 +27,8 @@ struct Configuration: Sendable {
     var database = "var/sealpost.db"
     var keyring = "var/keyring"
     var dayKeys = "var/day-keys"
+    /// The file of the newest timeline of the database.
+    var timeline = "var/timeline"
     var signingKeys = "var/signing-keys"
     var logLevel = "info"
     var logFormat = "text"

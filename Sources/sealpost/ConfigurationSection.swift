@@ -1,4 +1,5 @@
 import Foundation
+import PushCore
 import Yams
 
 /// One mapping of the configuration file, read key by key; the environment overrides each.
@@ -109,13 +110,20 @@ final class ConfigurationSection {
     /// Throws `ConfigurationError` for a key of the file that was never read.
     func finish() throws {
         for key in self.node?.keys.compactMap({ $0 }) ?? [] where !self.known.contains(key.string ?? "") {
-            let known = self.known.sorted().joined(separator: ", ")
-            throw self.error(key.string ?? "?", key, "is not known here; known are \(known)")
+            let name = key.string ?? "?"
+            throw self.error(name, key, "is not known here; \(self.hint(at: name))")
         }
     }
 
     func error(_ key: String, _ node: Node?, _ reason: String) -> ConfigurationError {
         ConfigurationError("\(self.source.place(of: self.path + [key], node)): \(reason)")
+    }
+
+    /// What an unknown key was probably meant for: one beside it, or the same one in another section.
+    private func hint(at name: String) -> String {
+        let known = self.known.sorted()
+        if let near = known.nearest(to: name) ?? self.source.path(endingWith: name) { return "did you mean \(near)?" }
+        return "known are \(known.joined(separator: ", "))"
     }
 
     private func value(_ key: String) throws -> Node? {
@@ -135,7 +143,7 @@ final class ConfigurationSource {
     let root: Node.Mapping?
     private let file: String?
     private let environment: [String: String]
-    private var usedVariables: Set<String> = []
+    private var knownPaths: Set<[String]> = []
 
     /// Throws `ConfigurationError` if the file cannot be read or is not a YAML mapping.
     init(file: String?, environment: [String: String]) throws {
@@ -172,17 +180,26 @@ final class ConfigurationSource {
 
     /// The value of `SEALPOST_` and the path in upper case, joined by underscores.
     func override(of path: [String]) -> String? {
-        let name = Self.variable(path)
-        self.usedVariables.insert(name)
-        return self.environment[name]
+        self.knownPaths.insert(path)
+        return self.environment[Self.variable(path)]
+    }
+
+    /// The only key read so far that has this name, if there is one: a key of the file that is in the wrong section.
+    func path(endingWith name: String) -> String? {
+        let found = self.knownPaths.filter { $0.last == name }
+        return found.count == 1 ? found.first?.joined(separator: ".") : nil
     }
 
     /// Throws `ConfigurationError` for an unknown variable with our prefix.
     func finish() throws {
-        let unknown = self.environment.keys.filter { $0.hasPrefix(Self.prefix) && !self.usedVariables.contains($0) }
-        if let name = unknown.sorted().first {
-            throw ConfigurationError("\(name): unknown environment variable; unset it or correct its name")
-        }
+        let known = Set(self.knownPaths.map(Self.variable))
+        let unknown = self.environment.keys.filter { $0.hasPrefix(Self.prefix) && !known.contains($0) }
+        guard let name = unknown.min() else { return }
+        // `SEALPOST_LISTEN` lacks the section.
+        let ends = known.filter { $0.hasSuffix(name.dropFirst(Self.prefix.count - 1)) }
+        let near = known.sorted().nearest(to: name) ?? (ends.count == 1 ? ends.first : nil)
+        let hint = near.map { "did you mean \($0)?" } ?? "unset it or correct its name"
+        throw ConfigurationError("\(name): unknown environment variable; \(hint)")
     }
 
     /// The place of a key, for an error: the variable that overrides it, or file and line, and the key's path.

@@ -61,7 +61,8 @@ struct LogLine {
         "\"\(self.escaped(text))\""
     }
 
-    private static func escaped(_ text: String) -> String {
+    /// A text without characters that are invisible or could end a line.
+    static func escaped(_ text: String) -> String {
         var result = ""
         for scalar in text.unicodeScalars {
             switch scalar {

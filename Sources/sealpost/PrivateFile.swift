@@ -8,24 +8,7 @@ enum PrivateFile {
     /// read it.
     static func load(_ path: String, what: String, ifMissing make: () -> String) throws -> String {
         if !FileManager.default.fileExists(atPath: path) {
-            let folder = URL(fileURLWithPath: path).deletingLastPathComponent()
-            do {
-                try FileManager.default.createDirectory(
-                    at: folder,
-                    withIntermediateDirectories: true,
-                    attributes: [.posixPermissions: 0o700]
-                )
-            } catch {
-                throw ConfigurationError("\(what) \(path) cannot be created: \(error.localizedDescription)")
-            }
-            let taken = "\(what) \(path) was created by another process meanwhile; try again"
-            let file = try self.create(path, what: what, taken: taken)
-            do {
-                try self.write(make(), to: file, path: path, what: what)
-            } catch {
-                unlink(path)
-                throw error
-            }
+            try NewFile(path, what: what, mode: 0o600, text: make()).appear()
         }
         return try self.load(path, what: what)
     }
@@ -47,22 +30,21 @@ enum PrivateFile {
 
     /// Replaces the file's content atomically, also across a power failure; sets mode 0600 and keeps the owner.
     ///
-    /// The new file is created before the old one is read, and is the lock: of two concurrent changes the second
-    /// throws, so that neither is lost. Throws `ConfigurationError` if the change fails, and rethrows errors of
-    /// `content`.
+    /// The new file is opened before the old one is read, and is the lock: of two concurrent changes the second waits for
+    /// half a second and then throws, so that neither is lost. What a process that was killed has left of a change is no lock,
+    /// and is overwritten. Throws `ConfigurationError` if the change fails, and rethrows errors of `content`.
     static func change<Value>(
         _ path: String,
         what: String,
         _ content: (String) throws -> (String, Value)
     ) throws -> Value {
         let new = path + ".new"
-        let taken = "\(what) \(path) is being changed by another command; if there is none, remove \(new)"
-        let file = try self.create(new, what: what, taken: taken)
+        let file = try self.openLocked(new, what: what, of: path)
         let value: Value
         do {
             let (text, result) = try content(self.load(path, what: what))
             value = result
-            try self.write(text, to: file, path: new, what: what)
+            try self.overwrite(with: text, file, path: new, what: what)
             var status = stat()
             guard
                 stat(path, &status) == 0, fchown(file.fileDescriptor, status.st_uid, status.st_gid) == 0,
@@ -78,6 +60,16 @@ enum PrivateFile {
         return value
     }
 
+    /// Syncs the folder's entries to the disk.
+    static func synchronize(folderOf path: String, what: String) throws {
+        let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
+        let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        defer { if descriptor >= 0 { close(descriptor) } }
+        guard descriptor >= 0, fsync(descriptor) == 0 else {
+            throw ConfigurationError("\(what) \(path) cannot be synced to disk: \(String(cString: strerror(errno)))")
+        }
+    }
+
     // MARK: - Private
 
     /// Creates the file with mode 0600. Throws if that fails, with the text `taken` if the file exists.
@@ -90,6 +82,38 @@ enum PrivateFile {
         return FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
     }
 
+    /// How long a change waits for another one, in steps of as many microseconds.
+    private static let (lockAttempts, lockPause): (Int, UInt32) = (25, 20_000)
+
+    /// Opens the file for a change of `path`, with mode 0600, under a lock that ends with the process.
+    private static func openLocked(_ new: String, what: String, of path: String) throws -> FileHandle {
+        for _ in 1...self.lockAttempts {
+            let descriptor = open(new, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+            guard descriptor >= 0 else {
+                throw ConfigurationError("\(what) \(new) cannot be created: \(String(cString: strerror(errno)))")
+            }
+            let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+            // Another change may have ended meanwhile, and have given the file that was opened the other name.
+            if flock(descriptor, LOCK_EX | LOCK_NB) == 0, self.isSameFile(descriptor, new) { return file }
+            usleep(self.lockPause)
+        }
+        throw ConfigurationError("\(what) \(path) is being changed by another command; try again")
+    }
+
+    private static func isSameFile(_ descriptor: Int32, _ path: String) -> Bool {
+        var (opened, named) = (stat(), stat())
+        guard fstat(descriptor, &opened) == 0, stat(path, &named) == 0 else { return false }
+        return opened.st_dev == named.st_dev && opened.st_ino == named.st_ino
+    }
+
+    /// Writes over what was left in the file, which may be a secret, before it is cut to its new length.
+    private static func overwrite(with content: String, _ file: FileHandle, path: String, what: String) throws {
+        try self.write(content, to: file, path: path, what: what)
+        guard ftruncate(file.fileDescriptor, off_t(content.utf8.count)) == 0, fsync(file.fileDescriptor) == 0 else {
+            throw ConfigurationError("\(what) \(path) cannot be written: \(String(cString: strerror(errno)))")
+        }
+    }
+
     /// Writes and syncs the file, so that it is on the disk before anything depends on it.
     private static func write(_ content: String, to file: FileHandle, path: String, what: String) throws {
         do {
@@ -99,15 +123,5 @@ enum PrivateFile {
             throw ConfigurationError("\(what) \(path) cannot be written: \(error.localizedDescription)")
         }
         try self.synchronize(folderOf: path, what: what)
-    }
-
-    /// Syncs the folder's entries to the disk.
-    private static func synchronize(folderOf path: String, what: String) throws {
-        let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
-        let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        defer { if descriptor >= 0 { close(descriptor) } }
-        guard descriptor >= 0, fsync(descriptor) == 0 else {
-            throw ConfigurationError("\(what) \(path) cannot be synced to disk: \(String(cString: strerror(errno)))")
-        }
     }
 }

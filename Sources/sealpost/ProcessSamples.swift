@@ -5,7 +5,7 @@ internal import PushServer
 /// What the system says of this process, by the names that Prometheus' own clients use.
 enum ProcessSamples {
     static var all: [MetricSample] {
-        var samples = [MetricSample(.build, ["version": Version.current], 1)]
+        var samples = [MetricSample(.build, ["version": Version.current, "commit": Version.commit ?? "unknown"], 1)]
         var usage = rusage()
         if getrusage(RUSAGE_SELF.rawValue, &usage) == 0 {
             let microseconds = usage.ru_utime.microseconds + usage.ru_stime.microseconds

@@ -34,11 +34,16 @@ extension Logger {
             self.error(
                 """
                 database refused, because acknowledged notifications may be missing there; bring the newest primary back, \
-                or restart all servers to go on without what is missing
+                or remove the file of the timeline on all servers and restart them to go on without what is missing
                 """,
                 metadata: ["reason": "\(reason)"]
             )
         case .databaseTrusted: self.info("database accepted; the newest primary is in use again")
+        case .markNotKept(let reason):
+            self.error(
+                "timeline of the database not stored; after a restart this server would accept an older database",
+                metadata: ["reason": "\(reason)"]
+            )
         }
     }
 }

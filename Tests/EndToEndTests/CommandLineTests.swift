@@ -28,10 +28,12 @@ import Testing
     @Test func theVersionIsTheOneOfTheChangelogAndOfTheDocument() async throws {
         let ended = try await Daemon.run(["--version"], in: self.folder)
         #expect(ended.code == 0)
-        let version = ended.output.trimmingCharacters(in: .newlines)
+        let version = try #require(ended.output.prefixMatch(of: /\S+/)).output
+        // Tests are not built by `make release`, which knows the commit.
+        #expect(ended.output == "\(version) (commit unknown: built without make release)\n")
         let changelog = try Repository.text(of: "CHANGELOG.md")
         let newest = changelog.firstMatch(of: /(?m)^## (\d\S+) - \d{4}-\d\d-\d\d$/)?.output.1
-        #expect(newest.map(String.init) == version)
+        #expect(newest == version)
         let document = try Repository.text(of: "Sources/PushServer/openapi.json")
         #expect(document.contains("\"version\": \"\(version)\""))
     }
@@ -233,12 +235,25 @@ import Testing
             "a password must have at least 8 characters and at most 256 bytes"
         ),
         (["user", "add", "bob", "--role", "king", "--password-stdin"], "long enough", "The value 'king' is invalid"),
-        (["fly"], "", "Unexpected argument 'fly'"),
+        (["user", "list", "fly"], "", "Unexpected argument 'fly'"),
     ])
     func wrongUsageIsSaidSo(arguments: [String], input: String, message: String) async throws {
         let ended = try await Daemon.run(arguments, in: self.folder, input: input + "\n")
         #expect(ended.code == 64)
         #expect(ended.errors.contains(message), "\(ended.errors)")
+    }
+
+    @Test(arguments: [
+        (["usr", "list"], "usr; did you mean user?"), (["user", "ad", "bob"], "user ad; did you mean user add?"),
+        (["key", "rotate"], "key; did you mean keys?"), (["keys", "rotat"], "keys rotat; did you mean keys rotate?"),
+        (["fly\n", "--config", "x"], "fly\\u000a; known are init, serve, demo, "),
+        (["audit", "fly"], "audit fly; known are list, verify\n"),
+    ])
+    func anUnknownCommandIsSaidInOneLineWithWhatWasMeant(arguments: [String], hint: String) async throws {
+        let ended = try await Daemon.run(arguments, in: self.folder)
+        #expect(ended.code == 64 && ended.output.isEmpty)
+        #expect(ended.errors.hasPrefix("sealpost: unknown command \(hint)"), "\(ended.errors)")
+        #expect(ended.errors.split(separator: "\n").count == 1)
     }
 
     @Test(arguments: [

@@ -67,6 +67,14 @@ import Yams
                 uniqueKeysWithValues: settings.map { (String($0.key.dropFirst("SEALPOST_".count)), $0.value) }
             )
         )
+        let check = try #require(service["healthcheck"]?["test"]?.array()).compactMap(\.string)
+        #expect(check.prefix(2) == ["CMD", "sealpost"])
+        let health = try await Daemon.run(
+            check.dropFirst(2).map { $0.hasPrefix("/") ? "sealpost.yaml" : $0 }
+                + ["--address", "127.0.0.1:\(daemon.port)"],
+            in: folder
+        )
+        #expect(health.output == "127.0.0.1:\(daemon.port) is ready\n", "\(health.errors)")
         #expect(await daemon.terminate() == 0)
     }
 

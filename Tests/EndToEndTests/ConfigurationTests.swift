@@ -233,6 +233,35 @@ import Testing
         #expect(configuration.quotas == [.admin: try #require(Quota(requests: 7, window: 60))])
     }
 
+    @Test(arguments: [
+        ("server: {listn: x}", "server.listn: is not known here; did you mean listen?"),
+        ("Servr: {}", "Servr: is not known here; did you mean server?"),
+        ("listen: 127.0.0.1:1", "listen: is not known here; did you mean server.listen?"),
+        ("server: {handshakeTimeout: 3}", "did you mean server.limits.handshakeTimeout?"),
+        // Two sections have it.
+        ("expiresIn: 9", "expiresIn: is not known here; known are alerts, apps,"),
+        ("passwords: {rounds: 2}", "passwords.rounds: is not known here; known are lanes, memory, passes"),
+    ])
+    func anUnknownKeyIsSaidWithWhatWasMeant(yaml: String, hint: String) throws {
+        let folder = try TemporaryFolder()
+        let file = folder.file("sealpost.yaml")
+        try yaml.write(toFile: file, atomically: true, encoding: .utf8)
+        let error = #expect(throws: ConfigurationError.self) { try Configuration.load(file: file, environment: [:]) }
+        #expect("\(try #require(error))".contains(hint), "\(String(describing: error))")
+    }
+
+    @Test(arguments: [
+        ("SERVER_LISTN", "did you mean SEALPOST_SERVER_LISTEN?"), ("LISTEN", "did you mean SEALPOST_SERVER_LISTEN?"),
+        ("SERVER_LIMIT_MAXCONNECTIONSPERADDRES", "did you mean SEALPOST_SERVER_LIMITS_MAXCONNECTIONSPERADDRESS?"),
+        ("EXPIRESIN", "unset it or correct its name"), ("TELEMETRY", "unset it or correct its name"),
+    ])
+    func anUnknownVariableIsSaidWithWhatWasMeant(name: String, hint: String) throws {
+        let error = #expect(throws: ConfigurationError.self) {
+            try Configuration.load(file: nil, environment: ["SEALPOST_\(name)": "x"])
+        }
+        #expect("\(try #require(error))" == "SEALPOST_\(name): unknown environment variable; \(hint)")
+    }
+
     @Test func anUnknownVariableIsNamed() throws {
         let error = #expect(throws: ConfigurationError.self) {
             try Configuration.load(file: nil, environment: ["SEALPOST_SERVER_LISTN": "x"])

@@ -59,6 +59,22 @@ import Testing
         #expect(try file.load() == chain.advanced(to: self.day(20_005)))
     }
 
+    /// As a server leaves it that is killed in the middle of a turn.
+    @Test(arguments: ["", "1 AA", String(repeating: "1 AA", count: 100)])
+    func whatACrashHasLeftOfAChangeHoldsNothingUp(left: String) throws {
+        let file = DayKeyFile(self.path)
+        let chain = DayChain(from: self.day(20_000))
+        try file.create(chain)
+        try self.folder.writeSecret(left, to: "day-keys.new")
+        // Another name of its blocks, which become those of the file.
+        try FileManager.default.linkItem(atPath: self.path + ".new", toPath: self.folder.file("left"))
+        let next = chain.advanced(to: self.day(20_001))
+        try file.advance(to: next)
+        #expect(try file.load() == next)
+        #expect(try String(contentsOfFile: self.folder.file("left"), encoding: .utf8) == next.text)
+        #expect(!FileManager.default.fileExists(atPath: self.path + ".new"))
+    }
+
     @Test func aServerThatLacksItIsToldWhereItIs() async throws {
         let address = try PostgreSQLCluster.shared.newDatabaseText()
         let environment = ["SEALPOST_DATABASE": address, "SEALPOST_SERVER_LISTEN": "127.0.0.1:0"]

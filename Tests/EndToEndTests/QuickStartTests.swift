@@ -3,9 +3,9 @@ import PushTesting
 import Reactor
 import Testing
 
-/// The README's lines, run as a reader would paste them.
+/// Long pieces of the documentation, run as a reader would paste them.
 @Suite(.timeLimit(.minutes(5))) struct QuickStartTests {
-    @Test func theReadmesLinesWorkAsPasted() async throws {
+    @Test func theLinesOfTheFirstDayWorkAsPasted() async throws {
         let folder = try TemporaryFolder()
         let port = try Self.freePort()
         let script = try self.quickStart().replacing("127.0.0.1:8080", with: "127.0.0.1:\(port)")
@@ -74,7 +74,7 @@ import Testing
     }
 
     private func quickStart() throws -> String {
-        let text = try Repository.text(of: "README.md")
+        let text = try Repository.text(of: "docs/first-day.md")
         let block = try #require(text.firstMatch(of: /<!-- quick start -->\n```bash\n((?s).*?)```/))
         return String(block.output.1)
     }

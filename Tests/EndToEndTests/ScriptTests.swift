@@ -29,6 +29,16 @@ import Testing
         #expect(ended.code == 0, "\(ended.output)\(ended.errors)")
     }
 
+    @Test func thePageOfTheConfigurationIsWhatItIsMadeFrom() async throws {
+        let ended = try await Scripts.start("make-configuration-page", ["--check"]).end()
+        #expect(ended.code == 0, "\(ended.output)\(ended.errors)")
+    }
+
+    @Test func thePlotsShowTheFiguresOfTheDocumentation() async throws {
+        let ended = try await Scripts.start("make-plots", ["--check"]).end()
+        #expect(ended.code == 0, "\(ended.output)\(ended.errors)")
+    }
+
     /// With tools of others that only `make e2e-packages` installs.
     @Test(
         .enabled(if: Self.hasTools, "make e2e-packages has not been run"),

@@ -36,6 +36,7 @@ struct Stack: Sendable {
         configuration.listen = ["127.0.0.1:0"]
         configuration.database = folder.file("sealpost.db")
         configuration.keyring = folder.file("keyring")
+        configuration.timeline = folder.file("timeline")
         configuration.signingKeys = folder.file("signing-keys")
         configuration.senders = providers.senders
         configure(&configuration)

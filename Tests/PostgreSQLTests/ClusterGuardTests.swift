@@ -114,8 +114,30 @@ private func createTable(_ twins: TwinServers, _ name: TwinServers.Name) throws 
             #expect(try second.query("select count(*) from t").first?.integer(0) == 1)
             let first = try BlockingConnection(twins.address(of: .first))
             #expect(try first.query("select count(*) from t").first?.integer(0) == 0)
-            #expect(events.all == [.advanced])
+            let system = try first.query("select system_identifier from pg_control_system()")[0].integer(0)
+            #expect(events.all == [.advanced(ClusterIdentity(system: "\(system)", timeline: 2))])
         }
+    }
+
+    @Test func whatWasUsedBeforeCountsFromTheFirstConnectionOn() async throws {
+        let twins = try await TwinServers()
+        let newest = try BlockingConnection.open(twins.address(of: .second), after: nil).identity
+        #expect(newest.timeline == 2)
+        let fault = #expect(throws: ClusterFault.self) {
+            _ = try BlockingConnection.open(twins.address(of: .first), after: newest)
+        }
+        #expect(fault?.kind == .olderTimeline(1, newest: 2))
+        let other = ClusterIdentity(system: "1", timeline: 1)
+        #expect(throws: ClusterFault.self) {
+            _ = try BlockingConnection.open(twins.address(of: .second), after: other)
+        }
+        let loop = try EventLoop(index: 0)
+        let pool = ConnectionPool(try twins.address(of: .first), .impatient, on: loop, after: newest)
+        let error = await failure { _ = try await pool.query("select 1") }
+        #expect(error?.isUnavailable == true)
+        #expect(pool.fault?.kind == fault?.kind)
+        await pool.close()
+        loop.stop()
     }
 
     /// As `pg_cancel_backend` and a shutdown of the primary end the wait for a standby: with a success that is none.

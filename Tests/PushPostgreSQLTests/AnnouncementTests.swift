@@ -28,8 +28,8 @@ import Testing
     }
 
     @Test func aMessageIsWrittenAsItIsRead() {
-        let message = NodeMessage(sender: 7).with(.work(["b", "a"])).with(.ends)
-        #expect(message.description == "7 ends work=a work=b")
+        let message = NodeMessage(sender: 7).with(.work(["b", "a"])).with(.ends).with(.events)
+        #expect(message.description == "7 ends events work=a work=b")
         #expect(NodeMessage(message.description) == message)
         let long = NodeMessage(sender: 7).with(.work(Set((0..<1000).map { "lane-\($0)" })))
         #expect(long.description == "7 work=*")

@@ -81,6 +81,73 @@ import Testing
         #expect(told.allSatisfy { $0.length <= .seconds(31_536_000) })
     }
 
+    // MARK: Pauses
+
+    private func pause(_ reason: String, length: Int, rests: Int = 1) -> LimitNews {
+        var news = LimitNews()
+        let ongoing = LanePause.Ongoing(
+            cause: .outage,
+            reason: reason,
+            age: .seconds(5),
+            length: .seconds(length),
+            rests: rests
+        )
+        news.pauses = [LanePause(lane: "apns", ongoing)]
+        return news
+    }
+
+    private var over: LimitNews {
+        var news = LimitNews()
+        news.pauses = [LanePause(lane: "apns", nil)]
+        return news
+    }
+
+    private func claim(_ node: Int) async throws -> Bool {
+        try await self.nodes[node].store.claimProbe(of: Lane(Platform("apns")))
+    }
+
+    @Test func aPauseIsToldToTheOthersUntilItIsOver() async throws {
+        _ = try await self.exchange(0, process: 7, self.pause("gone", length: 30))
+        let told = try #require(try await self.exchange(1, process: 8).pauses.first)
+        let ongoing = try #require(told.ongoing)
+        #expect(ongoing.cause == .outage && ongoing.reason == "gone" && ongoing.rests == 1)
+        #expect((Duration.zero ... .seconds(31)).contains(ongoing.length))
+        #expect((Duration.seconds(5) ..< .seconds(60)).contains(ongoing.age))
+        #expect(try await self.exchange(0, process: 7).pauses.isEmpty, "it has told itself")
+        // Another one that comes to it makes it no shorter.
+        _ = try await self.exchange(1, process: 8, self.pause("still gone", length: 1))
+        let longer = try #require(try await self.exchange(0, process: 7).pauses.first)
+        #expect(longer.number > told.number)
+        #expect(try #require(longer.ongoing).length > .seconds(5))
+        _ = try await self.exchange(1, process: 8, number: 2, self.over)
+        let last = try #require(try await self.exchange(0, process: 7).pauses.first)
+        #expect(last.ongoing == nil && last.number > longer.number)
+    }
+
+    @Test func oneNodeProbesForAll() async throws {
+        #expect(try await self.claim(0), "there is no pause that others know of")
+        _ = try await self.exchange(0, process: 7, self.pause("gone", length: 60))
+        #expect(try await !self.claim(0), "it is not over")
+        _ = try await self.exchange(0, process: 7, number: 2, self.over)
+        _ = try await self.exchange(0, process: 7, number: 3, self.pause("gone", length: 0))
+        #expect(try await self.claim(0))
+        #expect(try await !self.claim(1))
+        #expect(try await self.claim(0), "a push that could not be leased is no probe")
+        // The probe has failed, and the next one is anybody's.
+        _ = try await self.exchange(0, process: 7, number: 4, self.pause("gone", length: 0, rests: 2))
+        #expect(try await self.claim(1))
+        #expect(try await !self.claim(0))
+        _ = try await self.exchange(1, process: 8, self.over)
+        #expect(try await self.claim(0), "there is none any more")
+    }
+
+    @Test func theProbeOfANodeThatHasDiedIsTakenOver() async throws {
+        _ = try await self.exchange(0, process: 7, self.pause("gone", length: 0))
+        #expect(try await self.claim(0))
+        await self.nodes[0].store.close()
+        #expect(try await self.claim(1))
+    }
+
     @Test func whatIsYoungStays() async throws {
         _ = try await self.exchange(0, process: 7, self.news("a"))
         try await self.nodes[0].store.limits?.deleteOldNews()

@@ -30,6 +30,7 @@ import Testing
         "day_chain": "recognises the secret of day keys, which SQLite has none of",
         "day_key_holder": "who has that secret",
         "lane_rest": "what providers have asked of them",
+        "lane_pause": "which of them probes a provider that fails",
         "recall": "recalls that have not come to all recipients: those of SQLite have",
         "removal": "kept in memory there: not known after a start",
         "account.version": "begins at 1",

@@ -54,6 +54,21 @@ import Testing
         #expect(audit.map(\.detail).contains { $0.hasSuffix("scopes fetch register") && $0.hasPrefix("token ") })
     }
 
+    @Test func aCodeIsThereUntilItIsUsedOrItsUserIsDisabled() async throws {
+        let (store, now) = (self.fixture.store, self.fixture.now)
+        func isThere(_ code: Fingerprint, at now: Date) async throws -> Bool {
+            try await self.fixture.reader.hasEnrolment(code, now: now)
+        }
+        let (code, other) = (try await self.makeCode(), try await self.makeCode())
+        #expect(try await isThere(code.fingerprint, at: now + 59))
+        #expect(try await !isThere(code.fingerprint, at: now + 60))
+        let enrolment = try #require(try await self.redeem(code))
+        #expect(try await !isThere(code.fingerprint, at: now))
+        #expect(try await !isThere(enrolment.session.token.fingerprint, at: now), "a token is no code")
+        _ = try await store.changeUser(self.alice.name, isDisabled: true, now: now)
+        #expect(try await !isThere(other.fingerprint, at: now))
+    }
+
     @Test func ofManyAtOnceOneGetsTheSession() async throws {
         let code = try await self.makeCode()
         let given = try await withThrowingTaskGroup(of: Bool.self) { group in

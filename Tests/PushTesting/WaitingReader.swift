@@ -56,6 +56,11 @@ package struct WaitingReader: StoreReader {
         return try await self.base.user(withToken: fingerprint, now: now)
     }
 
+    package func hasEnrolment(_ code: Fingerprint, now: Date) async throws(StoreError) -> Bool {
+        await Task.yield()
+        return try await self.base.hasEnrolment(code, now: now)
+    }
+
     package func tokens(
         of user: Username?,
         after last: TokenPrefix?,

@@ -2,6 +2,7 @@
 
 import argparse
 import ast
+import contextlib
 import importlib
 import pathlib
 import sys
@@ -10,6 +11,8 @@ from sealpost_e2e.api import UnexpectedAnswer
 
 FOLDER = pathlib.Path(__file__).parent
 GROUPS = ("programs", "benches")
+# Where what the benches print is kept, for `scripts/make-plots`.
+RESULTS = FOLDER.parents[1] / ".build-benchmarks/results"
 
 
 def main():
@@ -45,7 +48,28 @@ def run_program(name, path, arguments):
     parser.add_argument("sealpost", help="the executable")
     if hasattr(module, "add_options"):
         module.add_options(parser)
-    try:
-        module.run(parser.parse_args(arguments))
-    except UnexpectedAnswer as answer:
-        raise SystemExit(str(answer)) from None
+    options = parser.parse_args(arguments)
+    with contextlib.ExitStack() as stack:
+        if path.parent.name == "benches":
+            RESULTS.mkdir(parents=True, exist_ok=True)
+            record = stack.enter_context(open(RESULTS / f"{name}.txt", "w"))
+            stack.enter_context(contextlib.redirect_stdout(Both(sys.stdout, record)))
+        try:
+            module.run(options)
+        except UnexpectedAnswer as answer:
+            raise SystemExit(str(answer)) from None
+
+
+class Both:
+    """A file that writes to two."""
+
+    def __init__(self, *files):
+        self.files = files
+
+    def write(self, text):
+        for file in self.files:
+            file.write(text)
+
+    def flush(self):
+        for file in self.files:
+            file.flush()

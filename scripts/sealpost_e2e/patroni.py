@@ -94,9 +94,14 @@ class Patroni:
         processes.wait_until(self.is_whole, seconds, "the whole cluster", pause=0.3)
 
     def is_whole(self):
+        # One that has just thawed says for a while that it is the primary, and counts standbys that have left it.
+        if sorted(self.says(member, "primary") for member in self.members) != [False] * (COUNT - 1) + [True]:
+            return False
         primary = self.primary()
+        if not all(self.says(member, "replica") for member in self.members if member is not primary):
+            return False
         # A standby that Patroni does not know as the one that is waited for would not take over.
-        if not primary or self.is_safe and not any(self.says(member, "sync") for member in self.members):
+        if self.is_safe and not any(self.says(member, "sync") for member in self.members):
             return False
         done = subprocess.run(
             self.psql("postgres", "postgres", [primary]) + ["select count(*) from pg_stat_replication where state = 'streaming'"],
@@ -146,9 +151,17 @@ class Patroni:
             )
 
     def query(self, sql, database=NAME, user=NAME):
-        """The rows that a statement returns on the primary, as lists of texts."""
-        text = processes.run(*self.psql(database, user, self.members), sql)
-        return [line.split("\t") for line in text.splitlines()]
+        """The rows that a statement, which may be run twice, returns on the primary, as lists of texts."""
+        deadline = time.monotonic() + 60
+        while True:
+            try:
+                text = processes.run(*self.psql(database, user, self.members), sql)
+                return [line.split("\t") for line in text.splitlines()]
+            except SystemExit:
+                # A primary that was frozen takes a connection, and ends it once it learns that it is none any more.
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(0.5)
 
     # What follows is for this file only.
 

@@ -29,7 +29,7 @@ struct PostgreSQLOutbox {
             let count =
                 switch command {
                 case "drain": await outbox.drain()
-                case "retain": try await outbox.retain()
+                case "retain": await outbox.retain()
                 default: throw Failure("there is no command \(command)")
                 }
             let time = (ContinuousClock.now - start) / .seconds(1)
@@ -70,9 +70,10 @@ struct PostgreSQLOutbox {
     }
 
     /// In how many steps all that expires within a day was deleted.
-    private func retain() async throws -> Int {
+    private func retain() async -> Int {
         var steps = 1
-        while try await self.store.deleteExpired(now: Date() + 86400, page: 5000) { steps += 1 }
+        func step() async throws -> Bool { try await self.store.deleteExpired(now: Date() + 86400, page: 5000) }
+        while await Self.untilDone(step) { steps += 1 }
         return steps
     }
 

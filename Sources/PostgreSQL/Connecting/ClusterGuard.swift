@@ -2,7 +2,7 @@ internal import Synchronization
 
 /// Remembers which cluster a pool uses and the newest timeline of it, and turns down servers that would take the pool back.
 ///
-/// The memory begins with the first connection and ends with the pool. Any thread may use it.
+/// The memory begins with what the caller knows, or with the first connection, and ends with the pool. Any thread may use it.
 final class ClusterGuard: Sendable {
     enum Verdict: Hashable {
         case admitted
@@ -17,10 +17,11 @@ final class ClusterGuard: Sendable {
     }
 
     private let onEvent: @Sendable (ClusterEvent) -> Void
-    private let state = Mutex(State())
+    private let state: Mutex<State>
 
-    init(onEvent: @escaping @Sendable (ClusterEvent) -> Void) {
+    init(newest: ClusterIdentity?, onEvent: @escaping @Sendable (ClusterEvent) -> Void) {
         self.onEvent = onEvent
+        self.state = Mutex(State(newest: newest))
     }
 
     /// Why the database is not used at the moment.
@@ -34,7 +35,7 @@ final class ClusterGuard: Sendable {
             state.newest = identity
             return (verdict, state.fault.take() != nil)
         }
-        if verdict == .advanced { self.onEvent(.advanced) }
+        if verdict == .advanced { self.onEvent(.advanced(identity)) }
         if wasRefused { self.onEvent(.trusted) }
         return verdict
     }
@@ -48,7 +49,7 @@ final class ClusterGuard: Sendable {
         if hasChanged { self.onEvent(.refused(fault)) }
     }
 
-    private static func verdict(of identity: ClusterIdentity, after newest: ClusterIdentity?) -> Verdict {
+    static func verdict(of identity: ClusterIdentity, after newest: ClusterIdentity?) -> Verdict {
         guard let newest else { return .admitted }
         guard identity.system == newest.system else { return .refused(.otherCluster) }
         guard identity.timeline >= newest.timeline else {

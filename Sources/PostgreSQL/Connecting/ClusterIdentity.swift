@@ -4,10 +4,10 @@ internal import CPostgreSQL
 ///
 /// A standby that becomes the primary begins the next timeline; one that goes on with an older timeline lacks what was stored
 /// since.
-struct ClusterIdentity: Sendable, Hashable {
+package struct ClusterIdentity: Sendable, Hashable {
     /// A number that is given out once, when a cluster is made.
-    let system: String
-    let timeline: UInt32
+    package let system: String
+    package let timeline: UInt32
 
     /// Functions that every role may call. The timeline of the checkpoint would be the older one for a while after a failover.
     static let query = "select system_identifier, pg_walfile_name(pg_current_wal_insert_lsn()) from pg_control_system()"
@@ -15,13 +15,20 @@ struct ClusterIdentity: Sendable, Hashable {
     /// `nil` if the result of the query has another form.
     init?(_ result: OpaquePointer) {
         guard PQntuples(result) == 1, PQnfields(result) == 2 else { return nil }
-        // The name of a segment of the log begins with its timeline, in 8 hexadecimal digits.
-        let digits = String(cString: PQgetvalue(result, 0, 1)).prefix(8)
-        guard digits.utf8.count == 8, let timeline = UInt32(digits, radix: 16) else { return nil }
-        self.init(system: String(cString: PQgetvalue(result, 0, 0)), timeline: timeline)
+        self.init(
+            system: String(cString: PQgetvalue(result, 0, 0)),
+            segment: String(cString: PQgetvalue(result, 0, 1))
+        )
     }
 
-    init(system: String, timeline: UInt32) {
+    /// The name of a segment of the log begins with its timeline, in 8 hexadecimal digits. `nil` if it does not.
+    init?(system: String, segment: String) {
+        let digits = segment.prefix(8)
+        guard digits.utf8.count == 8, let timeline = UInt32(digits, radix: 16) else { return nil }
+        self.init(system: system, timeline: timeline)
+    }
+
+    package init(system: String, timeline: UInt32) {
         self.system = system
         self.timeline = timeline
     }

@@ -20,7 +20,7 @@ extension LaneState {
         self.pacer?.share(among: servers)
     }
 
-    /// Observes a rest that the provider has asked another server for; afterwards each server probes for itself.
+    /// Observes a rest that the provider has asked another server for; afterwards one server probes for all that know of the pause.
     mutating func rest(until date: Date, reason: String, now: Date) {
         self.note(self.health.rest(until: date, reason: reason, now: now))
     }

@@ -4,7 +4,7 @@ internal import ServiceLifecycle
 
 /// Runs the exchange of limits with the servers that share the store.
 package struct LimitService: Sendable {
-    /// An exchange in which nobody says anything is one query. What a server says is heard within two of these.
+    /// An exchange in which nobody says anything is two queries. What a server says is heard within two of these.
     private static let interval = Duration.milliseconds(500)
     /// Old rows are deleted once in so many exchanges.
     private static let exchangesUntilDeletion = 60

@@ -3,13 +3,16 @@ internal import PushCore
 package import PushStore
 internal import Synchronization
 
-/// The pace of the lanes, and the rests that providers ask for.
+/// The pace of the lanes, the rests that providers ask for, and the pauses of lanes.
 extension SenderStatus: SharedLimit {
     package func takeNews(into news: inout LimitNews, now: Date) {
         for shared in self.all {
-            let (isUsed, rest) = shared.withLock { ($0.isUsed(now: now), $0.takeRest()) }
+            let (isUsed, rest, pause) = shared.withLock {
+                ($0.isUsed(now: now), $0.takeRest(), $0.takePause(now: now))
+            }
             let lane = shared.lane.description
             if isUsed { news.lanes.append(lane) }
+            if let pause { news.pauses.append(LanePause(lane: lane, pause)) }
             guard let rest, rest.until > now else { continue }
             let length = Duration.seconds(rest.until.timeIntervalSince(now))
             news.rests.append(LaneRest(lane: lane, length: length, reason: rest.reason))
@@ -20,6 +23,7 @@ extension SenderStatus: SharedLimit {
         let lanes = self.all
         let used = Set(lanes.filter { shared in shared.withLock { $0.isUsed(now: now) } }.map(\.lane))
         let rests = Dictionary(answer.rests.map { ($0.lane, $0) }) { first, _ in first }
+        let pauses = Dictionary(answer.pauses.map { ($0.lane, $0) }) { first, _ in first }
         let counts = self.shares.withLock { shares in
             shares.note(answer, used: used, of: Set(lanes.map(\.lane)), now: now)
             return lanes.map { shared in
@@ -31,8 +35,10 @@ extension SenderStatus: SharedLimit {
         for (shared, count) in zip(lanes, counts) {
             shared.withLock { state in
                 state.share(among: count.servers)
-                guard let rest = count.rest else { return }
-                state.rest(until: now + rest.length.timeInterval, reason: rest.reason, now: now)
+                if let rest = count.rest {
+                    state.rest(until: now + rest.length.timeInterval, reason: rest.reason, now: now)
+                }
+                if let pause = pauses[shared.lane.description] { state.observe(pause, now: now) }
             }
         }
     }

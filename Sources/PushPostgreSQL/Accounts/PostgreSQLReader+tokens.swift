@@ -44,6 +44,15 @@ extension PostgreSQLReader {
         where t.hash = $1 and t.expires_at > $2 and u.disabled_at is null
         """
 
+    package func hasEnrolment(_ code: Fingerprint, now: Date) async throws(StoreError) -> Bool {
+        try await self.read(Self.codeInUse, code.bytes, now.milliseconds) { $0.count == 1 }
+    }
+
+    static let codeInUse = """
+        select u.id from token t join account u on u.id = t.user_id
+        where t.hash = $1 and t.scopes like '\(Enrolment.mark)%' and t.expires_at > $2 and u.disabled_at is null
+        """
+
     package func tokens(
         of user: Username?,
         after last: TokenPrefix?,

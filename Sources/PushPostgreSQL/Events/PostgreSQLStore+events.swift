@@ -11,10 +11,12 @@ extension PostgreSQLStore {
 
     package func trimEvents(before date: Date, limit: Int) async throws -> TrimmedEvents {
         try await self.write { tx in
-            let row = try await tx.query("select delivered from event_state where id = 1 for update").first
-            guard let delivered = try row?.integer(0) else { return TrimmedEvents(count: 0, undelivered: 0) }
+            let row = try await tx.query("select delivered, trimmed from event_state where id = 1 for update").first
+            guard let delivered = try row?.integer(0), let trimmed = try row?.integer(1) else {
+                return TrimmedEvents(count: 0, undelivered: 0)
+            }
             // The newest stays, so that its number is not given out again.
-            let rows = try await tx.query(Self.oldestEvents, limit).map { row in
+            let rows = try await tx.query(Self.oldestEvents, trimmed, limit).map { row in
                 (
                     number: try row.integer(0),
                     isOld: try row.integer(1) < date.milliseconds,
@@ -24,7 +26,7 @@ extension PostgreSQLStore {
             // Their times are not exactly in the order of their numbers.
             guard let last = rows.lastIndex(where: \.isOld) else { return TrimmedEvents(count: 0, undelivered: 0) }
             let deleted = rows[...last]
-            _ = try await tx.query("delete from event where number <= $1", rows[last].number)
+            _ = try await tx.query("delete from event where number > $1 and number <= $2", trimmed, rows[last].number)
             _ = try await tx.query("update event_state set trimmed = $1 where id = 1", rows[last].number)
             return TrimmedEvents(
                 count: deleted.count,
@@ -34,6 +36,7 @@ extension PostgreSQLStore {
     }
 
     static let oldestEvents = """
-        select number, at, kind from event where number < (select max(number) from event) order by number limit $1
+        select number, at, kind from event where number > $1 and number < (select max(number) from event)
+        order by number limit $2
         """
 }

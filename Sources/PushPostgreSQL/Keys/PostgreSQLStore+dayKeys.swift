@@ -34,6 +34,17 @@ extension PostgreSQLStore {
         return turn
     }
 
+    /// In how many files keys of past days are left, by what their servers have told; `nil` if this process has none.
+    func lateDayKeys() async throws(StoreError) -> Int? {
+        guard self.vault.days != nil else { return nil }
+        do {
+            let report = try DayKeyReport(await self.read(DayKeyReport.all, Migration.dayKeys))
+            return try await report.late(at: self.databaseTime()).count
+        } catch {
+            throw StoreError(reading: error) ?? .failed(reason: "the day keys cannot be read")
+        }
+    }
+
     // MARK: - Private
 
     private func databaseTime() async throws -> Date {

@@ -24,7 +24,9 @@ extension PostgreSQLStore: LimitStore {
                 round.process,
                 Self.page
             )
-            return try Self.answer(rows)
+            var answer = try Self.answer(rows)
+            answer.pauses = try await self.pauses(except: round.process)
+            return answer
         } catch {
             throw StoreError(error)
         }
@@ -34,6 +36,7 @@ extension PostgreSQLStore: LimitStore {
         do throws(DatabaseError) {
             _ = try await self.database.query(Self.oldLimitNews, Self.lifetime)
             _ = try await self.database.query(Self.oldRests)
+            _ = try await self.database.query(Self.oldPauses)
         } catch {
             throw StoreError(error)
         }
@@ -44,6 +47,7 @@ extension PostgreSQLStore: LimitStore {
     private func say(_ round: LimitRound) async throws(DatabaseError) {
         guard !round.news.isEmpty else { return }
         if !round.news.rests.isEmpty { try await self.store(round.news.rests, of: round.process) }
+        if !round.news.pauses.isEmpty { try await self.store(round.news.pauses, of: round.process) }
         _ = try await self.database.query(Self.newLimitNews, round.process, round.number, round.news.bytes)
     }
 

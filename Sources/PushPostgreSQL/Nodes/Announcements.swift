@@ -57,6 +57,8 @@ struct NodeMessage: Sendable, Hashable, CustomStringConvertible {
     enum News: Sendable, Hashable {
         /// Credentials have ended.
         case ends
+        /// Streams of devices that have one elsewhere, too, have got events.
+        case events
         /// There are new pushes in these lanes.
         case work(Set<String>)
     }
@@ -66,6 +68,7 @@ struct NodeMessage: Sendable, Hashable, CustomStringConvertible {
 
     let sender: Int64
     private(set) var hasEnds = false
+    private(set) var hasEvents = false
     /// The lanes with new pushes; an asterisk stands for any.
     private(set) var lanes: Set<String> = []
 
@@ -82,6 +85,7 @@ struct NodeMessage: Sendable, Hashable, CustomStringConvertible {
         self.sender = sender
         for word in words.dropFirst() {
             if word == "ends" { self.hasEnds = true }
+            if word == "events" { self.hasEvents = true }
             if word.hasPrefix("work="), word.count > 5 { self.lanes.insert(String(word.dropFirst(5))) }
         }
     }
@@ -90,13 +94,15 @@ struct NodeMessage: Sendable, Hashable, CustomStringConvertible {
         var message = self
         switch news {
         case .ends: message.hasEnds = true
+        case .events: message.hasEvents = true
         case .work(let lanes): message.lanes.formUnion(lanes)
         }
         return message
     }
 
     var description: String {
-        let head = [String(self.sender)] + (self.hasEnds ? ["ends"] : [])
+        let head =
+            [String(self.sender)] + (self.hasEnds ? ["ends"] : []) + (self.hasEvents ? ["events"] : [])
         let full = (head + self.lanes.sorted().map { "work=\($0)" }).joined(separator: " ")
         return full.utf8.count <= Self.mostBytes ? full : (head + ["work=*"]).joined(separator: " ")
     }

@@ -96,17 +96,25 @@ final class Node: Sendable {
         _ = try? await self.database.query(Self.leaving, self.number)
     }
 
-    /// Takes a message of another process.
-    func hear(_ text: String) {
-        guard let message = NodeMessage(text), message.sender != self.number, self.options.mayExchange() else { return }
+    /// Takes a message of another process, and returns it; `nil`: it is none.
+    func hear(_ text: String) -> NodeMessage? {
+        guard let message = NodeMessage(text), message.sender != self.number, self.options.mayExchange() else {
+            return nil
+        }
         if message.hasEnds { self.catchUp { _ in } }
         if message.hasWork { self.options.onWork() }
+        return message
     }
 
     /// Tells other processes of new pushes that they may have to send.
     func announce(workIn lanes: Set<String>) {
         let lanes = lanes.intersection(self.options.announcedLanes)
         if !lanes.isEmpty { self.announcements.add(.work(lanes), from: self.number) }
+    }
+
+    /// Tells other processes that there is something to repeat at event streams of theirs.
+    func announceEvents() {
+        self.announcements.add(.events, from: self.number)
     }
 
     // MARK: - Private

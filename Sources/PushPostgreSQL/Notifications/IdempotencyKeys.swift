@@ -163,16 +163,21 @@ struct IdempotencyKeys {
 
 extension PostgreSQLStore {
     package func deleteExpiredIdempotency(now: Date, limit: Int) async throws -> Int {
-        try await self.write { tx in
-            try await tx.query(
-                """
-                delete from idempotency where key in (
-                    select key from idempotency where created_at <= $1 order by created_at limit $2
-                    for update skip locked)
-                """,
-                (now - IdempotentRequest.lifetime).milliseconds,
-                limit
-            ).changed
+        let end = now - IdempotentRequest.lifetime
+        return try await self.write { tx in
+            try await self.look(for: .idempotencyKeys, at: end) { start in
+                let deleted = try await tx.query(Self.expiredKeys, start, end.milliseconds, limit).map {
+                    try $0.integer(0)
+                }
+                return (deleted.count, first: deleted.min())
+            }
         }
     }
+
+    static let expiredKeys = """
+        delete from idempotency where key in (
+            select key from idempotency where created_at >= $1 and created_at <= $2 order by created_at limit $3
+            for update skip locked)
+        returning created_at
+        """
 }

@@ -42,7 +42,7 @@ extension PostgreSQLStore {
         _ = try await self.write { tx in try await Self.goOnWithRecalls(tx, page: Self.recallStep) }
         return try await self.write { tx in
             let devices = try await tx.query(
-                "select device from push where notification_id = $1 and device > $2 order by device limit $3",
+                Self.pushes,
                 id.rawValue,
                 device,
                 page
@@ -70,8 +70,9 @@ extension PostgreSQLStore {
         if let recalledAt = try row.optionalInteger(2) {
             users = try await tx.query(
                 """
-                select user_id from recipient where notification_id = $1 and user_id > $2 and dismissed_at is null
-                order by user_id limit $3
+                select user_id from recipient
+                where \(Self.byNotification.rows(of: "$1", after: "$2")) and dismissed_at is null
+                order by \(Self.byNotification.order) limit $3
                 """,
                 id,
                 last,
@@ -123,8 +124,11 @@ extension PostgreSQLStore {
         let found = try await tx.query(
             """
             select r.user_id from notification n
-            left join recipient r on r.notification_id = n.id and r.dismissed_at is null
-            where \(Self.recallable) order by r.user_id limit $5
+            left join lateral (
+                select user_id from recipient
+                where \(Self.byNotification.rows(of: "$1", after: "0")) and dismissed_at is null
+                order by \(Self.byNotification.order) limit $5) as r on true
+            where \(Self.recallable) order by r.user_id
             """,
             id,
             now.milliseconds,
@@ -166,6 +170,15 @@ extension PostgreSQLStore {
         try await Self.subtract(tx, [try erased.integer(0): usage])
         return isComplete ? .complete : .begun
     }
+
+    /// The recipients of a notification, in the order of the users.
+    private static let byNotification = PairIndex(first: "notification_id", second: "user_id")
+
+    /// The pushes of the notification `$1` after the device `$2`, at most `$3`.
+    private static let pushes = """
+        select device from push where \(DuePush.byNotification.rows(of: "$1", after: "$2"))
+        order by \(DuePush.byNotification.order) limit $3
+        """
 
     /// Whether the notification `n` can be recalled: `$1` is its id, `$2` the time, `$3` the sender, if it matters, and `$4`
     /// whether it must be scheduled.

@@ -5,24 +5,26 @@ internal import PushStore
 
 extension PostgreSQLStore {
     package func deleteExpired(now: Date, page: Int) async throws -> Bool {
-        try await self.write { tx in
-            let expired = try await tx.query(Self.expired, now.milliseconds, page).map { row in
-                ExpiredNotification(
-                    id: try row.integer(0),
-                    sender: try row.integer(1),
-                    collapseID: try row.optionalText(2),
-                    expiresAt: Date(milliseconds: try row.integer(3))
-                )
-            }
+        let progress = self.retentionProgress
+        return try await self.write { tx in
+            let expired = try await self.expired(tx, now: now, limit: page)
             if expired.isEmpty { return false }
             let notifications = Dictionary(expired.map { ($0.id, $0) }) { first, _ in first }
             let ids = notifications.keys.sorted()
             try await Self.deleteWork(tx, of: ids)
             var left = page
-            left -= try await Self.deletePushes(tx, of: notifications, ids, limit: left)
-            if left > 0 { left -= try await Self.deleteEndedPushes(tx, of: notifications, ids, limit: left) }
-            if left > 0 { left -= try await Self.deleteRecipients(tx, of: ids, limit: left) }
-            if left > 0 { try await Self.delete(tx, ids) }
+            for table in [RetentionProgress.Table.pushes, .endedPushes, .recipients] {
+                for part in progress.parts(of: ids, in: table) where left > 0 {
+                    let rows = try await Self.delete(tx, from: table, part, of: notifications, limit: left)
+                    let last = rows.count < left ? nil : rows.max { $0.isBefore($1) }
+                    tx.afterCommit { progress.note(part.ids, in: table, upTo: last) }
+                    left -= rows.count
+                }
+            }
+            if left > 0 {
+                try await Self.delete(tx, ids)
+                tx.afterCommit { progress.forget(ids) }
+            }
             try await Self.noteRemoval(tx, at: now)
             return left <= 0 || expired.count == page
         }
@@ -30,8 +32,8 @@ extension PostgreSQLStore {
 
     /// Each of several processes deletes other notifications.
     static let expired = """
-        select id, sender_id, collapse_id, expires_at from notification where expires_at <= $1
-        order by expires_at limit $2 for update skip locked
+        select id, sender_id, collapse_id, expires_at from notification where expires_at >= $1 and expires_at <= $2
+        order by expires_at limit $3 for update skip locked
         """
 
     // MARK: - Private
@@ -41,6 +43,53 @@ extension PostgreSQLStore {
         let sender: Int64
         let collapseID: String?
         let expiresAt: Date
+    }
+
+    /// The next expired notifications, locked.
+    private func expired(_ tx: WriteTransaction, now: Date, limit: Int) async throws -> [ExpiredNotification] {
+        try await self.look(for: .notifications, at: now) { start in
+            let expired = try await tx.query(Self.expired, start, now.milliseconds, limit).map { row in
+                ExpiredNotification(
+                    id: try row.integer(0),
+                    sender: try row.integer(1),
+                    collapseID: try row.optionalText(2),
+                    expiresAt: Date(milliseconds: try row.integer(3))
+                )
+            }
+            return (expired, first: expired.first?.expiresAt.milliseconds)
+        }
+    }
+
+    /// Runs a statement that looks for what has expired, from a time in milliseconds on, and returns the time of the first.
+    func look<Value>(
+        for kind: RetentionMarks.Kind,
+        at date: Date,
+        _ body: (_ start: Int64) async throws -> (Value, first: Int64?)
+    ) async throws -> Value {
+        let look = self.retentionMarks.begin(kind, at: .now)
+        do {
+            let (value, first) = try await body(look.start)
+            self.retentionMarks.end(look, first: first, at: .now)
+            return value
+        } catch DatabaseError.refused(code: "57014", let message) {
+            self.retentionMarks.fail(look, date: date.milliseconds)
+            throw DatabaseError.refused(code: "57014", message: message)
+        }
+    }
+
+    /// Deletes the next rows of notifications from a table, in the order of their keys; returns these.
+    private static func delete(
+        _ tx: WriteTransaction,
+        from table: RetentionProgress.Table,
+        _ part: RetentionProgress.Part,
+        of notifications: [Int64: ExpiredNotification],
+        limit: Int
+    ) async throws -> [DuePush] {
+        switch table {
+        case .pushes: try await self.deletePushes(tx, part, of: notifications, limit: limit)
+        case .endedPushes: try await self.deleteEndedPushes(tx, part, of: notifications, limit: limit)
+        case .recipients: try await self.deleteRecipients(tx, part, limit: limit)
+        }
     }
 
     /// Deletes the rows of work that is under way, so that no further device gets the notifications.
@@ -68,14 +117,15 @@ extension PostgreSQLStore {
         )
     }
 
-    /// Deletes pushes that nothing has become of, and counts them as expired; returns their number.
+    /// Deletes pushes that nothing has become of, and counts them as expired.
     private static func deletePushes(
         _ tx: WriteTransaction,
+        _ part: RetentionProgress.Part,
         of notifications: [Int64: ExpiredNotification],
-        _ ids: [Int64],
         limit: Int
-    ) async throws -> Int {
-        let rows = try await tx.query(Self.deletion(from: "push", returning: "p.user_id, p.lane, p.reason"), ids, limit)
+    ) async throws -> [DuePush] {
+        let deletion = Self.deletion(from: "push", returning: "p.user_id, p.lane, p.reason")
+        let rows = try await tx.query(deletion, part.ids, part.after, limit)
         var keys: [DuePush] = []
         for row in rows.map({ $0 }) {
             let (id, device, lane) = (try row.integer(0), try row.integer(1), try row.text(3))
@@ -96,28 +146,28 @@ extension PostgreSQLStore {
             )
         }
         try await Self.forgetCollapsing(tx, keys, of: notifications)
-        return keys.count
+        return keys
     }
 
     private static func deleteEndedPushes(
         _ tx: WriteTransaction,
+        _ part: RetentionProgress.Part,
         of notifications: [Int64: ExpiredNotification],
-        _ ids: [Int64],
         limit: Int
-    ) async throws -> Int {
-        let keys = try await tx.query(Self.deletion(from: "push_end"), ids, limit).map { row in
+    ) async throws -> [DuePush] {
+        let keys = try await tx.query(Self.deletion(from: "push_end"), part.ids, part.after, limit).map { row in
             DuePush(notification: try row.integer(0), device: try row.integer(1))
         }
         try await Self.forgetCollapsing(tx, keys, of: notifications)
-        return keys.count
+        return keys
     }
 
     /// Deletes the next rows of notifications from a table of pushes, in the order of their keys.
     private static func deletion(from table: String, returning columns: String? = nil) -> String {
         """
         with l as (
-            select notification_id, device from \(table) where notification_id = any($1::int8[])
-            order by notification_id, device limit $2 for update)
+            select notification_id, device from \(table) where notification_id = any($1::int8[]) and device > $2
+            order by notification_id, device limit $3 for update)
         delete from \(table) p using l where \(DuePush.equal("p", "l"))
         returning \((["p.notification_id", "p.device"] + (columns.map { [$0] } ?? [])).joined(separator: ", "))
         """
@@ -145,21 +195,27 @@ extension PostgreSQLStore {
         )
     }
 
-    private static func deleteRecipients(_ tx: WriteTransaction, of ids: [Int64], limit: Int) async throws -> Int {
+    private static func deleteRecipients(
+        _ tx: WriteTransaction,
+        _ part: RetentionProgress.Part,
+        limit: Int
+    ) async throws -> [DuePush] {
         try await tx.query(
             """
             with l as (
-                select notification_id, user_id from recipient where notification_id = any($1::int8[])
-                order by notification_id, user_id limit $2 for update),
+                select notification_id, user_id from recipient where notification_id = any($1::int8[]) and user_id > $2
+                order by notification_id, user_id limit $3 for update),
             w as (
                 delete from untaken w using l
                 where w.notification_id = any(array[l.notification_id]) and w.user_id = any(array[l.user_id]))
             delete from recipient r using l
             where r.notification_id = any(array[l.notification_id]) and r.user_id = any(array[l.user_id])
+            returning r.notification_id, r.user_id
             """,
-            ids,
+            part.ids,
+            part.after,
             limit
-        ).changed
+        ).map { DuePush(notification: try $0.integer(0), device: try $0.integer(1)) }
     }
 
     /// Deletes notifications that nothing else belongs to any more.
@@ -177,5 +233,12 @@ extension PostgreSQLStore {
             deleted[try row.integer(0)] = Usage(notifications: try row.integer(1), bytes: try row.integer(2))
         }
         try await Self.subtract(tx, deleted)
+    }
+}
+
+extension DuePush {
+    /// The order of keys.
+    fileprivate func isBefore(_ other: DuePush) -> Bool {
+        (self.notification, self.device) < (other.notification, other.device)
     }
 }

@@ -7,6 +7,8 @@ internal import PushStore
 /// A database that is ready: migrated, with the keys in use, and with this process among its nodes.
 struct OpenedDatabase {
     let address: DatabaseAddress
+    /// The cluster and its timeline, which are kept by now.
+    let identity: ClusterIdentity
     let sealing: Sealing
     /// This process among the others.
     let membership: Membership
@@ -21,7 +23,8 @@ struct OpenedDatabase {
         _ migrations: [Migration]
     ) throws(StoreError) {
         do {
-            let connection = try BlockingConnection(address)
+            let (connection, identity) = try Self.connect(address, options.mark)
+            self.identity = identity
             try Schema.prepare(connection, migrations)
             let vault = Vault(keyring, days: try Self.dayKeys(connection, options, migrations))
             self.address = address
@@ -39,6 +42,22 @@ struct OpenedDatabase {
             }
         } catch {
             throw StoreError(opening: address.description, error)
+        }
+    }
+
+    /// Before anything is read or written, so that an older database is left as it is.
+    private static func connect(
+        _ address: DatabaseAddress,
+        _ keeper: (any DatabaseMarkKeeper)?
+    ) throws -> (BlockingConnection, ClusterIdentity) {
+        do {
+            let kept = try keeper?.load()
+            let (connection, identity) = try BlockingConnection.open(address, after: kept.map { ClusterIdentity($0) })
+            let mark = DatabaseMark(identity)
+            if mark != kept { try keeper?.keep(mark) }
+            return (connection, identity)
+        } catch let fault as ClusterFault {
+            throw StoreError.refused(fault, kept: keeper?.place)
         }
     }
 

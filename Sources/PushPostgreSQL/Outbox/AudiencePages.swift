@@ -159,6 +159,9 @@ struct AudiencePages {
 
 /// The statements. `$4` is the row after which a page begins, `$5` the number of its rows, and `$6` the branch's tag or name.
 extension AudiencePages {
+    private static let byTag = PairIndex(first: "tag", second: "device")
+    private static let usersByTag = PairIndex(first: "tag", second: "user_id")
+
     static let oneDevice = """
         select d.number, d.user_id, d.lane, d.id from device d
         where d.id = $1 and d.user_id = $2 and \(AudienceCondition.living)
@@ -185,7 +188,9 @@ extension AudiencePages {
     /// The limit within makes the database look at the devices of the page only.
     var taggedDevices: String {
         """
-        with r as materialized (select device from device_tag where tag = $6 and device > $4 order by device limit $5)
+        with r as materialized (
+            select device from device_tag where \(Self.byTag.rows(of: "$6", after: "$4"))
+            order by \(Self.byTag.order) limit $5)
         select r.device, v.user_id, v.lane, v.id from r
         left join lateral (
             select d.user_id, d.lane, d.id from device d
@@ -197,7 +202,9 @@ extension AudiencePages {
 
     var taggedUsers: String {
         """
-        with r as materialized (select user_id from user_tag where tag = $6 and user_id > $4 order by user_id limit $5)
+        with r as materialized (
+            select user_id from user_tag where \(Self.usersByTag.rows(of: "$6", after: "$4"))
+            order by \(Self.usersByTag.order) limit $5)
         select r.user_id, a.id is not null, v.number, v.lane, v.id from r
         left join lateral (
             select u.id from account u where u.id = r.user_id and \(self.condition.onUser) limit 1) as a on true

@@ -1,6 +1,9 @@
 internal import PushStore
 
 extension DuePush {
+    /// The pushes of a notification, in the order of their devices.
+    static let byNotification = PairIndex(first: "notification_id", second: "device")
+
     /// The condition that a row of a table of pushes has the key of another row, which is looked up by an index whatever the planner
     /// believes.
     ///

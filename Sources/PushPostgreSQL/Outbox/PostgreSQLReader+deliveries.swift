@@ -63,10 +63,12 @@ extension DeliveryStage {
     fileprivate static let pushes = """
         (select device, user_id, lane, case when owner is null then 'queued' else 'sending' end as state, attempts, reason,
             null::int8 as settled_at
-        from push where notification_id = $1 and device > $2 order by device limit $3)
+        from push where \(DuePush.byNotification.rows(of: "$1", after: "$2"))
+        order by \(DuePush.byNotification.order) limit $3)
         union all
         (select device, user_id, lane, state, attempts, reason, settled_at
-        from push_end where notification_id = $1 and device > $2 order by device limit $3)
+        from push_end where \(DuePush.byNotification.rows(of: "$1", after: "$2"))
+        order by \(DuePush.byNotification.order) limit $3)
         order by device limit $3
         """
 

@@ -101,7 +101,8 @@ extension PostgreSQLStore {
     /// Those that are withdrawn already are passed over, so that each call finds others.
     static let lockAll = """
         select notification_id, device, owner is not null from push
-        where notification_id = $1 and (owner is null or not is_withdrawn) order by device limit $2::int8 for update
+        where \(DuePush.byNotification.rows(of: "$1", after: "0")) and (owner is null or not is_withdrawn)
+        order by \(DuePush.byNotification.order) limit $2::int8 for update
         """
     static let lockKeys = """
         select p.notification_id, p.device, p.owner is not null

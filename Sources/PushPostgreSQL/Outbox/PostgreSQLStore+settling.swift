@@ -10,11 +10,15 @@ extension PostgreSQLStore {
         let settlements = zip(ended, owners).map { one, owner in
             PushSettlement(one.0, one.1, under: owner ?? number, now: now, self.sealing.index)
         }
+        let sent = settlements.filter { $0.end?.providerID == Acceptance.byStream }.map(\.push)
+        // Before the commit, after which others repeat them.
+        let isToBeRepeated = !sent.isEmpty && self.echoes.note(sent, at: now.milliseconds)
         try await self.write { tx in
             let settlements = try await self.findStreams(of: settlements, tx, now: now)
             for round in Self.rounds(settlements) { try await Self.settle(round, tx, now: now) }
         }
         self.leases.forget(ended.map(\.0.key))
+        if isToBeRepeated { self.node.announceEvents() }
     }
 
     // MARK: - Private

@@ -11,7 +11,9 @@ extension PostgreSQLStore {
         now: Date
     ) async throws -> Int {
         try await self.makeDue(ofUser: user, after: last, now: now) { [node] tx in
-            try await tx.query(Self.opening, devices.map(\.description), node.number)
+            let opened = try await tx.query(Self.opening, devices.map(\.description), node.number)
+            try await Self.markShared(tx, ofDevices: opened.map { try $0.integer(0) })
+            return opened
         }
     }
 

@@ -60,6 +60,7 @@ extension PostgreSQLStore {
             guard rows.count >= Self.page, let next = rows.last?.device else { break }
             last = next
         }
+        try await self.unmarkShared()
         var missing = self.options.streams.devices.filter { !here.contains($0) }[...]
         while !missing.isEmpty {
             try await self.add(Array(missing.prefix(Self.page)), now: Date())
@@ -98,6 +99,7 @@ extension PostgreSQLStore {
             let open = handles.filter(self.options.streams.isListening).map(\.value)
             let added = try await tx.query(Self.addition, open, self.node.number).map { try $0.integer(0) }
             if added.isEmpty { return }
+            try await Self.markShared(tx, ofDevices: added)
             _ = try await Self.wakePushes(tx, ofDevices: added, now: now)
         }
     }

@@ -42,6 +42,21 @@ extension SQLiteReader {
             """
     )
 
+    package func hasEnrolment(_ code: Fingerprint, now: Date) throws(StoreError) -> Bool {
+        try self.read { db in
+            try Bool.fetchOne(
+                db.cachedStatement(
+                    sql: """
+                        select exists (
+                            select 1 from token t join user u on u.id = t.user_id
+                            where t.hash = ? and t.scopes like ? and t.expires_at > ? and u.disabled_at is null)
+                        """
+                ),
+                arguments: [code.bytes, Enrolment.mark + "%", now.milliseconds]
+            ) == true
+        }
+    }
+
     package func tokens(
         of user: Username?,
         after last: TokenPrefix?,

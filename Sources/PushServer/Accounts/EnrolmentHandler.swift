@@ -81,7 +81,8 @@ struct EnrolmentHandler: Handler {
         )
         let expiresAt = now + TimeInterval(self.lifetime.components.seconds)
         var enrolment: Enrolment?
-        if let code = EnrolmentCode(text) {
+        // Reading is cheap: strangers who try codes do not get into the writer's queue.
+        if let code = EnrolmentCode(text), try await context.reader.hasEnrolment(code.fingerprint, now: now) {
             enrolment = try await self.store.redeemEnrolment(code.fingerprint, expiresAt: expiresAt, now: now) {
                 let actor = AuditRecord.Actor(name: $0, token: nil, client: client.client, request: client.request)
                 let detail = "by a code, scopes \($1), until \(expiresAt.rfc3339)"

@@ -26,8 +26,11 @@ struct SessionHandler: Handler {
         ]
     }
 
-    /// Gives the caller a token in place of the password. One token cannot get another, or none would ever end; one of the
-    /// issuer can, if it is configured, and with no more scopes than its own. The token of a caller whom a certificate or a proxy has identified is valid only together with one.
+    /// Gives the caller a token in place of the password.
+    ///
+    /// One token cannot get another, or none would ever end; one of the issuer can, if it is configured, and with no more
+    /// scopes than its own. The token of a caller whom a certificate or a proxy has identified is valid only together with
+    /// one.
     private func beginSession(_ context: RequestContext) async throws -> Response {
         guard try context.token == nil else {
             throw Problem(.forbidden, "a session starts with the password, not with a token")

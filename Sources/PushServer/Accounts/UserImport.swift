@@ -42,8 +42,8 @@ package struct UserImport: Sendable {
 
     /// Does what a line says. Throws only if the store fails.
     ///
-    /// A new user without a hash has no password. One who has a password keeps it: a hash in the line is for users without one, or
-    /// an import that is repeated would undo what users have changed meanwhile.
+    /// A new user without a hash has no password. One who has a password keeps it: a hash in the line is for users without
+    /// one, or an import that is repeated would undo what users have changed meanwhile.
     package mutating func apply(_ line: UserLine) async throws -> Outcome {
         guard self.names.insert(line.name).inserted else { return .refused("\(line.name) has a line before") }
         guard line.hash == nil || self.takesHashes else {

@@ -11,10 +11,12 @@ struct HealthHandler: Handler {
 
     var routes: [Route] {
         [
-            Route(.get, "/healthz", .anybody, always: { _ in Self.response("alive") }),
+            Route(.get, "/healthz", .anybody, always: { _ in Self.alive }),
             Route(.get, "/readyz", .anybody, always: self.showReadiness),
         ]
     }
+
+    static var alive: Response { self.response("alive") }
 
     private func showReadiness(_ context: RequestContext) throws -> Response {
         let troubles = self.troubles()

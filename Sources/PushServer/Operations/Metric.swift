@@ -37,6 +37,8 @@ package enum MetricName: String, CaseIterable, Sendable {
     case databaseConnectionsLost = "sealpost_database_connections_lost_total"
     case standbys = "sealpost_database_standbys"
     case standbyLag = "sealpost_database_standby_lag_bytes"
+    case oldestDayKey = "sealpost_day_keys_oldest_timestamp_seconds"
+    case lateDayKeys = "sealpost_day_keys_late"
     case identityIgnored = "sealpost_identity_header_ignored_total"
     case signIns = "sealpost_sign_ins_total"
     case requestsLimited = "sealpost_requests_limited_total"
@@ -52,7 +54,7 @@ package enum MetricName: String, CaseIterable, Sendable {
     var help: String {
         switch self {
         case .startTime: "Start time of the server, in seconds since 1970."
-        case .build: "1, with the version of the server."
+        case .build: "1, with the version of the server and the commit that it was built from."
         case .requests: "Answers by route and status; the route is empty where none was found."
         case .requestTime: "Time from a request's head to the head of its answer, in seconds, by route."
         case .requestsRunning: "Requests that are being answered."
@@ -88,6 +90,8 @@ package enum MetricName: String, CaseIterable, Sendable {
         case .databaseConnectionsLost: "Connections to the database that were lost."
         case .standbys: "Standbys that are connected to the database."
         case .standbyLag: "Bytes of the database's log that its slowest standby has not stored yet."
+        case .oldestDayKey: "The start of the oldest day whose key this server still has, in seconds since 1970."
+        case .lateDayKeys: "Files of all servers in which keys were not destroyed in time."
         case .identityIgnored:
             "Requests whose identity header was ignored because they did not come from a trusted proxy."
         case .signIns: "Credential checks that missed the cache, by result."
@@ -113,7 +117,8 @@ package enum MetricName: String, CaseIterable, Sendable {
         case .startTime, .build, .requestsRunning, .memory, .descriptors, .descriptorLimit, .pending, .overdue,
             .scheduled, .scheduledLateness, .resting, .eventsPaused, .eventsWaiting,
             .eventsOldest, .credentialExpiry, .issuerKeys, .writesWaiting, .receiptsWaiting, .logBytes, .servers,
-            .databaseConnections, .databaseWaiting, .databaseOldestWait, .standbys, .standbyLag, .connections:
+            .databaseConnections, .databaseWaiting, .databaseOldestWait, .standbys, .standbyLag, .oldestDayKey,
+            .lateDayKeys, .connections:
             "gauge"
         }
     }

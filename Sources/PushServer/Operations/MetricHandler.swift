@@ -7,6 +7,7 @@ internal import SocketHTTP
 /// Shows administrators the metrics, in Prometheus' text format.
 struct MetricHandler: Handler {
     let store: any StoreHealth
+    let vault: Vault
     let authenticator: Authenticator
     let identityField: IdentityField?
     /// Whether events wait for a receiver.
@@ -27,6 +28,9 @@ struct MetricHandler: Handler {
         samples.append(MetricSample(.auditEntries, [:], Double(try await context.reader.lastAuditNumber())))
         samples += self.store.report.samples
         samples += try await self.store.sharing()?.samples ?? []
+        if let day = self.vault.days?.chain.day {
+            samples.append(MetricSample(.oldestDayKey, [:], Double(day.number) * 86_400))
+        }
         if let field = self.identityField {
             samples.append(MetricSample(.identityIgnored, [:], Double(field.ignoredCount)))
         }
@@ -89,6 +93,7 @@ extension SharingReport {
             MetricSample(.databaseRetries, [:], Double(self.retries)),
             MetricSample(.databaseConnectionsLost, [:], Double(self.connectionsLost)),
         ]
+        if let late = self.lateDayKeys { samples.append(MetricSample(.lateDayKeys, [:], Double(late))) }
         if let standbys = self.standbys { samples.append(MetricSample(.standbys, [:], Double(standbys))) }
         if let lag = self.standbyLag { samples.append(MetricSample(.standbyLag, [:], Double(lag))) }
         return samples

@@ -1,4 +1,5 @@
 internal import PushAPI
+internal import PushCore
 internal import SocketHTTP
 
 /// The check that `Prefer: handling=strict` asks for: a request may have only names that its route declares.
@@ -50,38 +51,15 @@ struct StrictHandling: Sendable {
 
     // MARK: - Private
 
-    /// The most characters of a name that an answer repeats.
+    /// The most characters of a name that an answer repeats, and that is compared with those that are known.
     private static let longest = 40
 
     private static func detail(_ kind: String, _ name: String, known: [String]) -> String {
         let start = "the \(kind) \"\(name.prefix(Self.longest))\" is unknown"
-        if let near = Self.nearest(to: name, in: known) { return "\(start); did you mean \(near)?" }
+        if name.utf8.count <= Self.longest, let near = known.nearest(to: name) {
+            return "\(start); did you mean \(near)?"
+        }
         if known.isEmpty { return "\(start); this request has no \(kind)s" }
         return "\(start); known are \(known.joined(separator: ", "))"
-    }
-
-    /// The known name that differs in at most two letters, of short names in one; `nil` if there is none.
-    private static func nearest(to name: String, in known: [String]) -> String? {
-        guard name.utf8.count <= Self.longest else { return nil }
-        let bound = name.utf8.count <= 4 ? 1 : 2
-        let found = known.map { (name: $0, distance: Self.distance(name, $0)) }.min { $0.distance < $1.distance }
-        guard let found, found.distance <= bound else { return nil }
-        return found.name
-    }
-
-    /// How many letters must be added, left out or replaced to turn one name into the other, whatever their case.
-    private static func distance(_ first: String, _ second: String) -> Int {
-        let (first, second) = (Array(first.lowercased().utf8), Array(second.lowercased().utf8))
-        var row = Array(0...second.count)
-        for (number, letter) in first.enumerated() {
-            var diagonal = number
-            row[0] = number + 1
-            for index in second.indices {
-                let replaced = diagonal + (letter == second[index] ? 0 : 1)
-                diagonal = row[index + 1]
-                row[index + 1] = min(replaced, min(row[index], row[index + 1]) + 1)
-            }
-        }
-        return row[second.count]
     }
 }

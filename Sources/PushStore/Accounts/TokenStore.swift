@@ -9,6 +9,9 @@ package protocol TokenReader: Sendable {
         now: Date
     ) async throws(StoreError) -> (user: User, grant: TokenGrant)?
 
+    /// Whether there is such a code for enrolment that has not expired, of a user who is not disabled.
+    func hasEnrolment(_ code: Fingerprint, now: Date) async throws(StoreError) -> Bool
+
     /// The valid tokens of one user or of all, in the order of their prefixes; at most `limit` after `last`.
     func tokens(
         of user: Username?,

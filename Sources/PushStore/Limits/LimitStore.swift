@@ -38,11 +38,13 @@ package struct LimitNews: Sendable, Hashable {
     package var lanes: [String] = []
     /// Rests that providers have asked for.
     package var rests: [LaneRest] = []
+    /// Pauses of lanes that have begun, become longer or ended.
+    package var pauses: [LanePause] = []
 
     package init() {}
 
     package var isEmpty: Bool {
-        self.uses.isEmpty && self.signIns.isEmpty && self.lanes.isEmpty && self.rests.isEmpty
+        self.uses.isEmpty && self.signIns.isEmpty && self.lanes.isEmpty && self.rests.isEmpty && self.pauses.isEmpty
     }
 }
 
@@ -70,6 +72,8 @@ package struct LimitAnswer: Sendable {
     package var hasMore = false
     /// The rests that have not ended and that other servers have been asked for.
     package var rests: [LaneRest] = []
+    /// The pauses that other servers have told of last, over ones included.
+    package var pauses: [LanePause] = []
     /// How many servers are alive, this one among them.
     package var servers = 1
 

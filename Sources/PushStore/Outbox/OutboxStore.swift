@@ -54,6 +54,10 @@ package protocol OutboxStore: Sendable {
     /// Leases a push that `probe` found; `nil` if it is no longer due, or was settled because it must not be sent.
     func leaseProbe(_ push: DuePush, from lane: Lane, interval: Duration?, now: Date) async throws -> LeasedDelivery?
 
+    /// Has this process send the next probe of a lane that is paused, for all processes that share the store; `false` if that is
+    /// another one's at the moment. May be repeated.
+    func claimProbe(of lane: Lane) async throws -> Bool
+
     /// Makes pushes due at once that were leased when the last process ended: no other process can be sending them.
     func reclaimLeases(now: Date) async throws
 
@@ -80,6 +84,9 @@ package protocol OutboxStore: Sendable {
 }
 
 extension OutboxStore {
+    /// A process that has the store alone sends each probe.
+    package func claimProbe(of lane: Lane) async throws -> Bool { true }
+
     /// Expands the oldest running broadcast by one page of the store's own size.
     package func expandFanout(now: Date) async throws -> Int? {
         try await self.expandFanout(page: nil, now: now)

@@ -12,13 +12,37 @@ struct Sealpost: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "sealpost",
         abstract: "A push server that keeps payloads at home and sends only an id through the push services.",
-        version: Version.current,
+        version: Version.text,
         subcommands: [
-            Serve.self, Demo.self, Simulate.self, UserCommand.self, TokenCommand.self, AuditCommand.self,
+            InitCommand.self, Serve.self, Demo.self, Simulate.self, UserCommand.self, TokenCommand.self,
+            AuditCommand.self,
             KeysCommand.self, SigningKeysCommand.self, BackupCommand.self, RestoreCommand.self, MoveCommand.self,
-            Migrate.self, DoctorCommand.self,
+            Migrate.self, DoctorCommand.self, HealthCommand.self,
         ]
     )
+
+    /// What the library's own does, with a suggestion for a command that does not exist.
+    static func main() async {
+        do {
+            var command = try await self.asyncParseAsRoot()
+            if var command = command as? any AsyncParsableCommand {
+                try await command.run()
+            } else {
+                try command.run()
+            }
+        } catch {
+            self.end(with: error)
+        }
+    }
+
+    private static func end(with error: any Error) -> Never {
+        if self.exitCode(for: error) == .validationFailure,
+            let unknown = UnknownCommand(in: Array(CommandLine.arguments.dropFirst()), of: self)
+        {
+            self.exit(withError: failure(ExitCode.validationFailure.rawValue, unknown))
+        }
+        self.exit(withError: error)
+    }
 }
 
 /// The options of every command that uses the database.
@@ -61,7 +85,7 @@ func reportingErrors(_ body: () async throws -> Void) async throws {
 }
 
 /// Prints the error to standard error, after all log lines; a failure to print does not change the exit code.
-private func failure(_ code: Int32, _ error: any Error) -> ExitCode {
+private func failure(_ code: Int32, _ error: any CustomStringConvertible) -> ExitCode {
     LogWriter.standardError.flush(within: .milliseconds(500))
     _ = LogFile.write(Array("sealpost: \(error)\n".utf8), to: STDERR_FILENO)
     return ExitCode(code)
@@ -115,6 +139,7 @@ extension Configuration {
         options.events = self.events.stored
         options.release = Version.current
         options.dayChain = DayKeyFile(self.dayKeys)
+        options.mark = TimelineFile(self.timeline)
         return try self.storePlace.open(KeyringFile(self.keyring).loadOrCreate(beside: self.storePlace), options)
     }
 
@@ -127,4 +152,9 @@ extension Configuration {
         LogWriter.standardError.use(self.logFormat == "json" ? .json : .text)
         return Logger(label: "sealpost") { _ in LineLogHandler(threshold: threshold, writer: .standardError) }
     }
+}
+
+extension Logger {
+    /// For checks whose findings are told in another way.
+    static let silent = Logger(label: "silent") { _ in SwiftLogNoOpLogHandler() }
 }

@@ -19,13 +19,20 @@ struct Serve: AsyncParsableCommand {
             protection.report(to: logger)
             let listeners = try SocketActivation.takeListeners()
             let manager = try ServiceManager.take()
-            let application = try Application(
+            let application = try await Application.opened(
                 configuration,
-                logger: logger,
                 listeners: listeners,
                 manager: manager,
-                stoppingOn: [.sigterm, .sigint]
-            )
+                logger: logger
+            ) { listeners in
+                try Application(
+                    configuration,
+                    logger: logger,
+                    listeners: listeners,
+                    manager: manager,
+                    stoppingOn: [.sigterm, .sigint]
+                )
+            }
             if let link = try await application.setupLink() {
                 // Not in the log, which is kept.
                 let line = "There are no users yet. Make the first administrator here, within an hour: \(link)\n"

@@ -90,8 +90,8 @@ struct UserCommand: AsyncParsableCommand {
             let day = user.createdAt.formatted(.iso8601.year().month().day())
             let apps =
                 user.apps == [.usual] ? "" : "  apps \(user.apps.sorted().map(\.description).joined(separator: " "))"
-            return
-                "\(user.name)  \(user.role.rawValue)  since \(day)\(apps)\(user.hasPassword ? "" : "  no password")\(user.isDisabled ? "  disabled" : "")"
+            let notes = (user.hasPassword ? "" : "  no password") + (user.isDisabled ? "  disabled" : "")
+            return "\(user.name)  \(user.role.rawValue)  since \(day)\(apps)\(notes)"
         }
     }
 }

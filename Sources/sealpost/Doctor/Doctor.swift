@@ -140,8 +140,7 @@ struct Doctor: Sendable {
         guard let tls = self.configuration.tls else { return [] }
         do {
             // What would be a warning in the log is a finding here.
-            let silent = Logger(label: "doctor") { _ in SwiftLogNoOpLogHandler() }
-            return try TLSSetup.inspect(tls, logger: silent).map(self.judge)
+            return try TLSSetup.inspect(tls, logger: .silent).map(self.judge)
         } catch {
             return [Finding(.fail, "server.tls", "\(error)")]
         }

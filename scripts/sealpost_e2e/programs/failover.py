@@ -43,6 +43,7 @@ def run(options):
             outages = [fail_over(cluster, ledger, how, instants, options.lossy) for how in rounds]
         finally:
             clients.stop()
+        cluster.wait_until_whole(180)
         start = time.monotonic()
         while not site.is_settled() and time.monotonic() - start < 120:
             time.sleep(0.5)
@@ -95,12 +96,15 @@ def fail_over(cluster, ledger, how, instants, is_lossy):
             cluster.signal_server(standby, signal.SIGCONT)
     processes.wait_until(lambda: ledger.first_after(start), 120, "the first post after a failover", pause=0.1)
     wait = ledger.first_after(start) - start
+    print(f"{how}: the first post was stored after {wait:.1f} s", flush=True)
     if how == "kill":
         cluster.start(primary)
     else:
         # By then the new primary has been at work for a while, and the old one still believes that it is the primary.
         time.sleep(instants.uniform(2, 10))
         cluster.signal(primary, signal.SIGCONT)
+        # Until then two of three would be gone at the next failover, and no commit can be on two.
+        processes.wait_until(lambda: not cluster.says(primary, "primary"), 60, "the end of the old primary", pause=0.3)
     return Outage(how, begin, wait)
 
 

@@ -1,13 +1,12 @@
-import Foundation
-import PostgreSQL
-import PushTesting
+internal import Foundation
+package import PostgreSQL
 
 /// Two servers of one cluster that both take writes: `second` is a copy of `first` that was promoted, one timeline further.
 ///
 /// They are reached through a link at one address, as servers behind a name are. Both end with this object, or with the test
 /// process: their shell waits for the end of a socket that only this process has open.
-final class TwinServers: Sendable {
-    enum Name: String {
+package final class TwinServers: Sendable {
+    package enum Name: String {
         case first, second
     }
 
@@ -41,7 +40,7 @@ final class TwinServers: Sendable {
     private let process: ChildProcess
     private let lifeline: Int32
 
-    init() async throws {
+    package init() async throws {
         let folder = try TemporaryFolder()
         let stepDown = try PostgreSQLCluster.stepDown(into: folder)
         var pair: [Int32] = [0, 0]
@@ -66,23 +65,25 @@ final class TwinServers: Sendable {
     }
 
     /// Of the server that the link leads to.
-    func address() throws -> DatabaseAddress { try Self.address(self.folder.file("socket")) }
+    package func address() throws -> DatabaseAddress { try Self.address(self.folder.file("socket")) }
 
-    func address(of name: Name) throws -> DatabaseAddress { try Self.address(self.folder.file("\(name).socket")) }
+    package func address(of name: Name) throws -> DatabaseAddress {
+        try Self.address(self.folder.file("\(name).socket"))
+    }
 
     /// Has new connections go to this server.
-    func lead(to name: Name) throws {
+    package func lead(to name: Name) throws {
         try self.lead(to: self.folder.file("\(name).socket"))
     }
 
     /// Has new connections go to the sockets in a folder.
-    func lead(to path: String) throws {
+    package func lead(to path: String) throws {
         try FileManager.default.createSymbolicLink(atPath: self.folder.file("next"), withDestinationPath: path)
         rename(self.folder.file("next"), self.folder.file("socket"))
     }
 
     /// Ends the connections of others to a server.
-    func disconnect(_ name: Name) throws {
+    package func disconnect(_ name: Name) throws {
         _ = try BlockingConnection(self.address(of: name)).query(
             """
             select pg_terminate_backend(pid) from pg_stat_activity
@@ -92,7 +93,7 @@ final class TwinServers: Sendable {
     }
 
     /// Sends all processes of a server a signal.
-    func signal(_ name: Name, _ signal: Int32) {
+    package func signal(_ name: Name, _ signal: Int32) {
         let path = self.folder.file("\(name)/postmaster.pid")
         guard let text = try? String(contentsOfFile: path, encoding: .utf8),
             let parent = text.split(separator: "\n").first.flatMap({ Int32($0) })

@@ -1,0 +1,29 @@
+extension Collection<String> {
+    /// The name that a misspelt one was probably meant for: it differs in at most two letters, from short ones in one.
+    ///
+    /// `nil` if there is none. The time is that of both lengths multiplied, so bound a name from outside before.
+    package func nearest(to name: String) -> String? {
+        let bound = name.utf8.count <= 4 ? 1 : 2
+        let found = self.map { (name: $0, distance: $0.distance(to: name)) }.min { $0.distance < $1.distance }
+        guard let found, found.distance <= bound else { return nil }
+        return found.name
+    }
+}
+
+extension String {
+    /// How many letters must be added, left out or replaced to turn one name into the other, whatever their case.
+    fileprivate func distance(to other: String) -> Int {
+        let (first, second) = (Array(self.lowercased().utf8), Array(other.lowercased().utf8))
+        var row = Array(0...second.count)
+        for (number, letter) in first.enumerated() {
+            var diagonal = number
+            row[0] = number + 1
+            for index in second.indices {
+                let replaced = diagonal + (letter == second[index] ? 0 : 1)
+                diagonal = row[index + 1]
+                row[index + 1] = Swift.min(replaced, Swift.min(row[index], row[index + 1]) + 1)
+            }
+        }
+        return row[second.count]
+    }
+}

@@ -1,0 +1,123 @@
+internal import Foundation
+internal import PostgreSQL
+package import PushCore
+internal import PushStore
+
+/// Pauses of lanes that several processes observe together.
+extension PostgreSQLStore {
+    /// Longer ones, of a provider that asks for more, are another table's.
+    private static let longestPause = Duration.seconds(86_400)
+    /// How long a probe may take before another process may send one, in milliseconds; sooner if its process has died.
+    private static let probeTime: Int64 = 60_000
+    /// More make no rest longer.
+    private static let mostRests: Int64 = 1000
+    /// Clocks read the end of a pause differently by so much, in milliseconds.
+    private static let tolerance: Int64 = 250
+
+    package func claimProbe(of lane: Lane) async throws -> Bool {
+        let rows = try await self.read(
+            Self.claimingProbe,
+            lane.description,
+            self.node.number,
+            Self.probeTime,
+            Self.tolerance
+        )
+        return try rows[0].boolean(0)
+    }
+
+    /// Stores pauses that have begun, become longer or ended. A probe of this process that one of them tells of has ended.
+    func store(_ pauses: [LanePause], of process: Int64) async throws(DatabaseError) {
+        let pauses = pauses.sorted { $0.lane < $1.lane }
+        let over = pauses.filter { $0.ongoing == nil }.map(\.lane)
+        if !over.isEmpty { _ = try await self.database.query(Self.endingPauses, over, process) }
+        let ongoing = pauses.filter { $0.ongoing != nil }
+        if ongoing.isEmpty { return }
+        let parts = ongoing.compactMap(\.ongoing)
+        _ = try await self.database.query(
+            Self.newPauses,
+            ongoing.map(\.lane),
+            parts.map(\.cause.rawValue),
+            parts.map(\.reason),
+            parts.map { Self.milliseconds($0.age) },
+            parts.map { Self.milliseconds($0.length) },
+            parts.map { Int64($0.rests) },
+            process,
+            self.node.number
+        )
+    }
+
+    /// What other processes have told last of the pause of each lane.
+    func pauses(except process: Int64) async throws(DatabaseError) -> [LanePause] {
+        var pauses: [LanePause] = []
+        for row in try await self.database.query(Self.pausesOfOthers, process).map({ $0 }) {
+            let (lane, number) = (try row.text(0), try row.integer(1))
+            if try row.boolean(7) {
+                pauses.append(LanePause(lane: lane, nil, number: number))
+                continue
+            }
+            // A later version may know more causes.
+            guard let cause = Pause.Cause(rawValue: try row.text(2)) else { continue }
+            let ongoing = LanePause.Ongoing(
+                cause: cause,
+                reason: try row.text(3),
+                age: .milliseconds(try row.integer(4)),
+                length: min(.milliseconds(try row.integer(5)), Self.longestPause),
+                rests: Int(min(max(0, try row.integer(6)), Self.mostRests))
+            )
+            pauses.append(LanePause(lane: lane, ongoing, number: number))
+        }
+        return pauses
+    }
+
+    // MARK: - Private
+
+    private static func milliseconds(_ duration: Duration) -> Int64 {
+        let bounded = max(.zero, min(duration, Self.longestPause))
+        return bounded.components.seconds * 1000 + bounded.components.attoseconds / 1_000_000_000_000_000
+    }
+
+    /// The process whose probe has failed says how long the next rest is; others only make it longer.
+    static let newPauses = """
+        insert into lane_pause as r (lane, number, cause, reason, since, until, rests, is_over, process)
+        select k.lane, 1, k.cause, k.reason, \(DatabaseClock.now) - k.age, \(DatabaseClock.now) + k.length, k.rests, false, $7
+        from unnest($1::text[], $2::text[], $3::text[], $4::int8[], $5::int8[], $6::int8[])
+            as k (lane, cause, reason, age, length, rests)
+        order by k.lane
+        on conflict (lane) do update set number = r.number + 1, cause = excluded.cause, reason = excluded.reason,
+            since = case when r.is_over then excluded.since else least(r.since, excluded.since) end,
+            until = case when r.is_over or r.prober = $8 then excluded.until else greatest(r.until, excluded.until) end,
+            rests = case when r.is_over then excluded.rests else greatest(r.rests, excluded.rests) end,
+            is_over = false, process = excluded.process,
+            prober = case when r.prober = $8 then null else r.prober end
+        """
+
+    static let endingPauses = """
+        update lane_pause set number = number + 1, is_over = true, prober = null, process = $2
+        where lane = any($1::text[]) and not is_over
+        """
+
+    static let pausesOfOthers = """
+        select lane, number, cause, reason, \(DatabaseClock.now) - since, until - \(DatabaseClock.now), rests, is_over
+        from lane_pause where process <> $1
+        """
+
+    /// Whether the probe of the lane `$1` is the node's, `$2`. It is also where there is no pause that others know of.
+    static let claimingProbe = """
+        with claimed as (
+            update lane_pause r set prober = $2, probe_until = \(DatabaseClock.now) + $3
+            where r.lane = $1 and not r.is_over and r.until <= \(DatabaseClock.now) + $4
+                and (r.prober is null or r.prober = $2 or r.probe_until < \(DatabaseClock.now)
+                    or r.prober <> all \(StreamHolder.living))
+            returning r.lane)
+        select exists (select 1 from claimed)
+            or not exists (select 1 from lane_pause p where p.lane = $1 and not p.is_over)
+        """
+
+    /// Those that nobody has probed for an hour, as nothing was due.
+    static let oldPauses = """
+        delete from lane_pause r using (
+            select lane from lane_pause where until < \(DatabaseClock.now) - 3600000 order by lane
+            for update skip locked) o
+        where r.lane = o.lane
+        """
+}

@@ -1,0 +1,67 @@
+internal import PushStore
+internal import Synchronization
+
+/// How far the rows of expired notifications are deleted, so that no step walks over those that were deleted before: they stay in
+/// their index as long as any snapshot is older.
+///
+/// No row comes in below: an expired notification has no fan-out any more, and its pushes are gone before what they become is
+/// deleted. Any thread may use it; what is noted must be committed.
+final class RetentionProgress: Sendable {
+    /// Tables whose rows have a notification and a second number as their key.
+    enum Table: String, Hashable {
+        case pushes = "push"
+        case endedPushes = "push_end"
+        case recipients = "recipient"
+    }
+
+    /// Notifications, and the second number after which each has rows.
+    typealias Part = (ids: [Int64], after: Int64)
+
+    private struct Key: Hashable {
+        let table: Table
+        let notification: Int64
+    }
+
+    /// More are forgotten: those of notifications that another process has deleted stay.
+    private static let limit = 10_000
+
+    /// The last second number that is deleted; `Int64.max`: all rows are.
+    private let last = Mutex([Key: Int64]())
+
+    /// What is left of notifications, in the order of their ids but that those with rows deleted come first.
+    func parts(of ids: [Int64], in table: Table) -> [Part] {
+        self.last.withLock { last in
+            var (begun, untouched): ([Part], [Int64]) = ([], [])
+            for id in ids {
+                switch last[Key(table: table, notification: id)] {
+                case nil: untouched.append(id)
+                case .max: break
+                case let number?: begun.append((ids: [id], after: number))
+                }
+            }
+            return untouched.isEmpty ? begun : begun + [(ids: untouched, after: .min)]
+        }
+    }
+
+    /// Notes that the first rows of a part are deleted, up to `row`; `nil`: all of them.
+    func note(_ part: [Int64], in table: Table, upTo row: DuePush?) {
+        self.last.withLock { last in
+            if last.count > Self.limit { last.removeAll() }
+            for id in part where row.map({ id <= $0.notification }) ?? true {
+                let isLast = id == row?.notification
+                last[Key(table: table, notification: id)] = isLast ? row?.device ?? .max : .max
+            }
+        }
+    }
+
+    /// Forgets notifications that are deleted.
+    func forget(_ ids: [Int64]) {
+        self.last.withLock { last in
+            for id in ids {
+                for table in [Table.pushes, .endedPushes, .recipients] {
+                    last[Key(table: table, notification: id)] = nil
+                }
+            }
+        }
+    }
+}

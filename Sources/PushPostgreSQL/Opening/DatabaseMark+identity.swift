@@ -1,0 +1,21 @@
+internal import PostgreSQL
+internal import PushStore
+
+extension DatabaseMark {
+    init(_ identity: ClusterIdentity) {
+        self.init(cluster: identity.system, timeline: identity.timeline)
+    }
+}
+
+extension ClusterIdentity {
+    init(_ mark: DatabaseMark) {
+        self.init(system: mark.cluster, timeline: mark.timeline)
+    }
+}
+
+extension StoreError {
+    /// `kept` is where the mark is that speaks against the server.
+    static func refused(_ fault: ClusterFault, kept place: String?) -> StoreError {
+        .refused(summary: fault.summary, reason: fault.description, kept: place ?? "nowhere")
+    }
+}

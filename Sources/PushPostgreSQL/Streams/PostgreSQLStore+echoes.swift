@@ -1,0 +1,130 @@
+internal import Foundation
+internal import PostgreSQL
+internal import PushCore
+internal import PushStore
+
+/// Repeats, at the event streams of this process, what another one has sent to those of the same devices.
+extension PostgreSQLStore {
+    /// How often it is looked without a message of the process that sends.
+    private static let interval = Duration.milliseconds(500)
+    /// How many devices one transaction goes through: their users' posts wait for it.
+    private static let unmarkedAtOnce = 200
+
+    /// Looks for what is to be repeated, until the task is cancelled.
+    func keepEchoes() async {
+        // Without lanes of streams there are none.
+        if self.options.streamLanes.isEmpty { return }
+        await withTaskCancellationHandler {
+            await withDiscardingTaskGroup { group in
+                while !Task.isCancelled {
+                    await self.echoes.signal.wait(atMost: Self.interval)
+                    do {
+                        // Each waits for a client, at most as long as a client may take to read.
+                        for echo in try await self.findEchoes() { group.addTask { await self.send(echo) } }
+                    } catch {
+                        // While the database fails, posts report it. Ended early by the task's end, which the condition sees.
+                        try? await Task.sleep(for: Self.interval)
+                    }
+                }
+                group.cancelAll()
+            }
+        } onCancel: {
+            self.echoes.signal.set()
+        }
+    }
+
+    /// Repeats what is to be repeated now, once.
+    package func echoStreams() async throws {
+        for echo in try await self.findEchoes() { await self.send(echo) }
+    }
+
+    /// Marks the streams of devices that are open at several processes. The counters of the devices' users must be locked.
+    static func markShared(_ tx: WriteTransaction, ofDevices devices: [Int64]) async throws {
+        if !devices.isEmpty { _ = try await tx.query(Self.sharing, devices) }
+    }
+
+    /// Lifts the mark of streams here whose devices have none elsewhere any more, as after another process has died.
+    func unmarkShared() async throws {
+        let number = self.node.number
+        var rows = try await self.read(Self.sharedAlone, number).map {
+            (device: try $0.integer(0), user: try $0.integer(1))
+        }[...]
+        while !rows.isEmpty {
+            let page = rows.prefix(Self.unmarkedAtOnce)
+            rows = rows.dropFirst(page.count)
+            let (devices, users) = (page.map(\.device), page.map(\.user))
+            try await self.write { tx in
+                try await StreamHolder.lockCounters(tx, of: users)
+                _ = try await tx.query(Self.unsharing, devices, number)
+            }
+        }
+    }
+
+    // MARK: - Private
+
+    private struct Echo: Sendable {
+        let push: DuePush
+        let notification: NotificationID
+        let device: DeviceHandle
+    }
+
+    /// What other processes have sent to devices that have a stream here, and that the streams here did not get.
+    private func findEchoes() async throws -> [Echo] {
+        let rows = try await self.read(Self.settledElsewhere, self.node.number, self.echoes.start)
+        var (echoes, shared): ([Echo], Set<Int64>) = ([], [])
+        var date: Int64 = 0
+        for row in rows.map({ $0 }) {
+            date = try row.integer(0)
+            guard let device = try row.optionalInteger(1), let name = try row.optionalText(2),
+                let handle = DeviceHandle(name), self.options.streams.isListening(handle)
+            else { continue }
+            shared.insert(device)
+            guard let number = try row.optionalInteger(3), let id = NotificationID(rawValue: number) else { continue }
+            let push = DuePush(notification: number, device: device)
+            guard self.echoes.begin(push, at: try row.integer(4)) else { continue }
+            echoes.append(Echo(push: push, notification: id, device: handle))
+        }
+        self.echoes.note(lookAt: date, shared: shared)
+        return echoes
+    }
+
+    private func send(_ echo: Echo) async {
+        // A stream that has ended comes back, and says what it has got.
+        if await self.options.streams.deliver(echo.notification, to: echo.device) == .full {
+            self.echoes.giveBack(echo.push)
+        }
+    }
+
+    static let sharing = """
+        update stream s set is_shared = true
+        where s.device = any($1::int8[]) and not s.is_shared and exists (
+            select 1 from stream o where o.device = s.device and o.node <> s.node and o.node = any\(StreamHolder.living))
+        """
+
+    private static let noneElsewhere = """
+        not exists (
+            select 1 from stream o where o.device = s.device and o.node <> s.node and o.node = any\(StreamHolder.living))
+        """
+
+    static let sharedAlone = """
+        select s.device, d.user_id from stream s join device d on d.number = s.device
+        where s.node = $1 and s.is_shared and \(noneElsewhere) order by s.device
+        """
+
+    static let unsharing = """
+        update stream s set is_shared = false
+        where s.device = any($1::int8[]) and s.node = $2 and s.is_shared and \(noneElsewhere)
+        """
+
+    /// A row at least, with the time. Of devices that have a stream at this process and another one what streams have accepted
+    /// since; not what was accepted before the stream here was opened, but for what came just then.
+    static let settledElsewhere = """
+        select \(DatabaseClock.now), s.device, d.id, x.notification_id, x.settled_at
+        from (select 1) as one
+        left join stream s on s.node = $1 and s.is_shared
+        left join device d on d.number = s.device
+        left join push_end x on x.device = s.device and x.provider_id = 'stream'
+            and x.settled_at >= greatest(s.since - 2000, $2)
+        order by x.settled_at, x.notification_id
+        """
+}

@@ -1,0 +1,46 @@
+package import Foundation
+internal import HTTPTypes
+package import Logging
+internal import PushAPI
+package import SocketHTTP
+
+/// Answers in the server's place while it has no database: that it lives, and to everything else 503 with the reason.
+package struct ClosedServer: Responder {
+    private let reason: String
+    private let meters = RequestMeters()
+    private let envelope: Envelope
+
+    /// `reason` is for strangers.
+    package init(
+        because reason: String,
+        signingKeys: SigningKeys,
+        settings: ServerSettings,
+        logger: Logger,
+        now: @escaping @Sendable () -> Date = { Date() }
+    ) {
+        self.reason = reason
+        self.envelope = Envelope(
+            signer: AnswerSigner(keys: signingKeys, logger: logger, now: now),
+            origins: OriginPolicy(allowed: settings.allowedOrigins),
+            hsts: settings.hsts,
+            meters: self.meters,
+            logger: logger
+        )
+    }
+
+    package func respond(to request: Request) -> Reply {
+        let exchange = Exchange(request, self.meters)
+        do {
+            try self.envelope.read(exchange)
+            let asksForLife = request.head.method == .get && request.head.path == "/healthz"
+            guard asksForLife else { throw Problem(.busy, self.reason) }
+            return .now(self.envelope.finish(HealthHandler.alive, in: exchange))
+        } catch {
+            return .now(self.envelope.finish(error, in: exchange))
+        }
+    }
+
+    package func refuse(_ refusal: Refusal, head: RequestHead?) -> Response {
+        self.envelope.refuse(refusal, head: head)
+    }
+}

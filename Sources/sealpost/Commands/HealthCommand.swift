@@ -1,0 +1,54 @@
+import ArgumentParser
+import Reactor
+
+struct HealthCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "health",
+        abstract: "Ask the running server whether it is alive, for a container's health check.",
+        discussion: """
+            Asks /healthz at the first address of server.listen; 0.0.0.0 and [::] stand for this machine. Exits with 0, or with \
+            1 and one line that says why.
+            """
+    )
+
+    @OptionGroup var options: ConfigurationOptions
+
+    @Flag(help: "Ask /readyz: whether it can store and hand out.")
+    var ready = false
+
+    @Option(help: "The address to ask, as server.listen has it: where systemd or a port 0 decides.")
+    var address: String?
+
+    @Option(help: "The seconds until the answer must be there, 1 to 60.")
+    var timeout = 3
+
+    func validate() throws {
+        if !(1...60).contains(self.timeout) { throw ValidationError("--timeout must be 1 to 60 seconds") }
+        if let address, SocketAddress(address) == nil {
+            throw ValidationError("--address must be a numeric address and a port, or unix: and a path")
+        }
+    }
+
+    func run() async throws {
+        try await reportingErrors {
+            let check = try self.check
+            let answer = try await check.ask(self.ready ? .isReady : .isAlive, timeout: .seconds(self.timeout))
+            say("\(check.address) is \(answer)")
+        }
+    }
+
+    /// A bad configuration is a failure like any other: to Docker, no exit code but 0 and 1 has a meaning.
+    private var check: HealthCheck {
+        get throws {
+            do {
+                let configuration = try self.options.load()
+                guard let address = self.address.flatMap(SocketAddress.init) else {
+                    return try HealthCheck(configuration)
+                }
+                return try HealthCheck(address, isSecure: configuration.tls != nil)
+            } catch let error as ConfigurationError {
+                throw CommandFailure(error.description)
+            }
+        }
+    }
+}

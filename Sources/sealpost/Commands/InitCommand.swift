@@ -1,0 +1,139 @@
+import ArgumentParser
+import PushCore
+
+struct InitCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "init",
+        abstract:
+            "Set up a new server: its configuration, its keys, its database and the first administrator.",
+        discussion: """
+            On a terminal, asks for what no option says; elsewhere, or with --yes, that has its default. Overwrites nothing, and \
+            may be run again if it was interrupted. The password is asked for, or read from standard input.
+            """
+    )
+
+    @Option(name: .customLong("config"), help: "The configuration file to write.")
+    var file = "sealpost.yaml"
+
+    @Option(
+        help:
+            "The address to listen on: numeric with a port, or unix: and a path. Default: 127.0.0.1:8080"
+    )
+    var listen: String?
+
+    @Option(
+        help: "The database: a file, or postgres://… for several servers. Default: var/sealpost.db"
+    )
+    var database: String?
+
+    @Option(help: "The folder of the keys. Default: that of the database's file")
+    var keys: String?
+
+    @Option(
+        help:
+            "The server's own certificate with its chain, if it does TLS itself. Default: none, behind a proxy"
+    )
+    var certificate: String?
+
+    @Option(help: "The certificate's private key.")
+    var privateKey: String?
+
+    @Option(
+        help:
+            "The first administrator's name. Default: none, and the server prints a link that makes one"
+    )
+    var admin: String?
+
+    @OptionGroup var password: PasswordInput
+
+    @Flag(help: "Ask nothing.")
+    var yes = false
+
+    func validate() throws {
+        if (self.certificate == nil) != (self.privateKey == nil) {
+            throw ValidationError("--certificate and --private-key belong together")
+        }
+        if self.password.passwordStdin, self.admin == nil {
+            throw ValidationError("--password-stdin needs --admin")
+        }
+    }
+
+    func run() async throws {
+        try await reportingErrors {
+            let dialogue = self.yes || !InitDialogue.isPossible ? nil : InitDialogue()
+            if self.admin != nil, dialogue == nil, !self.password.passwordStdin {
+                throw ValidationError("--admin needs --password-stdin where nobody is asked")
+            }
+            dialogue?.show("Enter takes what is in brackets.\n")
+            let answers = try self.answers(dialogue)
+            let hash = try answers.administrator.map { name in
+                guard let dialogue, !self.password.passwordStdin else {
+                    return try self.password.hash(for: name, Configuration())
+                }
+                return try dialogue.askPassword(of: name, Configuration().passwords)
+            }
+            let initialization = Initialization(file: self.file, answers: answers)
+            for line in try await initialization.run(password: hash) { say(line) }
+            say("\nNext:")
+            for step in initialization.nextSteps { say("- " + step) }
+        }
+    }
+
+    // MARK: - Private
+
+    /// Of each question the option, what is typed, or the default. Throws `ValidationError` for an option that cannot be taken.
+    private func answers(_ dialogue: InitDialogue?) throws -> InitAnswers {
+        var answers = InitAnswers()
+        answers.listen =
+            try self.checked(self.listen, InitAnswers.listen)
+            ?? dialogue?.ask("1. Address to listen on", usual: answers.listen, InitAnswers.listen)
+            ?? answers.listen
+        answers.database =
+            try self.checked(self.database, InitAnswers.database)
+            ?? dialogue?.ask(
+                "2. Database, a file or postgres://…",
+                usual: answers.database,
+                InitAnswers.database
+            )
+            ?? answers.database
+        let keys = InitAnswers.usualKeys(beside: answers.database)
+        answers.keys =
+            try self.checked(self.keys, InitAnswers.keys)
+            ?? dialogue?.ask("3. Folder of the keys", usual: keys, InitAnswers.keys) ?? keys
+        answers.tls = try self.tls(dialogue)
+        answers.administrator =
+            try self.checked(self.admin, InitAnswers.administrator)
+            ?? dialogue?.ask(
+                "5. Name of the first administrator",
+                none: "make it later",
+                InitAnswers.administrator
+            )
+        return answers
+    }
+
+    private func tls(_ dialogue: InitDialogue?) throws -> Configuration.TLS.Identity? {
+        if let certificate, let privateKey {
+            return try self.checked(certificate) { (file) throws(InitRefusal) in
+                try InitAnswers.tls(certificate: file, privateKey: privateKey)
+            }
+        }
+        return try dialogue?.ask("4. Certificate, with its key after a blank", none: "a proxy does TLS") {
+            (text) throws(InitRefusal) in
+            let files = text.split(separator: " ").map(String.init)
+            guard files.count == 2 else { throw InitRefusal("two files are needed: CERTIFICATE KEY") }
+            return try InitAnswers.tls(certificate: files[0], privateKey: files[1])
+        }
+    }
+
+    private func checked<Answer>(
+        _ option: String?,
+        _ check: (String) throws(InitRefusal) -> Answer
+    ) throws -> Answer? {
+        guard let option else { return nil }
+        do throws(InitRefusal) {
+            return try check(option)
+        } catch {
+            throw ValidationError(error.description)
+        }
+    }
+}

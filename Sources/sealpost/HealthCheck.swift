@@ -1,0 +1,105 @@
+import CurlHTTP
+import Foundation
+import PushAPI
+import Reactor
+
+/// Asks the server of a configuration how it is, as a load balancer would.
+struct HealthCheck: Sendable {
+    /// What the server is asked.
+    enum Question: String, Sendable {
+        case isAlive = "/healthz"
+        case isReady = "/readyz"
+    }
+
+    let address: SocketAddress
+    let isSecure: Bool
+
+    /// Takes the first address that the server listens on. Throws `CommandFailure` if its port is not known.
+    init(_ configuration: Configuration) throws(CommandFailure) {
+        guard let address = configuration.listen.lazy.compactMap(SocketAddress.init).first else {
+            throw CommandFailure("server.listen has no address; name one with --address")
+        }
+        try self.init(address, isSecure: configuration.tls != nil)
+    }
+
+    /// A wildcard address stands for this machine, and a unix socket never speaks TLS.
+    init(_ address: SocketAddress, isSecure: Bool) throws(CommandFailure) {
+        guard case .tcp(let host, let port) = address else {
+            (self.address, self.isSecure) = (address, false)
+            return
+        }
+        guard port > 0 else {
+            throw CommandFailure(
+                "the port of \(address) is chosen when the server starts; name its address with --address"
+            )
+        }
+        self.address = .tcp(host: Self.loopback[host] ?? host, port: port)
+        self.isSecure = isSecure
+    }
+
+    /// The server's own word, such as `ready`.
+    ///
+    /// Throws `CommandFailure` if there is no answer within `timeout`, if it is not one of Sealpost's, or if the server says
+    /// that it is not ready.
+    func ask(_ question: Question, timeout: Duration) async throws -> String {
+        let token = MyToken.random()
+        let response = try await self.response(to: question, token: token, timeout: timeout)
+        guard response.header(MyToken.fieldName.lowercased()) == token.echo else {
+            throw CommandFailure(
+                "\(self.address) answers with the status \(response.status), but is not a Sealpost server"
+            )
+        }
+        let isWell = response.status == 200
+        var word = "status \(response.status)"
+        // An answer without a body, or with another one, still has its status.
+        let answer = try? JSONValue(reading: response.body)
+        if case .string(let said) = answer?[isWell ? "Status" : "detail"] { word = LogLine.escaped(said) }
+        guard isWell else { throw CommandFailure("\(self.address) is not ready: \(word)") }
+        return word
+    }
+
+    // MARK: - Private
+
+    private static let loopback = ["0.0.0.0": "127.0.0.1", "::": "::1"]
+
+    private func response(
+        to question: Question,
+        token: MyToken,
+        timeout: Duration
+    ) async throws -> OutboundResponse {
+        var settings = HTTPClientSettings(
+            connectTimeout: timeout,
+            // It is about this machine's own server: its certificate names what clients call it, and not this address.
+            verifiesServers: false,
+            allowsPlainHTTP: true,
+            addresses: .any
+        )
+        var host = "\(self.address)"
+        if case .unix(let path) = self.address { (settings.unixSocket, host) = (path, "localhost") }
+        guard let url = OutboundURL("\(self.isSecure ? "https" : "http")://\(host)\(question.rawValue)") else {
+            throw CommandFailure("\(self.address) cannot be asked")
+        }
+        let loop = try EventLoop(index: 0)
+        defer { loop.stop() }
+        do throws(OutboundError) {
+            let client = try HTTPClient(settings, on: loop)
+            let field = OutboundRequest.Header(MyToken.fieldName, token.description)
+            let result = await Self.send(OutboundRequest(.get, url, headers: [field], timeout: timeout), with: client)
+            await client.close()
+            return try result.get()
+        } catch {
+            throw CommandFailure("\(self.address) does not answer: \(error)")
+        }
+    }
+
+    private static func send(
+        _ request: OutboundRequest,
+        with client: HTTPClient
+    ) async -> Result<OutboundResponse, OutboundError> {
+        do throws(OutboundError) {
+            return .success(try await client.send(request))
+        } catch {
+            return .failure(error)
+        }
+    }
+}

@@ -1,0 +1,99 @@
+import Foundation
+import PushCore
+import PushPostgreSQL
+import PushStore
+import Reactor
+
+/// What `sealpost init` has to know. Each answer was checked, whether it was typed or a flag.
+struct InitAnswers {
+    var listen = "127.0.0.1:8080"
+    /// An absolute path, or the address of a PostgreSQL.
+    var database = Self.absolute("var/sealpost.db")
+    /// The absolute path of the folder.
+    var keys = Self.absolute("var")
+    /// `nil`: without TLS, behind a proxy.
+    var tls: Configuration.TLS.Identity?
+    /// `nil`: the server prints a link that makes one.
+    var administrator: Username?
+
+    /// The folder of the keys unless another is given: a database in a file has them beside it.
+    static func usualKeys(beside database: String) -> String {
+        PostgreSQLPlace(database) == nil
+            ? URL(fileURLWithPath: database).deletingLastPathComponent().path : self.absolute("var")
+    }
+
+    // MARK: Checks
+
+    static func listen(_ text: String) throws(InitRefusal) -> String {
+        guard let address = SocketAddress(text) else {
+            throw InitRefusal(
+                "\"\(text)\" is no address: it must be numeric with a port, such as 127.0.0.1:8080, or unix:/PATH"
+            )
+        }
+        return "\(address)"
+    }
+
+    /// An address of PostgreSQL is tried: a connection must come about.
+    static func database(_ text: String) throws(InitRefusal) -> String {
+        guard let place = PostgreSQLPlace(text) else { return try self.path(text, isFolder: false) }
+        if let fault = place.fault { throw InitRefusal("the address of the database: \(fault)") }
+        do throws(StoreError) {
+            _ = try place.dataKeys()
+        } catch {
+            throw InitRefusal("\(error)")
+        }
+        return text
+    }
+
+    static func keys(_ text: String) throws(InitRefusal) -> String {
+        try self.path(text, isFolder: true)
+    }
+
+    /// Reads both files: they must belong together, as the server checks it.
+    static func tls(certificate: String, privateKey: String) throws(InitRefusal)
+        -> Configuration.TLS.Identity
+    {
+        let identity = Configuration.TLS.Identity(
+            certificate: self.absolute(certificate),
+            privateKey: self.absolute(privateKey)
+        )
+        do {
+            _ = try TLSSetup.inspect(Configuration.TLS(identity: identity), logger: .silent)
+        } catch {
+            throw InitRefusal("\(error)")
+        }
+        return identity
+    }
+
+    static func administrator(_ text: String) throws(InitRefusal) -> Username {
+        guard let name = Username(text) else {
+            throw InitRefusal("\"\(text)\" is not 1 to 100 letters, digits, -, _, @, # or .")
+        }
+        return name
+    }
+
+    // MARK: - Private
+
+    private static func path(_ text: String, isFolder: Bool) throws(InitRefusal) -> String {
+        let path = self.absolute(text)
+        var isThereFolder: ObjCBool = false
+        let isThere = FileManager.default.fileExists(atPath: path, isDirectory: &isThereFolder)
+        guard !text.isEmpty, !isThere || isThereFolder.boolValue == isFolder else {
+            throw InitRefusal("\(path) is \(isFolder ? "no folder" : "a folder, and not a file")")
+        }
+        return path
+    }
+
+    private static func absolute(_ path: String) -> String {
+        URL(fileURLWithPath: path).standardized.path
+    }
+}
+
+/// Why an answer cannot be taken; the question is asked again.
+struct InitRefusal: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ description: String) {
+        self.description = description
+    }
+}

@@ -1,0 +1,78 @@
+import Foundation
+import PushCore
+
+/// The questions of `sealpost init`, on standard error; an answer that cannot be taken is refused with the reason, and asked for
+/// again.
+///
+/// Throws `CommandFailure` where the answers end, as at Ctrl-D.
+struct InitDialogue {
+    /// Whether somebody can be asked.
+    static var isPossible: Bool { isatty(STDIN_FILENO) == 1 && isatty(STDERR_FILENO) == 1 }
+
+    /// Asks until an answer can be taken; an empty one means `usual`.
+    func ask<Answer>(
+        _ question: String,
+        usual: String,
+        _ check: (String) throws(InitRefusal) -> Answer
+    ) throws -> Answer {
+        while true {
+            self.show("\(question) [\(usual)]: ")
+            let typed = try self.line()
+            do throws(InitRefusal) {
+                return try check(typed.isEmpty ? usual : typed)
+            } catch {
+                self.show("  \(error)\n")
+            }
+        }
+    }
+
+    /// The same where an empty answer means none.
+    func ask<Answer>(
+        _ question: String,
+        none: String,
+        _ check: (String) throws(InitRefusal) -> Answer
+    ) throws -> Answer? {
+        try self.ask(question, usual: none) { (text) throws(InitRefusal) in
+            text == none ? nil : try check(text)
+        }
+    }
+
+    /// Asks for a new password, which is not shown and so is typed twice.
+    func askPassword(of name: Username, _ parameters: PasswordParameters) throws -> PasswordHash {
+        while true {
+            let (first, second) = (
+                try self.hidden("   Password of \(name): "), try self.hidden("   Once more: ")
+            )
+            guard first == second else {
+                self.show("  the two are not the same\n")
+                continue
+            }
+            do throws(PasswordError) {
+                return try PasswordHash(of: first, chosenFor: name, parameters: parameters)
+            } catch {
+                self.show("  \(error)\n")
+            }
+        }
+    }
+
+    func show(_ text: String) {
+        _ = LogFile.write(Array(text.utf8), to: STDERR_FILENO)
+    }
+
+    // MARK: - Private
+
+    private func line() throws -> String {
+        guard let line = readLine() else {
+            self.show("\n")
+            throw CommandFailure("no answer; nothing was written")
+        }
+        return line.trimmingCharacters(in: .whitespaces)
+    }
+
+    private func hidden(_ prompt: String) throws -> String {
+        guard let typed = getpass(prompt) else {
+            throw CommandFailure("no password; nothing was written")
+        }
+        return String(cString: typed)
+    }
+}

@@ -1,0 +1,115 @@
+import Foundation
+import PushAPI
+import PushCore
+import PushStore
+
+/// Writes what a new server needs: its configuration, its keys, its database, and its first administrator.
+///
+/// The configuration gets its name last, so that one that is there belongs to a server that is complete. What comes before is
+/// each whole or not there, and is used if it is there: after a crash, the same command goes on.
+struct Initialization {
+    let file: String
+    let answers: InitAnswers
+
+    /// Returns what is to be told about it. Throws `ConfigurationError`, `CommandFailure` or `StoreError`.
+    func run(password: PasswordHash?) async throws -> [String] {
+        guard !FileManager.default.fileExists(atPath: self.file) else {
+            throw CommandFailure(
+                "\(self.file) exists already; edit it, or name another file with --config"
+            )
+        }
+        // The address of a database may have a password in it.
+        let written = try NewFile(self.file, what: "the configuration", mode: 0o640, text: self.text)
+        let environment = ProcessInfo.processInfo.environment
+        let configuration = try Configuration.load(
+            file: written.temporaryPath,
+            environment: environment
+        )
+        try configuration.refuseRisks()
+        var lines = try self.makeKeys(configuration)
+        try await withStore(configuration) { store in
+            guard let name = self.answers.administrator, let password else { return }
+            let isAdded = try await store.addUser(
+                name,
+                role: .admin,
+                apps: [.usual],
+                password: password,
+                by: AuditRecord(.addUser, of: name.description, detail: Role.admin.rawValue),
+                now: Date()
+            )
+            lines.append(
+                isAdded
+                    ? "\(name) is an administrator" : "\(name) exists already and keeps its password and role"
+            )
+        }
+        try written.appear()
+        lines.append("\(self.file) is written and can be used")
+        return lines + configuration.risks.map { "risky: \($0.key): \($0.reason)" }
+    }
+
+    /// What to do next, in the order in which it is done.
+    var nextSteps: [String] {
+        let host = self.answers.listen.replacing("0.0.0.0:", with: "127.0.0.1:").replacing(
+            "[::]:",
+            with: "[::1]:"
+        )
+        let console =
+            host.hasPrefix("unix:")
+            ? "/console/, at your proxy"
+            : "\(self.answers.tls == nil ? "http" : "https")://\(host)/console/"
+        let signIn =
+            self.answers.administrator.map { "sign in as \($0) at \(console)" }
+            ?? "open the link that it prints, which makes the first administrator"
+        return [
+            "Back up the files of keys in \(self.answers.keys), apart from the database: without them it cannot be read.",
+            "Start the server: sealpost serve --config \(self.file)",
+            "Then \(signIn)",
+            "To wake phones, give it senders: docs/providers.md; then sealpost doctor --config \(self.file)",
+        ]
+    }
+
+    // MARK: - Private
+
+    private func makeKeys(_ configuration: Configuration) throws -> [String] {
+        let isThere = FileManager.default.fileExists(atPath: configuration.keyring)
+        _ = try KeyringFile(configuration.keyring).loadOrCreate(beside: configuration.storePlace)
+        _ = try SigningKeyFile(configuration.signingKeys).loadOrCreate()
+        return [
+            "the keys \(configuration.keyring) and \(configuration.signingKeys) are \(isThere ? "used" : "made")"
+        ]
+    }
+
+    private var text: String {
+        """
+        # The configuration of Sealpost, made by `sealpost init`. Every key that is not here has its default; config/sealpost.yaml,
+        # which is `man sealpost.yaml`, has all of them. `sealpost doctor` checks it. What it lacks to wake phones is a section
+        # `senders`.
+
+        server:
+          listen: [\(Self.quoted(self.answers.listen))]
+        \(self.tlsText)database: \(Self.quoted(self.answers.database))
+        # Back these two up, apart from the database: nobody has a second copy.
+        keyring: \(Self.quoted(self.answers.keys + "/keyring"))
+        signing:
+          keys: \(Self.quoted(self.answers.keys + "/signing-keys"))
+        # With a database of PostgreSQL only: copy it to each further server.
+        dayKeys: \(Self.quoted(self.answers.keys + "/day-keys"))
+
+        """
+    }
+
+    private var tlsText: String {
+        guard let tls = self.answers.tls else { return "" }
+        return """
+              tls:
+                certificate: \(Self.quoted(tls.certificate))
+                privateKey: \(Self.quoted(tls.privateKey))
+
+            """
+    }
+
+    /// A JSON string is one of YAML.
+    private static func quoted(_ text: String) -> String {
+        String(decoding: JSONValue.string(text).bytes, as: UTF8.self)
+    }
+}

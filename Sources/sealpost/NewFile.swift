@@ -1,0 +1,65 @@
+import Foundation
+
+/// A file that appears whole under its name or not at all, also after a power failure, and never in place of another one.
+///
+/// It is written under a temporary name, the path and `.init`, which a crash may leave and the next attempt replaces.
+struct NewFile: ~Copyable {
+    private let path: String
+    private let what: String
+    private let file: FileHandle
+
+    /// Where the text is until `appear()`.
+    var temporaryPath: String { self.path + ".init" }
+
+    /// Writes the text under the temporary name; makes the folder, for its owner only, if there is none.
+    ///
+    /// `what` begins each error. Throws `ConfigurationError`.
+    init(_ path: String, what: String, mode: mode_t, text: String) throws {
+        let temporary = path + ".init"
+        do {
+            try FileManager.default.createDirectory(
+                at: URL(fileURLWithPath: path).deletingLastPathComponent(),
+                withIntermediateDirectories: true,
+                attributes: [.posixPermissions: 0o700]
+            )
+        } catch {
+            throw ConfigurationError("\(what) \(path) cannot be created: \(error.localizedDescription)")
+        }
+        // What a crash has left. Whoever is writing it at this moment cannot link it any longer.
+        unlink(temporary)
+        let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode)
+        guard descriptor >= 0 else {
+            throw ConfigurationError(
+                "\(what) \(path) cannot be created: \(String(cString: strerror(errno)))"
+            )
+        }
+        let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+        do {
+            try file.write(contentsOf: Data(text.utf8))
+            try file.synchronize()
+        } catch {
+            unlink(temporary)
+            throw ConfigurationError("\(what) \(path) cannot be written: \(error.localizedDescription)")
+        }
+        (self.path, self.what, self.file) = (path, what, file)
+    }
+
+    deinit {
+        unlink(self.temporaryPath)
+    }
+
+    /// Gives it its name. Throws `ConfigurationError` if something has that name already, or meanwhile took the temporary one.
+    func appear() throws {
+        // The open file itself, and not what may have taken the temporary name.
+        let own = "/proc/self/fd/\(self.file.fileDescriptor)"
+        guard linkat(AT_FDCWD, own, AT_FDCWD, self.path, AT_SYMLINK_FOLLOW) == 0 else {
+            let reason =
+                switch errno {
+                case EEXIST, ENOENT: "was created by another process meanwhile; try again"
+                default: "cannot be created: \(String(cString: strerror(errno)))"
+                }
+            throw ConfigurationError("\(self.what) \(self.path) \(reason)")
+        }
+        try PrivateFile.synchronize(folderOf: self.path, what: self.what)
+    }
+}

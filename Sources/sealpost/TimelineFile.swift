@@ -1,0 +1,45 @@
+import Foundation
+import PushStore
+
+/// The file with the newest timeline of the database that this server has used.
+struct TimelineFile: DatabaseMarkKeeper {
+    private static let what = "the file of the timeline"
+
+    let path: String
+
+    init(_ path: String) {
+        self.path = path
+    }
+
+    var place: String { self.path }
+
+    func load() throws -> DatabaseMark? {
+        guard FileManager.default.fileExists(atPath: self.path) else { return nil }
+        return try self.mark(in: PrivateFile.load(self.path, what: Self.what))
+    }
+
+    func keep(_ mark: DatabaseMark) throws {
+        // Made here by the first of several servers that have a folder in common.
+        let stored = try self.mark(in: PrivateFile.load(self.path, what: Self.what) { mark.text })
+        guard try self.isOlder(stored, than: mark) else { return }
+        try PrivateFile.change(self.path, what: Self.what) { text in
+            (try self.isOlder(self.mark(in: text), than: mark) ? mark.text : text, ())
+        }
+    }
+
+    private func isOlder(_ stored: DatabaseMark, than mark: DatabaseMark) throws -> Bool {
+        guard stored.cluster == mark.cluster else {
+            throw ConfigurationError("\(Self.what) \(self.path) is that of another cluster")
+        }
+        return stored.timeline < mark.timeline
+    }
+
+    private func mark(in text: String) throws -> DatabaseMark {
+        guard let mark = DatabaseMark(text: text) else {
+            throw ConfigurationError(
+                "\(Self.what) \(self.path) is not valid; remove it to accept the database as it is"
+            )
+        }
+        return mark
+    }
+}

@@ -1,0 +1,80 @@
+import Foundation
+import PushTesting
+import Testing
+
+@testable import sealpost
+
+/// The guides say what works: their commands are run, and their configurations load.
+@Suite(.timeLimit(.minutes(5))) struct GuideTests {
+    private static let pages = [
+        "README.md", "docs/first-day.md", "docs/backup.md", "docs/keys.md", "docs/upgrade.md",
+    ]
+    /// What there is before a page's first line.
+    private static let preparations = [
+        "docs/upgrade.md": "echo 'correct horse battery' | sealpost user add alice --password-stdin\n"
+    ]
+
+    @Test(arguments: Self.pages)
+    func theCommandsOfAGuideWorkAsPasted(page: String) async throws {
+        let guide = try Guide(page: page)
+        #expect(!guide.steps.isEmpty)
+        let folder = try TemporaryFolder()
+        let port = try QuickStartTests.freePort()
+        let preparation = Self.preparations[page] ?? ""
+        let ended = try await ChildProcess(
+            "/bin/bash",
+            ["-c", preparation + guide.script.replacing("127.0.0.1:8080", with: "127.0.0.1:\(port)")],
+            in: folder.path,
+            environment: [
+                "PATH": "\(URL(fileURLWithPath: Daemon.executable).deletingLastPathComponent().path):/usr/bin:/bin",
+                "SEALPOST_SERVER_LISTEN": "127.0.0.1:\(port)",
+            ]
+        ).end()
+        #expect(ended.code == 0, "\(ended.errors)")
+        let outputs = ended.output.split(separator: Guide.separator, omittingEmptySubsequences: false).dropFirst()
+        #expect(outputs.count == guide.steps.count, "\(ended.errors)")
+        for (step, output) in zip(guide.steps, outputs) {
+            if let line = step.missing(in: output) { Issue.record("\(line) is not in \(output)") }
+        }
+    }
+
+    /// What is neither run here nor by another test says why.
+    @Test(arguments: Self.pages)
+    func eachCommandOfAGuideIsRunOrSaysWhyNot(page: String) throws {
+        let lines = try Repository.text(of: page).split(separator: "\n", omittingEmptySubsequences: false)
+        for (before, line) in zip(lines, lines.dropFirst()) where line == "```bash" {
+            #expect(before.wholeMatch(of: /<!-- (run|not run: .+|[A-Za-z ]+) -->/) != nil, "\(page): \(before)")
+        }
+    }
+
+    @Test func aLineThatIsNotPrintedIsFound() {
+        let step = Guide.Step(script: "", lines: ["a…c", "d"])
+        #expect(step.missing(in: "xabbc\nd") == nil)
+        #expect(step.missing(in: "d\nabc") == "d")
+        #expect(step.missing(in: "ab\nd") == "a…c")
+    }
+
+    @Test func eachConfigurationLoads() throws {
+        let folder = try TemporaryFolder()
+        let file = folder.file("sealpost.yaml")
+        var count = 0
+        for page in try Self.allPages() {
+            for match in try Repository.text(of: page).matches(of: /(<!-- .*? -->\n)?```yaml\n((?s).*?)```/) {
+                if match.output.1?.hasPrefix("<!-- not of sealpost") == true { continue }
+                try String(match.output.2).write(toFile: file, atomically: true, encoding: .utf8)
+                do {
+                    _ = try Configuration.load(file: file, environment: [:])
+                } catch {
+                    Issue.record("\(page): \(error) in\n\(match.output.2)")
+                }
+                count += 1
+            }
+        }
+        #expect(count > 8)
+    }
+
+    private static func allPages() throws -> [String] {
+        let names = try FileManager.default.contentsOfDirectory(atPath: Repository.file("docs").path)
+        return ["README.md"] + names.filter { $0.hasSuffix(".md") }.sorted().map { "docs/\($0)" }
+    }
+}

@@ -1,0 +1,115 @@
+import Foundation
+import PushTesting
+import Testing
+
+/// `sealpost health`, as a container's health check runs it.
+@Suite(.timeLimit(.minutes(5))) struct HealthCommandTests {
+    private let folder: TemporaryFolder
+
+    init() throws {
+        self.folder = try TemporaryFolder()
+    }
+
+    @Test func aServerIsAliveAndReadyUntilItEnds() async throws {
+        let daemon = try await Daemon(in: self.folder)
+        // As in an image, where the server listens on all addresses.
+        let environment = ["SEALPOST_SERVER_LISTEN": "0.0.0.0:\(daemon.port)"]
+        let alive = try await Daemon.run(["health"], in: self.folder, environment: environment)
+        #expect(alive.code == 0 && alive.output == "127.0.0.1:\(daemon.port) is alive\n", "\(alive.errors)")
+        let ready = try await Daemon.run(["health", "--ready"], in: self.folder, environment: environment)
+        #expect(ready.code == 0 && ready.output == "127.0.0.1:\(daemon.port) is ready\n", "\(ready.errors)")
+        #expect(await daemon.terminate() == 0)
+        let gone = try await Daemon.run(["health"], in: self.folder, environment: environment)
+        #expect(gone.code == 1 && gone.output.isEmpty)
+        #expect(
+            gone.errors
+                == "sealpost: 127.0.0.1:\(daemon.port) does not answer: could not connect: Couldn't connect to server\n"
+        )
+    }
+
+    @Test func aServerThatSpeaksTLSIsAskedOverTLSWhateverItsName() async throws {
+        let files = try TLSFolder()
+        try files.writeServer("push.example.com")
+        try files.configure()
+        let daemon = try await files.start()
+        let arguments = ["health", "--config", "sealpost.yaml", "--address", "127.0.0.1:\(daemon.port)"]
+        let ended = try await Daemon.run(arguments, in: files.folder)
+        #expect(ended.code == 0 && ended.output == "127.0.0.1:\(daemon.port) is alive\n", "\(ended.errors)")
+        #expect(await daemon.terminate() == 0)
+    }
+
+    @Test func aServerOnASocketIsAskedThere() async throws {
+        let listen = "[127.0.0.1:0, 'unix:http.sock']"
+        let daemon = try await Daemon(in: self.folder, settings: ["SERVER_LISTEN": listen])
+        let environment = ["SEALPOST_SERVER_LISTEN": "unix:http.sock"]
+        let ended = try await Daemon.run(["health", "--ready"], in: self.folder, environment: environment)
+        #expect(ended.code == 0 && ended.output == "unix:http.sock is ready\n", "\(ended.errors)")
+        #expect(await daemon.terminate() == 0)
+    }
+
+    @Test func aServerThatKeepsSilentIsGivenUp() async throws {
+        let socket = try HeldSocket()
+        let arguments = ["health", "--timeout", "1", "--address", "127.0.0.1:\(socket.port)"]
+        let ended = try await Daemon.run(arguments, in: self.folder)
+        #expect(ended.code == 1)
+        #expect(ended.errors == "sealpost: 127.0.0.1:\(socket.port) does not answer: timed out\n")
+    }
+
+    @Test(arguments: [
+        (true, "503", "is not ready: the disk is full\\u000a\n"),
+        (true, "500", "is not ready: the disk is full\\u000a\n"),
+        (false, "200", "answers with the status 200, but is not a Sealpost server\n"),
+    ])
+    func anotherAnswerIsAFailureInOneLine(echoes: Bool, status: String, reason: String) async throws {
+        let peer = try ChildProcess(
+            "/usr/bin/python3",
+            ["-c", Self.peer, status, echoes ? "17" : "1"],
+            in: self.folder.path
+        )
+        let port = try #require(await peer.output(until: "\n").firstMatch(of: /\d+/)).output
+        let arguments = ["health", "--ready", "--address", "127.0.0.1:\(port)"]
+        let ended = try await Daemon.run(arguments, in: self.folder)
+        #expect(ended.code == 1 && ended.errors == "sealpost: 127.0.0.1:\(port) \(reason)", "\(ended.errors)")
+        peer.signal(SIGTERM)
+        _ = await peer.end()
+    }
+
+    @Test(arguments: [
+        (
+            ["health"], "127.0.0.1:0",
+            "the port of 127.0.0.1:0 is chosen when the server starts; name its address with --address"
+        ),
+        (
+            ["health"], "8080",
+            "SEALPOST_SERVER_LISTEN: \"8080\" must be a numeric address and a port, or unix: and a path"
+        ),
+        (["health", "--config", "none.yaml"], "127.0.0.1:1", "none.yaml: cannot be read: "),
+    ])
+    func aConfigurationThatTellsNoAddressIsAFailureToo(
+        arguments: [String],
+        listen: String,
+        reason: String
+    ) async throws {
+        let environment = ["SEALPOST_SERVER_LISTEN": listen]
+        let ended = try await Daemon.run(arguments, in: self.folder, environment: environment)
+        #expect(ended.code == 1)
+        #expect(ended.errors.hasPrefix("sealpost: \(reason)") && ended.errors.split(separator: "\n").count == 1)
+    }
+
+    /// Answers each request with a status, and with a factor of the request's token.
+    private static let peer = """
+        import http.server, sys
+        class Peer(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                body = b'{"detail": "the disk is full\\\\n"}'
+                self.send_response(int(sys.argv[1]))
+                self.send_header("MyToken", str(int(self.headers["MyToken"]) * int(sys.argv[2]) + 3))
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+            def log_message(self, *words): pass
+        server = http.server.HTTPServer(("127.0.0.1", 0), Peer)
+        print(server.server_port, flush=True)
+        server.serve_forever()
+        """
+}

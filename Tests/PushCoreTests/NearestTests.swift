@@ -1,0 +1,16 @@
+import PushCore
+import Testing
+
+@Suite struct NearestTests {
+    @Test(arguments: [
+        ("usr", "user"), ("USER", "user"), ("usre", nil), ("backpu", "backup"), ("bakup", "backup"), ("bcakpu", nil),
+        ("uesr", nil), ("", nil), ("keys", "keys"), ("kezs", "keys"), ("signing-key", "signing-keys"),
+    ])
+    func aMisspeltNameIsThatOfTheNearestWithinTwoLetters(name: String, nearest: String?) {
+        #expect(["user", "backup", "keys", "signing-keys"].nearest(to: name) == nearest)
+    }
+
+    @Test func ofNoneNoneIsNear() {
+        #expect([String]().nearest(to: "user") == nil)
+    }
+}

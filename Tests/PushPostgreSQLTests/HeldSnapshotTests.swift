@@ -1,0 +1,76 @@
+import Foundation
+import PostgreSQL
+import PushCore
+import PushStore
+import PushTesting
+import Testing
+
+@testable import PushPostgreSQL
+
+/// Retention beside a session that holds a snapshot, for which all rows that are deleted stay in their indexes.
+@Suite(.timeLimit(.minutes(5))) struct HeldSnapshotTests {
+    private static let devices = 6000
+    private static let page = 200
+
+    private let fixture: StoreFixture
+
+    init() async throws {
+        self.fixture = try StoreFixture(.postgreSQL)
+    }
+
+    /// A broadcast that has expired, with the ends of its pushes and its recipients.
+    private func store(_ connection: BlockingConnection, sender: User) throws {
+        let now = self.fixture.now.milliseconds
+        try connection.execute(
+            """
+            insert into notification (id, sender_id, is_stored_by_clients, is_read_once, priority, seed, created_at,
+                    expires_at, payload)
+                values (1, \(sender.id), true, false, 'high', 1, \(now - 2000), \(now - 1000), '\\x00');
+            insert into push_end (notification_id, device, user_id, lane, is_bulk, state, attempts, settled_at)
+                select 1, n, n, 'apns', true, 'accepted', 1, \(now - 1500) from generate_series(1, \(Self.devices)) n;
+            insert into recipient (notification_id, user_id, change, changed_at, mac)
+                select 1, n, 1, \(now - 2000), 0 from generate_series(1, \(Self.devices)) n
+            """
+        )
+    }
+
+    /// How many entries of the index the store has walked over, once its connections have told: at their end.
+    private func entriesRead(in index: String, _ connection: BlockingConnection) async throws -> Int64 {
+        try await eventually {
+            let count = try connection.query(
+                "select count(*) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()"
+            )
+            return try count[0].integer(0) == 1
+        }
+        return try self.counter(connection, index)
+    }
+
+    @Test func eachStepBeginsWhereTheLastEnded() async throws {
+        let store = self.fixture.store
+        let sender = try await self.fixture.addUser("alice", role: .publisher)
+        let address = try FolderDatabases.database(of: self.fixture.folder)
+        let (reader, other) = (try BlockingConnection(address), try BlockingConnection(address))
+        try self.store(other, sender: sender)
+        try reader.execute("begin isolation level repeatable read")
+        #expect(try reader.query("select count(*) from push_end")[0].integer(0) == Self.devices)
+        let before = (try self.counter(other, "push_end_pkey"), try self.counter(other, "recipient_pkey"))
+        var steps = 1
+        while try await store.deleteExpired(now: self.fixture.now, page: Self.page) { steps += 1 }
+        #expect(steps >= Self.devices * 2 / Self.page)
+        await store.close()
+        // Each row twice: when it is chosen and when it is deleted. Walks over all that are dead would be 15 times as many.
+        let most = Int64(Self.devices * 3)
+        #expect(try await self.entriesRead(in: "push_end_pkey", other) - before.0 < most)
+        #expect(try await self.entriesRead(in: "recipient_pkey", other) - before.1 < most)
+        for table in ["notification", "push_end", "recipient"] {
+            #expect(try other.query("select count(*) from \(table)")[0].integer(0) == 0)
+        }
+        // All are there for the snapshot, and so in the indexes.
+        #expect(try reader.query("select count(*) from push_end")[0].integer(0) == Self.devices)
+    }
+
+    private func counter(_ connection: BlockingConnection, _ index: String) throws -> Int64 {
+        let sql = "select idx_tup_read from pg_stat_user_indexes where indexrelname = $1"
+        return try connection.query(sql, index)[0].integer(0)
+    }
+}

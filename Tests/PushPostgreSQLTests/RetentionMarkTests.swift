@@ -1,0 +1,74 @@
+import PushStore
+import Testing
+
+@testable import PushPostgreSQL
+
+/// Where retention looks for what has expired. Times are milliseconds of rows, and moments of looks.
+@Suite struct RetentionMarkTests {
+    private let marks = RetentionMarks()
+    private let begin = ContinuousClock.now
+
+    /// A look that begins after `seconds` and takes `time`; where it looked.
+    @discardableResult
+    private func look(after seconds: Double, taking time: Duration = .milliseconds(1), first: Int64?) -> Int64 {
+        let now = self.begin + .seconds(seconds)
+        let look = self.marks.begin(.notifications, at: now)
+        self.marks.end(look, first: first, at: now + time)
+        return look.start
+    }
+
+    @Test func aLookThatIsFastIsFollowedByOneFromTheStart() {
+        #expect(self.look(after: 0, first: 100) == .min)
+        #expect(self.look(after: 0.1, first: 200) == .min)
+    }
+
+    @Test func afterASlowOneLooksBeginWhereTheLastHasFoundSomethingForTwentyTimesAsLong() {
+        self.look(after: 0, taking: .seconds(1), first: 100)
+        #expect(self.look(after: 2, first: 200) == 100)
+        #expect(self.look(after: 3, first: nil) == 200)
+        #expect(self.look(after: 19.9, first: nil) == 200)
+        #expect(self.look(after: 20.1, first: nil) == .min)
+        // The snapshot was gone.
+        #expect(self.look(after: 20.2, first: nil) == .min)
+    }
+
+    @Test func oneThatDoesNotEndIsFollowedByLooksAtTheLastHour() {
+        let look = self.marks.begin(.notifications, at: self.begin)
+        self.marks.fail(look, date: 10_000_000)
+        #expect(self.look(after: 5, first: nil) == 6_400_000)
+        #expect(self.look(after: 599, first: nil) == 6_400_000)
+        #expect(self.look(after: 601, first: nil) == .min)
+    }
+
+    @Test func kindsHaveMarksOfTheirOwn() {
+        self.look(after: 0, taking: .seconds(1), first: 100)
+        #expect(self.marks.begin(.idempotencyKeys, at: self.begin + .seconds(1)).start == .min)
+    }
+}
+
+/// How far the rows of expired notifications are deleted.
+@Suite struct RetentionProgressTests {
+    private let progress = RetentionProgress()
+
+    private func parts(of ids: [Int64], in table: RetentionProgress.Table = .recipients) -> [String] {
+        self.progress.parts(of: ids, in: table).map { "\($0.ids) \($0.after == .min ? "all" : "after \($0.after)")" }
+    }
+
+    @Test func aStepGoesOnAfterTheLastRow() {
+        #expect(self.parts(of: [1, 2, 3]) == ["[1, 2, 3] all"])
+        self.progress.note([1, 2, 3], in: .recipients, upTo: DuePush(notification: 2, device: 70))
+        #expect(self.parts(of: [1, 2, 3]) == ["[2] after 70", "[3] all"])
+        #expect(self.parts(of: [1, 2, 3], in: .pushes) == ["[1, 2, 3] all"])
+        // Another process had the first ones locked.
+        #expect(self.parts(of: [0, 3, 4]) == ["[0, 3, 4] all"])
+        self.progress.note([2], in: .recipients, upTo: nil)
+        #expect(self.parts(of: [1, 2, 3]) == ["[3] all"])
+    }
+
+    @Test func aDeletedNotificationIsForgotten() {
+        self.progress.note([1, 2], in: .recipients, upTo: nil)
+        #expect(self.parts(of: [1, 2]).isEmpty)
+        self.progress.forget([1, 2])
+        #expect(self.parts(of: [1, 2]) == ["[1, 2] all"])
+    }
+}
