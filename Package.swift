@@ -17,17 +17,22 @@ func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
     .testTarget(name: name, dependencies: dependencies, swiftSettings: strict)
 }
 
-let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
+/// A product that only the server and its tests need. Apps switch its trait off, and do not resolve what it is in.
+func server(_ product: String, _ package: String) -> Target.Dependency {
+    .product(name: product, package: package, condition: .when(traits: ["Server"]))
+}
+
+let argumentParser: Target.Dependency = server("ArgumentParser", "swift-argument-parser")
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
 let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "swift-crypto")
-let database: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
-let databaseC: Target.Dependency = .product(name: "GRDBSQLite", package: "GRDB.swift")
-let heap: Target.Dependency = .product(name: "HeapModule", package: "swift-collections")
-let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-http-types")
-let lifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
-let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
-let signals: Target.Dependency = .product(name: "UnixSignals", package: "swift-service-lifecycle")
-let yaml: Target.Dependency = .product(name: "Yams", package: "Yams")
+let database: Target.Dependency = server("GRDB", "GRDB.swift")
+let databaseC: Target.Dependency = server("GRDBSQLite", "GRDB.swift")
+let heap: Target.Dependency = server("HeapModule", "swift-collections")
+let httpTypes: Target.Dependency = server("HTTPTypes", "swift-http-types")
+let lifecycle: Target.Dependency = server("ServiceLifecycle", "swift-service-lifecycle")
+let logging: Target.Dependency = server("Logging", "swift-log")
+let signals: Target.Dependency = server("UnixSignals", "swift-service-lifecycle")
+let yaml: Target.Dependency = server("Yams", "Yams")
 
 let package = Package(
     name: "sealpost",
@@ -39,6 +44,10 @@ let package = Package(
         .library(name: "PushClient", targets: ["HTTPSignatures", "PushAPI", "PushClient"]),
         // What their tests link.
         .library(name: "PushClientTesting", targets: ["PushClientTesting"]),
+    ],
+    traits: [
+        .default(enabledTraits: ["Server"]),
+        .trait(name: "Server", description: "The server, which apps leave out with `traits: []`."),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),

@@ -61,7 +61,7 @@ extension PushClient {
     /// Registers this device again if its handle, its platform, its environment or its tags have changed, or if `interval` has passed.
     ///
     /// Otherwise it sends no request. Call it at each start of the app. The bounds of
-    /// ``register(platform:handle:tags:isSandbox:)`` hold here, too.
+    /// ``register(platform:handle:tags:isSandbox:)-(_,String,_,_)`` hold here, too.
     @discardableResult
     public func refresh(
         platform: String,

@@ -21,6 +21,14 @@ import Testing
         #expect(manifest.contains("platforms: [.macOS(.v15), .iOS(.v18), "))
     }
 
+    /// Everything else is of the trait `Server`, which apps leave out.
+    @Test func whatAppsResolveIsSwiftCryptoAlone() throws {
+        let manifest = try Repository.text(of: "Package.swift")
+        let direct = manifest.matches(of: #/\.product\(name: "\w+", package: "([^"]+)"\)/#).map { String($0.output.1) }
+        #expect(Set(direct) == ["swift-crypto"])
+        #expect(manifest.contains(".product(name: product, package: package, condition: .when(traits: [\"Server\"]))"))
+    }
+
     @Test func whatIsNewerThanTheFloorIsNamed() async throws {
         let ended = try await Self.check("iOS=15.0", "macOS=12.0")
         #expect(ended.code == 1)
