@@ -14,9 +14,14 @@ extension SQLiteDatabase {
     /// play it into the restored one. If the process ends in between, the lock file says so, and the database cannot be opened
     /// until a restore has finished.
     ///
-    /// Throws `StoreError` if the database is in use, exists though `isReplacing` is false, or was restored before and the
+    /// `begins` is told each step. Throws `StoreError` if the database is in use, exists though `isReplacing` is false, or was restored before and the
     /// old one is still there; or if the backup is damaged, of a later version, or needs keys that `keyring` lacks.
-    package func restore(_ backup: String, keyring: Keyring, isReplacing: Bool) throws(StoreError) {
+    package func restore(
+        _ backup: String,
+        keyring: Keyring,
+        isReplacing: Bool,
+        begins: (CopyStep) -> Void = { _ in }
+    ) throws(StoreError) {
         guard FileManager.default.fileExists(atPath: backup) else {
             throw .cannotOpen(place: backup, reason: "the file does not exist")
         }
@@ -37,7 +42,7 @@ extension SQLiteDatabase {
         let partial = self.path + ".restoring"
         // Left by a restore that was interrupted.
         unlink(partial)
-        try SQLiteDatabase(path: backup).copy(to: partial) { () throws(StoreError) in
+        try SQLiteDatabase(path: backup).copy(to: partial, begins) { () throws(StoreError) in
             try SQLiteDatabase(path: partial).verify(keyring)
             lock.leave(LockFile.restoring)
             try self.moveAway()

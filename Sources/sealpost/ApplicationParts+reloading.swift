@@ -7,10 +7,11 @@ import PushServer
 import PushStore
 
 extension ApplicationParts {
-    /// Reloads certificates, the keyring, the signing keys and the senders' credentials.
+    /// Opens the log's file anew, and reloads certificates, the keyring, the signing keys and the senders' credentials.
     ///
     /// If one of them cannot be read or is not valid, the error is logged and the old one stays in use.
     func reload() async {
+        self.reopenLog()
         self.tls?.reload()
         await self.reloadKeyring()
         self.reloadSigningKeys()
@@ -22,6 +23,17 @@ extension ApplicationParts {
     /// Has other quotas hold from now on.
     func exchange(_ quotas: [Role: Quota]) {
         self.authenticator.exchange(quotas)
+    }
+
+    /// After its file was renamed, as logrotate does it.
+    private func reopenLog() {
+        guard let file = self.configuration.logFile else { return }
+        do {
+            try LogWriter.standardError.append(to: file)
+            self.logger.info("log file reopened", metadata: ["file": "\(file)"])
+        } catch {
+            self.logger.error("log file reopen failed; the old file stays in use", metadata: ["error": "\(error)"])
+        }
     }
 
     private func reloadKeyring() async {

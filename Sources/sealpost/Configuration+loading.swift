@@ -207,6 +207,7 @@ extension Configuration {
         let levels = ["trace", "debug", "info", "notice", "warning", "error", "critical"]
         self.logLevel = try section.string("level", oneOf: levels) ?? self.logLevel
         self.logFormat = try section.string("format", oneOf: ["text", "json"]) ?? self.logFormat
+        self.logFile = try section.string("file")
         try section.finish()
     }
 }

@@ -32,6 +32,8 @@ struct Configuration: Sendable {
     var signingKeys = "var/signing-keys"
     var logLevel = "info"
     var logFormat = "text"
+    /// `nil`: standard error.
+    var logFile: String?
     var idBits = 31
     var emptyPayload = "Secure confirmation."
     var maximumPayload = 65_536

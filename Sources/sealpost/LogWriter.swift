@@ -2,12 +2,12 @@ import Foundation
 import Logging
 import Synchronization
 
-/// The one thread that writes the log, so that no other thread waits for the reader of standard error.
+/// The one thread that writes the log, so that no other thread waits for the reader of standard error, or for a disk.
 ///
 /// Lines are written in the order in which they were logged. While the reader of a pipe is stalled or a disk is full,
 /// lines are dropped and counted; one line reports how many as soon as it can be written.
 final class LogWriter: Sendable {
-    /// The writer for standard error, of which a process has one. `exit(3)` flushes it for up to half a second.
+    /// The writer of the process, for standard error unless it is given a file. `exit(3)` flushes it for up to half a second.
     static let standardError: LogWriter = {
         atexit { LogWriter.standardError.flush(within: .milliseconds(500)) }
         return LogWriter(descriptor: STDERR_FILENO)
@@ -19,6 +19,8 @@ final class LogWriter: Sendable {
     private struct State {
         var queue = LogQueue()
         var format = LogLine.Format.text
+        /// The file that the thread is to write to from now on; `nil` if it does already.
+        var newFile: Int32?
         var dropped = 0
         /// Whether the thread is writing lines.
         var isWriting = false
@@ -33,7 +35,7 @@ final class LogWriter: Sendable {
 
     /// Writes to `descriptor`, which must stay open as long as the process runs.
     init(descriptor: Int32) {
-        Thread.detachNewThread { self.work(LogFile(descriptor: descriptor)) }
+        Thread.detachNewThread { self.work(descriptor) }
     }
 
     /// How many lines were never written.
@@ -42,6 +44,22 @@ final class LogWriter: Sendable {
     /// Sets the format of all lines that are written from now on.
     func use(_ format: LogLine.Format) {
         self.state.withLock { $0.format = format }
+    }
+
+    /// Opens the file, to which all lines that are not yet written are appended; makes it, for its owner and its group only, if
+    /// there is none. The file before is closed.
+    ///
+    /// Throws `ConfigurationError` if it cannot be opened; nothing changes then.
+    func append(to path: String) throws {
+        let descriptor = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o640)
+        guard descriptor >= 0 else {
+            throw ConfigurationError("log.file: \(path) cannot be opened: \(String(cString: strerror(errno)))")
+        }
+        let unused = self.state.withLock { state in
+            defer { state.newFile = descriptor }
+            return state.newFile
+        }
+        if let unused { close(unused) }
     }
 
     /// Queues a line, or drops it if too many wait. Never blocks.
@@ -67,13 +85,20 @@ final class LogWriter: Sendable {
 
     // MARK: - On the thread
 
-    private func work(_ file: LogFile) {
+    private func work(_ first: Int32) {
         LogFile.ignoreBrokenPipes()
-        var file = file
+        var file = LogFile(descriptor: first)
+        // The file that was opened here; `first` belongs to the process.
+        var own: Int32?
         // Dropped lines that have not been reported yet.
         var untold = 0
         while true {
             let (batch, format) = self.next(within: untold > 0 ? Self.retryAfter : nil)
+            if let new = self.state.withLock({ $0.newFile.take() }) {
+                file = LogFile(descriptor: new)
+                if let old = own { close(old) }
+                own = new
+            }
             var lost = 0
             for line in batch.lines {
                 if self.tell(of: &untold, in: &file, format), file.write(line.text(as: format)) { continue }

@@ -29,9 +29,7 @@ struct NewFile: ~Copyable {
         unlink(temporary)
         let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode)
         guard descriptor >= 0 else {
-            throw ConfigurationError(
-                "\(what) \(path) cannot be created: \(String(cString: strerror(errno)))"
-            )
+            throw ConfigurationError("\(what) \(path) cannot be created: \(String(cString: strerror(errno)))")
         }
         let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
         do {

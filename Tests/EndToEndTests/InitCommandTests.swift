@@ -7,9 +7,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct InitCommandTests {
     private let folder: TemporaryFolder
 
-    init() throws {
-        self.folder = try TemporaryFolder()
-    }
+    init() throws { self.folder = try TemporaryFolder() }
 
     // MARK: By options
 
@@ -49,16 +47,8 @@ import Testing
     @Test func withoutAnAdministratorTheServerPrintsALinkForOne() async throws {
         let made = try await self.initialize(["--yes", "--listen", "127.0.0.1:0"])
         #expect(made.code == 0, "\(made.errors)")
-        #expect(
-            made.output.contains(
-                "- Then open the link that it prints, which makes the first administrator\n"
-            )
-        )
-        let daemon = try await Daemon(
-            in: self.folder,
-            arguments: ["--config", "sealpost.yaml"],
-            settings: [:]
-        )
+        #expect(made.output.contains("- Then open the link that it prints, which makes the first administrator\n"))
+        let daemon = try await Daemon(in: self.folder, arguments: ["--config", "sealpost.yaml"], settings: [:])
         #expect(await daemon.process.output(until: "\n").contains("/console/#/setup/"))
         #expect(await daemon.terminate() == 0)
     }
@@ -67,16 +57,9 @@ import Testing
         let files = try TLSFolder()
         try files.writeServer("push.example.com")
         let tls = ["--listen", "0.0.0.0:8443", "--certificate", "cert.pem", "--private-key", "key.pem"]
-        let made = try await Daemon.run(
-            ["init"] + tls + Self.administrator,
-            in: files.folder,
-            input: Self.password
-        )
+        let made = try await Daemon.run(["init"] + tls + Self.administrator, in: files.folder, input: Self.password)
         #expect(made.code == 0, "\(made.errors)")
-        #expect(
-            made.output.contains("- Then sign in as boss at https://127.0.0.1:8443/console/\n"),
-            "\(made.output)"
-        )
+        #expect(made.output.contains("- Then sign in as boss at https://127.0.0.1:8443/console/\n"), "\(made.output)")
         #expect(!made.output.contains("risky"))
         let checked = try await Daemon.run(["doctor", "--config", "sealpost.yaml"], in: files.folder)
         #expect(checked.output.contains("server.tls.certificate"), "\(checked.output)")
@@ -85,15 +68,11 @@ import Testing
     @Test func aRiskIsTold() async throws {
         let made = try await self.initialize(["--listen", "0.0.0.0:8080"])
         #expect(made.code == 0)
-        #expect(
-            made.output.contains("risky: server.listen: 0.0.0.0:8080 accepts passwords"),
-            "\(made.output)"
-        )
+        #expect(made.output.contains("risky: server.listen: 0.0.0.0:8080 accepts passwords"), "\(made.output)")
     }
 
     @Test(arguments: [
-        (["--listen", "8080"], 64, "\"8080\" is no address"),
-        (["--database", "."], 64, "is a folder, and not a file"),
+        (["--listen", "8080"], 64, "\"8080\" is no address"), (["--database", "."], 64, "is a folder, and not a file"),
         (["--database", "postgres://"], 64, "the address of the database: "),
         (["--keys", "taken"], 64, "/taken is no folder"),
         (["--admin", "a:b", "--password-stdin"], 64, "\"a:b\" is not 1 to 100 letters"),
@@ -102,9 +81,7 @@ import Testing
         (["--certificate", "taken"], 64, "--certificate and --private-key belong together"),
         (["--certificate", "taken", "--private-key", "taken"], 64, "server.tls.certificate: "),
     ])
-    func anOptionThatCannotBeTakenWritesNothing(arguments: [String], code: Int32, reason: String)
-        async throws
-    {
+    func anOptionThatCannotBeTakenWritesNothing(arguments: [String], code: Int32, reason: String) async throws {
         try self.folder.writeSecret("", to: "taken")
         let ended = try await self.initialize(arguments)
         #expect(ended.code == code)
@@ -113,14 +90,8 @@ import Testing
     }
 
     @Test func aWeakPasswordWritesNothing() async throws {
-        let ended = try await self.initialize(
-            ["--admin", "boss", "--password-stdin"],
-            input: "password\n"
-        )
-        #expect(
-            ended.code == 64 && ended.errors.contains("this password is too common"),
-            "\(ended.errors)"
-        )
+        let ended = try await self.initialize(["--admin", "boss", "--password-stdin"], input: "password\n")
+        #expect(ended.code == 64 && ended.errors.contains("this password is too common"), "\(ended.errors)")
         #expect(try self.names.isEmpty)
     }
 
@@ -130,14 +101,10 @@ import Testing
         try self.folder.writeSecret("log: {level: debug}\n", to: "sealpost.yaml")
         let ended = try await self.initialize(Self.administrator)
         #expect(ended.code == 1)
-        #expect(
-            ended.errors
-                == "sealpost: sealpost.yaml exists already; edit it, or name another file with --config\n"
-        )
+        #expect(ended.errors == "sealpost: sealpost.yaml exists already; edit it, or name another file with --config\n")
         #expect(try self.names == ["sealpost.yaml"])
         #expect(
-            try String(contentsOfFile: self.folder.file("sealpost.yaml"), encoding: .utf8)
-                == "log: {level: debug}\n"
+            try String(contentsOfFile: self.folder.file("sealpost.yaml"), encoding: .utf8) == "log: {level: debug}\n"
         )
     }
 
@@ -146,10 +113,7 @@ import Testing
         let keyring = try String(contentsOfFile: self.folder.file("var/keyring"), encoding: .utf8)
         let ended = try await self.initialize(Self.administrator)
         #expect(ended.code == 0, "\(ended.errors)")
-        #expect(
-            ended.output.contains("boss exists already and keeps its password and role\n"),
-            "\(ended.output)"
-        )
+        #expect(ended.output.contains("boss exists already and keeps its password and role\n"), "\(ended.output)")
         #expect(try String(contentsOfFile: self.folder.file("var/keyring"), encoding: .utf8) == keyring)
     }
 
@@ -172,8 +136,7 @@ import Testing
         let killed = try await ChildProcess(
             "/usr/bin/strace",
             [
-                "--follow-forks", "--output=/dev/null", "--trace=linkat",
-                "--inject=linkat:signal=KILL:when=\(call)",
+                "--follow-forks", "--output=/dev/null", "--trace=linkat", "--inject=linkat:signal=KILL:when=\(call)",
                 Daemon.executable,
             ] + arguments,
             in: self.folder.path,
@@ -189,11 +152,7 @@ import Testing
         } else {
             #expect(call == 3)
         }
-        let daemon = try await Daemon(
-            in: self.folder,
-            arguments: ["--config", "sealpost.yaml"],
-            settings: [:]
-        )
+        let daemon = try await Daemon(in: self.folder, arguments: ["--config", "sealpost.yaml"], settings: [:])
         try await self.expectSignIn(at: daemon)
     }
 
@@ -201,39 +160,27 @@ import Testing
 
     @Test func wrongAnswersAreAskedForAgain() async throws {
         let shown = try await self.talk([
-            ("1. Address to listen on [127.0.0.1:8080]: ", "localhost:80"),
-            ("is no address", "127.0.0.1:0"),
+            ("1. Address to listen on [127.0.0.1:8080]: ", "localhost:80"), ("is no address", "127.0.0.1:0"),
             ("2. Database, a file or postgres://… [\(self.folder.path)/var/sealpost.db]: ", "."),
-            ("is a folder, and not a file", "db/push.db"),
-            ("3. Folder of the keys [\(self.folder.path)/db]: ", ""),
+            ("is a folder, and not a file", "db/push.db"), ("3. Folder of the keys [\(self.folder.path)/db]: ", ""),
             ("4. Certificate, with its key after a blank [a proxy does TLS]: ", "cert.pem"),
             ("two files are needed", "cert.pem key.pem"), ("cert.pem cannot be read", ""),
-            ("5. Name of the first administrator [make it later]: ", "the boss"),
-            ("is not 1 to 100 letters", "boss"),
-            ("Password of boss: ", "password"), ("Once more: ", "password"),
-            ("this password is too common", nil),
-            ("Password of boss: ", "correct horse"), ("Once more: ", "correct house"),
-            ("not the same", nil),
+            ("5. Name of the first administrator [make it later]: ", "the boss"), ("is not 1 to 100 letters", "boss"),
+            ("Password of boss: ", "password"), ("Once more: ", "password"), ("this password is too common", nil),
+            ("Password of boss: ", "correct horse"), ("Once more: ", "correct house"), ("not the same", nil),
             ("Password of boss: ", "correct horse"), ("Once more: ", "correct horse"),
             ("boss is an administrator", nil),
         ])
         #expect(shown.code == 0, "\(shown.output)\(shown.errors)")
         #expect(!shown.output.contains("correct"), "a password is not shown")
         #expect(try self.names == ["db", "sealpost.yaml"])
-        let daemon = try await Daemon(
-            in: self.folder,
-            arguments: ["--config", "sealpost.yaml"],
-            settings: [:]
-        )
+        let daemon = try await Daemon(in: self.folder, arguments: ["--config", "sealpost.yaml"], settings: [:])
         try await self.expectSignIn(at: daemon)
     }
 
     @Test func anEndOfTheAnswersWritesNothing() async throws {
         let shown = try await self.talk([("1. Address", ""), ("2. Database", "\u{4}")])
-        #expect(
-            shown.code == 1 && shown.output.contains("sealpost: no answer; nothing was written"),
-            "\(shown.output)"
-        )
+        #expect(shown.code == 1 && shown.output.contains("sealpost: no answer; nothing was written"), "\(shown.output)")
         #expect(try self.names.isEmpty)
     }
 
@@ -245,10 +192,7 @@ import Testing
             ],
             ["--listen", "127.0.0.1:0", "--database", "push.db"]
         )
-        #expect(
-            shown.code == 0 && !shown.output.contains("1. Address"),
-            "\(shown.output)\(shown.errors)"
-        )
+        #expect(shown.code == 0 && !shown.output.contains("1. Address"), "\(shown.output)\(shown.errors)")
     }
 
     // MARK: - Private
@@ -261,13 +205,10 @@ import Testing
     }
 
     private func mode(of file: String) throws -> Int? {
-        try FileManager.default.attributesOfItem(atPath: self.folder.file(file))[.posixPermissions]
-            as? Int
+        try FileManager.default.attributesOfItem(atPath: self.folder.file(file))[.posixPermissions] as? Int
     }
 
-    private func initialize(_ arguments: [String], input: String = Self.password) async throws
-        -> ChildProcess.Ended
-    {
+    private func initialize(_ arguments: [String], input: String = Self.password) async throws -> ChildProcess.Ended {
         try await Daemon.run(["init"] + arguments, in: self.folder, input: input)
     }
 
@@ -275,61 +216,14 @@ import Testing
     private func expectSignIn(at daemon: Daemon) async throws {
         let ended = try await ChildProcess(
             "/usr/bin/curl",
-            [
-                "--silent", "--fail", "--user", "boss:correct horse",
-                "http://127.0.0.1:\(daemon.port)/api/users",
-            ],
+            ["--silent", "--fail", "--user", "boss:correct horse", "http://127.0.0.1:\(daemon.port)/api/users"],
             in: self.folder.path
         ).end()
-        #expect(
-            ended.code == 0 && ended.output.contains(#""Name":"boss","Role":"admin""#),
-            "\(ended.output)"
-        )
+        #expect(ended.code == 0 && ended.output.contains(#""Name":"boss","Role":"admin""#), "\(ended.output)")
         #expect(await daemon.terminate() == 0)
     }
 
-    /// Runs the command on a terminal of its own: waits for each text, and types the answer to it.
-    private func talk(_ steps: [(text: String, answer: String?)], _ arguments: [String] = [])
-        async throws
+    private func talk(_ steps: [(text: String, answer: String?)], _ arguments: [String] = []) async throws
         -> ChildProcess.Ended
-    {
-        let json = try JSONEncoder().encode(steps.map { [$0.text, $0.answer] })
-        let words =
-            ["-c", Self.terminal, String(decoding: json, as: UTF8.self), Daemon.executable, "init"]
-            + arguments
-        return try await ChildProcess("/usr/bin/python3", words, in: self.folder.path).end()
-    }
-
-    /// A line is typed when the text before it is there: what is typed sooner is lost where a password is asked for.
-    private static let terminal = """
-        import json, os, pty, sys
-        child, terminal = pty.fork()
-        if child == 0:
-            os.execv(sys.argv[2], sys.argv[2:])
-        shown, seen = b"", 0
-        def read():
-            global shown
-            try:
-                more = os.read(terminal, 4096)
-            except OSError:
-                more = b""
-            shown += more
-            return bool(more)
-        for text, answer in json.loads(sys.argv[1]):
-            text = text.encode()
-            while text not in shown[seen:]:
-                if not read():
-                    print("missing:", text.decode(), file=sys.stderr)
-                    break
-            else:
-                seen = shown.index(text, seen) + len(text)
-                if answer is not None:
-                    os.write(terminal, answer.encode() + (b"" if answer == "\\x04" else b"\\n"))
-                continue
-            break
-        while read():
-            pass
-        print(shown.decode().replace("\\r\\n", "\\n"))
-        sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
-        """
+    { try await Terminal.run(["init"] + arguments, in: self.folder, steps) }
 }

@@ -69,6 +69,19 @@ import Testing
         #expect(verified.code == 0, "\(verified.errors)")
     }
 
+    @Test func onATerminalEachTableHasABar() async throws {
+        let shown = try await Terminal.run(
+            ["move", "--to", self.address],
+            in: self.folder,
+            [
+                ("account [", nil), ("account: 1 rows moved", nil), ("comparing account [", nil),
+                ("all rows are there", nil),
+            ]
+        )
+        #expect(shown.code == 0 && shown.errors.isEmpty, "\(shown.output)\(shown.errors)")
+        #expect(shown.output.contains("\r\u{1B}[Kaccount: 1 rows moved\n"), "\(shown.output)")
+    }
+
     @Test func whatIsNoAddressIsRefused() async throws {
         for (address, code, reason) in [
             ("var/other.db", 1, "--to is no address"), ("postgres://u:p@x:y/z", 78, "--to: "),

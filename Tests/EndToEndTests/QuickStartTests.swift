@@ -36,6 +36,25 @@ import Testing
         #expect(ended.output.contains("urn:sealpost:problem:invalid-token"))
     }
 
+    @Test func theLinesThatSetUpAServerWorkAsPasted() async throws {
+        let folder = try TemporaryFolder()
+        let port = try Self.freePort()
+        let text = try Repository.text(of: "README.md")
+        let block = try #require(text.firstMatch(of: /<!-- init -->\n```bash\n((?s).*?)```/)).output.1
+        let script = block.replacing("127.0.0.1:8080", with: "127.0.0.1:\(port)")
+            .replacing(/sealpost serve .*/) { "\($0.output) &" }
+        let folderOfExecutable = URL(fileURLWithPath: Daemon.executable).deletingLastPathComponent().path
+        let ask = "curl --silent --retry 9 --retry-connrefused --retry-delay 1 --user 'boss:correct horse battery'"
+        let ended = try await ChildProcess(
+            "/bin/bash",
+            ["-c", "set -e\n\(script)\n\(ask) http://127.0.0.1:\(port)/api/users\nkill %1\nwait %1\n"],
+            in: folder.path,
+            environment: ["PATH": "\(folderOfExecutable):/usr/bin:/bin"]
+        ).end()
+        #expect(ended.code == 0, "\(ended.errors)")
+        #expect(ended.output.contains(#""Name":"boss","Role":"admin""#), "\(ended.output)")
+    }
+
     @Test func theLinesAboutCodesWorkAsPasted() async throws {
         let folder = try TemporaryFolder()
         let port = try Self.freePort()

@@ -43,6 +43,16 @@ package struct SQLiteMoveSource: MoveSource {
         try self.store.makeSQLiteReader().auditFault()
     }
 
+    /// How many rows of the table of that name there are.
+    package func count(of table: String) throws -> Int {
+        guard let selection = MovedTable.all.first(where: { $0.name == table })?.selection else { return 1 }
+        return try self.connection.read { db in
+            let statement = try db.makeStatement(sql: "select count(*) from (\(selection))")
+            if selection.contains(":reserved") { statement.arguments = ["reserved": self.reserved] }
+            return try Int.fetchOne(statement) ?? 0
+        }
+    }
+
     package func read(_ table: MovedTable, _ body: ([MovedRow]) throws -> Void) throws {
         do {
             switch table.name {

@@ -17,7 +17,8 @@ struct BackupCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await reportingErrors {
-            try self.options.load().databaseFile(insteadUse: "pg_dump or pg_basebackup").backUp(to: self.file)
+            let database = try self.options.load().databaseFile(insteadUse: "pg_dump or pg_basebackup")
+            try await CopyWatch().run { try database.backUp(to: self.file, begins: $0) }
             print("backup written to \(self.file)")
         }
     }

@@ -4,8 +4,7 @@ import PushCore
 struct InitCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "init",
-        abstract:
-            "Set up a new server: its configuration, its keys, its database and the first administrator.",
+        abstract: "Set up a new server: its configuration, its keys, its database and the first administrator.",
         discussion: """
             On a terminal, asks for what no option says; elsewhere, or with --yes, that has its default. Overwrites nothing, and \
             may be run again if it was interrupted. The password is asked for, or read from standard input.
@@ -15,33 +14,22 @@ struct InitCommand: AsyncParsableCommand {
     @Option(name: .customLong("config"), help: "The configuration file to write.")
     var file = "sealpost.yaml"
 
-    @Option(
-        help:
-            "The address to listen on: numeric with a port, or unix: and a path. Default: 127.0.0.1:8080"
-    )
+    @Option(help: "The address to listen on: numeric with a port, or unix: and a path. Default: 127.0.0.1:8080")
     var listen: String?
 
-    @Option(
-        help: "The database: a file, or postgres://… for several servers. Default: var/sealpost.db"
-    )
+    @Option(help: "The database: a file, or postgres://… for several servers. Default: var/sealpost.db")
     var database: String?
 
     @Option(help: "The folder of the keys. Default: that of the database's file")
     var keys: String?
 
-    @Option(
-        help:
-            "The server's own certificate with its chain, if it does TLS itself. Default: none, behind a proxy"
-    )
+    @Option(help: "The server's own certificate with its chain, if it does TLS itself. Default: none, behind a proxy")
     var certificate: String?
 
     @Option(help: "The certificate's private key.")
     var privateKey: String?
 
-    @Option(
-        help:
-            "The first administrator's name. Default: none, and the server prints a link that makes one"
-    )
+    @Option(help: "The first administrator's name. Default: none, and the server prints a link that makes one")
     var admin: String?
 
     @OptionGroup var password: PasswordInput
@@ -53,9 +41,7 @@ struct InitCommand: AsyncParsableCommand {
         if (self.certificate == nil) != (self.privateKey == nil) {
             throw ValidationError("--certificate and --private-key belong together")
         }
-        if self.password.passwordStdin, self.admin == nil {
-            throw ValidationError("--password-stdin needs --admin")
-        }
+        if self.password.passwordStdin, self.admin == nil { throw ValidationError("--password-stdin needs --admin") }
     }
 
     func run() async throws {
@@ -64,6 +50,8 @@ struct InitCommand: AsyncParsableCommand {
             if self.admin != nil, dialogue == nil, !self.password.passwordStdin {
                 throw ValidationError("--admin needs --password-stdin where nobody is asked")
             }
+            // Before anything is asked.
+            try Initialization.refuseExisting(self.file)
             dialogue?.show("Enter takes what is in brackets.\n")
             let answers = try self.answers(dialogue)
             let hash = try answers.administrator.map { name in

@@ -33,7 +33,9 @@ struct MoveCommand: AsyncParsableCommand {
             do {
                 let count = try await file.asMoveSource(keyring) { source in
                     let target = try place.asMoveTarget()
-                    return try await Move(from: source, to: target, report: MoveReport().show).run(now: Date())
+                    let report = MoveReport(count: source.count)
+                    defer { report.end() }
+                    return try await Move(from: source, to: target, report: report.show).run(now: Date())
                 }
                 print("\(file) moved to \(place), \(count) rows: set `database` to that address, and start the server")
             } catch let failure as MoveFailure {
@@ -43,39 +45,66 @@ struct MoveCommand: AsyncParsableCommand {
     }
 }
 
-/// The lines on standard error that tell how far a move has come.
+/// What tells on standard error how far a move has come: lines, and on a terminal a bar for each table, too.
 private final class MoveReport {
-    /// The rows between two lines of a table.
+    /// The rows between two lines of a table, where there is no bar.
     private static let step = 100_000
 
+    private let bar = ProgressBar()
+    /// How many rows a table has.
+    private let count: (String) throws -> Int
+    private var counts: [String: Int] = [:]
     private var shown = 0
     private var wasCleared = false
+    /// The table that is compared.
+    private var compared: String?
 
-    func show(_ progress: MoveProgress) {
+    init(count: @escaping (String) throws -> Int) {
+        self.count = count
+    }
+
+    /// Throws what counting throws.
+    func show(_ progress: MoveProgress) throws {
         switch progress {
         case .cleared:
             if !self.wasCleared { self.say("deleting what a move that was interrupted has left") }
             self.wasCleared = true
-        case .began: self.shown = 0
-        case .moved(let table, let rows):
-            guard rows - self.shown >= Self.step else { return }
-            self.shown = rows
-            self.say("\(table): \(rows) rows so far")
+        case .began(let table):
+            self.shown = 0
+            // Counting reads the whole table, for nothing but the bar.
+            if ProgressBar.isPossible { self.bar.begin(table, total: try self.count(table), unit: .rows) }
+        case .moved(let table, let rows): self.note(rows, "\(table): \(rows) rows so far")
         case .ended(let table, let rows):
+            self.bar.end()
             if rows > 0 { self.say("\(table): \(rows) rows moved") }
+            self.counts[table] = rows
             self.shown = 0
         case .compared(let table, let rows):
-            if rows < self.shown { self.shown = 0 }
-            guard rows - self.shown >= Self.step else { return }
-            self.shown = rows
-            self.say("\(table): \(rows) rows compared")
+            if table != self.compared {
+                (self.compared, self.shown) = (table, 0)
+                self.bar.begin("comparing \(table)", total: self.counts[table, default: 0], unit: .rows)
+            }
+            self.note(rows, "\(table): \(rows) rows compared")
         case .verified: self.say("all rows are there, and the audit is as it was written")
         case .marked: self.say("the file is marked as moved")
         }
     }
 
+    /// Removes the bar.
+    func end() {
+        self.bar.end()
+    }
+
+    private func note(_ rows: Int, _ line: String) {
+        self.bar.update(rows)
+        guard !ProgressBar.isPossible, rows - self.shown >= Self.step else { return }
+        self.shown = rows
+        self.say(line)
+    }
+
     /// Progress that cannot be shown does not matter.
     private func say(_ line: String) {
+        self.bar.end()
         _ = LogFile.write(Array((line + "\n").utf8), to: STDERR_FILENO)
     }
 }

@@ -24,7 +24,9 @@ struct RestoreCommand: AsyncParsableCommand {
             let configuration = try self.options.load()
             let database = try configuration.databaseFile(insteadUse: "pg_restore or psql")
             let keyring = try KeyringFile(configuration.keyring).load()
-            try database.restore(self.file, keyring: keyring, isReplacing: self.replace)
+            try await CopyWatch().run {
+                try database.restore(self.file, keyring: keyring, isReplacing: self.replace, begins: $0)
+            }
             print("\(database) restored from \(self.file)")
         }
     }

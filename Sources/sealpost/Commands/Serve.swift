@@ -16,6 +16,7 @@ struct Serve: AsyncParsableCommand {
             let configuration = try self.options.load()
             let threshold = LogThreshold(configuration.level)
             let logger = configuration.makeLogger(threshold: threshold)
+            if let file = configuration.logFile { try LogWriter.standardError.append(to: file) }
             protection.report(to: logger)
             let listeners = try SocketActivation.takeListeners()
             let manager = try ServiceManager.take()

@@ -50,9 +50,7 @@ struct InitAnswers {
     }
 
     /// Reads both files: they must belong together, as the server checks it.
-    static func tls(certificate: String, privateKey: String) throws(InitRefusal)
-        -> Configuration.TLS.Identity
-    {
+    static func tls(certificate: String, privateKey: String) throws(InitRefusal) -> Configuration.TLS.Identity {
         let identity = Configuration.TLS.Identity(
             certificate: self.absolute(certificate),
             privateKey: self.absolute(privateKey)
@@ -84,9 +82,7 @@ struct InitAnswers {
         return path
     }
 
-    private static func absolute(_ path: String) -> String {
-        URL(fileURLWithPath: path).standardized.path
-    }
+    private static func absolute(_ path: String) -> String { URL(fileURLWithPath: path).standardized.path }
 }
 
 /// Why an answer cannot be taken; the question is asked again.

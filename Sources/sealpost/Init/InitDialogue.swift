@@ -32,17 +32,13 @@ struct InitDialogue {
         none: String,
         _ check: (String) throws(InitRefusal) -> Answer
     ) throws -> Answer? {
-        try self.ask(question, usual: none) { (text) throws(InitRefusal) in
-            text == none ? nil : try check(text)
-        }
+        try self.ask(question, usual: none) { (text) throws(InitRefusal) in text == none ? nil : try check(text) }
     }
 
     /// Asks for a new password, which is not shown and so is typed twice.
     func askPassword(of name: Username, _ parameters: PasswordParameters) throws -> PasswordHash {
         while true {
-            let (first, second) = (
-                try self.hidden("   Password of \(name): "), try self.hidden("   Once more: ")
-            )
+            let (first, second) = (try self.hidden("   Password of \(name): "), try self.hidden("   Once more: "))
             guard first == second else {
                 self.show("  the two are not the same\n")
                 continue
@@ -70,9 +66,7 @@ struct InitDialogue {
     }
 
     private func hidden(_ prompt: String) throws -> String {
-        guard let typed = getpass(prompt) else {
-            throw CommandFailure("no password; nothing was written")
-        }
+        guard let typed = getpass(prompt) else { throw CommandFailure("no password; nothing was written") }
         return String(cString: typed)
     }
 }

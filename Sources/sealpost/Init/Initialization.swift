@@ -11,20 +11,18 @@ struct Initialization {
     let file: String
     let answers: InitAnswers
 
+    /// Throws `CommandFailure` if there is such a file, which is then never changed.
+    static func refuseExisting(_ file: String) throws(CommandFailure) {
+        guard FileManager.default.fileExists(atPath: file) else { return }
+        throw CommandFailure("\(file) exists already; edit it, or name another file with --config")
+    }
+
     /// Returns what is to be told about it. Throws `ConfigurationError`, `CommandFailure` or `StoreError`.
     func run(password: PasswordHash?) async throws -> [String] {
-        guard !FileManager.default.fileExists(atPath: self.file) else {
-            throw CommandFailure(
-                "\(self.file) exists already; edit it, or name another file with --config"
-            )
-        }
         // The address of a database may have a password in it.
         let written = try NewFile(self.file, what: "the configuration", mode: 0o640, text: self.text)
         let environment = ProcessInfo.processInfo.environment
-        let configuration = try Configuration.load(
-            file: written.temporaryPath,
-            environment: environment
-        )
+        let configuration = try Configuration.load(file: written.temporaryPath, environment: environment)
         try configuration.refuseRisks()
         var lines = try self.makeKeys(configuration)
         try await withStore(configuration) { store in
@@ -38,8 +36,7 @@ struct Initialization {
                 now: Date()
             )
             lines.append(
-                isAdded
-                    ? "\(name) is an administrator" : "\(name) exists already and keeps its password and role"
+                isAdded ? "\(name) is an administrator" : "\(name) exists already and keeps its password and role"
             )
         }
         try written.appear()
@@ -49,14 +46,10 @@ struct Initialization {
 
     /// What to do next, in the order in which it is done.
     var nextSteps: [String] {
-        let host = self.answers.listen.replacing("0.0.0.0:", with: "127.0.0.1:").replacing(
-            "[::]:",
-            with: "[::1]:"
-        )
+        let host = self.answers.listen.replacing("0.0.0.0:", with: "127.0.0.1:").replacing("[::]:", with: "[::1]:")
         let console =
             host.hasPrefix("unix:")
-            ? "/console/, at your proxy"
-            : "\(self.answers.tls == nil ? "http" : "https")://\(host)/console/"
+            ? "/console/, at your proxy" : "\(self.answers.tls == nil ? "http" : "https")://\(host)/console/"
         let signIn =
             self.answers.administrator.map { "sign in as \($0) at \(console)" }
             ?? "open the link that it prints, which makes the first administrator"
@@ -74,9 +67,7 @@ struct Initialization {
         let isThere = FileManager.default.fileExists(atPath: configuration.keyring)
         _ = try KeyringFile(configuration.keyring).loadOrCreate(beside: configuration.storePlace)
         _ = try SigningKeyFile(configuration.signingKeys).loadOrCreate()
-        return [
-            "the keys \(configuration.keyring) and \(configuration.signingKeys) are \(isThere ? "used" : "made")"
-        ]
+        return ["the keys \(configuration.keyring) and \(configuration.signingKeys) are \(isThere ? "used" : "made")"]
     }
 
     private var text: String {

@@ -1,0 +1,90 @@
+import Foundation
+import Reactor
+import Synchronization
+
+/// Shows how far long work has come on standard error, where that is a terminal; elsewhere nothing.
+final class ProgressBar: Sendable {
+    /// Whether anybody would see it.
+    static var isPossible: Bool { isatty(STDERR_FILENO) == 1 }
+
+    private struct State {
+        var line: ProgressLine?
+        var begin = ContinuousClock.now
+        /// When the line was drawn last.
+        var drawn: ContinuousClock.Instant?
+    }
+
+    // A lock, since the work and what watches it are on threads of their own.
+    private let state = Mutex(State())
+
+    /// A piece of work begins, and replaces the one before.
+    func begin(_ title: String, total: Int, unit: ProgressLine.Unit) {
+        guard Self.isPossible else { return }
+        self.state.withLock { state in
+            state = State(line: ProgressLine(title: title, unit: unit, total: total))
+            Self.draw(&state)
+        }
+    }
+
+    /// So much of it is done. Drawn ten times a second at the most.
+    func update(_ done: Int) {
+        self.state.withLock { state in
+            let now = ContinuousClock.now
+            guard state.line != nil, state.drawn.map({ now - $0 >= .milliseconds(100) }) ?? true else { return }
+            state.line?.done = done
+            state.line?.elapsed = now - state.begin
+            Self.draw(&state)
+        }
+    }
+
+    /// Removes the line.
+    func end() {
+        self.state.withLock { state in
+            if state.line != nil { Self.show("\r\u{1B}[K") }
+            state = State()
+        }
+    }
+
+    /// Asks `sample` four times a second how much is done, while `work` keeps this thread; the line is gone in the end.
+    func whileSampling<Value>(
+        _ sample: @escaping @Sendable () -> Int?,
+        _ work: () throws -> Value
+    ) async throws -> Value {
+        guard Self.isPossible else { return try work() }
+        let loop = try EventLoop(index: 0, name: "progress")
+        defer { loop.stop() }
+        return try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask(executorPreference: loop) {
+                while true {
+                    // Ends by its cancellation.
+                    try await Task.sleep(for: .milliseconds(250))
+                    if let done = sample() { self.update(done) }
+                }
+            }
+            defer {
+                group.cancelAll()
+                self.end()
+            }
+            return try work()
+        }
+    }
+
+    // MARK: - Private
+
+    private static func draw(_ state: inout State) {
+        guard let line = state.line else { return }
+        state.drawn = .now
+        self.show("\r\(line.text(columns: self.columns))\u{1B}[K")
+    }
+
+    /// Progress that cannot be shown does not matter.
+    private static func show(_ text: String) {
+        _ = LogFile.write(Array(text.utf8), to: STDERR_FILENO)
+    }
+
+    private static var columns: Int {
+        var size = winsize()
+        guard ioctl(STDERR_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 80 }
+        return Int(size.ws_col)
+    }
+}

@@ -1,0 +1,39 @@
+import Foundation
+import PushTesting
+import Testing
+
+/// What long work shows of itself: a bar on a terminal, and nothing where nobody looks.
+@Suite(.timeLimit(.minutes(5))) struct ProgressTests {
+    private let folder: TemporaryFolder
+
+    init() async throws {
+        self.folder = try TemporaryFolder()
+        _ = try await Daemon.run(["migrate"], in: self.folder)
+    }
+
+    @Test func aBackupAndARestoreHaveABarOnATerminal() async throws {
+        let steps = [("copying [", nil), ("verifying [", nil)] as [(String, String?)]
+        let copied = try await Terminal.run(["backup", "copy.db"], in: self.folder, steps)
+        #expect(copied.code == 0, "\(copied.output)\(copied.errors)")
+        // The bar is gone before the result is said.
+        #expect(copied.output.contains("\r\u{1B}[Kbackup written to copy.db\n"), "\(copied.output)")
+        let put = try await Terminal.run(["restore", "copy.db", "--replace"], in: self.folder, steps)
+        #expect(put.code == 0 && put.output.contains("\r\u{1B}[Kvar/sealpost.db restored"), "\(put.output)")
+    }
+
+    @Test func aBarIsRemovedBeforeAnErrorIsSaid() async throws {
+        let script = "import sqlite3; file = sqlite3.connect('other.db'); file.execute('create table other (id)')"
+        _ = try await ChildProcess("/usr/bin/python3", ["-c", script], in: self.folder.path).end()
+        let ended = try await Terminal.run(
+            ["restore", "other.db", "--replace"],
+            in: self.folder,
+            [("verifying [", nil)]
+        )
+        #expect(ended.code == 1 && ended.output.contains("\r\u{1B}[Ksealpost: "), "\(ended.output)\(ended.errors)")
+    }
+
+    @Test func elsewhereThereIsNone() async throws {
+        let ended = try await Daemon.run(["backup", "copy.db"], in: self.folder)
+        #expect(ended.code == 0 && ended.errors.isEmpty && ended.output == "backup written to copy.db\n")
+    }
+}
