@@ -16,6 +16,18 @@ package struct Username: Sendable, Hashable, CustomStringConvertible {
         self.key = text.lowercased()
     }
 
+    /// Who acts at the server's own machine, under a name of its user database, as the audit names it: `local root`.
+    ///
+    /// No account is called so: names of accounts have no blank.
+    package static func local(_ name: String) -> Username {
+        Username(unchecked: "local \(name)")
+    }
+
+    private init(unchecked text: String) {
+        self.description = text
+        self.key = text.lowercased()
+    }
+
     package static func == (lhs: Username, rhs: Username) -> Bool {
         lhs.key == rhs.key
     }

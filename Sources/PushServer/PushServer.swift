@@ -10,6 +10,8 @@ package import SocketHTTP
 /// envelope.
 package final class PushServer: Responder {
     let routes: RouteTable
+    /// What administrators may ask, and what is asked over the local admin socket only.
+    let localRoutes: RouteTable
     private let envelope: Envelope
     private let origins: OriginPolicy
     /// One read-only connection for each event loop.
@@ -147,6 +149,14 @@ package final class PushServer: Responder {
             OpenAPIHandler(),
         ]
         self.routes = RouteTable(handlers.flatMap(\.routes))
+        let local: [any Handler] = [
+            LocalUserHandler(store: store, reports: reports, authenticator: authenticator, settings: settings),
+            LocalAuditHandler(store: store),
+            LocalDaemonHandler(daemon: daemon),
+        ]
+        self.localRoutes = RouteTable(
+            self.routes.routes.filter(\.isAdministrative) + local.flatMap(\.routes)
+        )
         meters.show(self.routes.routes)
         self.meters = meters
         self.origins = OriginPolicy(allowed: settings.allowedOrigins)
@@ -187,6 +197,20 @@ package final class PushServer: Responder {
                 return .later { await self.respond(in: exchange, signingIn: found, now: now) }
             }
             return self.respond(in: exchange, to: caller, asking: found, now: now)
+        } catch {
+            return .now(self.envelope.finish(error, in: exchange))
+        }
+    }
+
+    /// Answers a request of the local admin socket, whose caller `identify` finds, or refuses by an error.
+    func respond(toLocal request: Request, by identify: () throws -> Caller) -> Reply {
+        let exchange = Exchange(request, self.meters)
+        do {
+            try self.envelope.read(exchange)
+            let caller = try identify()
+            let found = self.localRoutes.match(method: request.head.method, path: request.head.path)
+            if case .route(let route, _) = found { exchange.meter = route.meter }
+            return self.respond(in: exchange, to: caller, asking: found, now: self.wholeMilliseconds(self.now()))
         } catch {
             return .now(self.envelope.finish(error, in: exchange))
         }

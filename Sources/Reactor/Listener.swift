@@ -28,8 +28,14 @@ package final class Listener: Sendable {
 
     /// Binds and listens. A unix socket on which no process listens any more is replaced.
     ///
+    /// With `isOwnersOnly`, a unix socket has the mode 0600 from its first moment on.
+    ///
     /// Throws `SystemError`, with the address in its text, if the address is in use or not local.
-    package init(_ address: SocketAddress, backlog: Int32 = 4096) throws(SystemError) {
+    package init(
+        _ address: SocketAddress,
+        backlog: Int32 = 4096,
+        isOwnersOnly: Bool = false
+    ) throws(SystemError) {
         let family: Int32
         switch address {
         case .tcp(let host, _): family = host.contains(":") ? AF_INET6 : AF_INET
@@ -39,6 +45,8 @@ package final class Listener: Sendable {
         self.isShared = false
         self.socket = try SystemError.check("socket") { Glibc.socket(family, type, 0) }
         do {
+            // Linux takes the mode of the file from that of the socket, less the umask.
+            if isOwnersOnly { try SystemError.check("fchmod") { [socket] in fchmod(socket, 0o600) } }
             try Self.bind(self.socket, to: address)
             try SystemError.check("listen on \(address)") { [socket] in listen(socket, backlog) }
             self.address = try SocketAddress(boundBy: self.socket)

@@ -24,6 +24,7 @@ package final class HTTPServer: Sendable {
     private let responder: any Responder
     private let grace: Duration
     private let makeStream: StreamMaker?
+    private let identifiesProcesses: Bool
     private let perLoop: [LoopConnections]
     private let acceptor: EventLoop
     /// A mutex, because the acceptor counts new connections, every loop counts ended ones, and limits may be exchanged.
@@ -31,6 +32,7 @@ package final class HTTPServer: Sendable {
     private let nextLoop = Atomic(0)
     private let graceEnded = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
 
+    /// With `identifiesProcesses`, only processes at unix sockets are served, and each request has its process's user.
     package init(
         listeners: [Listener],
         loops: EventLoopGroup,
@@ -39,7 +41,8 @@ package final class HTTPServer: Sendable {
         grace: Duration = .seconds(20),
         responder: any Responder,
         counts: ConnectionCounts = ConnectionCounts(),
-        makeStream: StreamMaker? = nil
+        makeStream: StreamMaker? = nil,
+        identifiesProcesses: Bool = false
     ) {
         self.listeners = listeners
         self.proxies = proxies
@@ -49,6 +52,7 @@ package final class HTTPServer: Sendable {
         self.counts = counts
         self.grace = grace
         self.makeStream = makeStream
+        self.identifiesProcesses = identifiesProcesses
         self.perLoop = loops.loops.map(LoopConnections.init)
     }
 
@@ -133,7 +137,10 @@ package final class HTTPServer: Sendable {
     }
 
     private func start(_ socket: Int32, in connections: inout DiscardingTaskGroup) {
-        let peer = PeerAddress(of: socket)
+        guard let peer = self.identifiesProcesses ? PeerAddress(processAt: socket) : PeerAddress(of: socket) else {
+            close(socket)
+            return
+        }
         let origin = self.proxies.contains(peer) || peer == .unix ? nil : peer.origin
         let verdict = self.admission.withLock {
             $0.enter(from: origin, hearsRefusals: self.makeStream == nil || peer == .unix)

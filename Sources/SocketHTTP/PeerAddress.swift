@@ -5,6 +5,8 @@ package enum PeerAddress: Sendable, Hashable, CustomStringConvertible {
     case ip(IPAddress)
     /// A local socket.
     case unix
+    /// A process at a local socket whose user the kernel was asked for, by a server that admits it by that.
+    case process(user: UInt32)
     /// A socket that was reset before its address was asked for, or a client that a proxy does not name.
     case unknown
 
@@ -24,11 +26,26 @@ package enum PeerAddress: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// The numeric address, an IPv4 one always in its own form, or `unix` or `unknown`.
+    /// The process at the other end of a unix socket, by the effective user that it had when it connected (`SO_PEERCRED`,
+    /// unix(7)); `nil` for another socket.
+    package init?(processAt socket: Int32) {
+        guard case .unix = PeerAddress(of: socket) else { return nil }
+        // struct ucred: process, user and group; Swift's Glibc leaves it out.
+        var credentials: (Int32, UInt32, UInt32) = (0, .max, .max)
+        var length = socklen_t(MemoryLayout.size(ofValue: credentials))
+        guard
+            getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &credentials, &length) == 0,
+            Int(length) == MemoryLayout.size(ofValue: credentials)
+        else { return nil }
+        self = .process(user: credentials.1)
+    }
+
+    /// The numeric address, an IPv4 one always in its own form, or `unix`, `local` for a process, or `unknown`.
     package var description: String {
         switch self {
         case .ip(let address): address.description
         case .unix: "unix"
+        case .process: "local"
         case .unknown: "unknown"
         }
     }

@@ -33,7 +33,7 @@ package struct TrustedProxies: Sendable {
         switch peer {
         case .ip(let address): self.networks.contains { $0.contains(address) }
         case .unix: self.includesUnix
-        case .unknown: false
+        case .process, .unknown: false
         }
     }
 

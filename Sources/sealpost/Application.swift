@@ -13,6 +13,8 @@ import UnixSignals
 struct Application: Sendable {
     let parts: ApplicationParts
     private let server: HTTPServer
+    /// `nil`: no commands of this machine are taken.
+    private let admin: AdminServer?
     private let services: ServiceGroup
 
     var store: any Store { self.parts.store }
@@ -32,7 +34,9 @@ struct Application: Sendable {
     ) throws {
         self.parts = try ApplicationParts(configuration, logger: logger)
         let delivery = try self.parts.makeDelivery()
-        self.server = try self.parts.makeServer(listeners: listeners)
+        let router = try self.parts.makeRouter()
+        self.server = try self.parts.makeServer(listeners: listeners, responder: router)
+        self.admin = try self.parts.makeAdminServer(router)
         let events = try self.parts.makeEventDelivery()
         let retention = self.parts.makeRetention()
         let payloadLeases = PayloadLeaseService(store: self.parts.store, logger: logger)
@@ -53,6 +57,7 @@ struct Application: Sendable {
         if let manager, let patience = manager.patience {
             services.append(WatchdogService(manager: manager, patience: patience, loops: self.parts.loops))
         }
+        if let admin = self.admin { services.append(AdminService(admin: admin)) }
         services.append(HTTPService(server: self.server, manager: manager, logger: logger))
         self.services = ServiceGroup(
             configuration: .init(
@@ -129,6 +134,19 @@ struct HistoryService: Service {
 
     func run() async throws {
         await cancelWhenGracefulShutdown { await self.history.run(self.reader) }
+    }
+}
+
+/// Takes the commands of this machine.
+private struct AdminService: Service {
+    let admin: AdminServer
+
+    func run() async throws {
+        await withGracefulShutdownHandler {
+            await self.admin.server.run()
+        } onGracefulShutdown: {
+            self.admin.server.stop()
+        }
     }
 }
 

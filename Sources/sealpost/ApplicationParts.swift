@@ -178,9 +178,8 @@ struct ApplicationParts: Sendable {
     }
 
     /// Listens on `listeners`, or on the configuration's addresses if there are none. Throws `SystemError` or `StoreError`.
-    func makeServer(listeners: [Listener]) throws -> HTTPServer {
-        let responder = try self.makeResponder()
-        return HTTPServer(
+    func makeServer(listeners: [Listener], responder: PushServer) throws -> HTTPServer {
+        HTTPServer(
             listeners: listeners.isEmpty
                 ? try self.configuration.listen.compactMap(SocketAddress.init).map { try Listener($0) } : listeners,
             loops: self.loops,
@@ -192,7 +191,8 @@ struct ApplicationParts: Sendable {
         )
     }
 
-    private func makeResponder() throws -> PushServer {
+    /// The router of all listeners. Throws `StoreError`.
+    func makeRouter() throws -> PushServer {
         PushServer(
             store: self.store,
             readers: try self.makeReaders(self.configuration.loops),

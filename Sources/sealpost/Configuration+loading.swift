@@ -22,6 +22,7 @@ extension Configuration {
         configuration.cacheMaxAge = try cache.integer("maxAge", in: 0...31_536_000) ?? configuration.cacheMaxAge
         configuration.listMaxAge = try cache.integer("listMaxAge", in: 0...31_536_000) ?? configuration.listMaxAge
         try cache.finish()
+        configuration.localSocket = try LocalSocket(root.section("admin"))
         let sessions = try root.section("sessions")
         configuration.sessionExpiresIn =
             try sessions.integer("expiresIn", in: 60...31_536_000) ?? configuration.sessionExpiresIn
@@ -57,6 +58,8 @@ extension Configuration {
         if !senders.names.isEmpty { configuration.senders = [:] }
         try configuration.readSenders(senders, of: .usual)
         try configuration.readApps(root.section("apps"))
+        // The usual place remains it when it is written out.
+        if configuration.localSocket == .at(configuration.usualAdminSocket.path) { configuration.localSocket = .beside }
         try root.finish()
         try source.finish()
         configuration.values = source.values
@@ -208,6 +211,20 @@ extension Configuration {
         self.logLevel = try section.string("level", oneOf: levels) ?? self.logLevel
         self.logFormat = try section.string("format", oneOf: ["text", "json"]) ?? self.logFormat
         self.logFile = try section.string("file")
+        try section.finish()
+    }
+}
+
+extension Configuration.LocalSocket {
+    fileprivate init(_ section: ConfigurationSection) throws {
+        if let path = try section.string("socket"), path != "null" {
+            guard SocketAddress("unix:\(path)") != nil else {
+                throw section.error("socket", nil, "\"\(path)\" must be a path of 1 to 107 bytes")
+            }
+            self = .at(path)
+        } else {
+            self = try section.isNull("socket") ? .off : .beside
+        }
         try section.finish()
     }
 }

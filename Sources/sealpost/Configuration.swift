@@ -1,5 +1,6 @@
 import Foundation
 import PushCore
+import PushPostgreSQL
 import PushSenders
 import PushServer
 import PushStore
@@ -26,6 +27,7 @@ struct Configuration: Sendable {
     var limits = ServerLimits()
     var database = "var/sealpost.db"
     var keyring = "var/keyring"
+    var localSocket = LocalSocket.beside
     var dayKeys = "var/day-keys"
     /// The file of the newest timeline of the database.
     var timeline = "var/timeline"
@@ -74,6 +76,14 @@ struct Configuration: Sendable {
     var streamHeartbeat = Duration.seconds(15)
     /// The texts of the file that are in force, by the paths of their keys, to see what has changed.
     var values: [String: String] = [:]
+
+    /// Where the daemon takes the commands of this machine.
+    enum LocalSocket: Sendable, Hashable {
+        /// In a folder `admin` beside the database, or beside the keyring if the database is on a server.
+        case beside
+        case at(String)
+        case off
+    }
 
     /// What is stored as an event, for how long, and who is told.
     struct Events: Sendable, Hashable {
@@ -128,14 +138,19 @@ struct Configuration: Sendable {
 }
 
 extension Configuration {
-    /// The configured app of that name. Throws `ConfigurationError` if there is none.
-    func app(named name: String) throws -> AppName {
-        let known = Set(self.senders.keys.map(\.app)).union([.usual])
-        guard let app = AppName(name), known.contains(app) else {
-            let list = known.sorted().map(\.description).joined(separator: ", ")
-            throw ConfigurationError("the app \(name) is not configured; the apps are \(list)")
+    /// `nil`: the daemon takes no commands.
+    var adminSocket: AdminSocket? {
+        switch self.localSocket {
+        case .off: nil
+        case .at(let path): AdminSocket(path: path)
+        case .beside: self.usualAdminSocket
         }
-        return app
+    }
+
+    var usualAdminSocket: AdminSocket {
+        let file = PostgreSQLPlace(self.database) == nil ? self.database : self.keyring
+        let folder = file.lastIndex(of: "/").map { file[...$0] } ?? ""
+        return AdminSocket(path: "\(folder)admin/sealpost.sock")
     }
 
     /// The trusted proxies; their spelling is checked before.

@@ -112,7 +112,7 @@ import Testing
         let list = try await Daemon.run(["audit", "list", "--limit", "5"], in: folder)
         let lines = list.output.split(separator: "\n")
         #expect(lines.count == 2)
-        let added = /^2\t\S+\ttoken\.add\talice\ttoken [0-9a-f]{16}, scopes (.+), until \S+\t\t\tunknown\t$/
+        let added = /^2\t\S+\ttoken\.add\talice\ttoken [0-9a-f]{16}, scopes (.+), until \S+\tlocal \S+\t\tlocal\t\S+$/
         #expect(try added.firstMatch(in: lines.first ?? "")?.1 == "fetch send register")
         #expect(lines.last?.contains("\tuser.add\talice\tdevice\t") == true)
         let verified = try await Daemon.run(["audit", "verify"], in: folder)
@@ -285,9 +285,9 @@ import Testing
         #expect(second.code == 1)
         let text = "the database var/sealpost.db is in use by another process; stop that process first"
         #expect(second.errors == "sealpost: \(text)\n")
-        let user = try await Daemon.run(["user", "add", "bob", "--password-stdin"], in: folder, input: "long enough\n")
-        #expect(user.code == 1)
-        #expect(user.errors.contains("in use by another process"))
+        let moved = try await Daemon.run(["migrate"], in: folder)
+        #expect(moved.code == 1)
+        #expect(moved.errors.contains("in use by another process"))
         #expect(await daemon.terminate() == 0)
     }
 

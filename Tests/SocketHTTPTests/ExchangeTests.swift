@@ -216,4 +216,27 @@ import Testing
             #expect(try await client.response().body == "unix")
         }
     }
+
+    @Test func theKernelIsAskedForTheUserOfALocalProcess() async throws {
+        let path = "/tmp/sealpost-http-\(UInt64.random(in: 0 ... .max)).sock"
+        defer { unlink(path) }
+        let answer: @Sendable (Request) async -> Response = { request in
+            guard case .process(let user) = request.peer else { return Response(status: .forbidden) }
+            return Response(status: .ok, body: Array("\(user) \(request.client) \(request.origin == nil)".utf8))
+        }
+        try await withServer(at: .unix(path: path), identifiesProcesses: true, answer: answer) { test in
+            let client = try test.client()
+            // What a proxy would say about the client counts for nothing.
+            try await client.send("GET / HTTP/1.1\r\nHost: h\r\nX-Forwarded-For: 192.0.2.1\r\n\r\n")
+            #expect(try await client.response().body == "\(geteuid()) local true")
+        }
+    }
+
+    @Test func whoComesOverTCPIsNoLocalProcess() async throws {
+        try await withServer(identifiesProcesses: true) { test in
+            let client = try test.client()
+            try await client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+            await #expect(throws: (any Error).self) { _ = try await client.response() }
+        }
+    }
 }

@@ -48,6 +48,7 @@ func withServer<Result: Sendable>(
     grace: Duration = .seconds(10),
     loops count: Int = 2,
     makeStream: HTTPServer.StreamMaker? = nil,
+    identifiesProcesses: Bool = false,
     responder: (any Responder)? = nil,
     answer: @Sendable @escaping (Request) async -> Response = echo,
     _ body: @Sendable @escaping (TestServer) async throws -> Result
@@ -65,7 +66,8 @@ func withServer<Result: Sendable>(
         proxies: proxies,
         grace: grace,
         responder: responder ?? TestResponder(answer: answer),
-        makeStream: makeStream
+        makeStream: makeStream,
+        identifiesProcesses: identifiesProcesses
     )
     return try await withThrowingTaskGroup(of: Result?.self) { group in
         group.addTask {

@@ -18,6 +18,8 @@ package struct UserImport: Sendable {
     private let parameters: PasswordParameters
     private let takesHashes: Bool
     private let isDry: Bool
+    /// `nil`: the operator at the command line.
+    private let actor: AuditRecord.Actor?
     private let now: @Sendable () -> Date
     /// The names of the lines before.
     private var names: Set<Username> = []
@@ -30,6 +32,7 @@ package struct UserImport: Sendable {
         parameters: PasswordParameters,
         takesHashes: Bool,
         isDry: Bool,
+        actor: AuditRecord.Actor? = nil,
         now: @escaping @Sendable () -> Date = { Date() }
     ) {
         self.store = store
@@ -37,6 +40,7 @@ package struct UserImport: Sendable {
         self.parameters = parameters
         self.takesHashes = takesHashes
         self.isDry = isDry
+        self.actor = actor
         self.now = now
     }
 
@@ -114,6 +118,8 @@ package struct UserImport: Sendable {
     }
 
     private func record(_ action: AuditRecord.Action, _ line: UserLine, _ detail: String) -> AuditRecord {
-        AuditRecord(action, of: line.name.description, detail: detail, at: self.now())
+        let (name, now) = (line.name.description, self.now())
+        guard let actor else { return AuditRecord(action, of: name, detail: detail, at: now) }
+        return AuditRecord(action, of: name, detail: detail, by: actor, at: now)
     }
 }

@@ -79,6 +79,12 @@ final class Route: Sendable {
         self.init(method, path, access, query: parameters, atOnce: answer) { try answer($0) }
     }
 
+    /// Whether it is there for administrators and their like, with tokens that may manage.
+    var isAdministrative: Bool {
+        guard case .atLeast(_, let scopes) = self.access else { return false }
+        return scopes.contains(.manage)
+    }
+
     /// The parameter, empty if the route has none; `nil` if the path does not match.
     ///
     /// Fixed segments are compared without case, as ASP.NET does with the names of controllers.

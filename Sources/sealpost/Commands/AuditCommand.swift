@@ -1,13 +1,13 @@
 import ArgumentParser
 import Foundation
-import PushCore
-import PushStore
+import PushAPI
+import PushServer
 
 struct AuditCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "audit",
         abstract: "Read the audit.",
-        discussion: "A running server locks the database: use GET /api/audit instead.",
+        discussion: localDiscussion,
         subcommands: [List.self, Verify.self]
     )
 
@@ -24,18 +24,22 @@ struct AuditCommand: AsyncParsableCommand {
 
         func run() async throws {
             try await reportingErrors {
-                try await withStore(try self.options.load(), admitsMoved: true) { store in
-                    let reader = try store.makeReader()
+                guard self.limit > 0 else { throw ValidationError("--limit must be at least 1") }
+                try await withAdministration(try self.options.load(), admitsMoved: true) { administration in
                     var left = self.limit
-                    var before: Int64?
-                    while left > 0 {
-                        let page = try await reader.auditEntries(before: before, limit: min(500, left))
-                        for entry in page { print(entry.line) }
-                        guard let oldest = page.last else { return }
-                        (before, left) = (oldest.number, left - page.count)
+                    try await administration.list(Paths.audit, "Entries") { entry in
+                        say(Self.line(entry))
+                        left -= 1
+                        return left > 0
                     }
                 }
             }
+        }
+
+        private static func line(_ entry: JSONValue) -> String {
+            let number = entry["Number"]?.integer.map { "\($0)" } ?? ""
+            let fields = ["At", "Action", "Subject", "Detail", "Actor", "Token", "Client", "Request"]
+            return ([number] + fields.map(entry.field)).joined(separator: "\t")
         }
     }
 
@@ -52,27 +56,16 @@ struct AuditCommand: AsyncParsableCommand {
 
         func run() async throws {
             try await reportingErrors {
-                try await withStore(try self.options.load(), admitsMoved: true) { store in
-                    let reader = try store.makeReader()
-                    if let fault = try await reader.auditFault() {
-                        throw CommandFailure(
-                            "the audit was changed: entry \(fault.number) does not match its predecessor"
-                        )
+                try await withAdministration(try self.options.load(), admitsMoved: true) { administration in
+                    let result = try await administration.lines("GET", LocalPaths.audit, into: JSONValue.null) {
+                        $0 = try JSONValue(reading: $1)
                     }
-                    print("audit verified up to entry \(try await reader.lastAuditNumber())")
+                    if let fault = result["Fault"]?.integer {
+                        throw CommandFailure("the audit was changed: entry \(fault) does not match its predecessor")
+                    }
+                    print("audit verified up to entry \(result["Verified"]?.integer ?? 0)")
                 }
             }
         }
-    }
-}
-
-extension AuditEntry {
-    fileprivate var line: String {
-        let fields = [
-            "\(self.number)", self.at.formatted(.iso8601), self.action, self.subject, self.detail, self.actor,
-            self.token,
-            self.client, self.request,
-        ]
-        return fields.joined(separator: "\t")
     }
 }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import Logging
+import PushAPI
 import PushPostgreSQL
 import PushSQLite
 import PushStore
@@ -55,8 +56,16 @@ struct ConfigurationOptions: ParsableArguments {
     }
 }
 
+/// What is true of each command that does what administrators may.
+let localDiscussion = """
+    Also while the server runs, over its local admin socket: as root, or as the server's user.
+    """
+
 /// EX_CONFIG of sysexits(3): only a change of the configuration helps.
 private let badConfiguration: Int32 = 78
+
+/// EX_USAGE: what the command was given cannot be.
+private let wrongUsage: Int32 = 64
 
 /// Why a command cannot do its task, worded for the operator.
 struct CommandFailure: Error, CustomStringConvertible {
@@ -77,6 +86,10 @@ func reportingErrors(_ body: () async throws -> Void) async throws {
         throw failure(badConfiguration, error)
     } catch let error as CommandFailure {
         throw failure(1, error)
+    } catch let error as AdminSocketError {
+        throw failure(1, error)
+    } catch let problem as Problem {
+        throw failure(problem.status == 400 ? wrongUsage : 1, problem.detail ?? problem.title)
     } catch let error as StoreError {
         throw failure(1, error)
     } catch let error as SystemError {

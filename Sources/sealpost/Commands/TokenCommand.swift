@@ -2,13 +2,12 @@ import ArgumentParser
 import Foundation
 import PushAPI
 import PushCore
-import PushStore
 
 struct TokenCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "token",
         abstract: "Manage bearer tokens.",
-        discussion: "A running server locks the database: use /api/tokens instead.",
+        discussion: localDiscussion,
         subcommands: [Create.self, List.self, Revoke.self]
     )
 
@@ -40,37 +39,18 @@ struct TokenCommand: AsyncParsableCommand {
                     let seconds = BearerToken.lifetime.upperBound.components.seconds
                     throw ValidationError("a token's lifetime must be 1 to \(seconds) seconds")
                 }
-                try await withStore(configuration) { store in
-                    print(
-                        try await self.create(in: store, expiresAt: Date() + TimeInterval(lifetime.components.seconds))
-                    )
+                var order: [JSONValue.Member] = [
+                    .init("User", .string(self.name)), .init("ExpiresIn", .number(lifetime.components.seconds)),
+                ]
+                if !self.scopes.isEmpty { order.append(.init("Scopes", .array(self.scopes.map { .string($0) }))) }
+                try await withAdministration(configuration) { administration in
+                    do {
+                        say(try await administration.ask("POST", Paths.tokens, .object(order))?.field("Token") ?? "")
+                    } catch let problem as Problem where problem.code == .unknownUser {
+                        throw Problem(.notFound, "user \(self.name) does not exist; see sealpost user list")
+                    }
                 }
             }
-        }
-
-        private func create(in store: any Store, expiresAt: Date) async throws -> String {
-            guard let name = Username(self.name), let user = try await store.makeReader().user(named: name) else {
-                throw CommandFailure("user \(self.name) does not exist; see sealpost user list")
-            }
-            let scopes: Scopes
-            do throws(ScopeError) {
-                scopes = self.scopes.isEmpty ? user.role.usualScopes : try user.role.scopes(named: self.scopes)
-            } catch {
-                throw ValidationError("\(error)")
-            }
-            let token = try await store.addToken(
-                for: name,
-                scopes: scopes,
-                expiresAt: expiresAt,
-                by: AuditRecord(
-                    .addToken,
-                    of: user.name.description,
-                    detail: "scopes \(scopes), until \(expiresAt.rfc3339)"
-                ),
-                now: Date()
-            )
-            guard let token else { throw CommandFailure("user \(self.name) does not exist; see sealpost user list") }
-            return token.text.exposed
         }
     }
 
@@ -83,32 +63,24 @@ struct TokenCommand: AsyncParsableCommand {
         var user: String?
 
         func run() async throws {
-            let user = try self.user.map { text in
-                guard let name = Username(text) else { throw ValidationError("\"\(text)\" is not a user name") }
-                return name
-            }
+            if let user, Username(user) == nil { throw ValidationError("\"\(user)\" is not a user name") }
             try await reportingErrors {
-                try await withStore(try self.options.load()) { store in
-                    let reader = try store.makeReader()
-                    var last: TokenPrefix?
-                    repeat {
-                        let page = try await reader.tokens(of: user, after: last, limit: 500, now: Date())
-                        for token in page { print(Self.line(token)) }
-                        last = page.last?.prefix
-                    } while last != nil
+                try await withAdministration(try self.options.load()) { administration in
+                    let query = self.user.map { [("user", $0)] } ?? []
+                    try await administration.list(Paths.tokens, "Tokens", query: query) { token in
+                        say(Self.line(token))
+                        return true
+                    }
                 }
             }
         }
 
-        private static func line(_ token: TokenEntry) -> String {
-            let origin = token.isSession ? "session" : "token"
-            let use = token.usedAt.map { "used \(day($0))" } ?? "not used"
-            return
-                "\(token.prefix)  \(token.username)  \(origin)  \(token.scopes)  until \(day(token.expiresAt))  \(use)"
-        }
-
-        private static func day(_ date: Date) -> String {
-            date.formatted(.iso8601.year().month().day())
+        private static func line(_ token: JSONValue) -> String {
+            [
+                token.field("Prefix"), token.field("User"), token["Session"] == .bool(true) ? "session" : "token",
+                token.texts("Scopes").joined(separator: " "), "until \(token.field("ExpiresAt").prefix(10))",
+                token["LastUse"]?.text.map { "used \($0.prefix(10))" } ?? "not used",
+            ].joined(separator: "  ")
         }
     }
 
@@ -122,15 +94,20 @@ struct TokenCommand: AsyncParsableCommand {
 
         func run() async throws {
             try await reportingErrors {
-                try await withStore(try self.options.load()) { store in
-                    let record = AuditRecord(.revokeToken, of: self.prefix)
-                    guard
-                        let prefix = TokenPrefix(self.prefix),
-                        try await store.revokeToken(prefix, by: record) != nil
-                    else { throw CommandFailure("token \(self.prefix) does not exist; see sealpost token list") }
-                    print("token \(prefix) revoked")
+                guard let prefix = TokenPrefix(self.prefix) else { throw self.missing }
+                try await withAdministration(try self.options.load()) { administration in
+                    do {
+                        try await administration.ask("DELETE", Paths.token(prefix.description))
+                    } catch let problem as Problem where problem.code == .notFound {
+                        throw self.missing
+                    }
                 }
+                print("token \(prefix) revoked")
             }
+        }
+
+        private var missing: Problem {
+            Problem(.notFound, "token \(self.prefix) does not exist; see sealpost token list")
         }
     }
 }

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
+import PushAPI
 import PushCore
-import PushStore
 
 extension UserCommand {
     struct ChangeRole: AsyncParsableCommand {
@@ -14,9 +14,8 @@ extension UserCommand {
         var role: Role
 
         func run() async throws {
-            try await self.user.change(self.options, "is \(self.role.rawValue)") { store, name in
-                let record = AuditRecord(.changeUser, of: name.description, detail: "role \(self.role.rawValue)")
-                return try await store.changeUser(name, role: self.role, by: record, now: Date())
+            try await self.user.change(self.options, "is \(self.role.rawValue)") {
+                .init("Role", .string(self.role.rawValue))
             }
         }
     }
@@ -33,10 +32,8 @@ extension UserCommand {
         @OptionGroup var password: PasswordInput
 
         func run() async throws {
-            try await self.user.change(self.options, "has another password") { store, name in
-                let hash = try self.password.hash(for: name, try self.options.load())
-                let record = AuditRecord(.changeUser, of: name.description, detail: "password")
-                return try await store.changeUser(name, password: hash, by: record, now: Date())
+            try await self.user.change(self.options, "has another password") {
+                .init("Password", .string(try self.password.read()))
             }
         }
     }
@@ -51,10 +48,7 @@ extension UserCommand {
         @OptionGroup var user: ExistingUser
 
         func run() async throws {
-            try await self.user.change(self.options, "is disabled") { store, name in
-                let record = AuditRecord(.changeUser, of: name.description, detail: "disabled")
-                return try await store.changeUser(name, isDisabled: true, by: record, now: Date())
-            }
+            try await self.user.change(self.options, "is disabled") { .init("Disabled", .bool(true)) }
         }
     }
 
@@ -65,10 +59,7 @@ extension UserCommand {
         @OptionGroup var user: ExistingUser
 
         func run() async throws {
-            try await self.user.change(self.options, "is not disabled") { store, name in
-                let record = AuditRecord(.changeUser, of: name.description, detail: "enabled")
-                return try await store.changeUser(name, isDisabled: false, by: record, now: Date())
-            }
+            try await self.user.change(self.options, "is not disabled") { .init("Disabled", .bool(false)) }
         }
     }
 
@@ -81,9 +72,7 @@ extension UserCommand {
         @OptionGroup var user: ExistingUser
 
         func run() async throws {
-            try await self.user.change(self.options, "is deleted") { store, name in
-                try await store.deleteUser(name, by: AuditRecord(.deleteUser, of: name.description))
-            }
+            try await self.user.change(self.options, "is deleted") { nil }
         }
     }
 }
@@ -93,24 +82,30 @@ struct ExistingUser: ParsableArguments {
     @Argument(help: "The user name.")
     var name: String
 
-    /// Makes the change, and prints `result` for the user.
+    /// Changes the member that `change` returns, or deletes the user if that is `nil`; prints `result` for the user.
     func change(
         _ options: ConfigurationOptions,
         _ result: String,
-        _ body: (any Store, Username) async throws -> UserChange
+        _ change: () throws -> JSONValue.Member?
     ) async throws {
         try await reportingErrors {
-            try await withStore(try options.load()) { store in
-                guard let name = Username(self.name) else {
-                    throw CommandFailure("user \(self.name) does not exist; see sealpost user list")
-                }
-                switch try await body(store, name) {
-                case .done: print("\(name) \(result)")
-                case .missing: throw CommandFailure("user \(name) does not exist; see sealpost user list")
-                case .lastAdministrator:
-                    throw CommandFailure("\(name) is the last enabled administrator; add another one first")
+            let missing = Problem(.notFound, "user \(self.name) does not exist; see sealpost user list")
+            // The last two are no segments of a path.
+            guard Username(self.name) != nil, ![".", ".."].contains(self.name) else { throw missing }
+            let configuration = try options.load()
+            let member = try change()
+            let path = Paths.user(Administration.encoded(self.name))
+            try await withAdministration(configuration) { administration in
+                do {
+                    try await administration.ask(member == nil ? "DELETE" : "PATCH", path, member.map { .object([$0]) })
+                } catch let problem as Problem where problem.code == .notFound {
+                    throw missing
+                } catch let problem as Problem where problem.code == .lastAdministrator {
+                    let reason = "\(self.name) is the last enabled administrator; add another one first"
+                    throw Problem(.lastAdministrator, reason)
                 }
             }
+            print("\(self.name) \(result)")
         }
     }
 }

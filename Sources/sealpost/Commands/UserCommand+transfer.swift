@@ -1,8 +1,7 @@
 import ArgumentParser
 import Foundation
-import PushCore
+import PushAPI
 import PushServer
-import PushStore
 
 extension UserCommand {
     struct Export: AsyncParsableCommand {
@@ -24,26 +23,17 @@ extension UserCommand {
 
         func run() async throws {
             try await reportingErrors {
-                try await withStore(try self.options.load(), admitsMoved: true) { store in
-                    let output = try LineOutput(self.file)
-                    let reader = try store.makeReader()
-                    var (count, last): (Int, Username?) = (0, nil)
-                    repeat {
-                        let page = try await reader.users(after: last, limit: 500)
-                        for user in page {
-                            try output.write(UserLine.text(of: user, hash: try await self.hash(of: user, reader)))
-                        }
-                        (count, last) = (count + page.count, page.last?.name)
-                    } while last != nil
+                let (file, target) = (self.file, "\(LocalPaths.users)?hashes=\(self.withHashes)")
+                try await withAdministration(try self.options.load(), admitsMoved: true) { administration in
+                    let output = try LineOutput(file)
+                    let count = try await administration.lines("GET", target, into: 0) { count, line in
+                        try output.write(line)
+                        count += 1
+                    }
                     try output.close()
-                    if self.file != "-" { print("\(count) users written to \(self.file)") }
+                    if file != "-" { print("\(count) users written to \(file)") }
                 }
             }
-        }
-
-        private func hash(of entry: UserEntry, _ reader: any AccountReader) async throws -> PasswordHash? {
-            guard self.withHashes, let user = try await reader.user(named: entry.name) else { return nil }
-            return try await reader.password(of: user)
         }
     }
 
@@ -71,29 +61,50 @@ extension UserCommand {
         func run() async throws {
             try await reportingErrors {
                 let configuration = try self.options.load()
-                let apps = Set(configuration.senders.keys.map(\.app)).union([.usual])
                 let data = try self.read()
-                var counts: [String: Int] = [:]
-                try await withStore(configuration) { store in
-                    var users = UserImport(
-                        store: store,
-                        reader: try store.makeReader(),
-                        parameters: configuration.passwords,
-                        takesHashes: self.withHashes,
-                        isDry: self.dryRun
-                    )
-                    let lines = data.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
-                    for (number, line) in lines.enumerated()
-                    where !line.allSatisfy({ $0 == 0x20 || $0 == 0x0D || $0 == 0x09 }) {
-                        let (word, text) = try await Self.apply(line, &users, apps: apps)
-                        counts[word, default: 0] += 1
-                        say("line \(number + 1): \(text)")
+                let target = "\(LocalPaths.users)?dry=\(self.dryRun)&hashes=\(self.withHashes)"
+                let counts = try await withAdministration(configuration) { administration in
+                    var counts = Counts()
+                    for part in data.parts(upTo: Self.longestPart) {
+                        let body = Array(part)
+                        counts = try await administration.lines("POST", target, body, into: counts) { counts, line in
+                            let outcome = try JSONValue(reading: line)
+                            counts.note(outcome)
+                            say(Self.line(outcome, after: counts.linesBefore))
+                        }
+                        counts.linesBefore += body.count { $0 == UInt8(ascii: "\n") }
                     }
+                    return counts
                 }
-                let words = ["added", "changed", "unchanged", "refused"].map { "\(counts[$0] ?? 0) \($0)" }
+                let words = ["added", "changed", "unchanged", "refused"].map { "\(counts[$0]) \($0)" }
                 say("\(self.dryRun ? "nothing was done: would be " : "")\(words.joined(separator: ", "))")
-                if let refused = counts["refused"] { throw CommandFailure("\(refused) lines were refused") }
+                if counts["refused"] > 0 { throw CommandFailure("\(counts["refused"]) lines were refused") }
             }
+        }
+
+        /// What the server takes at a time.
+        private static let longestPart = 16_777_216
+
+        /// How many lines have had which outcome.
+        private struct Counts {
+            /// The lines of the parts before.
+            var linesBefore = 0
+            private var counts: [String: Int] = [:]
+
+            subscript(_ outcome: String) -> Int { self.counts[outcome] ?? 0 }
+
+            mutating func note(_ outcome: JSONValue) { self.counts[outcome.field("Outcome"), default: 0] += 1 }
+        }
+
+        private static func line(_ outcome: JSONValue, after lines: Int) -> String {
+            let (number, word) = (lines + (outcome["Line"]?.integer ?? 0), outcome.field("Outcome"))
+            let text =
+                switch word {
+                case "refused": "refused: \(outcome.field("Reason"))"
+                case "changed": "\(outcome.field("Name")) changed: \(outcome.texts("Changes").joined(separator: ", "))"
+                default: "\(outcome.field("Name")) \(word)"
+                }
+            return "line \(number): \(text)"
         }
 
         private func read() throws -> Data {
@@ -104,31 +115,24 @@ extension UserCommand {
                 throw CommandFailure("\(self.file) cannot be read: \(error.localizedDescription)")
             }
         }
+    }
+}
 
-        /// The word to count the line by, and what is printed of it.
-        private static func apply(
-            _ bytes: Data,
-            _ users: inout UserImport,
-            apps: Set<AppName>
-        ) async throws -> (String, String) {
-            let line: UserLine
-            do throws(UserLineError) {
-                line = try UserLine(bytes, apps: apps)
-            } catch {
-                return ("refused", "refused: \(error)")
-            }
-            switch try await users.apply(line) {
-            case .added: return ("added", "\(line.name) added")
-            case .changed(let changes): return ("changed", "\(line.name) changed: \(changes.joined(separator: ", "))")
-            case .unchanged: return ("unchanged", "\(line.name) unchanged")
-            case .refused(let reason): return ("refused", "refused: \(reason)")
-            }
+extension Data {
+    /// Parts of whole lines, none longer than `size` unless a line is.
+    fileprivate func parts(upTo size: Int) -> [Data] {
+        var (parts, rest) = ([Data](), self[...])
+        while rest.count > size {
+            let end = rest.prefix(size).lastIndex(of: 0x0A) ?? rest.firstIndex(of: 0x0A) ?? rest.endIndex - 1
+            parts.append(rest[...end])
+            rest = rest[(end + 1)...]
         }
+        return rest.isEmpty ? parts : parts + [rest]
     }
 }
 
 /// Writes lines to standard output, or to a new file that only its owner may read.
-private struct LineOutput {
+private struct LineOutput: Sendable {
     private let handle: FileHandle
     private let file: String
 
@@ -147,7 +151,7 @@ private struct LineOutput {
     }
 
     /// Throws `CommandFailure`, such as when the disk is full.
-    func write(_ line: [UInt8]) throws {
+    func write(_ line: ArraySlice<UInt8>) throws {
         try self.reporting { try self.handle.write(contentsOf: Data(line + [UInt8(ascii: "\n")])) }
     }
 

@@ -1,13 +1,13 @@
 import ArgumentParser
 import Foundation
+import PushAPI
 import PushCore
-import PushStore
 
 struct UserCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "user",
         abstract: "Manage users.",
-        discussion: "A running server locks the database: use /api/users instead.",
+        discussion: localDiscussion,
         subcommands: [
             Add.self, List.self, Import.self, Export.self, ChangeRole.self, ChangePassword.self, Disable.self,
             Enable.self, Remove.self,
@@ -43,26 +43,32 @@ struct UserCommand: AsyncParsableCommand {
         }
 
         func run() async throws {
-            guard let name = Username(self.name) else {
+            guard Username(self.name) != nil else {
                 throw ValidationError("\"\(self.name)\" is not 1 to 100 letters, digits, -, _, @, # or .")
             }
             try await reportingErrors {
                 let configuration = try self.options.load()
-                let apps = try self.apps.map(configuration.app(named:))
-                let hash =
-                    try self.noPassword ? .none(configuration.passwords) : self.password.hash(for: name, configuration)
-                try await withStore(configuration) { store in
-                    let isAdded = try await store.addUser(
-                        name,
-                        role: self.role,
-                        apps: apps.isEmpty ? [.usual] : Set(apps),
-                        password: hash,
-                        by: AuditRecord(.addUser, of: name.description, detail: self.role.rawValue),
-                        now: Date()
-                    )
-                    guard isAdded else { throw CommandFailure("user \(name) already exists") }
+                let user = JSONValue.object(try self.members)
+                try await withAdministration(configuration) { administration in
+                    _ = try await administration.ask("POST", Paths.users, user)
                 }
-                print("user \(name) created with the role \(self.role.rawValue)")
+                print("user \(self.name) created with the role \(self.role.rawValue)")
+            }
+        }
+
+        /// Those of the new user, with the password that is asked for.
+        private var members: [JSONValue.Member] {
+            get throws {
+                var members: [JSONValue.Member] = [
+                    .init("Name", .string(self.name)), .init("Role", .string(self.role.rawValue)),
+                ]
+                if self.noPassword {
+                    members.append(.init("WithoutPassword", .bool(true)))
+                } else {
+                    members.append(.init("Password", .string(try self.password.read())))
+                }
+                if !self.apps.isEmpty { members.append(.init("Apps", .array(self.apps.map { .string($0) }))) }
+                return members
             }
         }
     }
@@ -74,24 +80,24 @@ struct UserCommand: AsyncParsableCommand {
 
         func run() async throws {
             try await reportingErrors {
-                try await withStore(try self.options.load()) { store in
-                    let reader = try store.makeReader()
-                    var last: Username?
-                    repeat {
-                        let page = try await reader.users(after: last, limit: 500)
-                        for user in page { print(Self.line(user)) }
-                        last = page.last?.name
-                    } while last != nil
+                try await withAdministration(try self.options.load()) { administration in
+                    try await administration.list(Paths.users, "Users") { user in
+                        say(Self.line(user))
+                        return true
+                    }
                 }
             }
         }
 
-        private static func line(_ user: UserEntry) -> String {
-            let day = user.createdAt.formatted(.iso8601.year().month().day())
-            let apps =
-                user.apps == [.usual] ? "" : "  apps \(user.apps.sorted().map(\.description).joined(separator: " "))"
-            let notes = (user.hasPassword ? "" : "  no password") + (user.isDisabled ? "  disabled" : "")
-            return "\(user.name)  \(user.role.rawValue)  since \(day)\(apps)\(notes)"
+        private static func line(_ user: JSONValue) -> String {
+            let apps = user.texts("Apps")
+            let fields: [String?] = [
+                user.field("Name"), user.field("Role"), "since \(user.field("CreatedAt").prefix(10))",
+                apps == [AppName.usual.description] ? nil : "apps \(apps.joined(separator: " "))",
+                user["HasPassword"] == .bool(false) ? "no password" : nil,
+                user["Disabled"] == .bool(true) ? "disabled" : nil,
+            ]
+            return fields.compactMap(\.self).joined(separator: "  ")
         }
     }
 }
@@ -106,20 +112,11 @@ struct PasswordInput: ParsableArguments {
     @Flag(help: "Read the password from the first line of standard input.")
     var passwordStdin = false
 
-    /// Reads the password and hashes it with the configured parameters. Throws `ValidationError` for an unacceptable
-    /// one.
-    func hash(for name: Username, _ configuration: Configuration) throws -> PasswordHash {
-        do throws(PasswordError) {
-            return try PasswordHash(of: try self.read(), chosenFor: name, parameters: configuration.passwords)
-        } catch {
-            throw ValidationError("\(error)")
-        }
-    }
-
-    private func read() throws(PasswordError) -> String {
+    /// Reads the password. Whether it will do is for the server to say.
+    func read() throws -> String {
         guard !self.passwordStdin else { return Swift.readLine() ?? "" }
         // readpassphrase(3) is not in glibc; getpass(3) turns the echo off and is enough for 256 bytes.
-        guard let typed = getpass("Password: ") else { throw .length }
+        guard let typed = getpass("Password: ") else { throw ValidationError("\(PasswordError.length)") }
         return String(cString: typed)
     }
 }

@@ -1,0 +1,40 @@
+internal import HTTPTypes
+internal import PushAPI
+internal import PushCore
+internal import PushStore
+internal import SocketHTTP
+
+/// Verifies the audit, which takes as long as it is.
+struct LocalAuditHandler: Handler {
+    let store: any Store
+
+    var routes: [Route] {
+        [Route(.get, LocalPaths.audit, .atLeast(.admin, .manage)) { try await self.verify($0) }]
+    }
+
+    /// Answers with a line: `Verified`, the number of the newest entry, or `Fault`, that of the first which is not as it was.
+    private func verify(_ context: RequestContext) async throws -> Response {
+        // Apart from other reports, which need not wait for it.
+        let reports = ReportReader(try self.store.makeReader())
+        return Response(lines: { writer in
+            let line = try await reports.run { reader -> JSONValue in
+                if let fault = try await reader.auditFault() {
+                    return .object([.init("Fault", .number(fault.number))])
+                }
+                return .object([.init("Verified", .number(try await reader.lastAuditNumber()))])
+            }
+            try await writer.write(line.bytes + [UInt8(ascii: "\n")])
+        })
+    }
+}
+
+extension Response {
+    /// Lines of JSON that `body` writes one after the other, without a limit of time; no cache may keep them.
+    init(lines body: @escaping StreamingBody) {
+        self.init(
+            status: .ok,
+            fields: [.contentType: "application/jsonl", .cacheControl: "no-store"],
+            streamingBody: body
+        )
+    }
+}

@@ -1,0 +1,24 @@
+internal import Glibc
+internal import HTTPTypes
+internal import PushAPI
+internal import PushCore
+internal import PushStore
+internal import SocketHTTP
+
+/// Tells a command that the daemon answers, before it asks for a change.
+struct LocalDaemonHandler: Handler {
+    let daemon: Daemon
+
+    var routes: [Route] {
+        [Route(.get, LocalPaths.daemon, .atLeast(.admin, .manage), always: self.showDaemon)]
+    }
+
+    private func showDaemon(_ context: RequestContext) -> Response {
+        Response(
+            uncached: .object([
+                .init("Version", .string(self.daemon.version)), .init("Process", .number(getpid())),
+                .init("Caller", .string(context.caller?.user.name.description ?? "")),
+            ])
+        )
+    }
+}

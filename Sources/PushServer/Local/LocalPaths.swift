@@ -1,0 +1,9 @@
+/// The paths that only the local admin socket has, beside those of administrators.
+package enum LocalPaths {
+    /// Whether the daemon answers, and which it is.
+    package static let daemon = "/local/daemon"
+    /// Users as lines: to be exported, and to be imported.
+    package static let users = "/local/users"
+    /// Whether the audit is as it was written.
+    package static let audit = "/local/audit"
+}

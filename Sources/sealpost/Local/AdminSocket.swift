@@ -1,0 +1,141 @@
+import Foundation
+import Glibc
+import Reactor
+import SocketHTTP
+
+/// The socket at which the daemon takes the commands of this machine: a file of the mode 0600, in a folder that only its
+/// owner may enter.
+struct AdminSocket: Sendable, Hashable {
+    let path: String
+
+    private var folder: String {
+        self.path.lastIndex(of: "/").map { String(self.path[..<$0]) } ?? "."
+    }
+
+    // MARK: The daemon's end
+
+    /// Listens, and makes the folder if it is missing. Two daemons cannot have it at a time, also not while both start.
+    ///
+    /// Throws `AdminSocketError` with what is wrong.
+    func listen() throws(AdminSocketError) -> (listener: Listener, lock: AdminSocketLock) {
+        // Nobody else may put a socket in its place, or connect to it before its mode is set.
+        try self.makeFolder()
+        try self.checkFolder()
+        let lock = try AdminSocketLock(self.path + ".lock")
+        var status = stat()
+        if lstat(self.path, &status) == 0, status.st_mode & S_IFMT != S_IFSOCK {
+            throw AdminSocketError("\(self.path) is no socket; remove it, or set admin.socket to another path")
+        }
+        guard let address = SocketAddress("unix:\(self.path)") else {
+            throw AdminSocketError("\(self.path) is longer than the 107 bytes of a socket's path; set admin.socket")
+        }
+        do throws(SystemError) {
+            // One that was left behind is replaced: connecting to it is refused.
+            return (try Listener(address, backlog: 64, isOwnersOnly: true), lock)
+        } catch {
+            throw AdminSocketError("\(error)")
+        }
+    }
+
+    // MARK: A command's end
+
+    /// A connection to the daemon that listens there; `nil` if none does.
+    ///
+    /// Throws `AdminSocketError` if that cannot be found out, or if somebody else listens.
+    func connect() throws(AdminSocketError) -> Int32? {
+        guard let address = SocketAddress("unix:\(self.path)") else { return nil }
+        let socket = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        guard socket >= 0 else { throw AdminSocketError("socket: \(String(cString: strerror(errno)))") }
+        // It also bounds the wait for room in the queue of a daemon that accepts nobody.
+        var patience = timeval(tv_sec: 5, tv_usec: 0)
+        setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
+        guard address.withName({ Glibc.connect(socket, $0, $1) }) == 0 else {
+            let code = errno
+            close(socket)
+            switch code {
+            case ENOENT, ENOTDIR, ECONNREFUSED: return nil
+            case EAGAIN: throw .silent(self.path)
+            case EACCES, EPERM:
+                throw AdminSocketError("\(self.path): permission denied; be root or the server's user")
+            default: throw AdminSocketError("\(self.path): \(String(cString: strerror(code)))")
+            }
+        }
+        do throws(AdminSocketError) {
+            try self.checkListener(socket)
+        } catch {
+            close(socket)
+            throw error
+        }
+        return socket
+    }
+
+    /// Whoever listens is told passwords: it must be root, this user, or the user whose folder it is.
+    private func checkListener(_ socket: Int32) throws(AdminSocketError) {
+        let owner = try self.checkFolder(ofAnybody: true)
+        guard case .process(let user) = PeerAddress(processAt: socket), [0, geteuid(), owner].contains(user) else {
+            throw AdminSocketError("\(self.path): another user's process listens there; nothing was sent")
+        }
+    }
+
+    // MARK: - Private
+
+    private func makeFolder() throws(AdminSocketError) {
+        do {
+            try FileManager.default.createDirectory(
+                atPath: self.folder,
+                withIntermediateDirectories: true,
+                attributes: [.posixPermissions: 0o700]
+            )
+        } catch {
+            throw AdminSocketError("the folder \(self.folder) cannot be made: \(error.localizedDescription)")
+        }
+    }
+
+    /// Returns the owner's user id.
+    @discardableResult
+    private func checkFolder(ofAnybody: Bool = false) throws(AdminSocketError) -> uid_t {
+        var status = stat()
+        guard stat(self.folder, &status) == 0 else {
+            throw AdminSocketError("\(self.folder): \(String(cString: strerror(errno)))")
+        }
+        guard status.st_mode & 0o077 == 0 else {
+            throw AdminSocketError("the folder \(self.folder) can be entered by other users; set its mode to 0700")
+        }
+        guard ofAnybody || status.st_uid == geteuid() else {
+            throw AdminSocketError("the folder \(self.folder) is another user's; set admin.socket to another path")
+        }
+        return status.st_uid
+    }
+}
+
+/// Held for as long as the daemon listens, so that no other takes the socket for abandoned.
+final class AdminSocketLock: Sendable {
+    private let descriptor: Int32
+
+    /// Throws `AdminSocketError` if another process holds it.
+    init(_ path: String) throws(AdminSocketError) {
+        self.descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard self.descriptor >= 0 else { throw AdminSocketError("\(path): \(String(cString: strerror(errno)))") }
+        guard flock(self.descriptor, LOCK_EX | LOCK_NB) == 0 else {
+            throw AdminSocketError("another server has \(path); set admin.socket to another path")
+        }
+    }
+
+    deinit {
+        if self.descriptor >= 0 { close(self.descriptor) }
+    }
+}
+
+/// Why there is no local admin socket, or why it cannot be used.
+struct AdminSocketError: Error, Hashable, CustomStringConvertible {
+    let description: String
+
+    init(_ reason: String) {
+        self.description = "local admin socket: \(reason)"
+    }
+
+    /// A daemon that has the socket, and does not answer.
+    static func silent(_ path: String) -> AdminSocketError {
+        AdminSocketError("the server at \(path) does not answer; nothing was changed. See its log, or restart it")
+    }
+}

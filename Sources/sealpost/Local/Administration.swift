@@ -1,0 +1,171 @@
+import Foundation
+import Glibc
+import PushAPI
+import PushPostgreSQL
+import PushServer
+
+/// Asks what administrators may ask: the daemon over its local admin socket, or, where none runs, the same router in this
+/// process. Commands do not know which of the two answers.
+struct Administration: Sendable {
+    /// A connection for one request.
+    let connect: @Sendable () throws -> Int32
+    /// The bound for each wait of a request.
+    private static let patience = Duration.seconds(60)
+    /// How long the daemon may take to say that it is there.
+    private static let shortPatience = Duration.seconds(5)
+    /// The longest wait for what takes as long as the database is large.
+    private static let longPatience = Duration.seconds(86_400)
+
+    /// Throws `AdminSocketError` if the daemon does not answer.
+    func greet(_ socket: AdminSocket) async throws {
+        do {
+            _ = try await self.exchange("GET", LocalPaths.daemon, [], Self.shortPatience, into: ()) { _, _ in }
+        } catch LocalExchange.Failure.silent, LocalExchange.Failure.ended {
+            throw AdminSocketError.silent(socket.path)
+        }
+    }
+
+    /// The body of the answer; `nil` if it has none. Throws the `Problem` of a refusal.
+    @discardableResult
+    func ask(_ method: String, _ target: String, _ body: JSONValue? = nil) async throws -> JSONValue? {
+        let bytes: [UInt8] = try await self.request(method, target, body?.bytes ?? [], Self.patience, into: []) {
+            $0 += $1
+        }
+        return bytes.isEmpty ? nil : try JSONValue(reading: bytes)
+    }
+
+    /// Reads a list page by page, and gives each of its entries to `each`, until that returns `false`.
+    func list(
+        _ path: String,
+        _ member: String,
+        query: [(String, String)] = [],
+        _ each: (JSONValue) throws -> Bool
+    ) async throws {
+        var cursor: String?
+        repeat {
+            let parameters = query + (cursor.map { [("cursor", $0)] } ?? []) + [("limit", "500")]
+            let text = parameters.map { "\($0.0)=\(Self.encoded($0.1))" }.joined(separator: "&")
+            let page = try await self.ask("GET", "\(path)?\(text)")
+            guard case .array(let entries)? = page?[member] else {
+                throw CommandFailure("the server's answer has no \(member)")
+            }
+            for entry in entries where try !each(entry) { return }
+            cursor = page?["More"] == .bool(true) ? page?["Cursor"]?.text : nil
+        } while cursor != nil
+    }
+
+    /// Gives each line of the answer to `each`, as soon as it comes, together with a value that it may change; returns the value.
+    func lines<State: Sendable>(
+        _ method: String,
+        _ target: String,
+        _ body: [UInt8] = [],
+        into state: State,
+        _ each: @escaping @Sendable (inout State, ArraySlice<UInt8>) throws -> Void
+    ) async throws -> State {
+        let start = (state: state, rest: [UInt8]())
+        let end = try await self.request(method, target, body, Self.longPatience, into: start) { lines, piece in
+            lines.rest += piece
+            var start = lines.rest.startIndex
+            while let end = lines.rest[start...].firstIndex(of: 0x0A) {
+                try each(&lines.state, lines.rest[start..<end])
+                start = end + 1
+            }
+            lines.rest.removeFirst(start)
+        }
+        return end.state
+    }
+
+    /// A user's name, or a token's prefix, as a segment of a path.
+    static func encoded(_ text: String) -> String {
+        text.utf8.map { byte in
+            let character = Character(Unicode.Scalar(byte))
+            return character.isASCII && (character.isLetter || character.isNumber || "-_.@".contains(character))
+                ? String(character) : String(format: "%%%02X", byte)
+        }.joined()
+    }
+
+    // MARK: - Private
+
+    private func request<State: Sendable>(
+        _ method: String,
+        _ target: String,
+        _ body: [UInt8],
+        _ patience: Duration,
+        into state: State,
+        _ piece: @escaping @Sendable (inout State, ArraySlice<UInt8>) throws -> Void
+    ) async throws -> State {
+        do {
+            return try await self.exchange(method, target, body, patience, into: state, piece)
+        } catch LocalExchange.Failure.silent, LocalExchange.Failure.ended {
+            let doubt = method == "GET" ? "" : "; whether it was done is not known: see sealpost audit list"
+            throw CommandFailure("the server's answer did not come, or not all of it\(doubt)")
+        }
+    }
+
+    /// On a thread of its own: it blocks, and the router may be in this process.
+    private func exchange<State: Sendable>(
+        _ method: String,
+        _ target: String,
+        _ body: [UInt8],
+        _ patience: Duration,
+        into state: State,
+        _ piece: @escaping @Sendable (inout State, ArraySlice<UInt8>) throws -> Void
+    ) async throws -> State {
+        try await withCheckedThrowingContinuation { continuation in
+            Thread.detachNewThread {
+                continuation.resume(
+                    with: Result {
+                        var exchange = LocalExchange(try self.connect(), patience: patience)
+                        var state = state
+                        let answer = try exchange.ask(method, target, body) { try piece(&state, $0) }
+                        guard (200...299).contains(answer.status) else { throw Self.problem(in: answer) }
+                        return state
+                    }
+                )
+            }
+        }
+    }
+
+    private static func problem(in answer: LocalExchange.Answer) -> any Error {
+        do {
+            return try JSONDecoder().decode(Problem.self, from: Data(answer.body))
+        } catch {
+            return CommandFailure("the server has answered with the status \(answer.status)")
+        }
+    }
+}
+
+/// Runs `body` with the daemon, if one runs, or else with the database, which it opens; with `admitsMoved` also one that was
+/// moved to another place.
+///
+/// Throws `AdminSocketError` if a daemon runs that cannot be asked: then nothing is changed.
+func withAdministration<Value>(
+    _ configuration: Configuration,
+    admitsMoved: Bool = false,
+    _ body: (Administration) async throws -> Value
+) async throws -> Value {
+    if let socket = configuration.adminSocket, let connection = try socket.connect() {
+        close(connection)
+        let daemon = Administration {
+            guard let connection = try socket.connect() else { throw AdminSocketError.silent(socket.path) }
+            return connection
+        }
+        try await daemon.greet(socket)
+        return try await body(daemon)
+    }
+    try configuration.refuseForeignDatabase()
+    return try await LocalServer(configuration, admitsMoved: admitsMoved).whileServing(body)
+}
+
+extension Configuration {
+    /// Files that root would make beside another user's database, such as its log, would keep the server from it.
+    fileprivate func refuseForeignDatabase() throws(CommandFailure) {
+        var status = stat()
+        guard PostgreSQLPlace(self.database) == nil, stat(self.database, &status) == 0 else { return }
+        guard status.st_uid != geteuid() else { return }
+        let owner = LocalUser.name(of: status.st_uid)
+        throw CommandFailure(
+            "no server runs, and the database \(self.database) is the user \(owner)'s; run the command as \(owner)"
+        )
+    }
+}

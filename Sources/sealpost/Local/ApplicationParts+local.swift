@@ -1,0 +1,41 @@
+import Logging
+import PushServer
+import Reactor
+import SocketHTTP
+
+/// The server of the local admin socket, and the lock that keeps the socket this daemon's.
+struct AdminServer: Sendable {
+    let server: HTTPServer
+    let lock: AdminSocketLock
+}
+
+extension ApplicationParts {
+    /// Listens on the local admin socket; `nil` if there is to be none.
+    ///
+    /// Throws `ConfigurationError` if the configuration names a socket that cannot be had. Without the usual one the server
+    /// only warns: it does its work all the same.
+    func makeAdminServer(_ router: PushServer) throws -> AdminServer? {
+        guard let socket = self.configuration.adminSocket else { return nil }
+        do throws(AdminSocketError) {
+            let (listener, lock) = try socket.listen()
+            self.logger.info("local admin socket opened", metadata: ["path": "\(socket.path)"])
+            let server = HTTPServer(
+                listeners: [listener],
+                loops: self.loops,
+                limits: .local(self.configuration),
+                responder: LocalAdministration(
+                    router,
+                    admits: LocalUser.isAdmitted,
+                    nameOf: LocalUser.name,
+                    logger: self.logger
+                ),
+                identifiesProcesses: true
+            )
+            return AdminServer(server: server, lock: lock)
+        } catch {
+            if case .at = self.configuration.localSocket { throw ConfigurationError("admin.socket: \(error)") }
+            self.logger.warning("no local admin socket", metadata: ["reason": "\(error)"])
+            return nil
+        }
+    }
+}

@@ -1,0 +1,113 @@
+import Foundation
+import Glibc
+import Logging
+import PushCore
+import PushServer
+import PushStore
+import Reactor
+import SocketHTTP
+
+/// The router of the local admin socket in this process, on a database that no daemon has open: it answers a command over a
+/// pair of sockets, so that the command does the same thing with and without a daemon.
+struct LocalServer {
+    private let store: any Store
+    private let loops: EventLoopGroup
+    private let server: HTTPServer
+
+    /// Opens the database. Throws `ConfigurationError`, `StoreError` or `SystemError`.
+    init(_ configuration: Configuration, admitsMoved: Bool) throws {
+        self.store = try configuration.openStore(admitsMoved: admitsMoved)
+        self.loops = try EventLoopGroup(count: 1)
+        // What a command does is in the audit; the log is the daemon's, and only failures are for whoever runs the command.
+        let logger = configuration.makeLogger(threshold: LogThreshold(.error))
+        let router = PushServer(
+            store: self.store,
+            readers: [try self.store.makeReader()],
+            reports: ReportReader(try self.store.makeReader()),
+            lists: ListPool([try self.store.makeReader()]),
+            authenticator: Authenticator(
+                store: self.store,
+                parameters: configuration.passwords,
+                workers: 1,
+                quotas: [:],
+                logger: logger
+            ),
+            settings: ServerSettings(
+                configuration,
+                // Commands register no devices.
+                platforms: configuration.senders.mapValues { _ in .init(UnusedHandleRule()) }
+            ),
+            logger: logger,
+            workIsWaiting: {},
+            daemon: Daemon(version: Version.current)
+        )
+        self.server = HTTPServer(
+            listeners: [],
+            loops: self.loops,
+            limits: .local(configuration),
+            responder: LocalAdministration(
+                router,
+                admits: LocalUser.isAdmitted,
+                nameOf: LocalUser.name,
+                logger: logger
+            )
+        )
+    }
+
+    /// Runs `body`, and closes the database afterwards.
+    func whileServing<Value>(_ body: (Administration) async throws -> Value) async throws -> Value {
+        let (sockets, input) = AsyncStream.makeStream(of: Int32.self)
+        return try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { await self.serve(sockets) }
+            let result: Result<Value, any Error>
+            do {
+                result = .success(try await body(Administration { try Self.connect(input) }))
+            } catch {
+                result = .failure(error)
+            }
+            input.finish()
+            try await group.waitForAll()
+            await self.store.close()
+            self.loops.stop()
+            return try result.get()
+        }
+    }
+
+    /// One after the other, as the command asks.
+    private func serve(_ sockets: AsyncStream<Int32>) async {
+        let loop = self.loops.loops[0]
+        await withTaskExecutorPreference(loop) {
+            for await socket in sockets {
+                // Out of memory or of watches: the socket is closed, which the command sees.
+                guard let descriptor = try? Descriptor(socket, on: loop) else { continue }
+                let peer = PeerAddress.process(user: geteuid())
+                await self.server.serveConnection(SocketStream(descriptor), peer: peer, on: loop)
+            }
+        }
+    }
+
+    /// Passes one end of a pair to `serve`, and returns the other.
+    private static func connect(_ input: AsyncStream<Int32>.Continuation) throws -> Int32 {
+        var pair: [Int32] = [-1, -1]
+        try SystemError.check("socketpair") {
+            socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &pair)
+        }
+        _ = fcntl(pair[1], F_SETFL, O_NONBLOCK)
+        input.yield(pair[1])
+        return pair[0]
+    }
+}
+
+extension ServerLimits {
+    /// Those of the local admin socket: commands of one operator.
+    static func local(_ configuration: Configuration) -> ServerLimits {
+        ServerLimits(maxConnections: 64, handlerTimeout: configuration.limits.handlerTimeout)
+    }
+}
+
+/// Takes no handles.
+private struct UnusedHandleRule: HandleRule {
+    let isGuessable = false
+
+    func address(_ handle: String) throws(HandleFlaw) -> String { handle }
+}

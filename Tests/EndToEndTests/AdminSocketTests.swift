@@ -1,0 +1,117 @@
+import Foundation
+import PushTesting
+import Reactor
+import Testing
+
+@testable import sealpost
+
+/// The socket's file: whose it is, and what happens to what is there already.
+@Suite(.timeLimit(.minutes(5))) struct AdminSocketTests {
+    private let folder: TemporaryFolder
+    private let socket: AdminSocket
+
+    init() throws {
+        self.folder = try TemporaryFolder()
+        self.socket = AdminSocket(path: self.folder.file("admin/sealpost.sock"))
+    }
+
+    private func mode(_ path: String) throws -> Int {
+        try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int ?? -1
+    }
+
+    @Test func onlyItsUserEntersTheFolderAndConnects() throws {
+        let open = try self.socket.listen()
+        #expect(try self.mode(self.folder.file("admin")) == 0o700)
+        #expect(try self.mode(self.socket.path) == 0o600)
+        let connection = try #require(try self.socket.connect())
+        close(connection)
+        withExtendedLifetime(open) {}
+    }
+
+    @Test func withoutADaemonThereIsNoConnection() throws {
+        #expect(try self.socket.connect() == nil)
+        _ = try self.socket.listen()
+        // Its listener is gone, as a daemon that was killed; the file is still there.
+        #expect(FileManager.default.fileExists(atPath: self.socket.path))
+        #expect(try self.socket.connect() == nil)
+    }
+
+    @Test func whatADeadDaemonHasLeftIsReplaced() throws {
+        for _ in 0..<3 {
+            let open = try self.socket.listen()
+            let connection = try #require(try self.socket.connect())
+            close(connection)
+            withExtendedLifetime(open) {}
+        }
+    }
+
+    @Test func aSecondDaemonTakesItFromNobody() throws {
+        let first = try self.socket.listen()
+        let error = #expect(throws: AdminSocketError.self) { _ = try self.socket.listen() }
+        #expect(error?.description.contains("another server has") == true)
+        let connection = try #require(try self.socket.connect())
+        close(connection)
+        withExtendedLifetime(first) {}
+    }
+
+    /// Of daemons that start in the same moment beside an abandoned socket, one has it, and keeps it.
+    @Test func ofManyAtATimeOneHasIt() async throws {
+        _ = try self.socket.listen()
+        let socket = self.socket
+        let open = await withTaskGroup(of: (Listener, AdminSocketLock)?.self) { group in
+            for _ in 0..<20 {
+                group.addTask {
+                    // Being refused is what most of them are for.
+                    guard let open = try? socket.listen() else { return nil }
+                    return (open.listener, open.lock)
+                }
+            }
+            return await group.reduce(into: []) { if let open = $1 { $0.append(open) } }
+        }
+        #expect(open.count == 1)
+        let connection = try #require(try self.socket.connect())
+        close(connection)
+    }
+
+    @Test func aFileThatIsNoSocketIsLeftAlone() throws {
+        try FileManager.default.createDirectory(
+            atPath: self.folder.file("admin"),
+            withIntermediateDirectories: false,
+            attributes: [.posixPermissions: 0o700]
+        )
+        try "mine".write(toFile: self.socket.path, atomically: true, encoding: .utf8)
+        let error = #expect(throws: AdminSocketError.self) { _ = try self.socket.listen() }
+        #expect(error?.description.contains("is no socket") == true)
+        #expect(try String(contentsOfFile: self.socket.path, encoding: .utf8) == "mine")
+    }
+
+    @Test(arguments: [0o755, 0o710, 0o701, 0o770])
+    func aFolderThatOthersEnterIsRefused(mode: Int) throws {
+        let open = try self.socket.listen()
+        try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: self.folder.file("admin"))
+        // At both ends: somebody else could listen there, and be told passwords.
+        let attempts: [() throws -> Void] = [
+            { _ = try self.socket.connect() }, { _ = try self.socket.listen() },
+        ]
+        for attempt in attempts {
+            let error = #expect(throws: AdminSocketError.self) { try attempt() }
+            #expect(error?.description.contains("set its mode to 0700") == true)
+        }
+        withExtendedLifetime(open) {}
+    }
+
+    @Test(arguments: [
+        ("{}", "var/admin/sealpost.sock"), ("database: /srv/push/a.db", "/srv/push/admin/sealpost.sock"),
+        ("database: a.db", "admin/sealpost.sock"),
+        ("{database: 'postgres:///p?host=/run/pg', keyring: /srv/keys/ring}", "/srv/keys/admin/sealpost.sock"),
+        ("admin: {socket: /run/sealpost/admin.sock}", "/run/sealpost/admin.sock"), ("admin: {socket: null}", nil),
+    ])
+    func itIsBesideTheDatabaseOrWhereTheConfigurationHasIt(yaml: String, path: String?) throws {
+        let file = self.folder.file("sealpost.yaml")
+        try yaml.write(toFile: file, atomically: true, encoding: .utf8)
+        let configuration = try Configuration.load(file: file, environment: [:])
+        #expect(configuration.adminSocket?.path == path)
+        let other = try Configuration.load(file: file, environment: ["SEALPOST_ADMIN_SOCKET": "null"])
+        #expect(other.adminSocket == nil)
+    }
+}

@@ -1,0 +1,175 @@
+import Foundation
+import PushAPI
+import PushClient
+import PushTesting
+import Testing
+
+@testable import sealpost
+
+/// The commands beside a daemon that runs: they ask it, and it does what they say.
+@Suite(.timeLimit(.minutes(5))) struct LocalCommandTests {
+    private let folder: TemporaryFolder
+
+    init() throws {
+        self.folder = try TemporaryFolder()
+    }
+
+    /// Runs a command that must succeed; its output.
+    private func run(
+        _ arguments: String,
+        input: String = "",
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws -> String {
+        let words = arguments.split(separator: " ").map(String.init)
+        let ended = try await Daemon.run(words, in: self.folder, input: input)
+        let isDone = ended.code == 0 && ended.errors.isEmpty
+        #expect(isDone, "\(arguments): \(ended.errors)", sourceLocation: sourceLocation)
+        return ended.output
+    }
+
+    private func mayFetch(_ password: String, from daemon: Daemon) async throws -> Bool {
+        let client = PushClient(server: try daemon.server, credentials: .basic(username: "alice", password: password))
+        // Whether it is refused is all that is asked.
+        return (try? await client.send("hello")) != nil
+    }
+
+    @Test func usersAreManagedWhileTheServerRuns() async throws {
+        let daemon = try await Daemon(in: self.folder)
+        #expect(
+            try await self.run("user add alice --password-stdin", input: "correct horse\n")
+                == "user alice created with the role device\n"
+        )
+        #expect(try await self.mayFetch("correct horse", from: daemon))
+        #expect(try await self.run("user disable alice") == "alice is disabled\n")
+        // What the daemon remembers of the right password does not count any more.
+        #expect(try await !self.mayFetch("correct horse", from: daemon))
+        #expect(try await self.run("user enable alice") == "alice is not disabled\n")
+        #expect(try await self.run("user passwd alice --password-stdin", input: "another horse\n").contains("another"))
+        #expect(try await !self.mayFetch("correct horse", from: daemon))
+        #expect(try await self.mayFetch("another horse", from: daemon))
+        #expect(try await self.run("user role alice publisher") == "alice is publisher\n")
+        #expect(try await self.run("user list").hasPrefix("alice  publisher  since "))
+        let again = try await Daemon.run(["user", "add", "ALICE", "--no-password"], in: self.folder)
+        #expect(again.code == 1 && again.errors == "sealpost: user ALICE already exists\n", "\(again.errors)")
+        #expect(try await self.run("user remove alice") == "alice is deleted\n")
+        #expect(try await self.run("user list") == "")
+        let missing = try await Daemon.run(["user", "remove", "alice"], in: self.folder)
+        #expect(missing.code == 1 && missing.errors.contains("does not exist; see sealpost user list"))
+        #expect(await daemon.terminate() == 0)
+    }
+
+    @Test func tokensAndTheAuditAreThereWhileTheServerRuns() async throws {
+        let daemon = try await Daemon(in: self.folder)
+        _ = try await self.run("user add alice --no-password")
+        let token = try await self.run("token create alice --scope send").trimmingCharacters(in: .newlines)
+        let client = PushClient(server: try daemon.server, credentials: .token(token))
+        _ = try await client.send("hello")
+        let prefix = token.prefix(12)
+        #expect(try await self.run("token list --user alice").hasPrefix("\(prefix)  alice  token  send  until "))
+        #expect(try await self.run("token revoke \(prefix)") == "token \(prefix) revoked\n")
+        await #expect(throws: (any Error).self) { _ = try await client.send("hello") }
+        let lines = try await self.run("audit list --limit 3").split(separator: "\n")
+        #expect(lines.map { $0.split(separator: "\t")[2] } == ["token.revoke", "notification.send", "token.add"])
+        #expect(lines.first?.contains("\tlocal \(LocalUser.name(of: geteuid()))\t") == true, "\(lines)")
+        #expect(try await self.run("audit verify") == "audit verified up to entry 4\n")
+        #expect(await daemon.terminate() == 0)
+    }
+
+    @Test func usersAreExportedAndImportedWhileTheServerRuns() async throws {
+        let daemon = try await Daemon(in: self.folder)
+        _ = try await self.run("user add alice --password-stdin", input: "correct horse\n")
+        #expect(try await self.mayFetch("correct horse", from: daemon))
+        let lines = try await self.run("user export - --with-hashes")
+        #expect(lines.contains(#""Name":"alice""#) && lines.contains(#""PasswordHash":"$argon2id$"#))
+        let file = #"{"Name":"alice","Disabled":true}"# + "\n\n" + #"{"Name":"bob","Tags":["role:nurse"]}"#
+        #expect(
+            try await self.run("user import -", input: file) == """
+                line 1: alice changed: disabled
+                line 3: bob added
+                1 added, 1 changed, 0 unchanged, 0 refused
+
+                """
+        )
+        #expect(try await !self.mayFetch("correct horse", from: daemon))
+        #expect(await daemon.terminate() == 0)
+        #expect(try await self.run("user import -", input: file).hasSuffix("2 unchanged, 0 refused\n"))
+    }
+
+    @Test func theDocumentedCommandsDoWhatTheySay() async throws {
+        let daemon = try await Daemon(in: self.folder)
+        let text = try Repository.text(of: "docs/operations.md")
+        let block = try #require(
+            text.firstMatch(of: /## Commands beside the server\n(?s).*?```bash\n(.*?)```/)?.output.1
+        )
+        let ended = try await ChildProcess(
+            "/bin/sh",
+            [
+                "-c",
+                "set -e; sealpost() { \"$SEALPOST\" \"$@\"; }\n\(block.replacing(" --config sealpost.yaml", with: ""))",
+            ],
+            in: self.folder.path,
+            environment: ["SEALPOST": Daemon.executable]
+        ).end()
+        #expect(ended.code == 0, "\(ended.errors)")
+        #expect(ended.output.hasPrefix("user alice created with the role device\nalice is disabled\n2\t"))
+        #expect(await daemon.terminate() == 0)
+    }
+
+    /// A daemon that stands still has the database, so nothing else may be done than to say so.
+    @Test func aDaemonThatDoesNotAnswerIsSaidSo() async throws {
+        let daemon = try await Daemon(in: self.folder)
+        daemon.process.signal(SIGSTOP)
+        let ended = try await Daemon.run(["user", "add", "alice", "--no-password"], in: self.folder)
+        #expect(ended.code == 1)
+        #expect(ended.output.isEmpty)
+        let text = "the server at var/admin/sealpost.sock does not answer; nothing was changed."
+        #expect(ended.errors == "sealpost: local admin socket: \(text) See its log, or restart it\n")
+        daemon.process.signal(SIGCONT)
+        #expect(try await self.run("user list") == "")
+        #expect(await daemon.terminate() == 0)
+    }
+
+    @Test func aDaemonThatWasKilledIsNotWaitedFor() async throws {
+        let daemon = try await Daemon(in: self.folder)
+        await daemon.kill()
+        #expect(FileManager.default.fileExists(atPath: self.folder.file("var/admin/sealpost.sock")))
+        #expect(try await self.run("user add alice --no-password") == "user alice created with the role device\n")
+        let next = try await Daemon(in: self.folder)
+        #expect(try await self.run("user list").hasPrefix("alice  "))
+        #expect(await next.terminate() == 0)
+    }
+
+    /// Where the configuration has none, all is as it was without: the database is the daemon's.
+    @Test func nullTurnsItOff() async throws {
+        let variables = ["SERVER_LISTEN": "127.0.0.1:0", "ADMIN_SOCKET": "null"]
+        let daemon = try await Daemon(in: self.folder, settings: variables)
+        #expect(!FileManager.default.fileExists(atPath: self.folder.file("var/admin")))
+        let ended = try await Daemon.run(
+            ["user", "list"],
+            in: self.folder,
+            environment: ["SEALPOST_ADMIN_SOCKET": "null"]
+        )
+        #expect(ended.code == 1)
+        #expect(ended.errors.contains("in use by another process"))
+        #expect(await daemon.terminate() == 0)
+    }
+
+    /// A socket that the configuration names must be there; without the usual one the server serves all the same.
+    @Test func aFolderThatOthersEnterStopsTheStartOnlyIfItIsNamed() async throws {
+        let folder = self.folder.file("open")
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: folder)
+        let named = try await Daemon.run(
+            ["serve"],
+            in: self.folder,
+            environment: ["SEALPOST_SERVER_LISTEN": "127.0.0.1:0", "SEALPOST_ADMIN_SOCKET": "open/admin.sock"]
+        )
+        #expect(named.code == 78)
+        #expect(named.errors.contains("admin.socket: local admin socket: the folder open can be"), "\(named.errors)")
+        let usual = self.folder.file("var/admin")
+        try FileManager.default.createDirectory(atPath: usual, withIntermediateDirectories: true)
+        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: usual)
+        let daemon = try await Daemon(in: self.folder)
+        #expect(await daemon.terminate() == 0)
+    }
+}

@@ -1,0 +1,116 @@
+import Foundation
+import HTTPTypes
+import Logging
+import PushAPI
+import PushCore
+import PushStore
+import PushTesting
+import SocketHTTP
+import Testing
+
+@testable import PushServer
+
+/// What the local admin socket answers, and to whom.
+@Suite(.timeLimit(.minutes(5))) struct LocalAdministrationTests {
+    private let fixture: ServerFixture
+    private let administration: LocalAdministration
+
+    init() async throws {
+        self.fixture = try await ServerFixture()
+        self.administration = LocalAdministration(
+            fixture.server,
+            admits: { [0, 990].contains($0) },
+            nameOf: { $0 == 0 ? "root" : "sealpost" },
+            logger: Logger(label: "test") { [log = fixture.log] _ in log }
+        )
+    }
+
+    private func send(
+        _ method: String,
+        _ target: String,
+        _ body: String = "",
+        from peer: PeerAddress = .process(user: 0),
+        host: String = LocalAdministration.host,
+        headers: [String] = []
+    ) async throws -> Response {
+        let lines = ["\(method) \(target) HTTP/1.1", "Host: \(host)"] + headers
+        let head = try #require(RequestHead(lines.joined(separator: "\r\n") + "\r\n\r\n"))
+        let request = Request(head: head, body: RequestBody(Array(body.utf8)), peer: peer, loopIndex: 0)
+        return await self.administration.respond(to: request).response
+    }
+
+    @Test(arguments: [(0, "local root"), (990, "local sealpost")])
+    func theKernelsUserIsTheAdministratorThatTheAuditNames(user: UInt32, name: String) async throws {
+        let made = try await self.send(
+            "POST",
+            Paths.users,
+            #"{"Name": "carol", "WithoutPassword": true}"#,
+            from: .process(user: user)
+        )
+        #expect(made.status == .created, "\(made.text)")
+        let entries = try await self.fixture.storage.reader.auditEntries(before: nil, limit: 1)
+        let entry = try #require(entries.first)
+        #expect([entry.action, entry.subject, entry.actor, entry.client] == ["user.add", "carol", name, "local"])
+        #expect(!entry.request.isEmpty)
+    }
+
+    @Test(arguments: [
+        PeerAddress.process(user: 1000), .process(user: .max), .unix, .unknown,
+        IPAddress("127.0.0.1").map { .ip($0) } ?? .unknown,
+    ])
+    func whoIsNotAdmittedIsRefusedAndChangesNothing(peer: PeerAddress) async throws {
+        let refused = try await self.send("DELETE", Paths.user("bob"), from: peer)
+        #expect(refused.status == .forbidden)
+        #expect(try await self.fixture.storage.reader.userEntry(named: #require(Username("bob"))) != nil)
+        #expect(self.fixture.log.lines.contains { $0.contains("local request refused") })
+    }
+
+    /// A proxy that runs as root, and passes on to the socket by mistake, makes nobody an administrator.
+    @Test(arguments: [
+        "X-Forwarded-For: 192.0.2.1", "X-Forwarded-Host: push.example", "X-Forwarded-Proto: https",
+        "X-Real-IP: 192.0.2.1", "Forwarded: for=192.0.2.1", "Via: 1.1 proxy", "Origin: http://sealpost.local",
+        "Origin: null", "Referer: https://evil.example/", "Sec-Fetch-Site: same-origin", "Sec-Fetch-Mode: navigate",
+        "Sec-Fetch-Dest: image", "Cookie: a=b", "Authorization: Basic YWRhOng=",
+    ])
+    func whatABrowserOrAProxyHasSentIsRefused(field: String) async throws {
+        let refused = try await self.send("DELETE", Paths.user("bob"), headers: [field])
+        #expect(refused.status == .forbidden)
+        #expect(refused.text.contains("browsers and proxies"), "\(refused.text)")
+        #expect(try await self.fixture.storage.reader.userEntry(named: #require(Username("bob"))) != nil)
+    }
+
+    @Test(arguments: ["localhost", "127.0.0.1:8080", "push.example", "sealpost.local.example", "sealpost.local:80"])
+    func anotherHostIsRefused(host: String) async throws {
+        #expect(try await self.send("GET", Paths.users, host: host).status == .forbidden)
+    }
+
+    @Test func whatOnlyTheSocketHasIsNowhereElse() async throws {
+        for path in [LocalPaths.daemon, LocalPaths.users, LocalPaths.audit] {
+            #expect(try await self.send("GET", path).status == .ok)
+            for user in [nil, "ada"] {
+                let answer = try await self.fixture.send(.get, path, user: user, bytes: [], client: .process(user: 0))
+                #expect(answer.status == .notFound, "\(path)")
+            }
+            #expect(!ServerFixture.routes.contains { $0.path.hasPrefix("/local") })
+        }
+        // And the kernel's word counts for nothing on the way of everybody.
+        let answer = try await self.fixture.send(.get, Paths.users, user: nil, bytes: [], client: .process(user: 0))
+        #expect(answer.status == .unauthorized)
+    }
+
+    /// The operator at the machine is no account: it has no devices and no notifications.
+    @Test(arguments: [
+        ("POST", Paths.notifications), ("GET", Paths.notifications), ("POST", Paths.sessions), ("POST", Paths.register),
+        ("GET", Paths.stream), ("PUT", Paths.ownPassword), ("GET", "/console/"), ("POST", Paths.setup),
+    ])
+    func whatBelongsToAccountsIsNotThere(method: String, path: String) async throws {
+        #expect([.notFound, .methodNotAllowed].contains(try await self.send(method, path, "{}").status), "\(path)")
+    }
+
+    @Test(arguments: [#"{"Disabled": true}"#, #"{"Password": "another long one"}"#])
+    func aChangeCountsFromTheNextRequestOn(change: String) async throws {
+        #expect(try await self.fixture.send(.get, Paths.register, user: "alice", bytes: []).status == .ok)
+        #expect(try await self.send("PATCH", Paths.user("alice"), change).status == .noContent)
+        #expect(try await self.fixture.send(.get, Paths.register, user: "alice", bytes: []).status == .unauthorized)
+    }
+}
