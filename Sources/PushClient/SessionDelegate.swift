@@ -46,7 +46,16 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
     /// Ends the exchange at once: the session may take long to report the end.
     func cancel(_ task: URLSessionTask) {
         self.finish(task, error: URLError(.cancelled))
-        task.cancel()
+        Self.end(task)
+    }
+
+    private static func end(_ task: URLSessionTask) {
+        #if canImport(FoundationNetworking)
+            // Elsewhere: it waits for the transfer, which waits for this queue where too much is in it.
+            DispatchQueue.global().async { task.cancel() }
+        #else
+            task.cancel()
+        #endif
     }
 
     // MARK: - Answers
@@ -70,7 +79,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
         }
         if isWanted { return completionHandler(.allow) }
         // A portal may send far more than an extension has memory for. On Linux the disposition alone ends nothing.
-        dataTask.cancel()
+        Self.end(dataTask)
         self.finish(dataTask, error: nil)
         completionHandler(.cancel)
     }

@@ -18,7 +18,12 @@ final class Transport: Sendable {
         configuration.httpCookieStorage = nil
         configuration.httpShouldSetCookies = false
         self.delegate = SessionDelegate(trust: trust, maximumBody: maximumBody)
-        self.session = URLSession(configuration: configuration, delegate: self.delegate, delegateQueue: nil)
+        #if canImport(FoundationNetworking)
+            let queue: OperationQueue? = BoundedQueue()
+        #else
+            let queue: OperationQueue? = nil
+        #endif
+        self.session = URLSession(configuration: configuration, delegate: self.delegate, delegateQueue: queue)
     }
 
     deinit {
