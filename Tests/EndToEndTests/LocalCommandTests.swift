@@ -139,6 +139,21 @@ import Testing
         #expect(await next.terminate() == 0)
     }
 
+    /// What root would make there, such as the database's log, the server could not open.
+    @Test(.enabled(if: geteuid() == 0), arguments: ["var/sealpost.db", "var"])
+    func rootMakesNothingBesideAnotherUsersDatabase(place: String) async throws {
+        _ = try await self.run("user list")
+        try #require(chown(self.folder.file(place), 65_534, 65_534) == 0)
+        if place == "var" { try FileManager.default.removeItem(atPath: self.folder.file("var/sealpost.db")) }
+        let before = try FileManager.default.contentsOfDirectory(atPath: self.folder.file("var"))
+        let ended = try await Daemon.run(["user", "list"], in: self.folder)
+        #expect(ended.code == 1)
+        #expect(ended.errors.hasPrefix("sealpost: no server runs, and the database var/sealpost.db is the user "))
+        #expect(
+            try FileManager.default.contentsOfDirectory(atPath: self.folder.file("var")).sorted() == before.sorted()
+        )
+    }
+
     /// Where the configuration has none, all is as it was without: the database is the daemon's.
     @Test func nullTurnsItOff() async throws {
         let variables = ["SERVER_LISTEN": "127.0.0.1:0", "ADMIN_SOCKET": "null"]

@@ -18,22 +18,30 @@ struct AuditCommand: AsyncParsableCommand {
         )
 
         @OptionGroup var options: ConfigurationOptions
+        @OptionGroup var output: OutputOptions
 
         @Option(help: "Maximum number of entries.")
         var limit = 100
 
         func run() async throws {
-            try await reportingErrors {
+            try await reportingErrors(json: self.output.json) {
                 guard self.limit > 0 else { throw ValidationError("--limit must be at least 1") }
                 try await withAdministration(try self.options.load(), admitsMoved: true) { administration in
                     var left = self.limit
+                    var list = self.output.list(["NUMBER", "TIME", "ACTION", "SUBJECT", "ACTOR", "CLIENT", "DETAIL"])
                     try await administration.list(Paths.audit, "Entries") { entry in
-                        say(Self.line(entry))
+                        list.add(entry, cells: Self.cells(entry), line: Self.line(entry))
                         left -= 1
                         return left > 0
                     }
+                    list.end()
                 }
             }
+        }
+
+        private static func cells(_ entry: JSONValue) -> [String] {
+            let number = entry["Number"]?.integer.map { "\($0)" } ?? ""
+            return [number] + ["At", "Action", "Subject", "Actor", "Client", "Detail"].map(entry.field)
         }
 
         private static func line(_ entry: JSONValue) -> String {
@@ -53,17 +61,21 @@ struct AuditCommand: AsyncParsableCommand {
         )
 
         @OptionGroup var options: ConfigurationOptions
+        @OptionGroup var output: OutputOptions
 
         func run() async throws {
-            try await reportingErrors {
+            try await reportingErrors(json: self.output.json) {
                 try await withAdministration(try self.options.load(), admitsMoved: true) { administration in
                     let result = try await administration.lines("GET", LocalPaths.audit, into: JSONValue.null) {
                         $0 = try JSONValue(reading: $1)
                     }
                     if let fault = result["Fault"]?.integer {
-                        throw CommandFailure("the audit was changed: entry \(fault) does not match its predecessor")
+                        throw CommandFailure(
+                            "the audit was changed: entry \(fault) does not match its predecessor",
+                            .auditChanged
+                        )
                     }
-                    print("audit verified up to entry \(result["Verified"]?.integer ?? 0)")
+                    self.output.show(result, "audit verified up to entry \(result["Verified"]?.integer ?? 0)")
                 }
             }
         }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import PushAPI
 import PushSQLite
 
 struct BackupCommand: AsyncParsableCommand {
@@ -12,14 +13,16 @@ struct BackupCommand: AsyncParsableCommand {
 
     @OptionGroup var options: ConfigurationOptions
 
+    @OptionGroup var output: OutputOptions
+
     @Argument(help: "The backup file to create.")
     var file: String
 
     func run() async throws {
-        try await reportingErrors {
+        try await reportingErrors(json: self.output.json) {
             let database = try self.options.load().databaseFile(insteadUse: "pg_dump or pg_basebackup")
             try await CopyWatch().run { try database.backUp(to: self.file, begins: $0) }
-            print("backup written to \(self.file)")
+            self.output.show(.object([.init("File", .string(self.file))]), "backup written to \(self.file)")
         }
     }
 }

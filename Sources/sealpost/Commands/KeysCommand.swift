@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import PushAPI
 import PushCore
 import PushStore
 
@@ -21,34 +22,62 @@ struct KeysCommand: AsyncParsableCommand {
         )
 
         @OptionGroup var options: ConfigurationOptions
+        @OptionGroup var output: OutputOptions
 
         func run() async throws {
-            try await reportingErrors {
+            try await reportingErrors(json: self.output.json) {
                 let configuration = try self.options.load()
                 let keyring = try KeyringFile(configuration.keyring).load()
                 let used = try configuration.storePlace.dataKeys()
+                var list = self.output.list(["KEY", "TASK", "USE"])
                 for number in keyring.numbers {
                     let entry = used.first { $0.number == number }
                     let task = number == keyring.sealing ? "seals" : "opens"
-                    print("\(number)  \(task)  \(entry?.summary ?? "not in use")")
+                    let cells = ["\(number)", task, entry?.summary ?? "not in use"]
+                    list.add(Self.json(number, task, entry), cells: cells, line: cells.joined(separator: "  "))
                 }
+                list.end()
                 let days = try configuration.storePlace.dayKeys()
-                if let days { try Self.printDayKeys(days, of: configuration) }
+                if let days { try self.printDayKeys(days, of: configuration) }
                 try used.check(keyring)
                 try days?.check(DayKeyFile(configuration.dayKeys).load(), at: configuration.dayKeys)
             }
         }
 
         /// The file of this machine, and how far each server has destroyed.
-        private static func printDayKeys(_ report: DayKeyReport, of configuration: Configuration) throws {
+        private func printDayKeys(_ report: DayKeyReport, of configuration: Configuration) throws {
             let task = report.isSealing ? "seal payloads" : "seal nothing while a server of an older version runs"
-            print("day keys  \(task)")
+            if !self.output.json { say("day keys  \(task)") }
             let file = DayKeyFile(configuration.dayKeys)
-            let first = try file.load().map { "from \($0.day) on" } ?? "missing"
-            print("\(file.place)  \(first)  this machine's file")
+            let day = try file.load()?.day
+            let first = day.map { "from \($0) on" } ?? "missing"
+            self.output.show(
+                Self.json(file.place, day.map { "\($0)" }, at: nil),
+                "\(file.place)  \(first)  this machine's file"
+            )
             for holder in report.holders where holder.place != file.place {
-                print("\(holder.place)  from \(holder.day) on  told at \(holder.at.ISO8601Format())")
+                let at = holder.at.ISO8601Format()
+                self.output.show(
+                    Self.json(holder.place, "\(holder.day)", at: at),
+                    "\(holder.place)  from \(holder.day) on  told at \(at)"
+                )
             }
+        }
+
+        private static func json(_ number: UInt32, _ task: String, _ entry: DataKeyEntry?) -> JSONValue {
+            .object([
+                .init("Key", .number(number)), .init("Task", .string(task)),
+                .init("UsedSince", entry.map { .string($0.usedSince.rfc3339) } ?? .null),
+                .init("Seals", .number(entry?.seals ?? 0)),
+            ])
+        }
+
+        /// A holder of day keys: the place, the first day that it can still open, and when it told so.
+        private static func json(_ place: String, _ day: String?, at: String?) -> JSONValue {
+            .object([
+                .init("DayKeys", .string(place)), .init("From", day.map { .string($0) } ?? .null),
+                .init("ToldAt", at.map { .string($0) } ?? .null),
+            ])
         }
     }
 
@@ -59,12 +88,16 @@ struct KeysCommand: AsyncParsableCommand {
         )
 
         @OptionGroup var options: ConfigurationOptions
+        @OptionGroup var output: OutputOptions
 
         func run() async throws {
-            try await reportingErrors {
+            try await reportingErrors(json: self.output.json) {
                 let configuration = try self.options.load()
                 let number = try KeyringFile(configuration.keyring).rotate()
-                print("key \(number) added to \(configuration.keyring); send SIGHUP to a running server")
+                self.output.show(
+                    .object([.init("Key", .number(number)), .init("File", .string(configuration.keyring))]),
+                    "key \(number) added to \(configuration.keyring); send SIGHUP to a running server"
+                )
             }
         }
     }
@@ -76,12 +109,13 @@ struct KeysCommand: AsyncParsableCommand {
         )
 
         @OptionGroup var options: ConfigurationOptions
+        @OptionGroup var output: OutputOptions
 
         @Argument(help: "The number of the key.")
         var number: UInt32
 
         func run() async throws {
-            try await reportingErrors {
+            try await reportingErrors(json: self.output.json) {
                 let configuration = try self.options.load()
                 if let entry = try configuration.storePlace.dataKeys().first(where: {
                     $0.number == number
@@ -91,7 +125,10 @@ struct KeysCommand: AsyncParsableCommand {
                     )
                 }
                 try KeyringFile(configuration.keyring).remove(self.number)
-                print("key \(self.number) removed from \(configuration.keyring)")
+                self.output.show(
+                    .object([.init("Key", .number(self.number)), .init("File", .string(configuration.keyring))]),
+                    "key \(self.number) removed from \(configuration.keyring)"
+                )
             }
         }
     }

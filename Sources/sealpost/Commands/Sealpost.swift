@@ -5,7 +5,6 @@ import PushAPI
 import PushPostgreSQL
 import PushSQLite
 import PushStore
-import Reactor
 
 /// The command line.
 @main
@@ -61,47 +60,36 @@ let localDiscussion = """
     Also while the server runs, over its local admin socket: as root, or as the server's user.
     """
 
-/// EX_CONFIG of sysexits(3): only a change of the configuration helps.
-private let badConfiguration: Int32 = 78
-
-/// EX_USAGE: what the command was given cannot be.
-private let wrongUsage: Int32 = 64
-
 /// Why a command cannot do its task, worded for the operator.
 struct CommandFailure: Error, CustomStringConvertible {
     let description: String
+    let code: CommandProblem.Code
 
-    init(_ description: String) {
+    init(_ description: String, _ code: CommandProblem.Code = .commandFailed) {
         self.description = description
+        self.code = code
     }
 }
 
-/// Runs a command's work, and turns errors that an operator can fix into one line and an exit code.
-func reportingErrors(_ body: () async throws -> Void) async throws {
+/// Runs a command's work, and turns errors that an operator can fix into one line and an exit code; with `json`, into a
+/// problem that scripts can read.
+func reportingErrors(json: Bool = false, _ body: () async throws -> Void) async throws {
     do {
         try await body()
-    } catch let error as ConfigurationError {
-        throw failure(badConfiguration, error)
-    } catch let error as StoreError where error.isConfiguration {
-        throw failure(badConfiguration, error)
-    } catch let error as CommandFailure {
-        throw failure(1, error)
-    } catch let error as AdminSocketError {
-        throw failure(1, error)
-    } catch let problem as Problem {
-        throw failure(problem.status == 400 ? wrongUsage : 1, problem.detail ?? problem.title)
-    } catch let error as StoreError {
-        throw failure(1, error)
-    } catch let error as SystemError {
-        throw failure(1, error)
+    } catch let error as ValidationError where json {
+        throw failure(CommandProblem(usage: error), json: true)
+    } catch {
+        guard let problem = CommandProblem(error) else { throw error }
+        throw failure(problem, json: json)
     }
 }
 
 /// Prints the error to standard error, after all log lines; a failure to print does not change the exit code.
-private func failure(_ code: Int32, _ error: any CustomStringConvertible) -> ExitCode {
+private func failure(_ problem: CommandProblem, json: Bool) -> ExitCode {
     LogWriter.standardError.flush(within: .milliseconds(500))
-    _ = LogFile.write(Array("sealpost: \(error)\n".utf8), to: STDERR_FILENO)
-    return ExitCode(code)
+    let text = json ? String(decoding: problem.json.bytes, as: UTF8.self) : "sealpost: \(problem.detail)"
+    _ = LogFile.write(Array((text + "\n").utf8), to: STDERR_FILENO)
+    return ExitCode(problem.exitCode)
 }
 
 /// Keeps the database open while `body` runs; with `admitsMoved` also one that was moved to another place.

@@ -1,5 +1,6 @@
 import ArgumentParser
 import HTTPSignatures
+import PushAPI
 import PushServer
 
 struct SigningKeysCommand: AsyncParsableCommand {
@@ -19,14 +20,22 @@ struct SigningKeysCommand: AsyncParsableCommand {
         )
 
         @OptionGroup var options: ConfigurationOptions
+        @OptionGroup var output: OutputOptions
 
         func run() async throws {
-            try await reportingErrors {
+            try await reportingErrors(json: self.output.json) {
                 let keys = try SigningKeyFile(self.options.load().signingKeys).load().keys
+                var list = self.output.list(["KEY", "TASK", "KEYID", "PUBLIC KEY"])
                 for (index, entry) in keys.enumerated() {
                     let (task, key) = (index == 0 ? "signs" : "if asked for", entry.key.publicKey)
-                    print("\(entry.number)  \(task)  \(key.id)  \(key.base64URL)")
+                    let cells = ["\(entry.number)", task, key.id, key.base64URL]
+                    let json = JSONValue.object([
+                        .init("Key", .number(entry.number)), .init("Task", .string(task)),
+                        .init("KeyId", .string(key.id)), .init("PublicKey", .string(key.base64URL)),
+                    ])
+                    list.add(json, cells: cells, line: cells.joined(separator: "  "))
                 }
+                list.end()
             }
         }
     }
@@ -38,12 +47,16 @@ struct SigningKeysCommand: AsyncParsableCommand {
         )
 
         @OptionGroup var options: ConfigurationOptions
+        @OptionGroup var output: OutputOptions
 
         func run() async throws {
-            try await reportingErrors {
+            try await reportingErrors(json: self.output.json) {
                 let path = try self.options.load().signingKeys
                 let number = try SigningKeyFile(path).rotate()
-                print("key \(number) added to \(path); send SIGHUP to a running server")
+                self.output.show(
+                    .object([.init("Key", .number(number)), .init("File", .string(path))]),
+                    "key \(number) added to \(path); send SIGHUP to a running server"
+                )
             }
         }
     }
@@ -55,15 +68,19 @@ struct SigningKeysCommand: AsyncParsableCommand {
         )
 
         @OptionGroup var options: ConfigurationOptions
+        @OptionGroup var output: OutputOptions
 
         @Argument(help: "The number of the key.")
         var number: UInt32
 
         func run() async throws {
-            try await reportingErrors {
+            try await reportingErrors(json: self.output.json) {
                 let path = try self.options.load().signingKeys
                 try SigningKeyFile(path).remove(self.number)
-                print("key \(self.number) removed from \(path)")
+                self.output.show(
+                    .object([.init("Key", .number(self.number)), .init("File", .string(path))]),
+                    "key \(self.number) removed from \(path)"
+                )
             }
         }
     }

@@ -17,6 +17,7 @@ struct TokenCommand: AsyncParsableCommand {
         )
 
         @OptionGroup var options: ConfigurationOptions
+        @OptionGroup var output: OutputOptions
 
         @Argument(help: "The user name.")
         var name: String
@@ -32,7 +33,7 @@ struct TokenCommand: AsyncParsableCommand {
         var expiresIn: Int?
 
         func run() async throws {
-            try await reportingErrors {
+            try await reportingErrors(json: self.output.json) {
                 let configuration = try self.options.load()
                 let lifetime = Duration.seconds(self.expiresIn ?? configuration.sessionExpiresIn)
                 guard BearerToken.lifetime.contains(lifetime) else {
@@ -45,7 +46,8 @@ struct TokenCommand: AsyncParsableCommand {
                 if !self.scopes.isEmpty { order.append(.init("Scopes", .array(self.scopes.map { .string($0) }))) }
                 try await withAdministration(configuration) { administration in
                     do {
-                        say(try await administration.ask("POST", Paths.tokens, .object(order))?.field("Token") ?? "")
+                        let token = try await administration.ask("POST", Paths.tokens, .object(order)) ?? .null
+                        self.output.show(token, token.field("Token"))
                     } catch let problem as Problem where problem.code == .unknownUser {
                         throw Problem(.notFound, "user \(self.name) does not exist; see sealpost user list")
                     }
@@ -58,21 +60,32 @@ struct TokenCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "List the valid tokens by prefix.")
 
         @OptionGroup var options: ConfigurationOptions
+        @OptionGroup var output: OutputOptions
 
         @Option(help: "Only the tokens of this user.")
         var user: String?
 
         func run() async throws {
-            if let user, Username(user) == nil { throw ValidationError("\"\(user)\" is not a user name") }
-            try await reportingErrors {
+            try await reportingErrors(json: self.output.json) {
+                if let user, Username(user) == nil { throw ValidationError("\"\(user)\" is not a user name") }
                 try await withAdministration(try self.options.load()) { administration in
                     let query = self.user.map { [("user", $0)] } ?? []
+                    var list = self.output.list(["TOKEN", "USER", "KIND", "SCOPES", "UNTIL", "USED"])
                     try await administration.list(Paths.tokens, "Tokens", query: query) { token in
-                        say(Self.line(token))
+                        list.add(token, cells: Self.cells(token), line: Self.line(token))
                         return true
                     }
+                    list.end()
                 }
             }
+        }
+
+        private static func cells(_ token: JSONValue) -> [String] {
+            [
+                token.field("Prefix"), token.field("User"), token["Session"] == .bool(true) ? "session" : "token",
+                token.texts("Scopes").joined(separator: " "), "\(token.field("ExpiresAt").prefix(10))",
+                token["LastUse"]?.text.map { "\($0.prefix(10))" } ?? "never",
+            ]
         }
 
         private static func line(_ token: JSONValue) -> String {
@@ -88,12 +101,13 @@ struct TokenCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "Revoke a token.")
 
         @OptionGroup var options: ConfigurationOptions
+        @OptionGroup var output: OutputOptions
 
         @Argument(help: "The prefix that `list` shows: spt_ and eight characters.")
         var prefix: String
 
         func run() async throws {
-            try await reportingErrors {
+            try await reportingErrors(json: self.output.json) {
                 guard let prefix = TokenPrefix(self.prefix) else { throw self.missing }
                 try await withAdministration(try self.options.load()) { administration in
                     do {
@@ -102,7 +116,8 @@ struct TokenCommand: AsyncParsableCommand {
                         throw self.missing
                     }
                 }
-                print("token \(prefix) revoked")
+                let result = JSONValue.object([.init("Prefix", .string(prefix.description))])
+                self.output.show(result, "token \(prefix) revoked")
             }
         }
 

@@ -9,12 +9,13 @@ extension UserCommand {
 
         @OptionGroup var options: ConfigurationOptions
         @OptionGroup var user: ExistingUser
+        @OptionGroup var output: OutputOptions
 
         @Argument(help: "\(Role.allCases.map(\.rawValue).joined(separator: ", "))")
         var role: Role
 
         func run() async throws {
-            try await self.user.change(self.options, "is \(self.role.rawValue)") {
+            try await self.user.change(self.options, self.output, "is \(self.role.rawValue)") {
                 .init("Role", .string(self.role.rawValue))
             }
         }
@@ -29,10 +30,11 @@ extension UserCommand {
 
         @OptionGroup var options: ConfigurationOptions
         @OptionGroup var user: ExistingUser
+        @OptionGroup var output: OutputOptions
         @OptionGroup var password: PasswordInput
 
         func run() async throws {
-            try await self.user.change(self.options, "has another password") {
+            try await self.user.change(self.options, self.output, "has another password") {
                 .init("Password", .string(try self.password.read()))
             }
         }
@@ -46,9 +48,10 @@ extension UserCommand {
 
         @OptionGroup var options: ConfigurationOptions
         @OptionGroup var user: ExistingUser
+        @OptionGroup var output: OutputOptions
 
         func run() async throws {
-            try await self.user.change(self.options, "is disabled") { .init("Disabled", .bool(true)) }
+            try await self.user.change(self.options, self.output, "is disabled") { .init("Disabled", .bool(true)) }
         }
     }
 
@@ -57,9 +60,10 @@ extension UserCommand {
 
         @OptionGroup var options: ConfigurationOptions
         @OptionGroup var user: ExistingUser
+        @OptionGroup var output: OutputOptions
 
         func run() async throws {
-            try await self.user.change(self.options, "is not disabled") { .init("Disabled", .bool(false)) }
+            try await self.user.change(self.options, self.output, "is not disabled") { .init("Disabled", .bool(false)) }
         }
     }
 
@@ -70,9 +74,10 @@ extension UserCommand {
 
         @OptionGroup var options: ConfigurationOptions
         @OptionGroup var user: ExistingUser
+        @OptionGroup var output: OutputOptions
 
         func run() async throws {
-            try await self.user.change(self.options, "is deleted") { nil }
+            try await self.user.change(self.options, self.output, "is deleted") { nil }
         }
     }
 }
@@ -82,13 +87,14 @@ struct ExistingUser: ParsableArguments {
     @Argument(help: "The user name.")
     var name: String
 
-    /// Changes the member that `change` returns, or deletes the user if that is `nil`; prints `result` for the user.
+    /// Changes the member that `change` returns, or deletes the user if that is `nil`; prints `result`, or for scripts the user.
     func change(
         _ options: ConfigurationOptions,
+        _ output: OutputOptions,
         _ result: String,
         _ change: () throws -> JSONValue.Member?
     ) async throws {
-        try await reportingErrors {
+        try await reportingErrors(json: output.json) {
             let missing = Problem(.notFound, "user \(self.name) does not exist; see sealpost user list")
             // The last two are no segments of a path.
             guard Username(self.name) != nil, ![".", ".."].contains(self.name) else { throw missing }
@@ -104,8 +110,11 @@ struct ExistingUser: ParsableArguments {
                     let reason = "\(self.name) is the last enabled administrator; add another one first"
                     throw Problem(.lastAdministrator, reason)
                 }
+                var user = JSONValue.object([.init("Name", .string(self.name))])
+                // What it is now, which another may have changed meanwhile.
+                if output.json, member != nil { user = try await administration.ask("GET", path) ?? user }
+                output.show(user, "\(self.name) \(result)")
             }
-            print("\(self.name) \(result)")
         }
     }
 }

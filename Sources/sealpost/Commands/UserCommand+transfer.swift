@@ -14,6 +14,7 @@ extension UserCommand {
         )
 
         @OptionGroup var options: ConfigurationOptions
+        @OptionGroup var output: OutputOptions
 
         @Argument(help: "The file, or - for standard output.")
         var file: String
@@ -22,7 +23,7 @@ extension UserCommand {
         var withHashes = false
 
         func run() async throws {
-            try await reportingErrors {
+            try await reportingErrors(json: self.output.json) {
                 let (file, target) = (self.file, "\(LocalPaths.users)?hashes=\(self.withHashes)")
                 try await withAdministration(try self.options.load(), admitsMoved: true) { administration in
                     let output = try LineOutput(file)
@@ -31,7 +32,8 @@ extension UserCommand {
                         count += 1
                     }
                     try output.close()
-                    if file != "-" { print("\(count) users written to \(file)") }
+                    let result = JSONValue.object([.init("File", .string(file)), .init("Users", .number(count))])
+                    if file != "-" { self.output.show(result, "\(count) users written to \(file)") }
                 }
             }
         }
@@ -48,6 +50,7 @@ extension UserCommand {
         )
 
         @OptionGroup var options: ConfigurationOptions
+        @OptionGroup var output: OutputOptions
 
         @Argument(help: "The file, or - for standard input.")
         var file: String
@@ -59,10 +62,11 @@ extension UserCommand {
         var withHashes = false
 
         func run() async throws {
-            try await reportingErrors {
+            try await reportingErrors(json: self.output.json) {
                 let configuration = try self.options.load()
                 let data = try self.read()
                 let target = "\(LocalPaths.users)?dry=\(self.dryRun)&hashes=\(self.withHashes)"
+                let output = self.output
                 let counts = try await withAdministration(configuration) { administration in
                     var counts = Counts()
                     for part in data.parts(upTo: Self.longestPart) {
@@ -70,15 +74,19 @@ extension UserCommand {
                         counts = try await administration.lines("POST", target, body, into: counts) { counts, line in
                             let outcome = try JSONValue(reading: line)
                             counts.note(outcome)
-                            say(Self.line(outcome, after: counts.linesBefore))
+                            let moved = outcome.moved(by: counts.linesBefore)
+                            output.show(moved, Self.line(moved))
                         }
                         counts.linesBefore += body.count { $0 == UInt8(ascii: "\n") }
                     }
                     return counts
                 }
                 let words = ["added", "changed", "unchanged", "refused"].map { "\(counts[$0]) \($0)" }
-                say("\(self.dryRun ? "nothing was done: would be " : "")\(words.joined(separator: ", "))")
-                if counts["refused"] > 0 { throw CommandFailure("\(counts["refused"]) lines were refused") }
+                let start = self.dryRun ? "nothing was done: would be " : ""
+                output.show(counts.json, "\(start)\(words.joined(separator: ", "))")
+                if counts["refused"] > 0 {
+                    throw CommandFailure("\(counts["refused"]) lines were refused", .linesRefused)
+                }
             }
         }
 
@@ -93,11 +101,17 @@ extension UserCommand {
 
             subscript(_ outcome: String) -> Int { self.counts[outcome] ?? 0 }
 
+            var json: JSONValue {
+                .object(
+                    ["Added", "Changed", "Unchanged", "Refused"].map { .init($0, .number(self[$0.lowercased()])) }
+                )
+            }
+
             mutating func note(_ outcome: JSONValue) { self.counts[outcome.field("Outcome"), default: 0] += 1 }
         }
 
-        private static func line(_ outcome: JSONValue, after lines: Int) -> String {
-            let (number, word) = (lines + (outcome["Line"]?.integer ?? 0), outcome.field("Outcome"))
+        private static func line(_ outcome: JSONValue) -> String {
+            let (number, word) = (outcome["Line"]?.integer ?? 0, outcome.field("Outcome"))
             let text =
                 switch word {
                 case "refused": "refused: \(outcome.field("Reason"))"
@@ -115,6 +129,19 @@ extension UserCommand {
                 throw CommandFailure("\(self.file) cannot be read: \(error.localizedDescription)")
             }
         }
+    }
+}
+
+extension JSONValue {
+    /// The outcome of a line in a part of a file, with the line's number in the file.
+    fileprivate func moved(by lines: Int) -> JSONValue {
+        guard case .object(let members) = self, lines > 0 else { return self }
+        return .object(
+            members.map { member in
+                guard member.name == "Line", let line = member.value.integer else { return member }
+                return .init("Line", .number(line + lines))
+            }
+        )
     }
 }
 

@@ -32,6 +32,7 @@ struct UserCommand: AsyncParsableCommand {
         var apps: [String] = []
 
         @OptionGroup var password: PasswordInput
+        @OptionGroup var output: OutputOptions
 
         @Flag(help: "The user gets no password: devices enrol with a code, or an issuer signs the user in.")
         var noPassword = false
@@ -43,16 +44,16 @@ struct UserCommand: AsyncParsableCommand {
         }
 
         func run() async throws {
-            guard Username(self.name) != nil else {
-                throw ValidationError("\"\(self.name)\" is not 1 to 100 letters, digits, -, _, @, # or .")
-            }
-            try await reportingErrors {
+            try await reportingErrors(json: self.output.json) {
+                guard Username(self.name) != nil else {
+                    throw ValidationError("\"\(self.name)\" is not 1 to 100 letters, digits, -, _, @, # or .")
+                }
                 let configuration = try self.options.load()
                 let user = JSONValue.object(try self.members)
                 try await withAdministration(configuration) { administration in
-                    _ = try await administration.ask("POST", Paths.users, user)
+                    let added = try await administration.ask("POST", Paths.users, user) ?? .null
+                    self.output.show(added, "user \(self.name) created with the role \(self.role.rawValue)")
                 }
-                print("user \(self.name) created with the role \(self.role.rawValue)")
             }
         }
 
@@ -77,16 +78,27 @@ struct UserCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "List the users with role and creation date.")
 
         @OptionGroup var options: ConfigurationOptions
+        @OptionGroup var output: OutputOptions
 
         func run() async throws {
-            try await reportingErrors {
+            try await reportingErrors(json: self.output.json) {
                 try await withAdministration(try self.options.load()) { administration in
+                    var list = self.output.list(["NAME", "ROLE", "SINCE", "APPS", "PASSWORD", "STATE"])
                     try await administration.list(Paths.users, "Users") { user in
-                        say(Self.line(user))
+                        list.add(user, cells: Self.cells(user), line: Self.line(user))
                         return true
                     }
+                    list.end()
                 }
             }
+        }
+
+        private static func cells(_ user: JSONValue) -> [String] {
+            [
+                user.field("Name"), user.field("Role"), "\(user.field("CreatedAt").prefix(10))",
+                user.texts("Apps").joined(separator: " "), user["HasPassword"] == .bool(false) ? "none" : "yes",
+                user["Disabled"] == .bool(true) ? "disabled" : "enabled",
+            ]
         }
 
         private static func line(_ user: JSONValue) -> String {

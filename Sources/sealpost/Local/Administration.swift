@@ -158,10 +158,13 @@ func withAdministration<Value>(
 }
 
 extension Configuration {
-    /// Files that root would make beside another user's database, such as its log, would keep the server from it.
+    /// Files that root would make beside another user's database, such as its log, or in that user's folder, would keep the
+    /// server from them.
     fileprivate func refuseForeignDatabase() throws(CommandFailure) {
         var status = stat()
-        guard PostgreSQLPlace(self.database) == nil, stat(self.database, &status) == 0 else { return }
+        let folder = self.database.lastIndex(of: "/").map { String(self.database[..<$0]) } ?? "."
+        guard PostgreSQLPlace(self.database) == nil else { return }
+        guard stat(self.database, &status) == 0 || geteuid() == 0 && stat(folder, &status) == 0 else { return }
         guard status.st_uid != geteuid() else { return }
         let owner = LocalUser.name(of: status.st_uid)
         throw CommandFailure(

@@ -1,0 +1,78 @@
+import ArgumentParser
+import PushAPI
+import PushStore
+import Reactor
+
+/// Why a command failed: what people read, and what scripts go by.
+struct CommandProblem {
+    /// The codes of what goes wrong outside of the API, which has its own. None is ever renamed.
+    enum Code: String, CaseIterable {
+        /// What the command was given cannot be.
+        case wrongUsage = "wrong-usage"
+        /// The configuration, or a file that it names, cannot be used.
+        case badConfiguration = "bad-configuration"
+        /// The database cannot be opened, read or written.
+        case databaseFailed = "database-failed"
+        /// A server runs, and cannot be asked.
+        case serverUnreachable = "server-unreachable"
+        /// The audit is not as it was written.
+        case auditChanged = "audit-changed"
+        /// Of an import, the other lines are done.
+        case linesRefused = "lines-refused"
+        /// Anything else.
+        case commandFailed = "command-failed"
+
+        var title: String {
+            switch self {
+            case .wrongUsage: "The command cannot be used so"
+            case .badConfiguration: "The configuration cannot be used"
+            case .databaseFailed: "The database cannot be used"
+            case .serverUnreachable: "The server cannot be asked"
+            case .auditChanged: "The audit was changed"
+            case .linesRefused: "Lines were refused"
+            case .commandFailed: "The command failed"
+            }
+        }
+    }
+
+    let exitCode: Int32
+    let detail: String
+    let json: JSONValue
+
+    /// `nil` for an error that is not for operators, such as a mistake of the program.
+    init?(_ error: any Error) {
+        switch error {
+        case let error as ConfigurationError: self.init(78, .badConfiguration, error)
+        case let error as StoreError where error.isConfiguration: self.init(78, .badConfiguration, error)
+        case let error as StoreError: self.init(1, .databaseFailed, error)
+        case let error as AdminSocketError: self.init(1, .serverUnreachable, error)
+        case let error as CommandFailure: self.init(1, error.code, error)
+        case let error as SystemError: self.init(1, .commandFailed, error)
+        case let problem as Problem:
+            // A request that is wrong is a command that is.
+            let detail = problem.detail ?? problem.title
+            self.init(exitCode: problem.status == 400 ? 64 : 1, detail: detail, json: problem.json)
+        default: return nil
+        }
+    }
+
+    /// What ArgumentParser would tell people with the usage.
+    init(usage error: ValidationError) {
+        self.init(64, .wrongUsage, error.message)
+    }
+
+    private init(_ exitCode: Int32, _ code: Code, _ error: some CustomStringConvertible) {
+        let json = JSONValue.object([
+            .init("type", .string("urn:sealpost:command:\(code.rawValue)")),
+            .init("title", .string(code.title)),
+            .init("detail", .string(error.description)),
+        ])
+        self.init(exitCode: exitCode, detail: error.description, json: json)
+    }
+
+    private init(exitCode: Int32, detail: String, json: JSONValue) {
+        self.exitCode = exitCode
+        self.detail = detail
+        self.json = json
+    }
+}

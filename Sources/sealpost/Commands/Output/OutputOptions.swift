@@ -1,0 +1,96 @@
+import ArgumentParser
+import Foundation
+import Glibc
+import PushAPI
+
+/// What a command prints its result as: for people, or for scripts.
+struct OutputOptions: ParsableArguments {
+    @Flag(
+        help: """
+            Print JSON: a document, or for a list one on each line. An error is a problem in JSON on standard error.
+            """
+    )
+    var json = false
+
+    /// Prints the result: the JSON for scripts, the line for people.
+    func show(_ json: JSONValue, _ line: @autoclosure () -> String) {
+        say(self.json ? String(decoding: json.bytes, as: UTF8.self) : line())
+    }
+
+    /// What prints a list: a table on a terminal, and elsewhere a line for each entry, as it always was.
+    func list(_ columns: [String]) -> ListPrinter {
+        ListPrinter(self.json ? .json : isatty(STDOUT_FILENO) == 1 ? .table : .lines, columns: columns, print: say)
+    }
+}
+
+/// Prints the entries of a list.
+struct ListPrinter {
+    enum Form {
+        /// Columns of one width, under their names.
+        case table
+        case lines
+        case json
+    }
+
+    /// The rows whose widths are made equal: a list of any length is printed as it comes.
+    private static let pageSize = 500
+
+    private let form: Form
+    private let print: (String) -> Void
+    private var table: Table
+
+    init(_ form: Form, columns: [String], print: @escaping (String) -> Void) {
+        self.form = form
+        self.print = print
+        self.table = Table(columns)
+    }
+
+    /// Prints an entry, or keeps it until `end()` or until there are enough for a page. `cells` are those of the table.
+    mutating func add(_ entry: JSONValue, cells: @autoclosure () -> [String], line: @autoclosure () -> String) {
+        switch self.form {
+        case .json: self.print(String(decoding: entry.bytes, as: UTF8.self))
+        case .lines: self.print(line())
+        case .table:
+            self.table.rows.append(cells())
+            if self.table.rows.count == Self.pageSize { self.end() }
+        }
+    }
+
+    /// Prints what was kept.
+    mutating func end() {
+        for line in self.table.takeLines() { self.print(line) }
+    }
+}
+
+/// Rows of cells, aligned under the names of their columns.
+struct Table {
+    private let columns: [String]
+    private var widths: [Int]
+    private var hasHead = false
+    var rows: [[String]] = []
+
+    init(_ columns: [String]) {
+        self.columns = columns
+        self.widths = columns.map(\.count)
+    }
+
+    /// The lines of the rows so far, which are gone then; the first time with the names, unless there are no rows.
+    mutating func takeLines() -> [String] {
+        guard !self.rows.isEmpty else { return [] }
+        for row in self.rows {
+            for (column, cell) in row.enumerated() { self.widths[column] = max(self.widths[column], cell.count) }
+        }
+        let lines = (self.hasHead ? [] : [self.columns]) + self.rows
+        self.hasHead = true
+        self.rows = []
+        return lines.map { self.line(of: $0) }
+    }
+
+    private func line(of cells: [String]) -> String {
+        let padded = cells.enumerated().map { column, cell in
+            // Blanks at the end would be copied along.
+            column == cells.count - 1 ? cell : cell + String(repeating: " ", count: self.widths[column] - cell.count)
+        }
+        return padded.joined(separator: "  ")
+    }
+}

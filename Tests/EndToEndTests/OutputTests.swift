@@ -1,0 +1,129 @@
+import Foundation
+import PushAPI
+import PushTesting
+import Testing
+
+@testable import sealpost
+
+/// What commands print: tables for people, JSON for scripts.
+@Suite(.timeLimit(.minutes(5))) struct OutputTests {
+    private let folder: TemporaryFolder
+
+    init() throws {
+        self.folder = try TemporaryFolder()
+    }
+
+    /// Runs a command with `--json` that must succeed; the values on its lines.
+    private func run(
+        _ arguments: String,
+        input: String = "",
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws -> [JSONValue] {
+        let words = arguments.split(separator: " ").map(String.init) + ["--json"]
+        let ended = try await Daemon.run(words, in: self.folder, input: input)
+        #expect(ended.code == 0, "\(arguments): \(ended.errors)", sourceLocation: sourceLocation)
+        return try ended.output.split(separator: "\n").map { try JSONValue(reading: Array($0.utf8)) }
+    }
+
+    private func names(_ value: JSONValue?) -> [String] {
+        guard case .object(let members)? = value else { return [] }
+        return members.map(\.name)
+    }
+
+    @Test func scriptsGetTheShapesThatTheDocumentationHas() async throws {
+        let added = try await self.run("user add alice --no-password --role publisher")
+        #expect(added.map(self.names) == [["Name", "Role", "Apps"]])
+        #expect(try await self.run("user role alice device").first?["Role"] == .string("device"))
+        #expect(try await self.run("user disable alice").first?["Disabled"] == .bool(true))
+        _ = try await self.run("user add bob --no-password")
+        let users = try await self.run("user list")
+        let shape = ["Name", "Role", "Apps", "Tags", "CreatedAt", "Disabled", "HasPassword"]
+        #expect(users.map(self.names) == [shape, shape])
+        #expect(try await self.run("user remove alice") == [.object([.init("Name", .string("alice"))])])
+        let token = try #require(try await self.run("token create bob --expires-in 60").first)
+        #expect(self.names(token) == ["Token", "Prefix", "ExpiresAt", "Scopes"])
+        let tokens = try await self.run("token list")
+        #expect(tokens.first?["Prefix"] == token["Prefix"] && tokens.count == 1)
+        #expect(try await self.run("token revoke \(token.field("Prefix"))").first?["Prefix"] == token["Prefix"])
+        let entries = try await self.run("audit list --limit 2")
+        #expect(entries.map { $0.field("Action") } == ["token.revoke", "token.add"])
+        #expect(try await self.run("audit verify").first?["Verified"]?.integer == 7)
+        let outcomes = try await self.run("user import -", input: "\n" + #"{"Name":"carol"}"#)
+        let shapes = [["Line", "Name", "Outcome"], ["Added", "Changed", "Unchanged", "Refused"]]
+        #expect(outcomes.map(self.names) == shapes)
+        #expect(outcomes.first?["Line"]?.integer == 2 && outcomes.last?["Added"]?.integer == 1)
+        let file = self.folder.file("users.jsonl")
+        #expect(try await self.run("user export \(file)").first?["Users"]?.integer == 2)
+        let copy = self.folder.file("copy")
+        #expect(try await self.run("backup \(copy)").first?.field("File") == copy)
+        #expect(try await self.run("keys list").first?["Task"] == .string("seals"))
+        #expect(try await self.run("keys rotate").first?["Key"]?.integer == 2)
+    }
+
+    @Test(arguments: [
+        ("user remove nobody", 1, "urn:sealpost:problem:not-found", "user nobody does not exist"),
+        ("user add a:b --no-password", 64, "urn:sealpost:command:wrong-usage", "\"a:b\" is not 1 to 100"),
+        ("user add alice --no-password --app x", 64, "urn:sealpost:problem:unknown-app", "\"x\" is not configured"),
+        ("user export /", 1, "urn:sealpost:command:command-failed", "/ cannot be made"),
+        ("user list --config none.yaml", 78, "urn:sealpost:command:bad-configuration", "none.yaml: cannot be read"),
+    ])
+    func anErrorIsAProblemWithAStableCode(arguments: String, code: Int32, type: String, detail: String) async throws {
+        let words = arguments.split(separator: " ").map(String.init) + ["--json"]
+        let ended = try await Daemon.run(words, in: self.folder)
+        #expect(ended.code == code)
+        #expect(ended.output.isEmpty)
+        let problem = try JSONValue(reading: Array(ended.errors.utf8))
+        #expect(problem.field("type") == type, "\(ended.errors)")
+        #expect(problem.field("detail").contains(detail), "\(ended.errors)")
+        #expect(!problem.field("title").isEmpty)
+    }
+
+    @Test func refusedLinesOfAnImportAreAProblemAfterTheOutcomes() async throws {
+        let words = ["user", "import", "-", "--json"]
+        let ended = try await Daemon.run(words, in: self.folder, input: #"{"Name":"a","Role":"boss"}"#)
+        #expect(ended.code == 1)
+        #expect(ended.output.contains(#""Outcome":"refused","Reason":"Role must be one of"#))
+        let problem = try JSONValue(reading: Array(ended.errors.utf8))
+        #expect(problem.field("type") == "urn:sealpost:command:lines-refused")
+    }
+
+    @Test(arguments: CommandProblem.Code.allCases)
+    func everyCodeIsInTheDocumentation(code: CommandProblem.Code) throws {
+        #expect(try Repository.text(of: "docs/operations.md").contains("| `\(code.rawValue)` |"))
+    }
+
+    @Test func aTableIsAlignedUnderTheNamesOfItsColumns() {
+        var table = Table(["NAME", "ROLE", "STATE"])
+        #expect(table.takeLines().isEmpty)
+        table.rows = [["alice", "device", "enabled"], ["bo", "admin", "disabled"]]
+        #expect(table.takeLines() == ["NAME   ROLE    STATE", "alice  device  enabled", "bo     admin   disabled"])
+        // Later pages are as wide as those before, and have no names.
+        table.rows = [["x", "y", "z"]]
+        #expect(table.takeLines() == ["x      y       z"])
+    }
+
+    @Test(arguments: [
+        (ListPrinter.Form.json, [#"{"A":1}"#, #"{"A":2}"#]), (.lines, ["1!", "2!"]), (.table, ["A", "1", "2"]),
+    ])
+    func aListIsPrintedInItsForm(form: ListPrinter.Form, lines: [String]) {
+        var printed: [String] = []
+        var list = ListPrinter(form, columns: ["A"]) { printed.append($0) }
+        for number in 1...2 {
+            list.add(.object([.init("A", .number(number))]), cells: ["\(number)"], line: "\(number)!")
+        }
+        list.end()
+        #expect(printed == lines)
+    }
+
+    /// On a terminal, and only there.
+    @Test func peopleSeeATable() async throws {
+        _ = try await Daemon.run(["user", "add", "alice", "--no-password"], in: self.folder)
+        // script(1) gives the command a terminal.
+        let ended = try await ChildProcess(
+            "/usr/bin/script",
+            ["-qec", "'\(Daemon.executable)' user list", "/dev/null"],
+            in: self.folder.path
+        ).end()
+        #expect(ended.output.hasPrefix("NAME   ROLE    SINCE       APPS     PASSWORD  STATE\r\nalice  device  "))
+    }
+}
