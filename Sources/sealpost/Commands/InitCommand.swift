@@ -56,7 +56,7 @@ struct InitCommand: AsyncParsableCommand {
             let answers = try self.answers(dialogue)
             let hash = try answers.administrator.map { name in
                 guard let dialogue, !self.password.passwordStdin else {
-                    return try self.password.hash(for: name, Configuration())
+                    return try self.passwordHash(for: name)
                 }
                 return try dialogue.askPassword(of: name, Configuration().passwords)
             }
@@ -68,6 +68,16 @@ struct InitCommand: AsyncParsableCommand {
     }
 
     // MARK: - Private
+
+    /// Reads the password of the first administrator, with the parameters of a server without a configuration.
+    private func passwordHash(for name: Username) throws -> PasswordHash {
+        let password = try self.password.read()
+        do throws(PasswordError) {
+            return try PasswordHash(of: password, chosenFor: name, parameters: Configuration().passwords)
+        } catch {
+            throw ValidationError("\(error)")
+        }
+    }
 
     /// Of each question the option, what is typed, or the default. Throws `ValidationError` for an option that cannot be taken.
     private func answers(_ dialogue: InitDialogue?) throws -> InitAnswers {

@@ -39,7 +39,7 @@ struct Sealpost: AsyncParsableCommand {
         if self.exitCode(for: error) == .validationFailure,
             let unknown = UnknownCommand(in: Array(CommandLine.arguments.dropFirst()), of: self)
         {
-            self.exit(withError: failure(ExitCode.validationFailure.rawValue, unknown))
+            self.exit(withError: failure(CommandProblem(usage: ValidationError("\(unknown)")), json: false))
         }
         self.exit(withError: error)
     }
