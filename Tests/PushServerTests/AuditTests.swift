@@ -25,6 +25,7 @@ import Testing
         "POST /api/setup": [.addUser], "DELETE /api/sessions/current": [.revokeToken],
         "POST /api/tokens": [.addToken], "DELETE /api/tokens/{id}": [.revokeToken], "POST /api/users": [.addUser],
         "PATCH /api/users/{id}": [.changeUser], "DELETE /api/users/{id}": [.deleteUser],
+        "POST /api/users/{id}/enrolment": [.enrol], "POST /api/enrolment": [.beginSession],
         "PUT /api/users/current/password": [.changeUser], "PUT /api/users/{id}/tags": [.setTags],
     ]
 
