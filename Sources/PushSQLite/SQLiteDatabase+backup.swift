@@ -38,7 +38,11 @@ extension SQLiteDatabase {
         defer { close(descriptor) }
         do {
             let connection = try DatabaseQueue.readOnly(path: self.path)
-            try connection.writeWithoutTransaction { try $0.execute(sql: "vacuum into ?", arguments: [partial]) }
+            try connection.writeWithoutTransaction { db in
+                // A copy of a database of an older version can shrink, too.
+                try FileSpace.choose(db)
+                try db.execute(sql: "vacuum into ?", arguments: [partial])
+            }
             try connection.close()
             // SQLite does not wait for the disk here.
             guard fsync(descriptor) == 0 else {

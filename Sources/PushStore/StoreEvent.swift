@@ -17,6 +17,12 @@ package enum StoreEvent: Sendable, Hashable {
     /// The write-ahead log has grown to this many bytes, because a reader does not end or checkpoints fail; reported at
     /// each doubling.
     case logIsLong(bytes: Int)
+    /// The database's file has become shorter by this many bytes.
+    case spaceGivenBack(bytes: Int)
+    /// The database's file does not become shorter, since it cannot be changed.
+    case spaceNotGivenBack(reason: String)
+    /// The database is of an older version, whose files never become shorter, and too large to be rewritten at the start.
+    case fileStaysLong
     /// The only database server that takes writes lacks what was stored before; nothing is read or written there.
     case databaseRefused(reason: String)
     /// Another server is used again.
@@ -46,6 +52,20 @@ package struct StoreReport: Sendable, Hashable {
     package let checkpointFailures: Int
     /// Bytes of the write-ahead log in use.
     package let logBytes: Int
+    /// `nil` if the store has no file of its own, or has not looked at it yet.
+    package let file: File?
+
+    /// The database's file.
+    package struct File: Sendable, Hashable {
+        package let bytes: Int
+        /// Those that hold nothing, and are used again or given back.
+        package let freeBytes: Int
+
+        package init(bytes: Int, freeBytes: Int) {
+            self.bytes = bytes
+            self.freeBytes = freeBytes
+        }
+    }
 
     package init(
         waiting: Int,
@@ -53,7 +73,8 @@ package struct StoreReport: Sendable, Hashable {
         receiptsDropped: Int,
         setAside: Int,
         checkpointFailures: Int,
-        logBytes: Int
+        logBytes: Int,
+        file: File? = nil
     ) {
         self.waiting = waiting
         self.receiptsWaiting = receiptsWaiting
@@ -61,5 +82,6 @@ package struct StoreReport: Sendable, Hashable {
         self.setAside = setAside
         self.checkpointFailures = checkpointFailures
         self.logBytes = logBytes
+        self.file = file
     }
 }

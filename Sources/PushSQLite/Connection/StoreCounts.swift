@@ -10,6 +10,22 @@ final class StoreCounts: Sendable {
     let checkpointFailures = Atomic(0)
     /// Transactions that erased data, which must be wiped.
     let erasures = Atomic(0)
+    /// The pages of the file, and the free ones of them, at the last look.
+    private let pages = Atomic(0)
+    private let free = Atomic(0)
+
+    func note(_ space: FileSpace) {
+        self.pages.store(space.pages, ordering: .relaxed)
+        self.free.store(space.free, ordering: .relaxed)
+    }
+
+    /// `nil` before the first look.
+    var file: StoreReport.File? {
+        let pages = self.pages.load(ordering: .relaxed)
+        if pages == 0 { return nil }
+        let free = self.free.load(ordering: .relaxed)
+        return StoreReport.File(bytes: pages * Writer.pageSize, freeBytes: free * Writer.pageSize)
+    }
 }
 
 extension Writer {

@@ -29,6 +29,8 @@ package enum MetricName: String, CaseIterable, Sendable {
     case rowsSetAside = "sealpost_damaged_rows_total"
     case checkpointFailures = "sealpost_checkpoint_failures_total"
     case logBytes = "sealpost_write_ahead_log_bytes"
+    case fileBytes = "sealpost_database_bytes"
+    case freeBytes = "sealpost_database_free_bytes"
     case servers = "sealpost_servers"
     case databaseConnections = "sealpost_database_connections"
     case databaseWaiting = "sealpost_database_waiting"
@@ -80,6 +82,8 @@ package enum MetricName: String, CaseIterable, Sendable {
         case .rowsSetAside: "Damaged database rows that were skipped."
         case .checkpointFailures: "Database checkpoints that failed."
         case .logBytes: "Size of the write-ahead log, in bytes."
+        case .fileBytes: "Size of the database's file, in bytes."
+        case .freeBytes: "Bytes of the database's file that hold nothing and are used again."
         case .servers: "Servers that share the database and are alive."
         case .databaseConnections: "Open connections to the database."
         case .databaseWaiting: "Statements without an answer and transactions that wait for a connection."
@@ -112,7 +116,8 @@ package enum MetricName: String, CaseIterable, Sendable {
         case .requestTime: "histogram"
         case .startTime, .build, .requestsRunning, .memory, .descriptors, .descriptorLimit, .pending, .overdue,
             .scheduled, .scheduledLateness, .resting, .eventsPaused, .eventsWaiting,
-            .eventsOldest, .credentialExpiry, .issuerKeys, .writesWaiting, .receiptsWaiting, .logBytes, .servers,
+            .eventsOldest, .credentialExpiry, .issuerKeys, .writesWaiting, .receiptsWaiting, .logBytes, .fileBytes,
+            .freeBytes, .servers,
             .databaseConnections, .databaseWaiting, .databaseOldestWait, .standbys, .standbyLag, .connections:
             "gauge"
         }

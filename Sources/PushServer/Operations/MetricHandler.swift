@@ -75,6 +75,15 @@ extension StoreReport {
             MetricSample(.rowsSetAside, [:], Double(self.setAside)),
             MetricSample(.checkpointFailures, [:], Double(self.checkpointFailures)),
             MetricSample(.logBytes, [:], Double(self.logBytes)),
+        ] + (self.file?.samples ?? [])
+    }
+}
+
+extension StoreReport.File {
+    fileprivate var samples: [MetricSample] {
+        [
+            MetricSample(.fileBytes, [:], Double(self.bytes)),
+            MetricSample(.freeBytes, [:], Double(self.freeBytes)),
         ]
     }
 }
