@@ -121,6 +121,7 @@ e2e: release e2e-packages
 	scripts/e2e run restarts .build/release/sealpost --proxy varnish --count 100
 	scripts/e2e run restarts .build/release/sealpost --proxy squid --count 100
 	scripts/e2e run reload .build/release/sealpost
+	scripts/e2e run full-disk .build/release/sealpost
 	scripts/e2e run space .build/release/sealpost
 	scripts/e2e run oidc .build/release/sealpost
 	scripts/e2e run siege .build/release/sealpost
