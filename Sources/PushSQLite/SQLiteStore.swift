@@ -131,7 +131,8 @@ package final class SQLiteStore: Store {
             setAside: self.writer.counts.setAside.load(ordering: .relaxed),
             checkpointFailures: self.writer.counts.checkpointFailures.load(ordering: .relaxed),
             logBytes: self.writer.log.pages * Writer.pageSize,
-            file: self.writer.counts.file
+            file: self.writer.counts.file,
+            commits: self.writer.counts.committed
         )
     }
 

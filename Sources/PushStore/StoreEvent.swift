@@ -1,3 +1,5 @@
+package import PushCore
+
 /// An event that the store reports to its operator.
 package enum StoreEvent: Sendable, Hashable {
     /// The disk failed in a way after which the store can guarantee nothing; only a restart helps.
@@ -54,6 +56,21 @@ package struct StoreReport: Sendable, Hashable {
     package let logBytes: Int
     /// `nil` if the store has no file of its own, or has not looked at it yet.
     package let file: File?
+    /// `nil` if another program commits.
+    package let commits: Commits?
+
+    /// The transactions of the one writer since the start.
+    package struct Commits: Sendable, Hashable {
+        /// The writes in all of them; those that wait at the same time share one.
+        package var writes: Int
+        /// From a transaction's last statement until it was on the disk.
+        package var times: TimeHistogram
+
+        package init(writes: Int, times: TimeHistogram) {
+            self.writes = writes
+            self.times = times
+        }
+    }
 
     /// The database's file.
     package struct File: Sendable, Hashable {
@@ -74,7 +91,8 @@ package struct StoreReport: Sendable, Hashable {
         setAside: Int,
         checkpointFailures: Int,
         logBytes: Int,
-        file: File? = nil
+        file: File? = nil,
+        commits: Commits? = nil
     ) {
         self.waiting = waiting
         self.receiptsWaiting = receiptsWaiting
@@ -83,5 +101,6 @@ package struct StoreReport: Sendable, Hashable {
         self.checkpointFailures = checkpointFailures
         self.logBytes = logBytes
         self.file = file
+        self.commits = commits
     }
 }

@@ -206,6 +206,7 @@ extension Configuration {
         let levels = ["trace", "debug", "info", "notice", "warning", "error", "critical"]
         self.logLevel = try section.string("level", oneOf: levels) ?? self.logLevel
         self.logFormat = try section.string("format", oneOf: ["text", "json"]) ?? self.logFormat
+        self.loggedRequests = try section.integer("requests", in: 0...1_000_000_000) ?? self.loggedRequests
         try section.finish()
     }
 }

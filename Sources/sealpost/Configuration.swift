@@ -30,6 +30,8 @@ struct Configuration: Sendable {
     var signingKeys = "var/signing-keys"
     var logLevel = "info"
     var logFormat = "text"
+    /// One request in so many has its line at level `info`; 0: none.
+    var loggedRequests = 0
     var idBits = 31
     var emptyPayload = "Secure confirmation."
     var maximumPayload = 65_536

@@ -8,6 +8,7 @@ package enum MetricName: String, CaseIterable, Sendable {
     case requestTime = "sealpost_request_duration_seconds"
     case requestsRunning = "sealpost_requests_in_flight"
     case deliveries = "sealpost_deliveries_total"
+    case pushTime = "sealpost_push_duration_seconds"
     case pending = "sealpost_deliveries_pending"
     case overdue = "sealpost_deliveries_overdue_seconds"
     case scheduled = "sealpost_scheduled_notifications"
@@ -24,6 +25,8 @@ package enum MetricName: String, CaseIterable, Sendable {
     case credentialExpiry = "sealpost_credential_expiry_timestamp_seconds"
     case issuerKeys = "sealpost_issuer_keys_read_timestamp_seconds"
     case writesWaiting = "sealpost_writes_waiting"
+    case writes = "sealpost_writes_total"
+    case commitTime = "sealpost_commit_duration_seconds"
     case receiptsWaiting = "sealpost_receipts_waiting"
     case receiptsDropped = "sealpost_receipts_dropped_total"
     case rowsSetAside = "sealpost_damaged_rows_total"
@@ -46,6 +49,7 @@ package enum MetricName: String, CaseIterable, Sendable {
     case connections = "sealpost_connections"
     case connectionsRefused = "sealpost_connections_refused_total"
     case connectionsEvicted = "sealpost_connections_evicted_total"
+    case longestTurn = "sealpost_loop_longest_turn_seconds"
     case processorTime = "process_cpu_seconds_total"
     case memory = "process_resident_memory_bytes"
     case descriptors = "process_open_fds"
@@ -59,6 +63,7 @@ package enum MetricName: String, CaseIterable, Sendable {
         case .requestTime: "Time from a request's head to the head of its answer, in seconds, by route."
         case .requestsRunning: "Requests that are being answered."
         case .deliveries: "Pushes by lane and state: enqueued, accepted, expired, failed, cancelled."
+        case .pushTime: "Time from the call of a provider to its answer, in seconds, by lane."
         case .pending: "Pushes that are not settled yet, by lane."
         case .overdue:
             "Time since the oldest push that is due and not leased became due, in seconds, by lane; 0 if none is."
@@ -77,6 +82,8 @@ package enum MetricName: String, CaseIterable, Sendable {
         case .credentialExpiry: "Expiry time of a credential, in seconds since 1970."
         case .issuerKeys: "When the keys of the tokens' issuer were read last, in seconds since 1970; 0: never."
         case .writesWaiting: "Writes in the write queue."
+        case .writes: "Writes that were committed; those that wait at the same time share a commit."
+        case .commitTime: "Time that commits took, in seconds: appending to the write-ahead log, and fsync."
         case .receiptsWaiting: "Fetch receipts in the receipt queue."
         case .receiptsDropped: "Fetch receipts dropped because the queue was full."
         case .rowsSetAside: "Damaged database rows that were skipped."
@@ -100,6 +107,7 @@ package enum MetricName: String, CaseIterable, Sendable {
         case .connections: "Open connections."
         case .connectionsRefused: "Connections refused by maxConnections or maxConnectionsPerAddress."
         case .connectionsEvicted: "Idle connections closed to make room for new ones."
+        case .longestTurn: "The longest turn of an event loop within the last one to two minutes, in seconds."
         case .processorTime: "Processor time that the process has used, in seconds."
         case .memory: "Resident memory of the process, in bytes."
         case .descriptors: "Open file descriptors of the process."
@@ -110,14 +118,16 @@ package enum MetricName: String, CaseIterable, Sendable {
     var kind: String {
         switch self {
         case .deliveries, .pauses, .eventsDelivered, .eventFailures, .eventsDropped, .auditEntries, .identityIgnored,
-            .signIns, .requestsLimited, .receiptsDropped, .rowsSetAside, .databaseRetries, .databaseConnectionsLost,
-            .checkpointFailures, .logLinesDropped, .connectionsRefused, .connectionsEvicted, .requests, .processorTime:
+            .signIns, .requestsLimited, .writes, .receiptsDropped, .rowsSetAside, .databaseRetries,
+            .databaseConnectionsLost, .checkpointFailures, .logLinesDropped, .connectionsRefused, .connectionsEvicted,
+            .requests, .processorTime:
             "counter"
-        case .requestTime: "histogram"
+        case .requestTime, .pushTime, .commitTime: "histogram"
         case .startTime, .build, .requestsRunning, .memory, .descriptors, .descriptorLimit, .pending, .overdue,
             .scheduled, .scheduledLateness, .resting, .eventsPaused, .eventsWaiting,
-            .eventsOldest, .credentialExpiry, .issuerKeys, .writesWaiting, .receiptsWaiting, .logBytes, .fileBytes,
-            .freeBytes, .servers,
+            .eventsOldest, .credentialExpiry, .issuerKeys, .writesWaiting, .receiptsWaiting,
+            .longestTurn, .logBytes,
+            .fileBytes, .freeBytes, .servers,
             .databaseConnections, .databaseWaiting, .databaseOldestWait, .standbys, .standbyLag, .connections:
             "gauge"
         }
@@ -136,11 +146,14 @@ package struct MetricSample: Sendable, Hashable {
     package init(
         _ name: MetricName,
         _ labels: KeyValuePairs<String, String>,
-        _ value: Double,
-        suffix: String = ""
+        _ value: Double
     ) {
+        self.init(name, labels.map { [$0.key, $0.value] }, value, suffix: "")
+    }
+
+    init(_ name: MetricName, _ labels: [[String]], _ value: Double, suffix: String) {
         self.name = name
-        self.labels = labels.map { [$0.key, $0.value] }
+        self.labels = labels
         self.value = value
         self.suffix = suffix
     }

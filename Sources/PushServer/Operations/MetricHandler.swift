@@ -75,7 +75,13 @@ extension StoreReport {
             MetricSample(.rowsSetAside, [:], Double(self.setAside)),
             MetricSample(.checkpointFailures, [:], Double(self.checkpointFailures)),
             MetricSample(.logBytes, [:], Double(self.logBytes)),
-        ] + (self.file?.samples ?? [])
+        ] + (self.file?.samples ?? []) + (self.commits?.samples ?? [])
+    }
+}
+
+extension StoreReport.Commits {
+    fileprivate var samples: [MetricSample] {
+        [MetricSample(.writes, [:], Double(self.writes))] + self.times.samples(.commitTime, [])
     }
 }
 
