@@ -271,6 +271,7 @@ struct ApplicationParts: Sendable {
             }
             + self.eventSamples
             + self.issuerSamples
+            + [self.tls?.listsEnd].compactMap { $0 }.map { MetricSample(.revocationListExpiry, [:], Double($0)) }
             + self.expiries.map { expiry in
                 let end = expiry.expiresAt.timeIntervalSince1970
                 return MetricSample(.credentialExpiry, ["credential": expiry.name], end)

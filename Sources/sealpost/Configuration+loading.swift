@@ -235,12 +235,22 @@ extension Configuration.TLS {
     fileprivate init?(_ section: ConfigurationSection) throws {
         let additional = try section.sections("additional").map { try Identity($0) }
         let clientCA = try section.string("clientCA")
+        let clientCRL = try section.string("clientCRL")
+        if clientCRL != nil, clientCA == nil {
+            throw section.error("clientCRL", nil, "has no meaning without clientCA")
+        }
         // Two years at most, which is what browsers' own lists ask for.
         let hsts = try section.integer("hsts", in: 0...63_072_000)
         let files = try [section.string("certificate"), section.string("privateKey"), clientCA]
         try section.finish()
         if additional.isEmpty, hsts == nil, files.allSatisfy({ $0 == nil }) { return nil }
-        self.init(identity: try Identity(section), additional: additional, clientCA: clientCA, hsts: hsts)
+        self.init(
+            identity: try Identity(section),
+            additional: additional,
+            clientCA: clientCA,
+            clientCRL: clientCRL,
+            hsts: hsts
+        )
     }
 }
 

@@ -120,6 +120,8 @@ struct Configuration: Sendable {
         var additional: [Identity] = []
         /// The authorities whose client certificates are accepted instead of a password.
         var clientCA: String?
+        /// What those have revoked; `nil`: nothing counts as revoked.
+        var clientCRL: String?
         /// The seconds of `Strict-Transport-Security`; `nil`: the field is not sent.
         var hsts: Int?
     }

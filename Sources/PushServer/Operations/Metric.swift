@@ -23,6 +23,7 @@ package enum MetricName: String, CaseIterable, Sendable {
     case eventsOldest = "sealpost_events_oldest_waiting_seconds"
     case auditEntries = "sealpost_audit_entries_total"
     case credentialExpiry = "sealpost_credential_expiry_timestamp_seconds"
+    case revocationListExpiry = "sealpost_revocation_list_expiry_timestamp_seconds"
     case issuerKeys = "sealpost_issuer_keys_read_timestamp_seconds"
     case writesWaiting = "sealpost_writes_waiting"
     case writes = "sealpost_writes_total"
@@ -80,6 +81,8 @@ package enum MetricName: String, CaseIterable, Sendable {
         case .eventsOldest: "Age of the oldest event that waits for the receiver, in seconds; 0 if none waits."
         case .auditEntries: "Audit entries written since the database was created."
         case .credentialExpiry: "Expiry time of a credential, in seconds since 1970."
+        case .revocationListExpiry:
+            "When the first of the clients' revocation lists ends, in seconds since 1970; then clients are refused."
         case .issuerKeys: "When the keys of the tokens' issuer were read last, in seconds since 1970; 0: never."
         case .writesWaiting: "Writes in the write queue."
         case .writes: "Writes that were committed; those that wait at the same time share a commit."
@@ -125,7 +128,7 @@ package enum MetricName: String, CaseIterable, Sendable {
         case .requestTime, .pushTime, .commitTime: "histogram"
         case .startTime, .build, .requestsRunning, .memory, .descriptors, .descriptorLimit, .pending, .overdue,
             .scheduled, .scheduledLateness, .resting, .eventsPaused, .eventsWaiting,
-            .eventsOldest, .credentialExpiry, .issuerKeys, .writesWaiting, .receiptsWaiting,
+            .eventsOldest, .credentialExpiry, .revocationListExpiry, .issuerKeys, .writesWaiting, .receiptsWaiting,
             .longestTurn, .logBytes,
             .fileBytes, .freeBytes, .servers,
             .databaseConnections, .databaseWaiting, .databaseOldestWait, .standbys, .standbyLag, .connections:
