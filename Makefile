@@ -36,7 +36,7 @@ DEB_FOLDER = .build-deb
 # All at once, five hundred tests would starve each other's deadlines on a busy machine.
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH = 4
 
-.PHONY: demo test check build release bench bench-fetches bench-delivery bench-herd bench-posts bench-batches bench-postgresql bench-outbox bench-servers bench-tools plots console-grown sizes fuzz growth sanitize e2e format docs docker install deb packages test-packages e2e-packages deb-packages bench-packages
+.PHONY: demo test check build release bench bench-fetches bench-delivery bench-herd bench-posts bench-batches bench-postgresql bench-outbox bench-servers bench-tools plots console-grown sizes fuzz growth sanitize e2e soak format docs docker install deb packages test-packages e2e-packages deb-packages bench-packages
 
 demo: packages
 	swift build --product sealpost
@@ -118,9 +118,9 @@ sanitize: packages test-packages
 # caches of others, thousands of hostile, of idle and of busy connections, thousands of requests to each operation of
 # openapi.json, hostile pages in a browser, a million deliveries with faults, a provider down for hours, a search for secrets
 # in all that leaves, senders behind a Squid, payloads that are read once over a proxy that cuts answers off, schemas of the
-# past, guesses at passwords and at who has one, the moves of hostile users, a Prometheus whose alerts fire and clear, the
-# Debian package in a fresh Debian, the client for Android behind the proxies, and it and PushClient in two processes that are
-# killed, and the memory of an extension's fetch.
+# past, guesses at passwords and at who has one, the moves of hostile users, a full disk, a file that becomes shorter, a
+# Prometheus whose alerts fire and clear, the Debian package in a fresh Debian, the client for Android behind the proxies, and it
+# and PushClient in two processes that are killed, and the memory of an extension's fetch.
 e2e: release e2e-packages
 	SEALPOST_TEST_PROXIES=all swift test --filter EndToEnd
 	SEALPOST_TEST_FLIPS=10000 SEALPOST_TEST_ID_BITS=16 swift test --filter 'BitFlip|GuessedID'
@@ -134,6 +134,8 @@ e2e: release e2e-packages
 	scripts/e2e run restarts .build/release/sealpost --proxy varnish --count 100
 	scripts/e2e run restarts .build/release/sealpost --proxy squid --count 100
 	scripts/e2e run reload .build/release/sealpost
+	scripts/e2e run full-disk .build/release/sealpost
+	scripts/e2e run space .build/release/sealpost
 	scripts/e2e run oidc .build/release/sealpost
 	scripts/e2e run siege .build/release/sealpost
 	scripts/e2e run busy .build/release/sealpost
@@ -165,6 +167,10 @@ e2e: release e2e-packages
 	scripts/android-client processes 10000
 	scripts/e2e run android-client .build/release/sealpost
 	$(MAKE) sanitize
+
+# What a quarter of an hour of full load leaves behind: memory, descriptors, the log and the file must not grow.
+soak: release e2e-packages
+	scripts/e2e run soak .build/release/sealpost
 
 format:
 	swift format --in-place --recursive $(SOURCES)

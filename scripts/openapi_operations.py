@@ -28,7 +28,7 @@ def operation(method, path, id, tag, summary, description, role, *scopes, parame
     entry = {"operationId": id, "tags": [tag], "summary": summary, "description": description}
     if role is None:
         entry["security"] = []
-    entry["parameters"] = [*parameters, *(ref("parameters", name) for name in ("MyToken", "RequestId", "Prefer", "AcceptSignature"))]
+    entry["parameters"] = [*parameters, *(ref("parameters", name) for name in ("MyToken", "RequestId", "TraceParent", "Prefer", "AcceptSignature"))]
     if body is not None:
         entry["requestBody"] = body
     entry["responses"] = {str(status): answer(*parts, role) for status, parts in answers.items()}

@@ -682,6 +682,11 @@ PARAMETERS = {
         "X-Request-Id", "header", {"type": "string"},
         "Comes back as it is if it is 1 to 128 of `A-Za-z0-9_-`; otherwise the server makes one.", example="4f1c-17",
     ),
+    "TraceParent": parameter(
+        "traceparent", "header", {"type": "string"},
+        "Names the trace that the request belongs to (W3C Trace Context), which the lines of the server's log then have, also those of the pushes that it leads to. What is not valid counts as none.",
+        example="00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+    ),
     "Prefer": parameter(
         "Prefer", "header", {"type": "string"},
         "With `handling=strict` the request is refused if it has a member or a query parameter that is not known (RFC 7240 section 4.4). All else that is preferred is ignored.",

@@ -15,12 +15,13 @@ package struct DeliveryService {
     private let status: SenderStatus
     private let settlements: SettlementWatch
     private let schedule: ReleaseSchedule
+    private let traces: RequestTraces
     private let logger: Logger
     private let now: @Sendable () -> Date
     private let executor: (any TaskExecutor)?
 
-    /// `settlements` receives the stored settlements; `schedule` is told of scheduled notifications; `executor` runs the senders' calls: best on the loop of their
-    /// connections.
+    /// `settlements` receives the stored settlements; `schedule` is told of scheduled notifications; `traces` are for the log;
+    /// `executor` runs the senders' calls: best on the loop of their connections.
     ///
     /// Throws `StoreError` if the outbox cannot be read.
     package init(
@@ -31,6 +32,7 @@ package struct DeliveryService {
         status: SenderStatus,
         settlements: SettlementWatch = SettlementWatch(),
         schedule: ReleaseSchedule = ReleaseSchedule(),
+        traces: RequestTraces = RequestTraces(),
         logger: Logger,
         executor: (any TaskExecutor)? = nil,
         now: @escaping @Sendable () -> Date = { Date() }
@@ -42,6 +44,7 @@ package struct DeliveryService {
         self.status = status
         self.settlements = settlements
         self.schedule = schedule
+        self.traces = traces
         self.logger = logger
         self.executor = executor
         self.now = now
@@ -79,6 +82,7 @@ package struct DeliveryService {
                     reader: reader,
                     settings: self.settings,
                     settlements: self.settlements,
+                    traces: self.traces,
                     logger: self.logger,
                     now: self.now,
                     executor: self.executor,

@@ -46,14 +46,17 @@ extension LaneLoop {
     private func send(_ delivery: LeasedDelivery) async -> Settlement {
         let sentAt = self.now()
         if delivery.state.isExpired(now: sentAt) { return .expired }
+        let start = ContinuousClock.now
         let outcome = await self.lane.sender.outcome(of: delivery.push)
+        let time = ContinuousClock.now - start
+        self.state.note(time)
+        self.log(outcome, of: delivery, after: time)
         if let settlement = await self.move(delivery, after: outcome) { return settlement }
         let now = self.now()
         // Asked of the kernel, and so only where there may be a wait.
         let jitter: Double = if case .success = outcome { 0 } else { .random(in: 0...1) }
         let blame = self.state.withLock { $0.note(outcome, of: delivery, now: now, jitter: jitter) }
         if case .failure(let failure) = outcome {
-            self.log(failure)
             if let since = failure.retirement(sentAt: sentAt, blame: blame) {
                 await self.retire(delivery, reason: failure.reason, since: since)
             }
@@ -83,23 +86,33 @@ extension LaneLoop {
             _ = self.state.withLock { $0.note(answered, of: delivery, now: now, jitter: 0) }
             self.logger.info(
                 "device unknown in this environment, and moved to the other one",
-                metadata: self.metadata(["other": "\(other)", "reason": "\(reason)"])
+                metadata: self.metadata(of: delivery, ["other": "\(other)", "reason": "\(reason)"])
             )
             return .moved(reason: reason)
         } catch {
             self.logger.report(
                 "device was not moved to the other environment; it is tried again",
                 error,
-                self.metadata([:])
+                self.metadata(of: delivery)
             )
             return .retried(at: self.now() + Self.restAfterFailedMove, reason: reason)
         }
     }
 
-    private func log(_ failure: SendFailure) {
+    /// One line for each push, at `info` if the trace of its notification is sampled.
+    private func log(_ outcome: SendOutcome, of delivery: LeasedDelivery, after time: Duration) {
+        let trace = self.traces.trace(of: delivery.push.notification)
+        let level: Logger.Level = trace.map(self.traces.isSampled) == true ? .info : .debug
+        guard self.logger.logLevel <= level else { return }
+        let fields = self.metadata(of: delivery, ["milliseconds": "\(time.milliseconds)"])
+        switch outcome {
+        case .success: self.logger.log(level: level, "push accepted", metadata: fields)
         // A device that is not connected is no failure.
-        if case .offline = failure { return }
-        self.logger.debug("push not accepted", metadata: self.metadata(["reason": "\(failure.reason)"]))
+        case .failure(.offline): return
+        case .failure(let failure):
+            let reason: Logger.Metadata = ["reason": "\(failure.reason)"]
+            self.logger.log(level: level, "push not accepted", metadata: fields.merging(reason) { $1 })
+        }
     }
 
     private func retire(_ delivery: LeasedDelivery, reason: String, since: Date) async {
@@ -112,13 +125,15 @@ extension LaneLoop {
                 since: since,
                 now: self.now()
             )
-            if isRetired { self.logger.info("device retired", metadata: self.metadata(["reason": "\(reason)"])) }
+            if isRetired {
+                self.logger.info("device retired", metadata: self.metadata(of: delivery, ["reason": "\(reason)"]))
+            }
         } catch {
             // The next push to it tells the same.
             self.logger.report(
                 "device retirement failed; the next push to the device retries",
                 error,
-                self.metadata([:])
+                self.metadata(of: delivery)
             )
         }
     }

@@ -19,6 +19,8 @@ struct LaneLoop: Sendable {
     let settings: DeliverySettings
     /// Receives the settlements that are stored.
     let settlements: SettlementWatch
+    /// The traces that pushes belong to, for the log.
+    let traces: RequestTraces
     let logger: Logger
     let now: @Sendable () -> Date
     /// The executor of the calls; `nil`: no preference.
@@ -57,6 +59,13 @@ struct LaneLoop: Sendable {
 
     func metadata(_ more: Logger.Metadata) -> Logger.Metadata {
         more.merging(["lane": "\(self.lane.lane)"]) { own, _ in own }
+    }
+
+    /// The fields of a line about one push.
+    func metadata(of delivery: LeasedDelivery, _ more: Logger.Metadata = [:]) -> Logger.Metadata {
+        var fields = self.metadata(more)
+        if let trace = self.traces.trace(of: delivery.push.notification) { fields["trace"] = "\(trace)" }
+        return fields
     }
 
     // MARK: - Leasing

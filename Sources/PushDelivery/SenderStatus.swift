@@ -19,6 +19,12 @@ package final class SenderStatus: Sendable {
         self.byLane { $0.pauses }
     }
 
+    /// How long each lane's provider took to answer.
+    package var times: [Lane: TimeHistogram] {
+        let lanes = self.lanes.withLock { $0 }
+        return Dictionary(lanes.map { ($0.lane, $0.times) }) { first, _ in first }
+    }
+
     /// Forgets a lane's trouble, as after new credentials: it tries again at the next bell.
     package func reset(_ lane: Lane) {
         for shared in self.lanes.withLock({ $0 }) where shared.lane == lane { shared.withLock { $0.resetHealth() } }

@@ -9,11 +9,19 @@ final class SharedLane: Sendable {
     let lane: Lane
     private let logger: Logger
     private let state: Mutex<LaneState>
+    private let pushTimes = Mutex(TimeHistogram())
 
     init(_ settings: LaneSettings, inFlight: Int, logger: Logger) {
         self.lane = settings.lane
         self.logger = logger
         self.state = Mutex(LaneState(settings, inFlight: inFlight))
+    }
+
+    /// How long the provider's answers took.
+    var times: TimeHistogram { self.pushTimes.withLock { $0 } }
+
+    func note(_ time: Duration) {
+        self.pushTimes.withLock { $0.note(time) }
     }
 
     /// Works on the state; logs what an operator must know of that.

@@ -44,7 +44,11 @@ extension SQLiteDatabase {
         do {
             let connection = try DatabaseQueue.readOnly(path: self.path)
             begins(.copying(bytes: try connection.read(Self.usedBytes), file: partial))
-            try connection.writeWithoutTransaction { try $0.execute(sql: "vacuum into ?", arguments: [partial]) }
+            try connection.writeWithoutTransaction { db in
+                // A copy of a database of an older version can shrink, too.
+                try FileSpace.choose(db)
+                try db.execute(sql: "vacuum into ?", arguments: [partial])
+            }
             try connection.close()
             // SQLite does not wait for the disk here.
             guard fsync(descriptor) == 0 else {

@@ -55,6 +55,7 @@ package final class SQLiteStore: Store {
                 if !options.admitsMoved, let moved = try MovedTo(db) {
                     throw StoreError.moved(place: path, to: moved.place)
                 }
+                if try !FileSpace.rewrite(db, atMost: FileSpace.rewritten) { options.onEvent(.fileStaysLong) }
                 var opened: (Sealing, ChangeNumbers)?
                 try db.inTransaction(.immediate) {
                     opened = (try Sealing(db, keyring), try ChangeNumbers(db, now: Date()))
@@ -129,14 +130,10 @@ package final class SQLiteStore: Store {
             receiptsDropped: self.writer.receipts.dropped,
             setAside: self.writer.counts.setAside.load(ordering: .relaxed),
             checkpointFailures: self.writer.counts.checkpointFailures.load(ordering: .relaxed),
-            logBytes: self.writer.log.pages * Writer.pageSize
+            logBytes: self.writer.log.pages * Writer.pageSize,
+            file: self.writer.counts.file,
+            commits: self.writer.counts.committed
         )
-    }
-
-    /// All of the store's own work is on the writer's queue.
-    package func run() async {
-        // Ended early by the task's end, which the condition sees.
-        while !Task.isCancelled { try? await Task.sleep(for: .seconds(3600)) }
     }
 
     /// Finishes the submitted work, leaves a database that needs no recovery, and releases its lock.
@@ -177,6 +174,8 @@ package final class SQLiteStore: Store {
             // The writer checkpoints by itself, after its commits; no other connection ever does.
             try db.execute(sql: "pragma wal_autocheckpoint = 0")
             if isReadOnly { return }
+            // Before the first page is written, which the mode of the journal does.
+            try FileSpace.choose(db)
             // FULL: with NORMAL a power cut can lose commits that were acknowledged.
             try db.execute(sql: "pragma journal_mode = wal")
             try db.execute(sql: "pragma synchronous = full")

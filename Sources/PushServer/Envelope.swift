@@ -2,6 +2,7 @@ internal import Foundation
 internal import HTTPTypes
 internal import Logging
 internal import PushAPI
+internal import PushCore
 internal import PushStore
 internal import SocketHTTP
 internal import Synchronization
@@ -15,13 +16,22 @@ struct Envelope: Sendable {
     private let hsts: ResponseFields?
     private let logger: Logger
     private let meters: RequestMeters
+    private let traces: RequestTraces
 
-    init(signer: AnswerSigner, origins: OriginPolicy, hsts: Int?, meters: RequestMeters, logger: Logger) {
+    init(
+        signer: AnswerSigner,
+        origins: OriginPolicy,
+        hsts: Int?,
+        meters: RequestMeters,
+        traces: RequestTraces,
+        logger: Logger
+    ) {
         self.signer = signer
         self.origins = origins
         self.hsts = hsts.map { [.strictTransportSecurity: "max-age=\($0)"] }
         self.logger = logger
         self.meters = meters
+        self.traces = traces
     }
 
     /// Reads the token that the answer echoes. Throws a problem if it is invalid, or if a requested signature cannot be
@@ -37,6 +47,7 @@ struct Envelope: Sendable {
         let id = RequestID(head)
         var response = Response(Problem(refusal), request: id)
         self.meters.others.note(response.status.code)
+        self.logger.debug("request refused", metadata: id.fields.merging(["status": "\(response.status.code)"]) { $1 })
         // An invalid token is not echoed; the refusal stands all the same.
         let token = head.flatMap { try? MyToken(of: $0) }
         let sharing = if let head { self.origins.fields(for: head) } else { self.origins.unreadable }
@@ -78,10 +89,14 @@ struct Envelope: Sendable {
 
     private func complete(_ response: inout Response, _ quota: QuotaPolicy.State?, in exchange: Exchange) {
         if let quota { quota.policy.addFields(quota, to: &response.fields) }
-        (exchange.meter ?? self.meters.others).note(response.status.code, after: .now - exchange.start)
-        // At each request, as the level may change while the server runs.
-        if self.logger.logLevel <= .debug { self.log(response, in: exchange) }
-        let request = exchange.request
+        let (status, time, request) = (response.status.code, .now - exchange.start, exchange.request)
+        (exchange.meter ?? self.meters.others).note(status, after: time)
+        self.log(status, of: exchange.id) {
+            [
+                "method": "\(request.head.method)", "route": "\(exchange.route)", "client": "\(request.client)",
+                "milliseconds": "\(time.milliseconds)",
+            ]
+        }
         if exchange.isCheckedStrictly { response.fields.append(lines: Self.strictness) }
         if let hsts, request.isEncrypted { response.fields.append(contentsOf: hsts) }
         Self.address(&response, self.origins.fields(for: request.head), id: exchange.id, token: exchange.token)
@@ -116,14 +131,12 @@ struct Envelope: Sendable {
         if let sharing { response.fields.append(contentsOf: sharing) }
     }
 
-    private func log(_ response: Response, in exchange: Exchange) {
-        self.logger.debug(
-            "request answered",
-            metadata: [
-                "request": "\(exchange.id)", "method": "\(exchange.request.head.method)",
-                "status": "\(response.status.code)", "client": "\(exchange.request.client)",
-            ]
-        )
+    /// One line for each request, at `info` if it is sampled. Asked at each request, as both may change while the server runs.
+    private func log(_ status: Int, of id: RequestID, _ more: () -> Logger.Metadata) {
+        let level: Logger.Level = self.traces.isSampled(id.trace) ? .info : .debug
+        guard self.logger.logLevel <= level else { return }
+        let fields = id.fields.merging(["status": "\(status)"]) { $1 }
+        self.logger.log(level: level, "request answered", metadata: fields.merging(more()) { $1 })
     }
 
     /// The answer to an error: the client gets the code, and the log the reason.
@@ -154,6 +167,8 @@ final class Exchange {
     let start = ContinuousClock.now
     /// The found route's.
     var meter: RequestMeter?
+    /// The found route's path as the documentation has it, which names nobody's notification; empty if none was found.
+    var route = ""
     let id: RequestID
     let isToBeSigned: Bool
     /// Whether the client asks for strict handling.

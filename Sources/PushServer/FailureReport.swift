@@ -11,17 +11,21 @@ struct FailureReport: Sendable {
         case let problem as Problem:
             return problem
         case StoreError.busy:
-            self.logger.warning("write refused; the write queue is full", metadata: ["request": "\(request)"])
+            self.logger.warning("write refused; the write queue is full", metadata: request.fields)
             return Problem(.busy, "the write queue is full")
         case StoreError.full:
             // The store has logged this once.
             return Problem(.storageFull)
         case StoreError.unavailable, StoreError.unknownOutcome:
-            self.logger.error("database unavailable", metadata: ["request": "\(request)", "error": "\(error)"])
+            self.logger.error("database unavailable", metadata: self.fields(request, error))
             return Problem(.busy, "the database is unavailable; repeat the request")
         default:
-            self.logger.error("request failed", metadata: ["request": "\(request)", "error": "\(error)"])
+            self.logger.error("request failed", metadata: self.fields(request, error))
             return Problem(.internalError)
         }
+    }
+
+    private func fields(_ request: RequestID, _ error: any Error) -> Logger.Metadata {
+        request.fields.merging(["error": "\(error)"]) { $1 }
     }
 }

@@ -42,6 +42,7 @@ package final class PushServer: Responder {
         daemon: Daemon = Daemon(),
         history: StatusHistory = StatusHistory(),
         setup: SetupCode = SetupCode(),
+        traces: RequestTraces = RequestTraces(),
         now: @escaping @Sendable () -> Date = { Date() }
     ) {
         let (secret, startedAt) = (store.indexSecret, now())
@@ -58,7 +59,8 @@ package final class PushServer: Responder {
             bounds: settings.storage,
             workIsWaiting: workIsWaiting,
             schedule: schedule,
-            history: history
+            history: history,
+            traces: traces
         )
         let idempotency = IdempotencyGuard(
             keys: secret.derive("idempotency key"),
@@ -165,6 +167,7 @@ package final class PushServer: Responder {
             origins: self.origins,
             hsts: settings.hsts,
             meters: meters,
+            traces: traces,
             logger: logger
         )
         self.readers = readers
@@ -180,7 +183,7 @@ package final class PushServer: Responder {
         let exchange = Exchange(request, self.meters)
         do {
             let found = self.routes.match(method: request.head.method, path: request.head.path)
-            if case .route(let route, _) = found { exchange.meter = route.meter }
+            if case .route(let route, _) = found { (exchange.meter, exchange.route) = (route.meter, route.path) }
             try self.envelope.read(exchange)
             if request.head.namesItsPage {
                 // Before the check of credentials: for a foreign page they prove nothing.

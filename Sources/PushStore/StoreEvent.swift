@@ -1,3 +1,5 @@
+package import PushCore
+
 /// An event that the store reports to its operator.
 package enum StoreEvent: Sendable, Hashable {
     /// The disk failed in a way after which the store can guarantee nothing; only a restart helps.
@@ -17,6 +19,12 @@ package enum StoreEvent: Sendable, Hashable {
     /// The write-ahead log has grown to this many bytes, because a reader does not end or checkpoints fail; reported at
     /// each doubling.
     case logIsLong(bytes: Int)
+    /// The database's file has become shorter by this many bytes.
+    case spaceGivenBack(bytes: Int)
+    /// The database's file does not become shorter, since it cannot be changed.
+    case spaceNotGivenBack(reason: String)
+    /// The database is of an older version, whose files never become shorter, and too large to be rewritten at the start.
+    case fileStaysLong
     /// The only database server that takes writes lacks what was stored before; nothing is read or written there.
     case databaseRefused(reason: String)
     /// Another server is used again.
@@ -48,6 +56,35 @@ package struct StoreReport: Sendable, Hashable {
     package let checkpointFailures: Int
     /// Bytes of the write-ahead log in use.
     package let logBytes: Int
+    /// `nil` if the store has no file of its own, or has not looked at it yet.
+    package let file: File?
+    /// `nil` if another program commits.
+    package let commits: Commits?
+
+    /// The transactions of the one writer since the start.
+    package struct Commits: Sendable, Hashable {
+        /// The writes in all of them; those that wait at the same time share one.
+        package var writes: Int
+        /// From a transaction's last statement until it was on the disk.
+        package var times: TimeHistogram
+
+        package init(writes: Int, times: TimeHistogram) {
+            self.writes = writes
+            self.times = times
+        }
+    }
+
+    /// The database's file.
+    package struct File: Sendable, Hashable {
+        package let bytes: Int
+        /// Those that hold nothing, and are used again or given back.
+        package let freeBytes: Int
+
+        package init(bytes: Int, freeBytes: Int) {
+            self.bytes = bytes
+            self.freeBytes = freeBytes
+        }
+    }
 
     package init(
         waiting: Int,
@@ -55,7 +92,9 @@ package struct StoreReport: Sendable, Hashable {
         receiptsDropped: Int,
         setAside: Int,
         checkpointFailures: Int,
-        logBytes: Int
+        logBytes: Int,
+        file: File? = nil,
+        commits: Commits? = nil
     ) {
         self.waiting = waiting
         self.receiptsWaiting = receiptsWaiting
@@ -63,5 +102,7 @@ package struct StoreReport: Sendable, Hashable {
         self.setAside = setAside
         self.checkpointFailures = checkpointFailures
         self.logBytes = logBytes
+        self.file = file
+        self.commits = commits
     }
 }

@@ -18,8 +18,9 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
     /// Position in its group, from 0: an index into anything that is stored once per loop.
     package let index: Int
     /// The name of the thread.
-    private let name: String
+    package let name: String
 
+    private let turns = LongestTurn()
     private let inbox: LoopInbox
     private let epoll: Int32
     private let thread = Mutex<pthread_t?>(nil)
@@ -109,6 +110,9 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
         assert(self.isCurrent || self.inbox.isStopped, "only on the loop's own thread")
     }
 
+    /// The longest turn within the last one to two minutes, from any thread: for so long a client of the loop has waited.
+    package var longestTurn: Duration { self.turns.value(now: .now) }
+
     // MARK: Watches and timers
 
     /// Reports the readiness of a descriptor to `handler` until `forget` is called.
@@ -187,6 +191,8 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
     private func run() {
         self.threadID.store(pthread_self(), ordering: .relaxed)
         pthread_setname_np(pthread_self(), self.name)
+        // The time until the thread began is no turn.
+        self.now = .now
         repeat {
             self.waitForEvents()
             for call in self.inbox.take(into: &self.ready) { call() }
@@ -241,7 +247,9 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
 
     private func waitForEvents() {
         let isBusy = !self.ready.isEmpty || !self.yielded.isEmpty
-        let timeout = isBusy ? 0 : self.timers.millisecondsToNext(now: .now)
+        let end = ContinuousClock.now
+        self.turns.note(from: self.now, to: end)
+        let timeout = isBusy ? 0 : self.timers.millisecondsToNext(now: end)
         let count = epoll_wait(self.epoll, &self.events, Int32(self.events.count), timeout)
         self.now = .now
         guard count > 0 else { return }

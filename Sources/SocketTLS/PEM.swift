@@ -13,16 +13,33 @@ package enum PEM {
 
     /// Reads all certificates of the text; throws if there is none, or if one cannot be read.
     static func readCertificates(_ text: String) throws(OpenSSLError) -> [Owned] {
+        try self.readAll(text, "PEM_read_bio_X509") { source in
+            PEM_read_bio_X509(source, nil, nil, nil).map { Owned($0, X509_free) }
+        }
+    }
+
+    /// Reads all revocation lists of the text; throws if there is none, or if one cannot be read.
+    static func readRevocationLists(_ text: String) throws(OpenSSLError) -> [Owned] {
+        try self.readAll(text, "PEM_read_bio_X509_CRL") { source in
+            PEM_read_bio_X509_CRL(source, nil, nil, nil).map { Owned($0, X509_CRL_free) }
+        }
+    }
+
+    private static func readAll(
+        _ text: String,
+        _ call: String,
+        next: (OpaquePointer) -> Owned?
+    ) throws(OpenSSLError) -> [Owned] {
         let source = try self.source(text)
         defer { BIO_free(source) }
         ERR_clear_error()
-        var certificates: [Owned] = []
-        while let next = PEM_read_bio_X509(source, nil, nil, nil) { certificates.append(Owned(next, X509_free)) }
-        // The end of the certificates leaves an error on the queue, too.
+        var all: [Owned] = []
+        while let next = next(source) { all.append(next) }
+        // The end of the text leaves an error on the queue, too.
         let isAtEnd = ERR_GET_REASON(ERR_peek_last_error()) == PEM_R_NO_START_LINE
-        guard isAtEnd, !certificates.isEmpty else { throw OpenSSLError("PEM_read_bio_X509") }
+        guard isAtEnd, !all.isEmpty else { throw OpenSSLError(call) }
         ERR_clear_error()
-        return certificates
+        return all
     }
 
     /// Writes the key as PKCS#8, not encrypted.
@@ -32,6 +49,10 @@ package enum PEM {
 
     package static func write(certificate: OpaquePointer) throws(OpenSSLError) -> String {
         try self.text { sink in PEM_write_bio_X509(sink, certificate) }
+    }
+
+    package static func write(revocationList: OpaquePointer) throws(OpenSSLError) -> String {
+        try self.text { sink in PEM_write_bio_X509_CRL(sink, revocationList) }
     }
 
     private static func source(_ text: String) throws(OpenSSLError) -> OpaquePointer {

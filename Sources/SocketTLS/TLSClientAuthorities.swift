@@ -3,15 +3,19 @@ internal import COpenSSL
 /// The authorities whose certificates clients may present.
 package struct TLSClientAuthorities: Sendable {
     private let certificates: [Owned]
-    /// Different authorities have different fingerprints: a session admitted under one set is not resumed under
-    /// another.
+    /// `nil`: no certificate counts as revoked.
+    private let revoked: TLSRevocationLists?
+    /// Different authorities, and other lists, have different fingerprints: a session admitted under one set is not resumed
+    /// under another.
     let fingerprint: [UInt8]
 
     /// Reads certificates in PEM; each is trusted as it is, whether or not it is a root.
-    package init(certificates: String) throws(OpenSSLError) {
+    package init(certificates: String, revoked: TLSRevocationLists? = nil) throws(OpenSSLError) {
         self.certificates = try PEM.readCertificates(certificates)
+        self.revoked = revoked
         var digest = [UInt8](repeating: 0, count: Int(SHA256_DIGEST_LENGTH))
-        let bytes = Array(certificates.utf8)
+        // A text of PEM has no null.
+        let bytes = Array((certificates + (revoked.map { "\0\($0.text)" } ?? "")).utf8)
         try OpenSSLError.check("EVP_Digest", EVP_Digest(bytes, bytes.count, &digest, nil, EVP_sha256(), nil))
         self.fingerprint = digest
     }
@@ -28,6 +32,7 @@ package struct TLSClientAuthorities: Sendable {
             try OpenSSLError.check("SSL_CTX_add_client_CA", SSL_CTX_add_client_CA(context, certificate.pointer))
         }
         X509_STORE_set_flags(store, UInt(X509_V_FLAG_PARTIAL_CHAIN))
+        try self.revoked?.install(in: store)
         SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nil)
     }
 }

@@ -5,9 +5,17 @@ internal import Glibc
 enum X509Time {
     /// When a certificate's validity ends, in seconds since 1970.
     static func end(of certificate: Owned) -> Int64? {
-        guard let end = X509_get0_notAfter(certificate.pointer) else { return nil }
+        X509_get0_notAfter(certificate.pointer).flatMap(self.seconds)
+    }
+
+    /// When a revocation list ends, in seconds since 1970; `nil` if it does not say.
+    static func nextUpdate(of list: Owned) -> Int64? {
+        X509_CRL_get0_nextUpdate(list.pointer).flatMap(self.seconds)
+    }
+
+    private static func seconds(_ text: UnsafePointer<ASN1_TIME>) -> Int64? {
         var time = tm()
-        guard ASN1_TIME_to_tm(end, &time) == 1 else { return nil }
+        guard ASN1_TIME_to_tm(text, &time) == 1 else { return nil }
         return Int64(timegm(&time))
     }
 }

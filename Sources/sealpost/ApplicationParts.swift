@@ -33,6 +33,7 @@ struct ApplicationParts: Sendable {
     private let settlements = SettlementWatch()
     private let schedule = ReleaseSchedule()
     private let history = StatusHistory()
+    let traces: RequestTraces
     let setup = SetupCode()
     private let connections = ConnectionCounts()
     let loops: EventLoopGroup
@@ -45,6 +46,7 @@ struct ApplicationParts: Sendable {
     init(_ configuration: Configuration, logger: Logger) throws {
         self.configuration = configuration
         self.logger = logger
+        self.traces = RequestTraces(sampling: configuration.loggedRequests)
         try configuration.refuseRisks()
         for risk in configuration.risks {
             logger.warning("risky configuration", metadata: ["key": "\(risk.key)", "reason": "\(risk.reason)"])
@@ -118,6 +120,7 @@ struct ApplicationParts: Sendable {
             status: self.status,
             settlements: self.settlements,
             schedule: self.schedule,
+            traces: self.traces,
             logger: self.logger,
             executor: self.outboundLoop
         )
@@ -213,7 +216,8 @@ struct ApplicationParts: Sendable {
             samples: { self.samples },
             daemon: self.daemon,
             history: self.history,
-            setup: self.setup
+            setup: self.setup,
+            traces: self.traces
         )
     }
 
@@ -252,6 +256,10 @@ struct ApplicationParts: Sendable {
             MetricSample(.connectionsRefused, [:], Double(counts.refused.load(ordering: .relaxed))),
             MetricSample(.connectionsEvicted, [:], Double(counts.evicted.load(ordering: .relaxed))),
         ]
+            + (self.loops.loops + [self.loops.acceptor, self.outboundLoop]).map { loop in
+                MetricSample(.longestTurn, ["loop": loop.name], loop.longestTurn.timeInterval)
+            }
+            + self.status.times.flatMap { lane, times in times.samples(.pushTime, [["lane", lane.description]]) }
             + self.status.pauseByLane.map { lane, pause in
                 MetricSample(.resting, ["lane": lane.description], pause == nil ? 0 : 1)
             }
@@ -263,6 +271,7 @@ struct ApplicationParts: Sendable {
             }
             + self.eventSamples
             + self.issuerSamples
+            + [self.tls?.listsEnd].compactMap { $0 }.map { MetricSample(.revocationListExpiry, [:], Double($0)) }
             + self.expiries.map { expiry in
                 let end = expiry.expiresAt.timeIntervalSince1970
                 return MetricSample(.credentialExpiry, ["credential": expiry.name], end)

@@ -211,6 +211,7 @@ extension Configuration {
         self.logLevel = try section.string("level", oneOf: levels) ?? self.logLevel
         self.logFormat = try section.string("format", oneOf: ["text", "json"]) ?? self.logFormat
         self.logFile = try section.string("file")
+        self.loggedRequests = try section.integer("requests", in: 0...1_000_000_000) ?? self.loggedRequests
         try section.finish()
     }
 }
@@ -253,12 +254,22 @@ extension Configuration.TLS {
     fileprivate init?(_ section: ConfigurationSection) throws {
         let additional = try section.sections("additional").map { try Identity($0) }
         let clientCA = try section.string("clientCA")
+        let clientCRL = try section.string("clientCRL")
+        if clientCRL != nil, clientCA == nil {
+            throw section.error("clientCRL", nil, "has no meaning without clientCA")
+        }
         // Two years at most, which is what browsers' own lists ask for.
         let hsts = try section.integer("hsts", in: 0...63_072_000)
         let files = try [section.string("certificate"), section.string("privateKey"), clientCA]
         try section.finish()
         if additional.isEmpty, hsts == nil, files.allSatisfy({ $0 == nil }) { return nil }
-        self.init(identity: try Identity(section), additional: additional, clientCA: clientCA, hsts: hsts)
+        self.init(
+            identity: try Identity(section),
+            additional: additional,
+            clientCA: clientCA,
+            clientCRL: clientCRL,
+            hsts: hsts
+        )
     }
 }
 

@@ -36,6 +36,8 @@ struct Configuration: Sendable {
     var logFormat = "text"
     /// `nil`: standard error.
     var logFile: String?
+    /// One request in so many has its line at level `info`; 0: none.
+    var loggedRequests = 0
     var idBits = 31
     var emptyPayload = "Secure confirmation."
     var maximumPayload = 65_536
@@ -132,6 +134,8 @@ struct Configuration: Sendable {
         var additional: [Identity] = []
         /// The authorities whose client certificates are accepted instead of a password.
         var clientCA: String?
+        /// What those have revoked; `nil`: nothing counts as revoked.
+        var clientCRL: String?
         /// The seconds of `Strict-Transport-Security`; `nil`: the field is not sent.
         var hsts: Int?
     }

@@ -1,4 +1,5 @@
 import Logging
+import PushCore
 import SocketHTTP
 import Synchronization
 
@@ -7,7 +8,7 @@ import Synchronization
 /// All of the new configuration is checked, also what needs a restart: one that could not start changes nothing.
 final class ConfigurationReload: Sendable {
     /// What takes effect without a restart, a key or the beginning of one.
-    static let reloaded = ["quotas", "server.limits", "log.level"]
+    static let reloaded = ["quotas", "server.limits", "log.level", "log.requests"]
     /// What does not, although it begins so: the database and the TLS handshakes were set up with these times.
     static let exceptions: Set = ["server.limits.handlerTimeout", "server.limits.handshakeTimeout"]
 
@@ -65,6 +66,7 @@ final class ConfigurationReload: Sendable {
         limits.handlerTimeout = self.started.limits.handlerTimeout
         application.use(quotas: new.quotas, limits: limits)
         self.threshold.level = new.level
+        application.parts.traces.sample(new.loggedRequests)
         guard limits.maxConnections > old.limits.maxConnections else { return }
         DescriptorLimit.raise(for: limits.maxConnections, logger: application.parts.logger)
     }

@@ -30,6 +30,14 @@ extension Logger {
                 "write-ahead log is long; a long read, such as a report or a backup, keeps it from being truncated",
                 metadata: ["bytes": "\(bytes)"]
             )
+        case .spaceGivenBack(let bytes): self.info("database file shortened", metadata: ["bytes": "\(bytes)"])
+        case .spaceNotGivenBack(let reason):
+            self.error(
+                "database file could not be shortened; its free space is only used again",
+                metadata: ["reason": "\(reason)"]
+            )
+        case .fileStaysLong:
+            self.info("database file does not get shorter; sealpost backup and restore make one that does")
         case .databaseRefused(let reason):
             self.error(
                 """

@@ -18,8 +18,8 @@ struct TLSSetup: Sendable {
         self.configuration = configuration
         self.ticketKeys = try TicketKeys()
         self.logger = logger
-        let (context, ends) = try Self.context(configuration, ticketKeys: self.ticketKeys, logger: logger)
-        self.ends = Expiries(ends)
+        let (context, ends, listsEnd) = try Self.context(configuration, ticketKeys: self.ticketKeys, logger: logger)
+        self.ends = Expiries(ends, listsEnd)
         self.acceptor = TLSAcceptor(context, handshakeTimeout: handshakeTimeout) { error in
             logger.debug("TLS handshake failed", metadata: ["error": "\(error)"])
         }
@@ -28,13 +28,13 @@ struct TLSSetup: Sendable {
     /// Reads the files again, for new connections; an error in them is logged, and the old certificates stay in use.
     func reload() {
         do {
-            let (context, ends) = try Self.context(
+            let (context, ends, listsEnd) = try Self.context(
                 self.configuration,
                 ticketKeys: self.ticketKeys,
                 logger: self.logger
             )
             self.acceptor.replace(with: context)
-            self.ends.set(ends)
+            self.ends.set(ends, listsEnd)
             self.logger.info("certificates reloaded")
         } catch {
             self.logger.error(
@@ -46,6 +46,9 @@ struct TLSSetup: Sendable {
 
     /// The expiry dates of the certificates in use, each with its chain, and of the client authorities.
     var expiries: [CredentialExpiry] { self.ends.all }
+
+    /// When the first of the revocation lists ends, in seconds since 1970. Not among `expiries`: lists live for days.
+    var listsEnd: Int64? { self.ends.lists }
 
     /// Reads the files once, to check that they are usable. Throws `ConfigurationError` with the key that is wrong.
     static func inspect(_ configuration: Configuration.TLS, logger: Logger) throws -> [CredentialExpiry] {
@@ -60,7 +63,7 @@ struct TLSSetup: Sendable {
         _ configuration: Configuration.TLS,
         ticketKeys: TicketKeys,
         logger: Logger
-    ) throws -> (context: TLSServerContext, ends: [CredentialExpiry]) {
+    ) throws -> (context: TLSServerContext, ends: [CredentialExpiry], listsEnd: Int64?) {
         var identities: [TLSIdentity] = []
         var ends: [CredentialExpiry] = []
         func note(_ key: String, _ end: Int64?) {
@@ -73,7 +76,8 @@ struct TLSSetup: Sendable {
             identities.append(identity)
             note("\(path).certificate", identity.expiresAt)
         }
-        let authorities = try configuration.clientCA.map(self.clientAuthorities)
+        let revoked = try configuration.clientCRL.map { try self.revocationLists($0, logger: logger) }
+        let authorities = try configuration.clientCA.map { try self.clientAuthorities($0, revoked: revoked) }
         note("\(self.path).clientCA", authorities?.expiresAt)
         let context = try TLSServerContext(
             identities: identities,
@@ -81,7 +85,7 @@ struct TLSSetup: Sendable {
             clientAuthorities: authorities,
             ticketKeys: ticketKeys
         )
-        return (context, ends)
+        return (context, ends, revoked?.expiresAt)
     }
 
     private static func identity(
@@ -111,11 +115,29 @@ struct TLSSetup: Sendable {
         return identity
     }
 
-    private static func clientAuthorities(_ file: String) throws -> TLSClientAuthorities {
+    private static func revocationLists(_ file: String, logger: Logger) throws -> TLSRevocationLists {
+        let key = "\(self.path).clientCRL"
+        let text = try ConfigurationError.text(of: file, key: key)
+        let lists: TLSRevocationLists
+        do throws(OpenSSLError) {
+            lists = try TLSRevocationLists(text)
+        } catch {
+            throw ConfigurationError("\(key): \(file) contains no readable PEM revocation list (\(error))")
+        }
+        if let end = lists.expiresAt, TimeInterval(end) <= Date().timeIntervalSince1970 {
+            logger.error(
+                "revocation list has ended, so client certificates are refused; replace the file and send SIGHUP",
+                metadata: ["key": "\(key)", "file": "\(file)"]
+            )
+        }
+        return lists
+    }
+
+    private static func clientAuthorities(_ file: String, revoked: TLSRevocationLists?) throws -> TLSClientAuthorities {
         let key = "\(self.path).clientCA"
         let certificates = try ConfigurationError.text(of: file, key: key)
         do throws(OpenSSLError) {
-            return try TLSClientAuthorities(certificates: certificates)
+            return try TLSClientAuthorities(certificates: certificates, revoked: revoked)
         } catch {
             throw ConfigurationError("\(key): \(file) contains no readable PEM certificate (\(error))")
         }
@@ -124,15 +146,17 @@ struct TLSSetup: Sendable {
 
 private final class Expiries: Sendable {
     // A lock, because a reload may come at any time.
-    private let current: Mutex<[CredentialExpiry]>
+    private let current: Mutex<(all: [CredentialExpiry], lists: Int64?)>
 
-    init(_ expiries: [CredentialExpiry]) {
-        self.current = Mutex(expiries)
+    init(_ all: [CredentialExpiry], _ lists: Int64?) {
+        self.current = Mutex((all, lists))
     }
 
-    var all: [CredentialExpiry] { self.current.withLock { $0 } }
+    var all: [CredentialExpiry] { self.current.withLock { $0.all } }
 
-    func set(_ expiries: [CredentialExpiry]) {
-        self.current.withLock { $0 = expiries }
+    var lists: Int64? { self.current.withLock { $0.lists } }
+
+    func set(_ all: [CredentialExpiry], _ lists: Int64?) {
+        self.current.withLock { $0 = (all, lists) }
     }
 }

@@ -52,6 +52,7 @@ import Testing
         ("{certificate: a}", "sealpost.yaml: server.tls: privateKey is missing"),
         ("{privateKey: a}", "sealpost.yaml: server.tls: certificate is missing"),
         ("{clientCA: a}", "sealpost.yaml: server.tls: certificate is missing"),
+        ("{certificate: a, privateKey: b, clientCRL: c}", "server.tls.clientCRL: has no meaning without clientCA"),
         ("{hsts: 60}", "sealpost.yaml: server.tls: certificate is missing"),
         ("{certificate: a, privateKey: b, hsts: -1}", "server.tls.hsts: must be a whole number from 0 to 63072000"),
         ("{certificate: a, privateKey: b, hsts: 63072001}", "server.tls.hsts: must be a whole number from 0"),
@@ -99,6 +100,10 @@ import Testing
         (
             "{certificate: cert.pem, privateKey: key.pem, clientCA: key.pem}",
             "server.tls.clientCA: key.pem contains no readable PEM certificate"
+        ),
+        (
+            "{certificate: cert.pem, privateKey: key.pem, clientCA: ca.pem, clientCRL: ca.pem}",
+            "server.tls.clientCRL: ca.pem contains no readable PEM revocation list"
         ),
         (
             "{certificate: cert.pem, privateKey: key.pem, additional: [{certificate: cert.pem, privateKey: other.key}]}",

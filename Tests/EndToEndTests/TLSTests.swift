@@ -142,6 +142,27 @@ import Testing
         #expect(await daemon.terminate() == 0)
     }
 
+    @Test func aRevokedCertificateIsRefusedAfterTheNextSIGHUP() async throws {
+        let authority = self.files.authority
+        let identity = try authority.makeClientIdentity("alice")
+        try self.files.write(identity, as: ("alice.pem", "alice.key"))
+        try self.files.write(authority.makeRevocationList(), to: "revoked.pem")
+        try self.files.configure(
+            "{certificate: cert.pem, privateKey: key.pem, clientCA: ca.pem, clientCRL: revoked.pem}"
+        )
+        try await self.addUser("alice")
+        let daemon = try await self.files.start()
+        let server = "https://127.0.0.1:\(daemon.port)/api/register"
+        let before = try await self.files.curl("--cert", "alice.pem", "--key", "alice.key", server)
+        #expect(before.errors.contains("200 OK"), "\(before.errors)")
+        try self.files.write(authority.makeRevocationList(of: [identity]), to: "revoked.pem")
+        daemon.process.signal(SIGHUP)
+        _ = await daemon.process.errors(until: "certificates reloaded")
+        let after = try await self.files.curl("--cert", "alice.pem", "--key", "alice.key", server)
+        #expect(after.errors.contains("certificate revoked"), "\(after.errors)")
+        #expect(await daemon.terminate() == 0)
+    }
+
     private func addUser(_ name: String) async throws {
         let arguments = ["user", "add", name, "--password-stdin"]
         let ended = try await Daemon.run(arguments, in: self.files.folder, input: Stack.password)

@@ -52,6 +52,23 @@ import Testing
         }
     }
 
+    @Test func aPushHasTheTraceOfItsNotificationAndTheTimeThatItTook() async throws {
+        try await self.fill(2)
+        let id = "4bf92f3577b34da6a3ce929d0e0e4736"
+        let trace = try #require(TraceID(traceparent: "00-\(id)-00f067aa0ba902b7-01"))
+        self.rig.traces.note(trace, of: try #require(NotificationID(rawValue: 1)))
+        self.rig.traces.sample(1)
+        try await self.rig.run { _, status in
+            _ = try await self.apns.pushes.acceptedPush(2)
+            try await eventually { status.times[Lane(Platform("apns"))]?.total == 2 }
+            #expect(status.times[Lane(Platform("other"))]?.total == 0)
+        }
+        let lines = self.rig.log.lines.filter { $0.contains("push accepted") }
+        #expect(lines.count == 2)
+        #expect(lines.allSatisfy { $0.hasPrefix("info push accepted lane=apns milliseconds=") })
+        #expect(lines.allSatisfy { $0.hasSuffix(" trace=\(id)") })
+    }
+
     @Test(.timeLimit(.minutes(1))) func whoWatchesANotificationIsToldWhenItsPushIsSettled() async throws {
         try await self.fill(1)
         let id = try #require(NotificationID(rawValue: 1))

@@ -17,6 +17,7 @@ struct Rig: Sendable {
     /// A second provider, for what one may not do to the other.
     let other: APNsSimulator
     let log = LogRecorder(logLevel: .info)
+    let traces = RequestTraces()
 
     init() throws {
         let fixture = try StoreFixture()
@@ -77,6 +78,7 @@ struct Rig: Sendable {
             status: status,
             settlements: settlements,
             schedule: schedule,
+            traces: self.traces,
             logger: logger,
             executor: loop,
             now: now ?? { self.fixture.clock.now }

@@ -45,4 +45,25 @@ import Testing
         #expect(events.withLock { $0.count { $0 == .diskFull } <= 3 })
         await store.close()
     }
+    /// On a small disk it is the log itself that takes the room: nothing is deleted from elsewhere.
+    @Test func theLogGivesItsRoomBackWhenTheDiskIsFull() async throws {
+        let fixture = try StoreFixture()
+        let (store, log) = (fixture.sqlite, fixture.sqlite.path + "-wal")
+        try await store.writer.write { db in
+            try db.execute(sql: "create table filling (bytes blob) strict")
+            try db.execute(sql: "insert into filling values (zeroblob(4000000))")
+        }
+        #expect(try Self.length(of: log) > 4_000_000)
+        store.writer.noteFull()
+        #expect(store.isFull)
+        try await eventually { !store.isFull }
+        // What was committed since to see that it works.
+        #expect(try Self.length(of: log) < 100_000)
+        #expect(store.report.logBytes < 100_000)
+        await store.close()
+    }
+
+    private static func length(of file: String) throws -> Int {
+        try FileManager.default.attributesOfItem(atPath: file)[.size] as? Int ?? -1
+    }
 }

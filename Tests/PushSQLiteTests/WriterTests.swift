@@ -53,6 +53,21 @@ import Testing
         }
     }
 
+    @Test func writesThatShareACommitAreCounted() async throws {
+        let before = try #require(self.fixture.sqlite.report.commits)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 0..<50 {
+                group.addTask { try await self.writer.write { try self.insert("\(number)")($0) } }
+            }
+            try await group.waitForAll()
+        }
+        // What changes nothing waits for no disk.
+        _ = try await self.done()
+        let after = try #require(self.fixture.sqlite.report.commits)
+        #expect(after.writes - before.writes == 50)
+        #expect((1...50).contains(after.times.total - before.times.total))
+    }
+
     @Test(.timeLimit(.minutes(1)))
     func whatThrowsIsUndoneAloneAndTheOthersAreThereOnce() async throws {
         let refused: @Sendable (Database) throws -> Void = { db in

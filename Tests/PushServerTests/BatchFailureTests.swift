@@ -31,7 +31,8 @@ import Testing
                 bounds: [:],
                 workIsWaiting: {},
                 schedule: ReleaseSchedule(),
-                history: StatusHistory()
+                history: StatusHistory(),
+                traces: RequestTraces()
             ),
             idempotency: IdempotencyGuard(keys: key, requests: key),
             settings: settings,

@@ -41,6 +41,7 @@ struct ServerFixture: Sendable {
     let lanes = LaneRecorder()
     let history = StatusHistory()
     let setup = SetupCode()
+    let traces = RequestTraces()
 
     /// `storage` is for a second server on the same store, without users of its own; without `parameters` passwords are
     /// hashed as usual.
@@ -119,6 +120,7 @@ struct ServerFixture: Sendable {
             ),
             history: history,
             setup: setup,
+            traces: self.traces,
             now: { clock.now }
         )
     }

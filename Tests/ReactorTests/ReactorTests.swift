@@ -1,9 +1,10 @@
 import Foundation
 import Glibc
 import PushTesting
-import Reactor
 import Synchronization
 import Testing
+
+@testable import Reactor
 
 /// A loop for the length of a test, and a pair of connected sockets on it.
 func withLoop<Result: Sendable>(_ body: @Sendable @escaping (EventLoop) async throws -> Result) async throws -> Result {
@@ -45,6 +46,26 @@ private func socketPair(on loop: EventLoop) throws -> (SocketStream, SocketStrea
             return places
         }
         #expect(places == [true, true, true])
+    }
+
+    @Test func aLongTurnIsSeenForAMinuteAtLeast() async throws {
+        try await withLoop { loop in
+            usleep(50_000)
+            // The turn ends with the job.
+            await loop.yield()
+            await loop.yield()
+            #expect(loop.longestTurn >= .milliseconds(50))
+        }
+        let turn = LongestTurn()
+        let begin = ContinuousClock.now
+        turn.note(from: begin, to: begin + .seconds(1))
+        turn.note(from: begin + .seconds(59), to: begin + .seconds(59.5))
+        #expect(turn.value(now: begin + .seconds(59.5)) == .seconds(1))
+        turn.note(from: begin + .seconds(70), to: begin + .seconds(70.2))
+        #expect(turn.value(now: begin + .seconds(71)) == .seconds(1))
+        turn.note(from: begin + .seconds(140), to: begin + .seconds(140.1))
+        #expect(turn.value(now: begin + .seconds(141)) == .seconds(0.2))
+        #expect(turn.value(now: begin + .seconds(300)) == .zero)
     }
 
     @Test func aWaitEndsWhenBytesArrive() async throws {

@@ -88,4 +88,58 @@ import Testing
         options.identity = try TestAuthority(name: "Another").makeClientIdentity("alice")
         #expect(try await refusal(context, options).server?.contains("certificate verify failed") == true)
     }
+    @Test(arguments: Self.versions)
+    func oneThatIsRevokedEndsTheHandshakeAndOthersAreServed(version: Int32) async throws {
+        let (lost, kept) = (try authority.makeClientIdentity("alice"), try authority.makeClientIdentity("alice"))
+        let context = try TLSServerContext(
+            trusting: self.authority,
+            revoked: self.authority.makeRevocationList(of: [lost])
+        )
+        let refusal = try await refusal(context, self.options(version, lost))
+        #expect(refusal.server?.contains("certificate revoked") == true, "\(refusal)")
+        #expect(refusal.client?.contains("certificate revoked") == true, "\(refusal)")
+        #expect(try await visit(context, self.options(version, kept)).certificateName == "alice")
+        #expect(try await visit(context, self.options(version, nil)).certificateName == nil)
+    }
+
+    @Test(arguments: [
+        (-7200...(-3600), "CRL has expired"), (3600...7200, "CRL is not yet valid"),
+    ])
+    func aListOutOfItsTimeRefusesAll(validity: ClosedRange<Int>, reason: String) async throws {
+        let list = try authority.makeRevocationList(validity: validity)
+        #expect(try TLSRevocationLists(list).expiresAt != nil)
+        let context = try TLSServerContext(trusting: self.authority, revoked: list)
+        let identity = try authority.makeClientIdentity("alice")
+        let refusal = try await refusal(context, self.options(TLS1_3_VERSION, identity))
+        #expect(refusal.server?.contains(reason) == true, "\(refusal)")
+    }
+
+    @Test func aListThatAnotherHasSignedRefusesAll() async throws {
+        let identity = try authority.makeClientIdentity("alice")
+        // One that bears the name, and one that does not.
+        for (other, reason) in [
+            (try TestAuthority(), "CRL signature failure"),
+            (try TestAuthority(name: "Another"), "unable to get certificate CRL"),
+        ] {
+            let context = try TLSServerContext(trusting: self.authority, revoked: other.makeRevocationList())
+            let refusal = try await refusal(context, self.options(TLS1_3_VERSION, identity))
+            #expect(refusal.server?.contains(reason) == true, "\(refusal)")
+        }
+    }
+
+    @Test(arguments: Self.versions)
+    func aSessionFromBeforeTheListIsNotResumed(version: Int32) async throws {
+        let (identity, keys) = (try authority.makeClientIdentity("alice"), try TicketKeys())
+        let before = try TLSServerContext(trusting: self.authority, ticketKeys: keys)
+        var options = self.options(version, identity)
+        options.session = try await visit(before, options).session
+        #expect(try await visit(before, options).wasResumed)
+        let after = try TLSServerContext(
+            trusting: self.authority,
+            revoked: self.authority.makeRevocationList(of: [identity]),
+            ticketKeys: keys
+        )
+        let refusal = try await refusal(after, options)
+        #expect(refusal.server?.contains("certificate revoked") == true, "\(refusal)")
+    }
 }

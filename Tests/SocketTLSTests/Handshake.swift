@@ -9,13 +9,17 @@ extension TLSServerContext {
     convenience init(
         identities: [TestAuthority.Identity]? = nil,
         trusting authority: TestAuthority? = nil,
+        revoked: String? = nil,
         ticketKeys: TicketKeys? = nil
     ) throws {
         let identities = try identities ?? [TestAuthority().makeServerIdentity()]
         try self.init(
             identities: identities.map { try TLSIdentity($0) },
             protocols: ["http/1.1"],
-            clientAuthorities: authority.map { try TLSClientAuthorities(certificates: $0.certificate) },
+            clientAuthorities: authority.map { authority in
+                let lists = try revoked.map { try TLSRevocationLists($0) }
+                return try TLSClientAuthorities(certificates: authority.certificate, revoked: lists)
+            },
             ticketKeys: ticketKeys
         )
     }

@@ -4,7 +4,7 @@
 /// parser traps or does not end is for libFuzzer to see.
 enum FuzzTarget: String, CaseIterable, Sendable {
     case authorization, chunk, coding, etag, field, head, json, mytoken, origin, phc, prefer, signature, tag, target,
-        token
+        token, trace
 
     func run(_ bytes: [UInt8]) throws {
         switch self {
@@ -23,6 +23,7 @@ enum FuzzTarget: String, CaseIterable, Sendable {
         case .tag: try Self.tag(bytes)
         case .target: try Self.target(bytes)
         case .token: try Self.token(bytes)
+        case .trace: try Self.trace(bytes)
         }
     }
 }

@@ -44,6 +44,11 @@ extension Database {
         return results
     }
 
+    /// Steps through a statement that is compiled once, until there is no row or `isGoingOn` returns `false`.
+    func step(prepared sql: String, isGoingOn: () -> Bool) throws {
+        try self.bound(sql, []).forEach { _ in isGoingOn() }
+    }
+
     /// Calls `body` with each row of a statement that is compiled once.
     func each(
         prepared sql: String,

@@ -1,3 +1,4 @@
+internal import PushCore
 internal import PushStore
 internal import Synchronization
 
@@ -10,6 +11,33 @@ final class StoreCounts: Sendable {
     let checkpointFailures = Atomic(0)
     /// Transactions that erased data, which must be wiped.
     let erasures = Atomic(0)
+    private let commits = Mutex(StoreReport.Commits(writes: 0, times: TimeHistogram()))
+    /// The pages of the file, and the free ones of them, at the last look.
+    private let pages = Atomic(0)
+    private let free = Atomic(0)
+
+    /// Counts a transaction: the writes in it, and how long its commit took.
+    func noteCommit(of writes: Int, after time: Duration) {
+        self.commits.withLock { commits in
+            commits.writes += writes
+            commits.times.note(time)
+        }
+    }
+
+    var committed: StoreReport.Commits { self.commits.withLock { $0 } }
+
+    func note(_ space: FileSpace) {
+        self.pages.store(space.pages, ordering: .relaxed)
+        self.free.store(space.free, ordering: .relaxed)
+    }
+
+    /// `nil` before the first look.
+    var file: StoreReport.File? {
+        let pages = self.pages.load(ordering: .relaxed)
+        if pages == 0 { return nil }
+        let free = self.free.load(ordering: .relaxed)
+        return StoreReport.File(bytes: pages * Writer.pageSize, freeBytes: free * Writer.pageSize)
+    }
 }
 
 extension Writer {

@@ -33,8 +33,11 @@ extension Writer {
         self.queue.asyncAfter(deadline: .now() + Self.lookAfter) { [weak self] in self?.lookForRoom() }
     }
 
-    /// Commits a transaction that changes nothing, checkpoints, which may need room in the database's file, and then asks
-    /// the disk for more room than a usual transaction takes.
+    /// Checkpoints, which may need room in the database's file, gives the log's room back, commits a transaction that changes
+    /// nothing, and then asks the disk for more room than a usual transaction takes.
+    ///
+    /// Without the truncation, a log that has filled a small disk would keep it full for ever: its room is used again, but no
+    /// file system tells that.
     ///
     /// The database is asked first, since a limit of SQLite's may have been reached; the disk is asked too, because a
     /// restarted log takes a small commit on a full disk, and the next posts would fail again. This is not left to the next
@@ -43,11 +46,12 @@ extension Writer {
         guard self.failure == nil else { return }
         do {
             try self.onConnection { db in
+                // First, for a commit needs room in the log.
+                if try self.checkpoint(db) != nil, try self.resetLog(.truncate, db) { self.log.reset() }
                 try db.inTransaction(.immediate) {
                     try db.execute(sql: "update change_number set reserved = reserved")
                     return .commit
                 }
-                _ = try self.checkpoint(db)
             }
             guard DiskSpace.hasRoom(beside: self.connection.path) else { return self.lookLater() }
             self.space.note(isFull: false)

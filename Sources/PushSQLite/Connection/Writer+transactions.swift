@@ -62,6 +62,8 @@ extension Writer {
         finishes.reserveCapacity(jobs.count)
         var refused: [(Job, any Error)] = []
         defer { self.notes.forget() }
+        let commits = self.log.commits
+        var isRunUntil = ContinuousClock.now
         try self.onConnection { db in
             try db.inTransaction(.immediate) {
                 for job in jobs {
@@ -75,9 +77,11 @@ extension Writer {
                     }
                 }
                 try self.notes.write(db)
+                isRunUntil = .now
                 return .commit
             }
         }
+        if self.log.commits != commits { self.counts.noteCommit(of: finishes.count, after: .now - isRunUntil) }
         // Before the callers continue, so that each reads its own write.
         self.commits.increment()
         for finish in finishes { finish() }

@@ -7,8 +7,12 @@ internal import Synchronization
 /// Counts of changed rows would not do: SQLite keeps them in 32 bits.
 final class LogLength: Sendable {
     private let count = Atomic(0)
+    private let commitCount = Atomic(0)
 
     var pages: Int { self.count.load(ordering: .relaxed) }
+
+    /// The number of commits that have written anything: those of transactions without a change are none.
+    var commits: Int { self.commitCount.load(ordering: .relaxed) }
 
     /// Makes the connection report after each commit. It must not outlive this object.
     func watch(_ db: Database) throws {
@@ -17,8 +21,9 @@ final class LogLength: Sendable {
             { context, _, _, pages in
                 if let context {
                     // `Writer` keeps both, and closes the connection before it is released.
-                    Unmanaged<LogLength>.fromOpaque(context).takeUnretainedValue()
-                        .count.store(Int(pages), ordering: .relaxed)
+                    let log = Unmanaged<LogLength>.fromOpaque(context).takeUnretainedValue()
+                    log.count.store(Int(pages), ordering: .relaxed)
+                    log.commitCount.wrappingAdd(1, ordering: .relaxed)
                 }
                 return SQLITE_OK
             },

@@ -22,7 +22,7 @@ struct LaneHandler: Handler {
         let user = try context.user.name
         self.logger.info(
             "lane retried by an administrator",
-            metadata: ["lane": "\(lane)", "user": "\(user)", "request": "\(context.id)"]
+            metadata: context.id.fields.merging(["lane": "\(lane)", "user": "\(user)"]) { $1 }
         )
         self.daemon.retry(lane)
         return .noContent

@@ -4,6 +4,7 @@ internal import PushAPI
 extension HTTPField.Name {
     package static let myToken = Self(constant: MyToken.fieldName)
     static let requestID = Self(constant: "X-Request-Id")
+    static let traceParent = Self(constant: "traceparent")
     static let contentTypeOptions = Self(constant: "X-Content-Type-Options")
     static let accelBuffering = Self(constant: "X-Accel-Buffering")
     static let rateLimit = Self(constant: "RateLimit")

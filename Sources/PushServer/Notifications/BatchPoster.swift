@@ -219,7 +219,12 @@ struct BatchPoster: Sendable {
         of origin: Origin
     ) async -> (results: [Result<NotificationPoster.Posted?, Problem>], stop: Problem?) {
         do {
-            let outcomes = try await self.poster.store(drafts.map(\.post), in: batch, from: origin.user)
+            let outcomes = try await self.poster.store(
+                drafts.map(\.post),
+                of: batch,
+                from: origin.user,
+                in: origin.request
+            )
             let results = zip(drafts, outcomes).map { draft, outcome in
                 Result { () throws(Problem) in
                     try self.poster.posted(draft.post.notification, outcome, from: origin.user)

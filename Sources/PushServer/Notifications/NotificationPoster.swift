@@ -16,6 +16,8 @@ struct NotificationPoster: Sendable {
     let schedule: ReleaseSchedule
     /// Counts what is stored, for operators.
     let history: StatusHistory
+    /// Tells the delivery which traces its pushes belong to.
+    let traces: RequestTraces
 
     /// What the sender learns of a stored notification.
     struct Posted {
@@ -42,7 +44,7 @@ struct NotificationPoster: Sendable {
         let sender = try context.user
         for _ in 0..<Self.tries {
             let post = try self.newPost(order, payload, from: sender, now: context.now, once: request, record)
-            let outcomes = try await self.store([post], from: sender)
+            let outcomes = try await self.store([post], from: sender, in: context.id)
             for outcome in outcomes {
                 if let posted = try self.posted(post.notification, outcome, from: sender) { return posted }
             }
@@ -92,10 +94,13 @@ struct NotificationPoster: Sendable {
     /// Stores new notifications of one sender; tells the delivery if there is work.
     func store(
         _ posts: [NewPost],
-        in batch: IdempotentRequest? = nil,
-        from sender: User
+        of batch: IdempotentRequest? = nil,
+        from sender: User,
+        in request: RequestID
     ) async throws -> [PostOutcome] {
         let bounds = self.bounds[sender.role]
+        // Before they are stored: the delivery may be faster than the next line.
+        if let trace = request.trace { for post in posts { self.traces.note(trace, of: post.notification.id) } }
         let outcomes = try await self.store.post(posts, of: batch, within: bounds, page: nil)
         if outcomes.contains(where: \.hasWork) { self.workIsWaiting() }
         for (post, outcome) in zip(posts, outcomes) {

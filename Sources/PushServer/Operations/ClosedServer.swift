@@ -2,6 +2,7 @@ package import Foundation
 internal import HTTPTypes
 package import Logging
 internal import PushAPI
+internal import PushCore
 package import SocketHTTP
 
 /// Answers in the server's place while it has no database: that it lives, and to everything else 503 with the reason.
@@ -24,6 +25,7 @@ package struct ClosedServer: Responder {
             origins: OriginPolicy(allowed: settings.allowedOrigins),
             hsts: settings.hsts,
             meters: self.meters,
+            traces: RequestTraces(),
             logger: logger
         )
     }

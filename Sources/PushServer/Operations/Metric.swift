@@ -8,6 +8,7 @@ package enum MetricName: String, CaseIterable, Sendable {
     case requestTime = "sealpost_request_duration_seconds"
     case requestsRunning = "sealpost_requests_in_flight"
     case deliveries = "sealpost_deliveries_total"
+    case pushTime = "sealpost_push_duration_seconds"
     case pending = "sealpost_deliveries_pending"
     case overdue = "sealpost_deliveries_overdue_seconds"
     case scheduled = "sealpost_scheduled_notifications"
@@ -22,13 +23,18 @@ package enum MetricName: String, CaseIterable, Sendable {
     case eventsOldest = "sealpost_events_oldest_waiting_seconds"
     case auditEntries = "sealpost_audit_entries_total"
     case credentialExpiry = "sealpost_credential_expiry_timestamp_seconds"
+    case revocationListExpiry = "sealpost_revocation_list_expiry_timestamp_seconds"
     case issuerKeys = "sealpost_issuer_keys_read_timestamp_seconds"
     case writesWaiting = "sealpost_writes_waiting"
+    case writes = "sealpost_writes_total"
+    case commitTime = "sealpost_commit_duration_seconds"
     case receiptsWaiting = "sealpost_receipts_waiting"
     case receiptsDropped = "sealpost_receipts_dropped_total"
     case rowsSetAside = "sealpost_damaged_rows_total"
     case checkpointFailures = "sealpost_checkpoint_failures_total"
     case logBytes = "sealpost_write_ahead_log_bytes"
+    case fileBytes = "sealpost_database_bytes"
+    case freeBytes = "sealpost_database_free_bytes"
     case servers = "sealpost_servers"
     case databaseConnections = "sealpost_database_connections"
     case databaseWaiting = "sealpost_database_waiting"
@@ -46,6 +52,7 @@ package enum MetricName: String, CaseIterable, Sendable {
     case connections = "sealpost_connections"
     case connectionsRefused = "sealpost_connections_refused_total"
     case connectionsEvicted = "sealpost_connections_evicted_total"
+    case longestTurn = "sealpost_loop_longest_turn_seconds"
     case processorTime = "process_cpu_seconds_total"
     case memory = "process_resident_memory_bytes"
     case descriptors = "process_open_fds"
@@ -59,6 +66,7 @@ package enum MetricName: String, CaseIterable, Sendable {
         case .requestTime: "Time from a request's head to the head of its answer, in seconds, by route."
         case .requestsRunning: "Requests that are being answered."
         case .deliveries: "Pushes by lane and state: enqueued, accepted, expired, failed, cancelled."
+        case .pushTime: "Time from the call of a provider to its answer, in seconds, by lane."
         case .pending: "Pushes that are not settled yet, by lane."
         case .overdue:
             "Time since the oldest push that is due and not leased became due, in seconds, by lane; 0 if none is."
@@ -75,13 +83,19 @@ package enum MetricName: String, CaseIterable, Sendable {
         case .eventsOldest: "Age of the oldest event that waits for the receiver, in seconds; 0 if none waits."
         case .auditEntries: "Audit entries written since the database was created."
         case .credentialExpiry: "Expiry time of a credential, in seconds since 1970."
+        case .revocationListExpiry:
+            "When the first of the clients' revocation lists ends, in seconds since 1970; then clients are refused."
         case .issuerKeys: "When the keys of the tokens' issuer were read last, in seconds since 1970; 0: never."
         case .writesWaiting: "Writes in the write queue."
+        case .writes: "Writes that were committed; those that wait at the same time share a commit."
+        case .commitTime: "Time that commits took, in seconds: appending to the write-ahead log, and fsync."
         case .receiptsWaiting: "Fetch receipts in the receipt queue."
         case .receiptsDropped: "Fetch receipts dropped because the queue was full."
         case .rowsSetAside: "Damaged database rows that were skipped."
         case .checkpointFailures: "Database checkpoints that failed."
         case .logBytes: "Size of the write-ahead log, in bytes."
+        case .fileBytes: "Size of the database's file, in bytes."
+        case .freeBytes: "Bytes of the database's file that hold nothing and are used again."
         case .servers: "Servers that share the database and are alive."
         case .databaseConnections: "Open connections to the database."
         case .databaseWaiting: "Statements without an answer and transactions that wait for a connection."
@@ -100,6 +114,7 @@ package enum MetricName: String, CaseIterable, Sendable {
         case .connections: "Open connections."
         case .connectionsRefused: "Connections refused by maxConnections or maxConnectionsPerAddress."
         case .connectionsEvicted: "Idle connections closed to make room for new ones."
+        case .longestTurn: "The longest turn of an event loop within the last one to two minutes, in seconds."
         case .processorTime: "Processor time that the process has used, in seconds."
         case .memory: "Resident memory of the process, in bytes."
         case .descriptors: "Open file descriptors of the process."
@@ -110,15 +125,16 @@ package enum MetricName: String, CaseIterable, Sendable {
     var kind: String {
         switch self {
         case .deliveries, .pauses, .eventsDelivered, .eventFailures, .eventsDropped, .auditEntries, .identityIgnored,
-            .signIns, .requestsLimited, .receiptsDropped, .rowsSetAside, .databaseRetries, .databaseConnectionsLost,
-            .checkpointFailures, .logLinesDropped, .connectionsRefused, .connectionsEvicted, .requests, .processorTime:
+            .signIns, .requestsLimited, .writes, .receiptsDropped, .rowsSetAside, .databaseRetries,
+            .databaseConnectionsLost, .checkpointFailures, .logLinesDropped, .connectionsRefused, .connectionsEvicted,
+            .requests, .processorTime:
             "counter"
-        case .requestTime: "histogram"
+        case .requestTime, .pushTime, .commitTime: "histogram"
         case .startTime, .build, .requestsRunning, .memory, .descriptors, .descriptorLimit, .pending, .overdue,
             .scheduled, .scheduledLateness, .resting, .eventsPaused, .eventsWaiting,
-            .eventsOldest, .credentialExpiry, .issuerKeys, .writesWaiting, .receiptsWaiting, .logBytes, .servers,
-            .databaseConnections, .databaseWaiting, .databaseOldestWait, .standbys, .standbyLag, .oldestDayKey,
-            .lateDayKeys, .connections:
+            .eventsOldest, .credentialExpiry, .revocationListExpiry, .issuerKeys, .writesWaiting, .receiptsWaiting,
+            .longestTurn, .logBytes, .fileBytes, .freeBytes, .servers, .databaseConnections, .databaseWaiting,
+            .databaseOldestWait, .standbys, .standbyLag, .oldestDayKey, .lateDayKeys, .connections:
             "gauge"
         }
     }
@@ -136,11 +152,14 @@ package struct MetricSample: Sendable, Hashable {
     package init(
         _ name: MetricName,
         _ labels: KeyValuePairs<String, String>,
-        _ value: Double,
-        suffix: String = ""
+        _ value: Double
     ) {
+        self.init(name, labels.map { [$0.key, $0.value] }, value, suffix: "")
+    }
+
+    init(_ name: MetricName, _ labels: [[String]], _ value: Double, suffix: String) {
         self.name = name
-        self.labels = labels.map { [$0.key, $0.value] }
+        self.labels = labels
         self.value = value
         self.suffix = suffix
     }

@@ -79,6 +79,21 @@ extension StoreReport {
             MetricSample(.rowsSetAside, [:], Double(self.setAside)),
             MetricSample(.checkpointFailures, [:], Double(self.checkpointFailures)),
             MetricSample(.logBytes, [:], Double(self.logBytes)),
+        ] + (self.file?.samples ?? []) + (self.commits?.samples ?? [])
+    }
+}
+
+extension StoreReport.Commits {
+    fileprivate var samples: [MetricSample] {
+        [MetricSample(.writes, [:], Double(self.writes))] + self.times.samples(.commitTime, [])
+    }
+}
+
+extension StoreReport.File {
+    fileprivate var samples: [MetricSample] {
+        [
+            MetricSample(.fileBytes, [:], Double(self.bytes)),
+            MetricSample(.freeBytes, [:], Double(self.freeBytes)),
         ]
     }
 }

@@ -19,7 +19,7 @@ package final class TestAuthority: Sendable {
     /// The authority's own certificate in PEM, which clients must trust.
     package let certificate: String
     private let name: String
-    private let key: SigningKey
+    let key: SigningKey
 
     /// Makes a new key and signs its certificate with it.
     package init(name: String = "Sealpost test authority") throws {

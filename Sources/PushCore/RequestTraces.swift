@@ -1,0 +1,64 @@
+internal import Synchronization
+
+/// Which requests and pushes have their log line at level `info`, and to which traces the newest notifications belong.
+///
+/// In memory only: a trace is for the eyes of those who follow a request through the log, and is not worth a write. Any thread
+/// may use it.
+package final class RequestTraces: Sendable {
+    /// The most notifications that are remembered; the oldest are forgotten.
+    package static let bound = 50_000
+
+    private struct State {
+        var traces: [NotificationID: TraceID] = [:]
+        /// The notifications in the order in which they came, round and round.
+        var order: [NotificationID] = []
+        var next = 0
+    }
+
+    /// One request in so many has its line at `info`; 0: none.
+    private let every: Atomic<Int>
+    private let requests = Atomic(0)
+    /// Whether any notification was noted: most servers see no traces, and their pushes take no lock.
+    private let isUsed = Atomic(false)
+    private let state = Mutex(State())
+
+    package init(sampling every: Int = 0) {
+        self.every = Atomic(every)
+    }
+
+    /// Has another share of the requests sampled from now on.
+    package func sample(_ every: Int) {
+        self.every.store(every, ordering: .relaxed)
+    }
+
+    /// Whether a request, or a push that one has led to, has its line at `info`. All of a trace have, or none.
+    package func isSampled(_ trace: TraceID?) -> Bool {
+        let every = self.every.load(ordering: .relaxed)
+        if every == 0 { return false }
+        guard let trace else {
+            return self.requests.wrappingAdd(1, ordering: .relaxed).oldValue % every == 0
+        }
+        // The hash has a seed of this process: a caller cannot choose traces that fill the log.
+        var hasher = Hasher()
+        hasher.combine(trace)
+        return UInt(bitPattern: hasher.finalize()) % UInt(every) == 0
+    }
+
+    /// Remembers the trace of the request that has posted a notification.
+    package func note(_ trace: TraceID, of notification: NotificationID) {
+        self.state.withLock { state in
+            guard state.traces.updateValue(trace, forKey: notification) == nil else { return }
+            if state.order.count < Self.bound { return state.order.append(notification) }
+            state.traces[state.order[state.next]] = nil
+            state.order[state.next] = notification
+            state.next = (state.next + 1) % Self.bound
+        }
+        self.isUsed.store(true, ordering: .relaxed)
+    }
+
+    /// The trace of a notification that was posted to this process, unless it is forgotten.
+    package func trace(of notification: NotificationID) -> TraceID? {
+        guard self.isUsed.load(ordering: .relaxed) else { return nil }
+        return self.state.withLock { $0.traces[notification] }
+    }
+}

@@ -1,0 +1,25 @@
+/// How long something took, counted by fixed bounds. A value: those who share it lock it.
+package struct TimeHistogram: Sendable, Hashable {
+    /// The upper bounds of the buckets, in microseconds.
+    package static let bounds: [Int64] = [
+        500, 1000, 2500, 5000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000, 1_000_000, 2_500_000, 5_000_000,
+        10_000_000,
+    ]
+
+    /// One count for each bound, and one for what took longer.
+    package private(set) var counts = [Int](repeating: 0, count: TimeHistogram.bounds.count + 1)
+    /// The sum of all times.
+    package private(set) var microseconds: Int64 = 0
+
+    package init() {}
+
+    package mutating func note(_ time: Duration) {
+        let (seconds, attoseconds) = time.components
+        let microseconds = seconds &* 1_000_000 &+ attoseconds / 1_000_000_000_000
+        self.counts[Self.bounds.firstIndex { microseconds <= $0 } ?? Self.bounds.count] += 1
+        self.microseconds &+= microseconds
+    }
+
+    /// How many times were counted.
+    package var total: Int { self.counts.reduce(0, +) }
+}
