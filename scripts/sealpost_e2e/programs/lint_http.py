@@ -214,6 +214,7 @@ def tour(site, hook):
     call(204, "PATCH /api/users/{id}", "/api/users/eve", body={"Role": "publisher"})
     call(204, "PUT /api/users/{id}/tags", "/api/users/eve/tags", body={"Tags": ["board"]})
     call(200, "GET /api/users/{id}/tags", "/api/users/eve/tags")
+    call(201, "POST /api/users/{id}/enrolment", "/api/users/eve/enrolment")
     call(204, "DELETE /api/users/{id}", "/api/users/eve")
     call(409, "DELETE /api/users/{id}", "/api/users/root")
     call(204, "PUT /api/users/current/password", user="dora", body={"Current": api.PASSWORD, "New": api.PASSWORD})
