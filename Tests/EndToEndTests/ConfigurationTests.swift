@@ -239,7 +239,7 @@ import Testing
         ("listen: 127.0.0.1:1", "listen: is not known here; did you mean server.listen?"),
         ("server: {handshakeTimeout: 3}", "did you mean server.limits.handshakeTimeout?"),
         // Two sections have it.
-        ("expiresIn: 9", "expiresIn: is not known here; known are alerts, apps,"),
+        ("expiresIn: 9", "expiresIn: is not known here; known are admin, alerts,"),
         ("passwords: {rounds: 2}", "passwords.rounds: is not known here; known are lanes, memory, passes"),
     ])
     func anUnknownKeyIsSaidWithWhatWasMeant(yaml: String, hint: String) throws {
