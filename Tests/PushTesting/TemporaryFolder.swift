@@ -25,10 +25,13 @@ package final class TemporaryFolder: Sendable {
         try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: self.file(name))
     }
 
-    /// All bytes of all files in it, for looking for what must not be there.
+    /// All bytes of all files in it and its folders, for looking for what must not be there. Sockets have none.
     package func contents() throws -> Data {
-        try FileManager.default.contentsOfDirectory(atPath: self.path).reduce(into: Data()) { bytes, name in
-            bytes.append(try Data(contentsOf: URL(fileURLWithPath: self.file(name))))
+        try FileManager.default.subpathsOfDirectory(atPath: self.path).reduce(into: Data()) { bytes, name in
+            let file = self.file(name)
+            guard try FileManager.default.attributesOfItem(atPath: file)[.type] as? FileAttributeType == .typeRegular
+            else { return }
+            bytes.append(try Data(contentsOf: URL(fileURLWithPath: file)))
         }
     }
 }
