@@ -63,18 +63,22 @@ import Testing
     }
 
     @Test func aTokenIsItsUsersOnly() async throws {
-        let lifetime = self.fixture.now + 100
-        let session = try await self.fixture.store.addSession(
-            for: self.mallory,
-            scopes: .fetch,
-            expiresAt: lifetime,
-            now: self.fixture.now
-        )
-        let token = try #require(session?.token.fingerprint)
+        let token = try await self.addToken()
         let reader = self.fixture.reader
         #expect(try await reader.user(withToken: token, now: self.fixture.now)?.user == self.mallory)
         try await self.execute("update token set user_id = \(self.alice.id)")
         await #expect(throws: StoreError.self) { try await reader.user(withToken: token, now: self.fixture.now) }
+    }
+
+    /// A token of mallory's.
+    private func addToken() async throws -> Fingerprint {
+        let session = try await self.fixture.store.addSession(
+            for: self.mallory,
+            scopes: .fetch,
+            expiresAt: self.fixture.now + 100,
+            now: self.fixture.now
+        )
+        return try #require(session?.token.fingerprint)
     }
 
     @Test func anIndexThatLeadsToAnotherUserIsNoticed() async throws {
