@@ -1292,7 +1292,8 @@ export class Sealpost {
     const isMerged = await this.#change(async draft => {
       if (page) {
         const pending = await this.#pending(draft);
-        if (!await inbox.merge(draft, page, {after: kept, replaces: isRestart, pending, date: this.#now()})) return false;
+        // Without a cursor the server names nothing that is gone, such as what was collected before the first page.
+        if (!await inbox.merge(draft, page, {after: kept, replaces: cursor === undefined, pending, date: this.#now()})) return false;
       } else {
         if ((await draft.read('cursor'))?.cursor !== cursor) return false;
         await draft.write('cursor', {cursor, date: this.#now()});

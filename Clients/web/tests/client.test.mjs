@@ -293,6 +293,13 @@ test('a push of what may be read once is collected without its payload, and stay
   assert.equal(await push.collect(4711), null);
 });
 
+test('what was collected before the first page, and is gone since, goes with it', async t => {
+  const server = new FakeServer(), push = await clientOf(t, server), id = server.post('pushed'), other = server.post('stays');
+  await push.collect(id);
+  server.delete(id);
+  assert.deepEqual(ids((await push.sync()).notifications), [other]);
+});
+
 test('updates tell what another client of the same store has changed', async t => {
   const server = new FakeServer(), store = new MemoryStore(), page = await clientOf(t, server, {store, name: 'updates'});
   const worker = await clientOf(t, server, {store, name: 'updates'}), end = new AbortController();
