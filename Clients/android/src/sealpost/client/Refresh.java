@@ -67,7 +67,8 @@ final class Refresh {
      */
     boolean merge(final Answer answer, final Account.Snapshot before, final long now) throws PushException {
         final String replaced = before.index.cursor;
-        final boolean isRestart = isBeginning;
+        // Without a cursor the server names nothing that is gone, such as what was fetched by its id before.
+        final boolean isRestart = isBeginning || replaced == null;
         isBeginning = false;
         if (answer.status == 304) {
             client.account.change(new Account.Change<Void>() {
