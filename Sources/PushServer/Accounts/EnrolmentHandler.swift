@@ -30,7 +30,7 @@ struct EnrolmentHandler: Handler {
     /// own backend, for devices of its apps without a password: who has the code can act as the user.
     private func makeCode(_ context: RequestContext) async throws -> Response {
         let caller = try context.user
-        let body = try await Self.body(of: context)
+        let body = try await context.optionalBody()
         guard
             let name = Username(context.parameter), let user = try await context.reader.user(named: name),
             let hash = try await context.reader.password(of: user)
@@ -103,10 +103,5 @@ struct EnrolmentHandler: Handler {
                 .init("Scopes", enrolment.scopes.json),
             ])
         )
-    }
-
-    private static func body(of context: RequestContext) async throws -> JSONBody {
-        let bytes = try await context.request.body.collect()
-        return try bytes.isEmpty ? JSONBody(.object([])) : JSONBody(bytes)
     }
 }

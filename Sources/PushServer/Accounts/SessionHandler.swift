@@ -40,8 +40,7 @@ struct SessionHandler: Handler {
             throw Problem(.forbidden, "tokens of the issuer begin no sessions here; show them with each request")
         }
         let user = try context.user
-        let bytes = try await context.request.body.collect()
-        let body = try bytes.isEmpty ? JSONBody(.object([])) : JSONBody(bytes)
+        let body = try await context.optionalBody()
         let isForPage = try body.bool("Cookie") ?? false
         let order = try TokenOrder(
             body,

@@ -43,6 +43,12 @@ struct RequestContext {
         get throws(Problem) { try self.known.scopes }
     }
 
+    /// The members of the body; none of an empty one, where all are optional. Throws as `JSONBody` does.
+    func optionalBody() async throws -> JSONBody {
+        let bytes = try await self.request.body.collect()
+        return try bytes.isEmpty ? JSONBody(.object([])) : JSONBody(bytes)
+    }
+
     /// An audit record of what the caller does. Throws as `known` does.
     func record(_ action: AuditRecord.Action, of subject: String, detail: String = "") throws(Problem) -> AuditRecord {
         AuditRecord(action, of: subject, detail: detail, by: try self.actor, at: self.now)
