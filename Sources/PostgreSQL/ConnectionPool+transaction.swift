@@ -11,6 +11,7 @@ extension ConnectionPool {
     /// throws, the transaction is rolled back and the error is rethrown. Throws `busy` or `unavailable` if there is no connection within `PoolOptions.writeLimit`,
     /// after which no run begins; and `unknownOutcome` if a commit was sent and not confirmed.
     package func transaction<Value: Sendable>(
+        _ traits: TransactionTraits = [],
         _ body: @Sendable (Transaction) async throws -> Value
     ) async throws -> Value {
         let deadline = ContinuousClock.now + self.options.writeLimit
@@ -19,7 +20,7 @@ extension ConnectionPool {
         var hasPreparedAnew = false
         while true {
             runs += 1
-            let (result, failure) = try await self.run(until: deadline, body)
+            let (result, failure) = try await self.run(traits, until: deadline, body)
             guard let failure else { return try result.get() }
             // A statement that a migration has made stale is prepared anew, once.
             let isStale = failure.isStalePlan && !hasPreparedAnew
@@ -43,12 +44,13 @@ extension ConnectionPool {
 
     /// Runs the body once. `failure`: nothing is stored, for a reason of the database's.
     private func run<Value: Sendable>(
+        _ traits: TransactionTraits,
         until deadline: ContinuousClock.Instant,
         _ body: @Sendable (Transaction) async throws -> Value
     ) async throws -> (result: Result<Value, any Error>, failure: DatabaseError?) {
         let connections = self.connections
         let session = try await self.loop.outcome { connections.writers.borrow(until: deadline, $0) }.get()
-        let transaction = Transaction(session, on: self.loop)
+        let transaction = Transaction(session, on: self.loop, traits)
         let result: Result<Value, any Error>
         do {
             result = .success(try await body(transaction))

@@ -1,6 +1,27 @@
 internal import CPostgreSQL
 internal import Reactor
 
+/// What a transaction does in another way than usual.
+package struct TransactionTraits: OptionSet, Sendable {
+    package let rawValue: Int
+
+    package init(rawValue: Int) {
+        self.rawValue = rawValue
+    }
+
+    /// Its commit waits neither for the disk nor for standbys: a crash of the database within the next second may undo it, but
+    /// not if one that has waited has followed.
+    package static let relaxed = TransactionTraits(rawValue: 1)
+    /// Its statements read in the order of an index, and no more than their limit: a bitmap gathers all that match before, which
+    /// the planner prefers where it believes that they are fewer than the limit.
+    package static let ordered = TransactionTraits(rawValue: 2)
+
+    fileprivate var opening: [Statement] {
+        (self.contains(.relaxed) ? [Statement(fixed: "set local synchronous_commit = off")] : [])
+            + (self.contains(.ordered) ? [Statement(fixed: "set local enable_bitmapscan = off")] : [])
+    }
+}
+
 /// A transaction under way.
 ///
 /// Begins with its first statement, in the same message. `@unchecked Sendable`: all that changes is used on the loop's thread
@@ -26,6 +47,7 @@ package final class Transaction: @unchecked Sendable {
 
     private let loop: EventLoop
     private let session: Session
+    private let traits: TransactionTraits
 
     // MARK: Confined to the loop
 
@@ -34,9 +56,10 @@ package final class Transaction: @unchecked Sendable {
     /// The first failure of a statement: nothing of the transaction will be stored.
     private var failure: DatabaseError?
 
-    init(_ session: Session, on loop: EventLoop) {
+    init(_ session: Session, on loop: EventLoop, _ traits: TransactionTraits = []) {
         self.session = session
         self.loop = loop
+        self.traits = traits
     }
 
     /// Runs a statement in the transaction.
@@ -109,7 +132,9 @@ package final class Transaction: @unchecked Sendable {
         }
         if !self.hasBegun {
             self.hasBegun = true
-            _ = self.send(Self.begin) { [weak self] in self?.note($0) }
+            for opening in [Self.begin] + self.traits.opening {
+                _ = self.send(opening) { [weak self] in self?.note($0) }
+            }
         }
         let isSent = self.send(statement) { [weak self] outcome in
             self?.note(outcome)

@@ -113,7 +113,7 @@ extension PostgreSQLStore {
     ) async throws -> Value {
         for _ in 0..<Self.attempts {
             do {
-                return try await self.write(body)
+                return try await self.write([], body)
             } catch is Registrar.HandleTaken {}
         }
         throw StoreError.busy

@@ -25,11 +25,8 @@ extension PostgreSQLStore {
         let receipts = self.receipts.take(Self.receiptSlice)
         if receipts.isEmpty { return false }
         do {
-            try await self.write { tx in
-                // Like the last-used times of tokens, receipts are not worth a wait for the disk.
-                _ = try await tx.query("set local synchronous_commit = off")
-                try await Self.write(receipts, tx)
-            }
+            // Like the last-used times of tokens, receipts are not worth a wait for the disk.
+            try await self.write(.relaxed) { tx in try await Self.write(receipts, tx) }
             return true
         } catch {
             self.receipts.putBack(receipts)

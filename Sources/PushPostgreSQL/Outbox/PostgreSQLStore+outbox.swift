@@ -94,7 +94,8 @@ extension PostgreSQLStore {
         if self.leases.takeSearch(now: .now) { try await self.findLostLeases() }
         let noted = NotedLeases(in: self.leases)
         do {
-            return try await self.write { tx in
+            // A lease that a crash of the database undoes is taken again, as that of a dead process is: its push was in flight.
+            return try await self.write([.relaxed, .ordered]) { tx in
                 noted.forget()
                 let leased = try await leasing.lease(try await select(tx), tx)
                 noted.note(leased.map(\.key), under: leasing.owner)

@@ -12,9 +12,10 @@ extension PostgreSQLStore {
     /// Errors of the body that are not the database's are rethrown. If something has ended with it, it returns when all processes
     /// that go by what they remember have forgotten that.
     func write<Value: Sendable>(
+        _ traits: TransactionTraits = [],
         _ body: @Sendable (WriteTransaction) async throws -> Value
     ) async throws -> Value {
-        let (value, epoch) = try await self.store(body)
+        let (value, epoch) = try await self.store(traits, body)
         if let epoch { try await self.node.awaitEnd(epoch, atMost: self.options.patience) }
         return value
     }
@@ -31,6 +32,7 @@ extension PostgreSQLStore {
     // MARK: - Private
 
     private func store<Value: Sendable>(
+        _ traits: TransactionTraits,
         _ body: @Sendable (WriteTransaction) async throws -> Value
     ) async throws -> (Value, epoch: Int64?) {
         self.condition.waiting.wrappingAdd(1, ordering: .relaxed)
@@ -42,7 +44,7 @@ extension PostgreSQLStore {
         var runs = 1
         while true {
             do {
-                return try await self.run(loan, body)
+                return try await self.run(traits, loan, body)
             } catch is AuditChainLost where runs < Self.maximumRuns {
                 loan.forgetHead()
                 runs += 1
@@ -60,11 +62,12 @@ extension PostgreSQLStore {
 
     /// Runs the transaction once, or again after a conflict.
     private func run<Value: Sendable>(
+        _ traits: TransactionTraits,
         _ loan: SlotLoan,
         _ body: @Sendable (WriteTransaction) async throws -> Value
     ) async throws -> (Value, epoch: Int64?) {
         let node = self.node.number
-        let (value, finished) = try await self.database.transaction { transaction in
+        let (value, finished) = try await self.database.transaction(traits) { transaction in
             let tx = WriteTransaction(transaction, of: self)
             let value = try await body(tx)
             let finished = try await tx.finish(loan.slot, node: node)
