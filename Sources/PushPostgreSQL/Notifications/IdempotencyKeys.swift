@@ -127,7 +127,7 @@ struct IdempotencyKeys {
         returning key
         """
 
-    /// The comparison with an array has each key looked up: see `DuePush.equal`.
+    /// The comparison with an array has each key looked up: see `KeyLookup`.
     private static let completion = """
         update idempotency i set request = t.request, notification_id = t.notification_id, created_at = t.created_at,
             expires_at = t.expires_at, recipients = t.recipients, pushes = t.pushes

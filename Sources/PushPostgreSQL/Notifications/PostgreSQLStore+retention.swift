@@ -6,7 +6,7 @@ internal import PushStore
 extension PostgreSQLStore {
     package func deleteExpired(now: Date, page: Int) async throws -> Bool {
         let progress = self.retentionProgress
-        return try await self.write { tx in
+        return try await self.write(.ordered) { tx in
             let expired = try await self.expired(tx, now: now, limit: page)
             if expired.isEmpty { return false }
             let notifications = Dictionary(expired.map { ($0.id, $0) }) { first, _ in first }
@@ -37,6 +37,9 @@ extension PostgreSQLStore {
         """
 
     // MARK: - Private
+
+    private static let recipientKey = KeyLookup(columns: ["notification_id", "user_id"])
+    private static let collapseKey = KeyLookup(columns: ["device", "collapse_id"])
 
     private struct ExpiredNotification {
         let id: Int64
@@ -186,8 +189,7 @@ extension PostgreSQLStore {
         _ = try await tx.query(
             """
             delete from collapse c using unnest($1::int8[], $2::text[], $3::int8[]) as t (device, collapse_id, id)
-            where c.device = any(array[t.device]) and c.collapse_id = any(array[t.collapse_id])
-                and c.notification_id = t.id
+            where \(Self.collapseKey.condition("c", "t")) and c.notification_id = t.id
             """,
             collapsing.map(\.push.device),
             collapsing.map(\.key),
@@ -207,9 +209,8 @@ extension PostgreSQLStore {
                 order by notification_id, user_id limit $3 for update),
             w as (
                 delete from untaken w using l
-                where w.notification_id = any(array[l.notification_id]) and w.user_id = any(array[l.user_id]))
-            delete from recipient r using l
-            where r.notification_id = any(array[l.notification_id]) and r.user_id = any(array[l.user_id])
+                where \(Self.recipientKey.condition("w", "l")))
+            delete from recipient r using l where \(Self.recipientKey.condition("r", "l"))
             returning r.notification_id, r.user_id
             """,
             part.ids,

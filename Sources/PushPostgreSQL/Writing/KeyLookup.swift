@@ -1,0 +1,17 @@
+/// The condition that a row has the key of another one, which is looked up by an index whatever the planner believes.
+///
+/// A table that is empty when it is analyzed counts as empty until the next time, however many rows come in. A join by plain
+/// equality then reads all of an index for each batch. A comparison with an array leaves the planner no other way than to look up
+/// each key; but a second column compared like that may become a filter, which reads all rows with the same value in the first.
+/// Bounds are never that. They alone would not do, since the planner holds them for a third of the table.
+struct KeyLookup {
+    let columns: [String]
+
+    /// The rows of `table`, by its name or alias, whose key `row` has; or the values, where they are not columns of that name.
+    func condition(_ table: String, _ row: String, _ values: [String: String] = [:]) -> String {
+        self.columns.map { column in
+            let value = values[column] ?? "\(row).\(column)"
+            return "\(table).\(column) = any(array[\(value)]) and \(table).\(column) between \(value) and \(value)"
+        }.joined(separator: " and ")
+    }
+}
