@@ -57,7 +57,8 @@ struct Leasing {
             user: delivery.user,
             push: push,
             state: DeliveryState(attempts: delivery.attempts &+ 1, expiresAt: push.expiresAt),
-            isAddressKnown: self.isProbe && pace?.isAddressKnown(delivery) == true
+            isAddressKnown: self.isProbe && pace?.isAddressKnown(delivery) == true,
+            isPaced: self.interval != nil
         )
     }
 

@@ -13,13 +13,16 @@ struct PushEnd: Sendable {
     var owner: Int64?
     /// Set: the push is left alone if its device has another address than the one with this keyed hash.
     var address: Data?
+    /// Whether the next push to the device waits for an interval after this one.
+    var isPaced = false
 }
 
 extension PostgreSQLStore {
     /// Moves pushes from the outbox to those that are settled, counts them and notes their events; returns those that were not
     /// settled before.
     ///
-    /// Each push may be there once only. Of an accepted one, the device's row of `device_push` says when.
+    /// Each push may be there once only. Of an accepted one, the device's row of `device_push` says when, to the minute unless the
+    /// next one is paced after it: a row that each push to a busy device wrote anew would be most of what it costs.
     @discardableResult
     static func end(_ tx: WriteTransaction, _ ends: [PushEnd], now: Date) async throws -> Set<DuePush> {
         if ends.isEmpty { return [] }
@@ -35,6 +38,7 @@ extension PostgreSQLStore {
             ends.map(\.owner),
             ends.map(\.address),
             now.milliseconds,
+            ends.contains(where: \.isPaced) ? now.milliseconds : now.milliseconds - Self.grain,
             PushEvent.Kind.allCases.filter(tx.keeps).map(\.rawValue)
         )
         var ended: Set<DuePush> = []
@@ -62,7 +66,10 @@ extension PostgreSQLStore {
         return ended
     }
 
-    /// A claim of a handle is never at another address. `$9`: the kinds of events that are kept, whose notifications are
+    /// How long the time of a device's last push is left as it is, in milliseconds.
+    private static let grain: Int64 = 60_000
+
+    /// A claim of a handle is never at another address. `$10`: the kinds of events that are kept, whose notifications are
     /// looked up.
     static let ending = """
         with e as (
@@ -83,10 +90,13 @@ extension PostgreSQLStore {
             on conflict (notification_id, device) do nothing),
         accepted as (
             insert into device_push (device, accepted_at)
-            select distinct device, $8 from gone where state = 'accepted' order by device
+            select distinct g.device, $8::int8 from gone g
+            where g.state = 'accepted'
+                and coalesce((select a.accepted_at from device_push a where a.device = g.device), 0) <= $9
+            order by g.device
             on conflict (device) do update set accepted_at = excluded.accepted_at)
         select g.notification_id, g.device, g.user_id, g.lane, g.state, g.reason,
-            case when g.state = any($9::text[]) then (
+            case when g.state = any($10::text[]) then (
                 select n.sender_id from notification n where n.id = g.notification_id) end
         from gone g
         """

@@ -39,6 +39,7 @@ struct PushSettlement: Sendable {
             let isOurs = providerID == delivery.push.attemptID.text
             self.end = self.ended(.accepted, reason: nil)
             self.end?.providerID = isOurs ? nil : providerID
+            self.end?.isPaced = delivery.isPaced
         case .expired: self.end = self.ended(.expired, reason: nil)
         case .failed(let reason):
             self.end = self.ended(.failed, reason: reason)

@@ -10,13 +10,23 @@ package struct LeasedDelivery: Sendable, Hashable {
     package let state: DeliveryState
     /// Whether the address had an accepted push before; looked up for probes, and `false` for all others.
     package let isAddressKnown: Bool
+    /// Whether the next push to the device waits for an interval after this one.
+    package let isPaced: Bool
 
-    package init(device: Int64, user: Int64, push: Push, state: DeliveryState, isAddressKnown: Bool = false) {
+    package init(
+        device: Int64,
+        user: Int64,
+        push: Push,
+        state: DeliveryState,
+        isAddressKnown: Bool = false,
+        isPaced: Bool = false
+    ) {
         self.device = device
         self.user = user
         self.push = push
         self.state = state
         self.isAddressKnown = isAddressKnown
+        self.isPaced = isPaced
     }
 }
 
