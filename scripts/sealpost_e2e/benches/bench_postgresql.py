@@ -1,6 +1,6 @@
 """What one server on PostgreSQL fetches and makes durable in a second, as ratios to pgbench on the same cluster in the same run.
 
-  fetches   GET /api/notifications/{id} by 64 connections (Bearer, 200: token check, query, decryption, JSON)
+  fetches   GET /api/notifications/{id} by 256 connections (Bearer, 200: token check, query, decryption, JSON)
             : `pgbench -M prepared`, 16 clients, the bare query, among all notifications
   posts     POST /api/notifications by 64 users and as many connections, each under an idempotency key and for a device that
             waits, answered when its commit is on the disk
@@ -120,9 +120,9 @@ class Product(outbox.Outbox):
         self.fetches.write_text(FETCHES % (quoted(ids), tokens[0]))
         self.posts.write_text(POSTS % (quoted(tokens), f'"{PAYLOAD}"'))
 
-    def rate(self, script, seconds):
+    def rate(self, script, seconds, connections):
         """Requests a second, and the milliseconds that 99 of 100 took at most."""
-        return figures.steady_load(f"http://127.0.0.1:{self.port}/api/notifications", script, seconds)
+        return figures.steady_load(f"http://127.0.0.1:{self.port}/api/notifications", script, seconds, connections)
 
 
 class Bench:
@@ -159,6 +159,7 @@ def quoted(texts):
 def add_options(parser):
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=int, default=5, help="of each measurement (5)")
+    parser.add_argument("--fetchers", type=int, default=256, help="connections that fetch (256)")
     parser.add_argument("--notifications", type=int, default=100_000, help="in the table (100000)")
 
 
@@ -174,9 +175,9 @@ def run(options):
 def measure(product, bench, options):
     rounds = []
     for number in range(1, options.rounds + 1):
-        fetched, slowest_fetch = product.rate(product.fetches, options.seconds)
+        fetched, slowest_fetch = product.rate(product.fetches, options.seconds, options.fetchers)
         queries = bench.fetches(options.seconds)
-        posted, slowest_post = product.rate(product.posts, options.seconds)
+        posted, slowest_post = product.rate(product.posts, options.seconds, USERS)
         statements = bench.posts(options.seconds)
         rounds.append([fetched / queries, posted / statements])
         print(

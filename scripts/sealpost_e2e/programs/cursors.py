@@ -1,6 +1,6 @@
 """Readers follow lists by cursor on several daemons, while notifications are posted, marked as read and dismissed there.
 
-Each notification goes to ten users at once, so that transactions of all daemons meet at the same users' lists. Each reader follows one
+Each notification goes to several users at once, so that transactions of all daemons meet at the same users' lists. Each reader follows one
 user, each page from another daemon, and keeps what the pages say. In the end it must have each change of that user, and none may have
 come twice. Changes of one notification follow each other (posted, read, dismissed); a later one may stand for an earlier one.
 
@@ -18,13 +18,13 @@ import time
 
 from sealpost_e2e import api, postgresql, several
 
-AUDIENCE = 10
 POSTED, READ, DISMISSED = range(3)
 
 
 def add_options(parser):
     parser.add_argument("--nodes", type=int, default=3)
     parser.add_argument("--changes", type=int, default=50_000, help="(50,000)")
+    parser.add_argument("--audience", type=int, default=10, help="users to whom each notification goes (10)")
     parser.add_argument("--readers", type=int, default=200, help="(200)")
     parser.add_argument("--writers", type=int, default=16, help="clients that change (16)")
     parser.add_argument("--threads", type=int, default=8, help="that the readers share (8)")
@@ -42,7 +42,7 @@ def run(options):
             threading.Thread(target=follow, args=(site, readers[number :: options.threads], credentials, ends, ledger))
             for number in range(options.threads)
         ]
-        writers = [threading.Thread(target=Writer(site, ledger, credentials, seed).run) for seed in range(options.writers)]
+        writers = [threading.Thread(target=Writer(site, ledger, credentials, options.audience, seed).run) for seed in range(options.writers)]
         start = time.monotonic()
         for thread in followers + writers:
             thread.start()
@@ -98,8 +98,8 @@ class Ledger:
 class Writer:
     """A client that posts, and changes in the name of the recipients what it has posted, so that it knows the order."""
 
-    def __init__(self, site, ledger, credentials, seed):
-        self.site, self.ledger, self.credentials = site, ledger, credentials
+    def __init__(self, site, ledger, credentials, audience, seed):
+        self.site, self.ledger, self.credentials, self.audience = site, ledger, credentials, audience
         self.chance = random.Random(seed)
         # By user and state, the notifications.
         self.known = {state: collections.defaultdict(list) for state in (POSTED, READ)}
@@ -118,7 +118,7 @@ class Writer:
                     self.ledger.fault(str(error))
 
     def post(self, connection):
-        users = self.chance.sample([f"user{number}" for number in range(several.USERS)], AUDIENCE)
+        users = self.chance.sample([f"user{number}" for number in range(several.USERS)], self.audience)
         order = {"Payload": secrets.token_hex(8), "To": [f"username:{user}" for user in users]}
         id = str(api.post(connection, order, credentials=self.credentials["alice"]))
         self.ledger.note(users, [id], POSTED)
@@ -126,7 +126,7 @@ class Writer:
             self.known[POSTED][user].append(id)
 
     def read(self, connection):
-        user, ids = self.take(POSTED, AUDIENCE)
+        user, ids = self.take(POSTED, self.audience)
         if ids:
             body = {"Ids": [int(id) for id in ids]}
             self.change(connection, user, ids, READ, "POST", "/api/notifications/read", body)
