@@ -9,7 +9,7 @@ internal import Synchronization
 ///
 /// ```swift
 /// final class NotificationService: UNNotificationServiceExtension {
-///     private let helper = NotificationServiceHelper(clients: Shared.clients) { item, content in
+///     private let helper = NotificationServiceHelper(clients: { Shared.clients }) { item, content in
 ///         guard let result = try? item.decode(Result.self) else { return }
 ///         content.title = result.title
 ///         content.body = result.text
