@@ -21,6 +21,7 @@ var deviceToken: String { fatalError() }
 var secureId: Int64 { fatalError() }
 var current: VerificationKey { fatalError() }
 var next: VerificationKey { fatalError() }
+var keys: [VerificationKey] { fatalError() }
 var pinnedKey: VerificationKey { fatalError() }
 var folder: URL { fatalError() }
 var sharedFolder: URL { fatalError() }
@@ -40,10 +41,6 @@ func show(_ inbox: Inbox, note: String) {}
 
 enum Shared {
     static var clients: [PushClient] { [] }
-}
-
-extension FileManager {
-    func containerURL(forSecurityApplicationGroupIdentifier groupIdentifier: String) -> URL? { nil }
 }
 
 enum Trouble: Error {
