@@ -24,7 +24,7 @@ import tempfile
 import threading
 import time
 
-from sealpost_e2e import api, chromium, processes, rig, tls
+from sealpost_e2e import api, chromium, interferers, processes, rig, tls
 from sealpost_e2e.programs.console import RULES
 
 SIZES = {"phone": (390, 844), "desk": (1000, 760)}
@@ -34,40 +34,6 @@ SECRET = "a secret text"
 FORGERIES = ("forged text", "invented", "Welcome", "Advertisement")
 TYPES = {"html": "text/html; charset=utf-8", "js": "text/javascript", "css": "text/css", "svg": "image/svg+xml", "webmanifest": "application/manifest+json"}
 PLACEHOLDER = "New message. Open to read."
-
-# Each chain of proxies in scripts/proxies, the first one being the one that the browser sees, what its variable HOW is, and what a client
-# must find: of a single notification and of the list, without pinned keys and with them. "truth" is the right payload, "belief" a wrong
-# one that nobody can tell without signatures. A cache is asked twice. They are those of `ProxyInterferenceTests`.
-NONE = ("truth", "truth")
-MATRIX = [
-    (["nginx-cache.conf"], "", ("wrongEcho", "wrongEcho"), ("wrongEcho", "wrongEcho")),
-    (["varnish-cache.vcl"], "", ("wrongEcho", "wrongEcho"), ("wrongEcho", "wrongEcho")),
-    (["haproxy-cache.cfg"], "", ("wrongEcho", "wrongEcho"), ("wrongEcho", "wrongEcho")),
-    (["squid-cache.conf", "nginx-public.conf"], "", ("wrongEcho", "wrongEcho"), ("wrongEcho", "wrongEcho")),
-    (["nginx-rewrite.conf"], "", ("belief", "belief"), ("signature", "signature")),
-    (["haproxy-meddle.cfg"], "rewrite", ("belief", "belief"), ("signature", "signature")),
-    (["haproxy-meddle.cfg"], "inject", NONE, ("signature", "signature")),
-    (["haproxy-meddle.cfg"], "cut", ("truncated", "truncated"), ("truncated", "truncated")),
-    (["nginx-chunk.conf", "haproxy-meddle.cfg"], "cut", ("truncated", "truncated"), ("truncated", "truncated")),
-    (["nginx-unsized.conf", "haproxy-meddle.cfg"], "cut", ("notJSON", "notJSON"), ("signature", "signature")),
-    (["haproxy-meddle.cfg"], "shorten", ("notJSON", "notJSON"), ("signature", "signature")),
-    (["haproxy-meddle.cfg"], "empty", ("unexpectedBody", "unexpectedBody"), ("signature", "signature")),
-    (["haproxy-strip.cfg"], "^mytoken$", ("missingEcho", "missingEcho"), ("missingEcho", "missingEcho")),
-    (["haproxy-strip.cfg"], "^signature$", NONE, ("signature", "signature")),
-    (["haproxy-strip.cfg"], "^signature-input$", NONE, ("signature", "signature")),
-    (["haproxy-strip.cfg"], "^content-digest$", NONE, ("signature", "signature")),
-    (["haproxy-detour.cfg"], "", ("unexpectedBody", "unexpectedBody"), ("signature", "signature")),
-    (["nginx-portal.conf"], "", ("missingEcho", "missingEcho"), ("missingEcho", "missingEcho")),
-    (["nginx-redirect.conf"], "", ("redirect", "redirect"), ("redirect", "redirect")),
-    (["haproxy-refuse.cfg"], "401", ("missingEcho", "missingEcho"), ("missingEcho", "missingEcho")),
-    (["haproxy-refuse.cfg"], "500", ("missingEcho", "missingEcho"), ("missingEcho", "missingEcho")),
-    (["haproxy-unchanged.cfg"], "", ("missingEcho", "missingEcho"), ("missingEcho", "missingEcho")),
-    (["haproxy-inventor.cfg"], "", ("belief", "belief"), ("signature", "signature")),
-    (["haproxy-upper.cfg"], "", NONE, NONE),
-    (["haproxy-strip.cfg"], "^etag$", NONE, NONE),
-    (["nginx-gzip.conf"], "", NONE, NONE),
-]
-NOTICES = {"nginx": "epoll", "haproxy": "Loading success", "varnish": "Listening", "squid": "Accepting reverse-proxy"}
 
 
 class Wrong(Exception):
@@ -147,6 +113,46 @@ class Front:
         return head.encode() + body
 
 
+class Gate:
+    """A port that leads to another one, until it is closed: a daemon that is gone, for a proxy alone."""
+
+    def __init__(self, port):
+        self.to = port
+        self.listener = socket.create_server(("127.0.0.1", 0), backlog=64)
+        self.port = self.listener.getsockname()[1]
+        self.connections = []
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        try:
+            while True:
+                connection, _ = self.listener.accept()
+                upstream = socket.create_connection(("127.0.0.1", self.to), timeout=30)
+                self.connections += [connection, upstream]
+                for source, target in ((connection, upstream), (upstream, connection)):
+                    threading.Thread(target=self.pump, args=[source, target], daemon=True).start()
+        except OSError:
+            pass  # Closed.
+
+    @staticmethod
+    def pump(source, target):
+        try:
+            while piece := source.recv(65536):
+                target.sendall(piece)
+            target.shutdown(socket.SHUT_WR)
+        except OSError:
+            pass  # One of them has gone.
+
+    def close(self):
+        # Not only closed: the thread waits for more of each.
+        for one in (self.listener, *self.connections):
+            try:
+                one.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+            one.close()
+
+
 class Site(rig.Rig):
     """A daemon with senders for browsers and streams, the sample page on an origin of its own, and proxies between both."""
 
@@ -211,10 +217,10 @@ class Site(rig.Rig):
     def set_upstream(self, address):
         self.page.upstream = self.other.upstream = address
 
-    def interpose(self, files, how):
-        """Puts proxies in between, the first of which the browser sees."""
+    def interpose(self, files, how, upstream=None):
+        """Puts proxies in between, the first of which the browser sees; the last asks the daemon, unless `upstream` is another port."""
         self.direct()
-        upstream = self.port
+        upstream = upstream or self.port
         for number, file in reversed(list(enumerate(files))):
             port, folder = processes.free_port(), self.folder / f"layer-{number}"
             shutil.rmtree(folder, ignore_errors=True)
@@ -224,7 +230,7 @@ class Site(rig.Rig):
                 [rig.ROOT / "scripts/proxy", kind, f"127.0.0.1:{port}", f"127.0.0.1:{upstream}", folder, rig.ROOT / "scripts/proxies" / file],
                 env=os.environ | {"HOW": how},
             )
-            processes.wait_for_line(process, NOTICES[kind])
+            processes.wait_for_line(process, interferers.NOTICES[kind])
             # What it says later is not waited for.
             threading.Thread(target=process.stderr.read, daemon=True).start()
             self.chain.append(process)
@@ -468,49 +474,61 @@ TRIAL = """(async () => {
 })()"""
 
 
-def trial(visitor, site, name, keys, id, more=None):
-    names = {"name": name, "keys": keys, "token": site.token, "id": id, "secret": SECRET, "more": more or {}}
+def trial(visitor, site, name, keys, id, more=None, text=SECRET):
+    names = {"name": name, "keys": keys, "token": site.token, "id": id, "secret": text, "more": more or {}}
     return visitor.ask(TRIAL % {key: json.dumps(value) for key, value in names.items()})
 
 
-def meet_proxies(visitor, site, id):
-    """Each chain of proxies, for clients with keys and without, that keep nothing yet and that keep the truth; and the worker."""
+def meet_proxies(visitor, site, own):
+    """Each chain of proxies, for clients with keys and without, that keep nothing yet and that keep the truth; and the worker.
+
+    The chains are those of the other clients, and so is what must be found of each fetch.
+    """
     named, pushes = {}, 0
-    for number, (files, how, *due) in enumerate(MATRIX):
-        what = " before ".join(files) + (f" {how}" if how else "")
-        for keys, wanted, kind in ((None, due[0], "echo"), (site.keys, due[1], "signatures")):
+    for number, interferer in enumerate(interferers.ALL):
+        what, text = interferer.name, interferer.payload
+        # One of its own is there for that chain only: a list with a long text is more than other proxies change.
+        id = own if text == SECRET else site.post({"Payload": text})
+        for keys, kind in (([], "echo"), (site.keys, "signatures")):
+            wanted = [interferer.finding(call, kind == "signatures") for call in interferers.FETCHES]
             keeper = f"keeper {number} {kind}"
-            first = trial(visitor, site, keeper, keys or [], id)
+            first = trial(visitor, site, keeper, keys, id, text=text)
             if first["found"] != ["truth", "truth"]:
                 raise Wrong(f"without a proxy: {first}")
-            site.interpose(files, how)
-            if "wrongEcho" in wanted:
+            gate = Gate(site.port) if interferer.needs_no_daemon else None
+            site.interpose(interferer.files, interferer.how, gate.port if gate else None)
+            if interferer.is_cache:
                 # A cache is filled by the first who asks.
-                trial(visitor, site, f"filler {number} {kind}", keys or [], id)
-            result = trial(visitor, site, f"trial {number} {kind}", keys or [], id)
-            if result["found"] != list(wanted):
+                trial(visitor, site, f"filler {number} {kind}", keys, id, text=text)
+            if gate:
+                gate.close()
+            result = trial(visitor, site, f"trial {number} {kind}", keys, id, text=text)
+            if not all(found in (due if isinstance(due, set) else {due}) for found, due in zip(result["found"], wanted)):
                 raise Wrong(f"{what}, {kind}: {result['found']}, not {wanted}")
             for finding in result["found"]:
                 named[finding] = named.get(finding, 0) + 1
             # Who has kept the truth is shown that, with its date, whatever comes.
-            again = trial(visitor, site, keeper, keys or [], id)
-            if kind == "signatures" and (SECRET not in again["kept"] or any(text in again["kept"] + result["kept"] for text in FORGERIES)):
+            again = trial(visitor, site, keeper, keys, id, text=text)
+            if kind == "signatures" and (text not in again["kept"] or any(forgery in again["kept"] + result["kept"] for forgery in FORGERIES)):
                 raise Wrong(f"{what}, {kind}: kept is {again['kept']}, {result['kept']}")
             if kind == "signatures" and any(finding == "belief" for finding in again["found"] + result["found"]):
                 raise Wrong(f"{what}, {kind}: a wrong payload was believed")
             if kind == "signatures":
-                pushes += push_through(visitor, site, id, wanted, what)
+                pushes += push_through(visitor, site, id, wanted, what, text)
+            print(f"{kind:10}  {what:44}", *result["found"], flush=True)
             site.direct()
+        if id != own:
+            site.ask("DELETE", f"/api/notifications/{id}")
     return named, pushes
 
 
-def push_through(visitor, site, id, wanted, what):
+def push_through(visitor, site, id, wanted, what, text):
     """The worker behind the proxies, as the page's own account with pinned keys: the payload, or the placeholder, and nothing else."""
     visitor.clear()
     found = visitor.push(id)
-    due = {"truth": SECRET, "wrongEcho": None}.get(wanted[1], PLACEHOLDER)
     # A cache may have nothing for this address yet.
-    if found["body"] not in ((SECRET, PLACEHOLDER) if due is None else (due,)) or found["title"] != "Clinic":
+    due = {text} if wanted[0] == interferers.TRUTH else {text, PLACEHOLDER} if wanted[0] == {"wrongEcho"} else {PLACEHOLDER}
+    if found["body"] not in due or found["title"] != "Clinic":
         raise Wrong(f"{what}: the worker shows {found}")
     return 1
 
@@ -752,6 +770,6 @@ def go_through(browser, site, profile, options):
     sign_out(visitor, site)
     visitor.close()
     least = look(browser, site, options.screenshots)
-    print(f"behind {len(MATRIX)} chains of proxies, with pinned keys and without: {dict(sorted(named.items()))}; {pushes} pushes, none of them shown wrong")
+    print(f"behind {len(interferers.ALL)} chains of proxies, with pinned keys and without: {dict(sorted(named.items()))}; {pushes} pushes, none of them shown wrong")
     print(f"offline, events, other origins and signing out as they should be; {searched} bytes of the browser's databases hold nothing unsealed")
     print(f"{len(SIZES) * len(THEMES)} sizes and themes judged, the least contrast {least:.2f}")
