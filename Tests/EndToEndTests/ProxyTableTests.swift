@@ -7,7 +7,7 @@ import Testing
 ///
 /// `ProxyInterferenceTests` holds the first against `Interferer.table`, `scripts/e2e run android-client` and `web-client` hold the others
 /// against the table in `interferers.py`: here is what makes these one table.
-@Suite(.timeLimit(.minutes(1))) struct ProxyTableTests {
+@Suite(.timeLimit(.minutes(5))) struct ProxyTableTests {
     @Test func allClientsMustMakeTheSameOfEachProxy() async throws {
         let ended = try await ChildProcess(
             "/usr/bin/env",

@@ -1,4 +1,3 @@
-import Crypto
 import Foundation
 import PushAPI
 import PushClient
@@ -10,7 +9,7 @@ import Testing
 @testable import ExampleInbox
 
 /// The sample app for iPhones without its screens: `examples/apple/Inbox`.
-@Suite(.timeLimit(.minutes(1))) @MainActor struct ExampleAppTests {
+@Suite(.timeLimit(.minutes(5))) @MainActor struct ExampleAppTests {
     /// In place of the keychain.
     private final class KeptSecrets: Secrets {
         private let values = Mutex<[String: Data]>([:])
@@ -43,17 +42,9 @@ import Testing
     ) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { await model.run() }
-            try await self.wait(until: isSo)
+            try await eventually(isSo)
             try await act()
             group.cancelAll()
-        }
-    }
-
-    private func wait(until isSo: () -> Bool) async throws {
-        let deadline = ContinuousClock.now + .seconds(20)
-        while !isSo() {
-            try #require(ContinuousClock.now < deadline)
-            await Task.yield()
         }
     }
 
@@ -104,7 +95,7 @@ import Testing
             // As the extension makes its own.
             let other = try #require(try self.place.client())
             _ = try await other.notification(id)
-            try await self.wait { model.notifications.map(\.id) == [id] }
+            try await eventually { model.notifications.map(\.id) == [id] }
         }
     }
 

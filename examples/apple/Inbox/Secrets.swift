@@ -1,5 +1,10 @@
-import Crypto
 import Foundation
+
+#if canImport(CryptoKit)
+    import CryptoKit
+#else
+    import Crypto
+#endif
 
 /// Where the app keeps its secrets: the keychain on a device, a dictionary in tests.
 protocol Secrets: Sendable {
