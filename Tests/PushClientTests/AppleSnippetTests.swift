@@ -4,19 +4,9 @@ import Testing
 
 /// What is written for Apple's systems compiles, as far as a machine with Linux can tell: see `Tests/AppleStubs`.
 @Suite(.timeLimit(.minutes(5))) struct AppleSnippetTests {
-    private static func compile(_ pages: String...) async throws -> ChildProcess.Ended {
-        let build = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
-        return try await ChildProcess(
-            Repository.file("scripts/apple-snippets").path,
-            [build.path] + pages,
-            in: Repository.root.path,
-            environment: ProcessInfo.processInfo.environment.filter { ["PATH", "HOME", "TMPDIR"].contains($0.key) }
-        ).end()
-    }
-
     /// With them, the parts of PushClient that are for Apple's systems alone.
     @Test func eachSwiftSnippetOfTheGuidesCompiles() async throws {
-        let ended = try await Self.compile()
+        let ended = try await AppleScript.run("apple-snippets", [])
         #expect(ended.code == 0, "\(ended.output)\(ended.errors)")
         let count = try #require(ended.output.firstMatch(of: /^(\d+) snippets/)).output.1
         #expect(Int(count) ?? 0 > 20)
@@ -27,7 +17,7 @@ import Testing
         let page = folder.file("guide.md")
         try "# Guide\n\n```swift\nlet inbox = try await client.kept()\nclient.forget(inbox)\n```\n"
             .write(toFile: page, atomically: true, encoding: .utf8)
-        let ended = try await Self.compile(page)
+        let ended = try await AppleScript.run("apple-snippets", [page])
         #expect(ended.code == 1)
         #expect(ended.errors.contains("guide.md:5:8: error: value of type 'PushClient' has no member 'forget'"))
     }
