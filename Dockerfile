@@ -7,6 +7,7 @@ RUN apt-get update \
 WORKDIR /source
 COPY Package.swift ./
 COPY Fuzz Fuzz
+COPY examples/apple examples/apple
 COPY Migrations Migrations
 COPY Sources Sources
 COPY Tests Tests

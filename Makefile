@@ -14,7 +14,7 @@ RELEASE = --configuration release --static-swift-stdlib -Xswiftc -cross-module-o
 # Without git there is none.
 COMMIT := $(shell git describe --always --abbrev=12 --exclude='*' --dirty 2>/dev/null)
 NOTE = -Xlinker '--package-metadata={"type":"git","name":"sealpost","commit":"$(COMMIT)"}'
-SOURCES = Package.swift Migrations Sources Tests Benchmarks/Package.swift Benchmarks/Sources Fuzz/Package.swift \
+SOURCES = Package.swift Migrations Sources Tests examples Benchmarks/Package.swift Benchmarks/Sources Fuzz/Package.swift \
 	Fuzz/Sources/Fuzz
 # Executions of each of the fuzzer's targets, and which of them, if not all: make fuzz RUNS=100000 TARGETS="head json"
 RUNS = 10000000

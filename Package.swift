@@ -154,6 +154,12 @@ let package = Package(
         tests("HTTPSignaturesTests", ["HTTPSignatures", "PushTesting", crypto]),
         tests("PostgreSQLTests", ["CPostgreSQL", "PostgreSQL", "PushTesting", "Reactor"]),
         tests("PushAPITests", ["PushAPI"]),
+        .target(
+            name: "ExampleInbox",
+            dependencies: ["PushAPI", "PushClient", crypto],
+            path: "examples/apple/Inbox",
+            swiftSettings: strict
+        ),
         .executableTarget(
             name: "ClientProgram",
             dependencies: ["HTTPSignatures", "PushAPI", "PushClient", crypto],
@@ -163,8 +169,8 @@ let package = Package(
         tests(
             "PushClientTests",
             [
-                "ClientProgram", "HTTPSignatures", "PushAPI", "PushClient", "PushClientTesting", "PushTesting",
-                "Reactor", crypto,
+                "ClientProgram", "ExampleInbox", "HTTPSignatures", "PushAPI", "PushClient", "PushClientTesting",
+                "PushTesting", "Reactor", crypto,
             ]
         ),
         tests("PushCoreTests", ["PushCore", "PushTesting", crypto]),

@@ -2,11 +2,13 @@ import Crypto
 import Foundation
 import PushAPI
 import PushClient
+import Synchronization
 
 /// A process with a client, for tests that need several of them, or that measure one.
 ///
 ///     ClientProgram nothing                                        the empty process, with its memory
 ///     ClientProgram fetch SERVER FOLDER ID LIMIT                   one notification, as an extension does, with the memory
+///     ClientProgram show SERVER FOLDER ID LIMIT                    the same as a notification, with its badge
 ///     ClientProgram work SERVER KEY FOLDER NAME SEED               random steps until it is killed
 @main struct ClientProgram {
     struct Usage: Error {}
@@ -20,6 +22,11 @@ import PushClient
             _ = await Self.fetch(["http://127.0.0.1:1", arguments[3] + "/none", "1", "1"])
             let memory = try Memory()
             print(await Self.fetch(Array(arguments[2...])))
+            print(try memory.peak())
+        case "show" where arguments.count == 6:
+            _ = await Self.show(["http://127.0.0.1:1", arguments[3] + "/none", "1", "1"])
+            let memory = try Memory()
+            print(await Self.show(Array(arguments[2...])))
             print(try memory.peak())
         case "work" where arguments.count == 7:
             let worker = try Worker(Array(arguments[2...]))
@@ -40,12 +47,7 @@ import PushClient
     private static func fetch(_ arguments: [String]) async -> String {
         do {
             guard let id = Int64(arguments[2]), let limit = Int(arguments[3]) else { throw Usage() }
-            let client = PushClient(
-                server: try Self.url(arguments[0]),
-                credentials: .token("t", account: "alice"),
-                options: .init(timeout: .seconds(12), answerLimit: limit),
-                store: .folder(URL(fileURLWithPath: arguments[1]), key: Self.key)
-            )
+            let client = try Self.client(arguments[0], folder: arguments[1], limit: limit)
             return try await client.notification(id).date == nil ? "fresh" : "cached"
         } catch PushClientError.interference(let interference) {
             return interference.kind.rawValue
@@ -54,6 +56,32 @@ import PushClient
         } catch {
             return "\(error)"
         }
+    }
+}
+
+extension ClientProgram {
+    /// What is shown of a push by the helper as it is: the length of its text, and the badge.
+    fileprivate static func show(_ arguments: [String]) async -> String {
+        guard let id = Int64(arguments[2]), let limit = Int(arguments[3]),
+            let client = try? Self.client(arguments[0], folder: arguments[1], limit: limit)
+        else { return "wrong arguments" }
+        let helper = NotificationServiceHelper(clients: { [client] }) { item, content in
+            content.body = item.payload?.text ?? ""
+        }
+        let shown = Mutex(NotificationContent())
+        await helper.deliver(PushMessage(id: id), placeholder: NotificationContent(body: "placeholder")) { content in
+            shown.withLock { $0 = content }
+        }
+        return shown.withLock { "\($0.body.utf8.count) \($0.badge.map(String.init) ?? "none")" }
+    }
+
+    private static func client(_ server: String, folder: String, limit: Int) throws -> PushClient {
+        PushClient(
+            server: try Self.url(server),
+            credentials: .token("t", account: "alice"),
+            options: .init(timeout: .seconds(12), answerLimit: limit),
+            store: .folder(URL(fileURLWithPath: folder), key: Self.key)
+        )
     }
 }
 

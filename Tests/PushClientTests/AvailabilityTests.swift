@@ -4,18 +4,8 @@ import Testing
 
 /// What apps link uses nothing that is newer than the systems that it is for, as far as a machine with Linux can tell.
 @Suite(.timeLimit(.minutes(5))) struct AvailabilityTests {
-    private static func check(_ floor: String...) async throws -> ChildProcess.Ended {
-        let build = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
-        return try await ChildProcess(
-            Repository.file("scripts/apple-availability").path,
-            [build.path] + floor,
-            in: Repository.root.path,
-            environment: ["PATH": ProcessInfo.processInfo.environment["PATH"] ?? ""]
-        ).end()
-    }
-
     @Test func whatAppsLinkIsInTheOldestSystemsOfThePackage() async throws {
-        let ended = try await Self.check()
+        let ended = try await AppleScript.run("apple-availability", [])
         #expect(ended.code == 0, "\(ended.output)\(ended.errors)")
         let manifest = try Repository.text(of: "Package.swift")
         #expect(manifest.contains("platforms: [.macOS(.v15), .iOS(.v18), "))
@@ -30,7 +20,7 @@ import Testing
     }
 
     @Test func whatIsNewerThanTheFloorIsNamed() async throws {
-        let ended = try await Self.check("iOS=15.0", "macOS=12.0")
+        let ended = try await AppleScript.run("apple-availability", ["iOS=15.0", "macOS=12.0"])
         #expect(ended.code == 1)
         // Mutex is of iOS 18, and URL.appending(path:) of iOS 16.
         #expect(ended.output.contains("Mutex"))

@@ -1,9 +1,13 @@
 """Proxies that do harm, as `Interferer+all.swift` has them, and a chain of them behind one port with TLS.
 
+The clients for Android and for browsers are held against this table, and the one in Swift against its own: `ProxyTableTests` compares the
+two, chain by chain and call by call, with what `python3 -m sealpost_e2e.interferers` prints.
+
 A finding is what a client must make of a call: `TRUTH`, nothing is wrong with it; a set, one of these kinds of interference;
 `BELIEF`, something is wrong, and nobody can tell without signatures.
 """
 
+import json
 import random
 import socket
 import ssl
@@ -205,3 +209,19 @@ class TLSFront:
                 target.shutdown(socket.SHUT_WR)
         except OSError:
             pass
+
+
+def table():
+    """What each chain is named, with what a client must make of each call, with a pinned key and without: for comparison."""
+    return {
+        interferer.name: {
+            f"{call} {trust}": finding if isinstance(finding := interferer.finding(call, trust == "signatures"), str) else sorted(finding)
+            for call in CALLS
+            for trust in ("signatures", "echo")
+        }
+        for interferer in ALL
+    }
+
+
+if __name__ == "__main__":
+    print(json.dumps(table()))

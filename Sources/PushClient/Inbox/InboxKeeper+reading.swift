@@ -42,6 +42,26 @@ extension InboxKeeper {
         return (inbox, changes)
     }
 
+    /// How many are unread; `nil` while they are not all kept, or a file is lost. One payload at a time is in memory.
+    func unreadCount(now: Date) throws -> Int? {
+        for _ in 0..<Account.attempts {
+            let snapshot = try self.read()
+            guard snapshot.index.completeAt != nil else { return nil }
+            var (count, isLost) = (0, false)
+            for name in snapshot.index.names {
+                guard let item = try self.account.item(name)?.item else {
+                    isLost = true
+                    break
+                }
+                if !item.isRead, item.expiresAt > now { count += 1 }
+            }
+            if !isLost { return count }
+            // Another process may have replaced it meanwhile.
+            if self.account.latest == snapshot.commit { return nil }
+        }
+        throw Account.Busy()
+    }
+
     /// All kept items. Gives up those whose file is lost, and the cursor with them, so that the next refresh fetches all.
     private func items() throws -> (Account.Snapshot, [NotificationItem]) {
         var read: [EntryName: NotificationItem] = [:]

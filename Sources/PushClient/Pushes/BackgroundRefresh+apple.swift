@@ -1,5 +1,6 @@
 #if canImport(BackgroundTasks) && !os(macOS)
-    public import BackgroundTasks
+    internal import BackgroundTasks
+    internal import Foundation
 
     extension BackgroundRefresh {
         /// Asks the system to wake the app later, not before `interval` has passed; each wake-up asks for the next one.

@@ -5,8 +5,8 @@ internal import Foundation
 /// ```swift
 /// WindowGroup { ContentView() }
 ///     .backgroundTask(.appRefresh("example.refresh")) {
-///         BackgroundRefresh.schedule("example.refresh")
-///         _ = await BackgroundRefresh(clients: Shared.clients).run()
+///         try? BackgroundRefresh.schedule("example.refresh")  // the user may have switched it off
+///         _ = await BackgroundRefresh(clients: { Shared.clients }).run()
 ///     }
 /// ```
 public struct BackgroundRefresh: Sendable {

@@ -1,4 +1,5 @@
 #if canImport(UserNotifications) && !os(tvOS)
+    internal import Foundation
     public import UserNotifications
 
     extension NotificationServiceHelper {

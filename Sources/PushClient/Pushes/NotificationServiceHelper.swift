@@ -9,7 +9,7 @@ internal import Synchronization
 ///
 /// ```swift
 /// final class NotificationService: UNNotificationServiceExtension {
-///     private let helper = NotificationServiceHelper(clients: Shared.clients) { item, content in
+///     private let helper = NotificationServiceHelper(clients: { Shared.clients }) { item, content in
 ///         guard let result = try? item.decode(Result.self) else { return }
 ///         content.title = result.title
 ///         content.body = result.text
@@ -147,9 +147,12 @@ final class Delivery: Sendable {
 
 extension PushClient {
     /// The number of unread notifications, as far as it is known without a network.
+    ///
+    /// It holds one of them at a time: an extension has no memory for all that are kept.
     public func keptBadge() async -> Int? {
-        guard let inbox = try? await self.kept(), inbox.completeAt != nil else { return nil }
-        return inbox.unreadCount
+        await self.inbox.prepare()
+        // Without a number the icon stays as it is.
+        return try? await self.inbox.unreadCount(now: self.now())
     }
 
     /// The item to show before its user has opened the app; `nil` if that must wait.

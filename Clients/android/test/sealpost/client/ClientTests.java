@@ -88,6 +88,22 @@ public final class ClientTests {
         });
     }
 
+    /** The first page names nothing that is deleted, so what it does not have is gone. */
+    public static void whatWasFetchedBeforeTheFirstPageAndIsGoneGoesWithIt() throws Exception {
+        with((server, folder) -> {
+            long recalled = server.add("pushed");
+            long other = server.add("stays");
+            PushClient client = server.client(folder.store());
+            Check.equal(client.notification(recalled).value().text(), "pushed", "fetched by its id, as a push has it");
+            Check.that(!client.kept().isComplete(), "no page yet");
+            server.put(recalled, null);
+            Inbox inbox = client.refresh().value();
+            Check.equal(inbox.items().size(), 1, "what is gone is shown no more");
+            Check.equal(inbox.items().get(0).id(), other, "what is there");
+            Check.equal(server.client(folder.store()).kept().items().size(), 1, "nor kept");
+        });
+    }
+
     public static void theOutboxIsShownAsDoneAndSentOnce() throws Exception {
         with((server, folder) -> {
             long read = server.add("one");

@@ -1,0 +1,17 @@
+// Declarations alone: see README.md here.
+// swift-format-ignore-file
+public import Foundation
+
+open class BGTaskRequest: NSObject {
+    public var earliestBeginDate: Date?
+}
+
+public final class BGAppRefreshTaskRequest: BGTaskRequest {
+    public init(identifier: String) {}
+}
+
+public final class BGTaskScheduler: NSObject, Sendable {
+    public static let shared = BGTaskScheduler()
+
+    public func submit(_ taskRequest: BGTaskRequest) throws {}
+}

@@ -1,0 +1,90 @@
+// Declarations alone: see README.md here.
+// swift-format-ignore-file
+// What the snippets of the guides leave to their reader, by its name there.
+import Crypto
+import Foundation
+import FoundationNetworking
+import HTTPSignatures
+import PushAPI
+import PushClient
+import PushClientTesting
+import SwiftUI
+import UserNotifications
+
+var url: URL { fatalError() }
+var server: URL { fatalError() }
+var name: String { fatalError() }
+var password: String { fatalError() }
+var session: Session { fatalError() }
+var token: Data { fatalError() }
+var deviceToken: String { fatalError() }
+var secureId: Int64 { fatalError() }
+var current: VerificationKey { fatalError() }
+var next: VerificationKey { fatalError() }
+var keys: [VerificationKey] { fatalError() }
+var pinnedKey: VerificationKey { fatalError() }
+var folder: URL { fatalError() }
+var sharedFolder: URL { fatalError() }
+var key: SymmetricKey { fatalError() }
+var keyFromKeychain: SymmetricKey { fatalError() }
+var client: PushClient { fatalError() }
+var clients: [PushClient] { fatalError() }
+var store: AnswerStore { fatalError() }
+var item: NotificationItem { fatalError() }
+var id: Int64 { fatalError() }
+var request: UNNotificationRequest { fatalError() }
+
+func show(_ inbox: Inbox) {}
+func show(_ inbox: Fetched<Inbox>) {}
+func show(_ inbox: Inbox, asOf date: Date) {}
+func show(_ inbox: Inbox, note: String) {}
+
+enum Shared {
+    static var clients: [PushClient] { [] }
+}
+
+enum Trouble: Error {
+    case noGroup
+}
+
+enum backend {
+    static func pushToken(renewing refused: String?) async throws -> String { "" }
+}
+
+enum index {
+    static func update(_ arrived: Set<Int64>, removing deleted: Set<Int64>) throws {}
+}
+
+@MainActor enum banner {
+    static var text = ""
+}
+
+@MainActor var list: [NotificationItem] = []
+
+/// What a result's payload says.
+struct Result: Decodable {
+    let title: String
+    let text: String
+    let patient: String
+}
+
+struct ContentView: View {
+    var body: some View { Text("") }
+}
+
+/// Those of the libraries below the client, which have a request and its answer at hand.
+struct ExchangeSnippets {
+    var request: URLRequest {
+        get { fatalError() }
+        nonmutating set {}
+    }
+    var response: HTTPURLResponse { fatalError() }
+    var token: String { fatalError() }
+    var pinned: VerificationKey { fatalError() }
+    var status: Int { fatalError() }
+    var body: Data { fatalError() }
+
+    func lines(of name: String) -> [String] { [] }
+}
+
+struct NotFromTheServer: Error {}

@@ -1,0 +1,129 @@
+import Foundation
+import PushAPI
+import PushClient
+import PushClientTesting
+import PushTesting
+import Synchronization
+import Testing
+
+@testable import ExampleInbox
+
+/// The sample app for iPhones without its screens: `examples/apple/Inbox`.
+@Suite(.timeLimit(.minutes(5))) @MainActor struct ExampleAppTests {
+    /// In place of the keychain.
+    private final class KeptSecrets: Secrets {
+        private let values = Mutex<[String: Data]>([:])
+
+        func read(_ name: String) throws -> Data? { self.values.withLock { $0[name] } }
+        func write(_ secret: Data?, as name: String) throws { self.values.withLock { $0[name] = secret } }
+        var names: Set<String> { self.values.withLock { Set($0.keys) } }
+    }
+
+    private let server = TestServer()
+    private let folder: TemporaryFolder
+    private let secrets = KeptSecrets()
+    private let place: Place
+
+    init() throws {
+        self.folder = try TemporaryFolder()
+        self.place = Place(
+            server: self.server.url,
+            options: self.server.options,
+            folder: URL(fileURLWithPath: self.folder.path).appending(path: "push"),
+            secrets: self.secrets
+        )
+    }
+
+    /// Runs the app until something is so, does something else then, and ends the app.
+    private func run(
+        _ model: InboxModel,
+        until isSo: () -> Bool,
+        then act: () async throws -> Void = {}
+    ) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { await model.run() }
+            try await eventually(isSo)
+            try await act()
+            group.cancelAll()
+        }
+    }
+
+    private func signedIn() async -> InboxModel {
+        let model = InboxModel(self.place)
+        await model.signIn("alice", "correct horse")
+        return model
+    }
+
+    @Test func fromTheFirstLaunchToTheFirstMessage() async throws {
+        self.server.add("Your result is in.")
+        let model = InboxModel(self.place)
+        #expect(!model.isSignedIn)
+        await model.signIn("alice", "correct horse")
+        #expect(model.isSignedIn)
+        #expect(model.age == .notLoaded)
+        await model.register(Data([0xAB, 0x01]))
+        try await self.run(model) { model.age == .upToDate }
+        #expect(model.notifications.map { $0.payload?.text } == ["Your result is in."])
+        #expect(model.advice == nil)
+        #expect(self.server.requests.contains { $0.hasPrefix("PUT /api/register/") })
+        #expect(self.secrets.names == ["account", "store", "token"])
+        // The password is not kept, and the next start needs none.
+        #expect(InboxModel(self.place).isSignedIn)
+    }
+
+    @Test func aStartWithoutANetworkShowsWhatIsKeptWithItsDate() async throws {
+        self.server.add("Your result is in.")
+        let first = await self.signedIn()
+        try await self.run(first) { first.age == .upToDate }
+        self.server.network = .offline
+        let next = InboxModel(self.place)
+        try await self.run(next) { !next.notifications.isEmpty }
+        await next.refresh()
+        #expect(next.notifications.map { $0.payload?.text } == ["Your result is in."])
+        guard case .asOf = next.age else {
+            Issue.record("\(next.age)")
+            return
+        }
+    }
+
+    @Test func whatTheExtensionHasFetchedIsShownAtOnce() async throws {
+        let model = await self.signedIn()
+        try await self.run(model) {
+            model.age == .upToDate
+        } then: {
+            let id = self.server.add("Pushed.")
+            // As the extension makes its own.
+            let other = try #require(try self.place.client())
+            _ = try await other.notification(id)
+            try await eventually { model.notifications.map(\.id) == [id] }
+        }
+    }
+
+    @Test func aWrongPasswordIsSaidToBeOne() async {
+        self.server.takesCredentials = false
+        let model = await self.signedIn()
+        #expect(!model.isSignedIn)
+        #expect(model.advice == "The name or the password is wrong.")
+        #expect(!self.secrets.names.contains("token"))
+    }
+
+    @Test func aSignOutWithoutANetworkLeavesNothingToShow() async throws {
+        self.server.add("Your result is in.")
+        let model = await self.signedIn()
+        try await self.run(model) { model.age == .upToDate }
+        self.server.network = .offline
+        await model.signOut()
+        #expect(!model.isSignedIn)
+        #expect(model.notifications.isEmpty)
+        #expect(!self.secrets.names.contains("token"))
+        #expect(!InboxModel(self.place).isSignedIn)
+    }
+
+    @Test func whoseSessionHasEndedIsAskedToSignInAgain() async throws {
+        let model = await self.signedIn()
+        self.server.takesCredentials = false
+        await model.refresh()
+        #expect(!model.isSignedIn)
+        #expect(model.advice == PushClient.Advice.signedOut.text)
+    }
+}

@@ -1,0 +1,49 @@
+import PushAPI
+import SwiftUI
+
+/// The messages, with their date if they may be out of date.
+struct InboxView: View {
+    let model: InboxModel
+
+    var body: some View {
+        List {
+            Section {
+                ForEach(self.model.notifications) { item in
+                    MessageRow(item: item).swipeActions {
+                        Button("Dismiss", role: .destructive) { Task { await self.model.dismiss(item) } }
+                        Button(item.isRead ? "Mark as new" : "Mark as read") {
+                            Task { await self.model.markRead(item) }
+                        }
+                    }
+                }
+            } footer: {
+                Text([self.age, self.model.advice].compactMap { $0 }.joined(separator: " "))
+            }
+        }
+        .refreshable { await self.model.refresh() }
+        .navigationTitle("Messages")
+        .toolbar {
+            Button("Sign out") { Task { await self.model.signOut() } }
+        }
+    }
+
+    private var age: String {
+        switch self.model.age {
+        case .notLoaded: "Not loaded yet."
+        case .upToDate: self.model.notifications.isEmpty ? "Nothing here." : "Up to date."
+        case .asOf(let date): "As of \(date.formatted()). The server could not be reached."
+        }
+    }
+}
+
+struct MessageRow: View {
+    let item: NotificationItem
+
+    var body: some View {
+        VStack(alignment: .leading) {
+            Text(self.item.createdAt.formatted()).font(.caption)
+            // Of one that may be read once there is no payload in the list.
+            Text(self.item.payload?.text ?? "Open to read.").font(self.item.isRead ? nil : .headline)
+        }
+    }
+}

@@ -1,0 +1,50 @@
+import Foundation
+import PushClient
+import SwiftUI
+import UserNotifications
+
+@main struct MessagesApp: App {
+    @UIApplicationDelegateAdaptor(AppDelegate.self) private var delegate
+
+    var body: some Scene {
+        WindowGroup {
+            MessagesView(model: self.delegate.model)
+        }
+        .backgroundTask(.appRefresh("org.example.messages.refresh")) {
+            // The user may have switched it off, and then nothing wakes the app.
+            try? BackgroundRefresh.schedule("org.example.messages.refresh")
+            _ = await BackgroundRefresh(clients: { AppDelegate.clients }).run()
+        }
+    }
+}
+
+final class AppDelegate: NSObject, UIApplicationDelegate {
+    let model = InboxModel(.messages)
+
+    nonisolated static var clients: [PushClient] {
+        // Nobody is signed in, or the device was not unlocked since its start.
+        [try? Place.messages.client()].compactMap { $0 }
+    }
+
+    func application(
+        _ application: UIApplication,
+        didFinishLaunchingWithOptions options: [UIApplication.LaunchOptionsKey: Any]?
+    ) -> Bool {
+        try? BackgroundRefresh.schedule("org.example.messages.refresh")
+        // At each start: the system may have another token.
+        application.registerForRemoteNotifications()
+        return true
+    }
+
+    func application(_ application: UIApplication, didRegisterForRemoteNotificationsWithDeviceToken token: Data) {
+        Task { await self.model.register(token) }
+    }
+
+    /// A push in the background, as one that only takes a message back.
+    func application(
+        _ application: UIApplication,
+        didReceiveRemoteNotification userInfo: [AnyHashable: Any]
+    ) async -> UIBackgroundFetchResult {
+        UIBackgroundFetchResult(await BackgroundRefresh(clients: { Self.clients }).run())
+    }
+}

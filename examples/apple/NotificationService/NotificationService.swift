@@ -1,0 +1,28 @@
+import PushClient
+import UserNotifications
+
+/// Fetches what a push only names, before it is shown. Whatever goes wrong, the push's own constant text is shown.
+final class NotificationService: UNNotificationServiceExtension {
+    private let helper = NotificationServiceHelper(clients: { NotificationService.clients }) { item, content in
+        content.body = item.payload?.text ?? content.body
+    }
+
+    override func didReceive(
+        _ request: UNNotificationRequest,
+        withContentHandler handler: @escaping (UNNotificationContent) -> Void
+    ) {
+        self.helper.didReceive(request, withContentHandler: handler)
+    }
+
+    override func serviceExtensionTimeWillExpire() {
+        self.helper.expire()
+    }
+
+    private static var clients: [PushClient] {
+        var place = Place.messages
+        // One notification, in little memory and time.
+        place.options.answerLimit = 256 << 10
+        place.options.timeout = .seconds(12)
+        return [try? place.client()].compactMap { $0 }
+    }
+}
