@@ -13,6 +13,9 @@ struct APIRequest: Sendable {
     var tag: String?
     /// Sent with both attempts of a call that must not take effect twice.
     var idempotencyKey: UUID?
+    /// Whether the answer is an event stream, and the last event of the stream before.
+    var isStream = false
+    var lastEvent: String?
     /// Whether it may be sent again after the connection was lost, when the server may or may not have acted on it.
     let isRepeatable: Bool
 

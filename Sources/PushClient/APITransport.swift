@@ -35,38 +35,48 @@ final class APITransport: Sendable {
     ///
     /// It is over within the options' deadline, or that of the call that this is a part of.
     func call(_ request: APIRequest) async throws -> Answer {
-        try await CallDeadline.within(self.options.deadline) { try await self.signedIn(request) }
+        try await self.signedIn { try await self.ask(request, $0) }
+    }
+
+    typealias Asked = (answer: Answer, isChallenge: Bool)
+
+    /// Asks with credentials, and again where the server wants others; its refusals are thrown.
+    func signedIn(_ ask: (_ authorization: String?) async throws -> Asked) async throws -> Answer {
+        try await CallDeadline.within(self.options.deadline) { try Self.success(try await self.answer(ask)) }
     }
 
     // MARK: - Private
 
-    private func signedIn(_ request: APIRequest) async throws -> Answer {
+    private func answer(_ ask: (_ authorization: String?) async throws -> Asked) async throws -> Answer {
         let answer: Answer
         switch self.credentials.kind {
-        case .provided(let provider): answer = try await self.ask(request, provider)
-        case .unasked(let authorization): answer = try await self.ask(request, authorization).answer
+        case .provided(let provider): answer = try await self.answer(provider, ask)
+        case .unasked(let authorization): answer = try await ask(authorization).answer
         case .whenChallenged(let authorization):
             let isLetIn = self.isLetIn.withLock { $0 }
-            let (first, isChallenge) = try await self.ask(request, isLetIn ? authorization : nil)
+            let (first, isChallenge) = try await ask(isLetIn ? authorization : nil)
             guard first.status == 401, isChallenge, !isLetIn else {
                 answer = first
                 break
             }
             // Once: a refused password is not tried again.
-            answer = try await self.ask(request, authorization).answer
+            answer = try await ask(authorization).answer
             if answer.status != 401 { self.isLetIn.withLock { $0 = true } }
         }
-        return try Self.success(answer)
+        return answer
     }
 
     /// With a token of the app's, and with another one if the server refuses the first: it has then done nothing of the call.
-    private func ask(_ request: APIRequest, _ provider: TokenProvider) async throws -> Answer {
+    private func answer(
+        _ provider: TokenProvider,
+        _ ask: (_ authorization: String?) async throws -> Asked
+    ) async throws -> Answer {
         let token = try await self.bounded { try await provider.token(insteadOf: nil) }
-        let answer = try await self.ask(request, "Bearer \(token)").answer
+        let answer = try await ask("Bearer \(token)").answer
         guard answer.status == 401 else { return answer }
         let other = try await self.bounded { try await provider.token(insteadOf: token) }
         if other == token { return answer }
-        return try await self.ask(request, "Bearer \(other)").answer
+        return try await ask("Bearer \(other)").answer
     }
 
     /// Runs what the app gave within the call's time.
@@ -96,30 +106,32 @@ final class APITransport: Sendable {
         }
     }
 
-    /// One request, or two if the connection was lost under the first.
-    private func ask(
-        _ request: APIRequest,
-        _ authorization: String?
-    ) async throws -> (answer: Answer, isChallenge: Bool) {
+    /// One request, or two if the connection was lost under the first. The body of a stream goes into the channel.
+    func ask(_ request: APIRequest, _ authorization: String?, into channel: EventChannel? = nil) async throws -> Asked {
         do {
-            return try await self.askOnce(request, authorization)
+            return try await self.askOnce(request, authorization, channel)
         } catch let error as URLError where request.isRepeatable && Self.isLost(error) {
-            return try await self.askOnce(request, authorization)
+            return try await self.askOnce(request, authorization, channel)
         }
     }
 
     private func askOnce(
         _ request: APIRequest,
-        _ authorization: String?
-    ) async throws -> (answer: Answer, isChallenge: Bool) {
+        _ authorization: String?,
+        _ channel: EventChannel?
+    ) async throws -> Asked {
         guard let endpoint else { throw PushClientError.invalidServer }
         guard self.options.serverTrust.isAvailable else { throw PushClientError.pinningUnavailable }
         let token = MyToken.random()
         let urlRequest = try endpoint.urlRequest(for: request, token, authorization: authorization)
         do {
             let limit = try CallDeadline.rest(atMost: self.options.timeout)
-            let response = try await self.transport.exchange(urlRequest, within: limit) { head in
+            let response = try await self.transport.exchange(urlRequest, within: limit, into: channel) { head in
                 AnswerCheck.isEchoed(token, by: head)
+                    && (channel == nil || head.statusCode != 200 || head.isEventStream)
+            }
+            if channel != nil, response.status == 200 {
+                return (try self.check.opening(of: request, token, response), false)
             }
             let answer = try self.check.answer(to: request, token, response, now: self.options.now())
             return (answer, response.isChallenge)

@@ -51,6 +51,25 @@ struct AnswerCheck: Sendable {
         )
     }
 
+    /// The head of an event stream, whose body is not checked here.
+    func opening(
+        of request: APIRequest,
+        _ token: MyToken,
+        _ response: RawResponse
+    ) throws(PushClientError) -> Answer {
+        let check = Check(request: request, response: response)
+        try check.isNoRedirect()
+        try check.isEchoed(token)
+        try check.isEventStream()
+        return Answer(
+            request: request,
+            status: response.status,
+            body: Data(),
+            fields: Answer.Fields(tag: nil, isNoStore: true, retryAfter: nil, serverTime: nil),
+            json: nil
+        )
+    }
+
     /// Whether a head echoes the token, so that its body is worth taking.
     static func isEchoed(_ token: MyToken, by head: HTTPURLResponse) -> Bool {
         RawResponse(response: head, body: Data()).field(MyToken.fieldName) == token.echo
@@ -85,6 +104,12 @@ private struct Check {
             throw self.interference(.missingEcho, token.echo, nil)
         }
         guard echo == token.echo else { throw self.interference(.wrongEcho, token.echo, Self.printable(echo)) }
+    }
+
+    func isEventStream() throws(PushClientError) {
+        if self.response.response.isEventStream { return }
+        let type = self.response.field("Content-Type").map(Self.printable) ?? "no type"
+        throw self.interference(.unexpectedBody, "an event stream", type)
     }
 
     func isWhole() throws(PushClientError) {

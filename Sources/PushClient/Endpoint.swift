@@ -43,6 +43,13 @@ struct Endpoint: Sendable {
         urlRequest.setValue(request.tag, forHTTPHeaderField: "If-None-Match")
         let key = request.idempotencyKey.map { "\"\($0.uuidString)\"" }
         urlRequest.setValue(key, forHTTPHeaderField: "Idempotency-Key")
+        if request.isStream {
+            urlRequest.setValue("text/event-stream", forHTTPHeaderField: "Accept")
+            urlRequest.setValue("identity", forHTTPHeaderField: "Accept-Encoding")
+            urlRequest.setValue(request.lastEvent, forHTTPHeaderField: "Last-Event-ID")
+            // Its silence is bounded by those who read it.
+            urlRequest.timeoutInterval = 7 * 86400
+        }
         if let acceptSignature {
             urlRequest.setValue(acceptSignature, forHTTPHeaderField: "Accept-Signature")
             // The digest is over the body as the server sent it: proxies must not compress it.

@@ -37,6 +37,8 @@ extension PushClient {
         public var app: String?
         /// The session's configuration. The client switches off its caches, cookies and stored credentials.
         public var configuration: URLSessionConfiguration
+        /// How long an event stream waits before it is opened again, until the server has said how long, which tests choose.
+        package var streamRetry = Duration.seconds(2)
         /// The time, which tests choose.
         package var now: @Sendable () -> Date = { Date() }
 

@@ -133,7 +133,8 @@ extension PushClient {
 
     private func requestRegistration(handle: String?) async throws -> String {
         var request = APIRequest("POST", Paths.register)
-        if let handle { request.query = [URLQueryItem(name: "handle", value: handle)] }
+        // A device of an event stream has none.
+        if let handle, !handle.isEmpty { request.query = [URLQueryItem(name: "handle", value: handle)] }
         let answer = try await self.api.call(request)
         guard let id = answer.json?.text, Self.isRegistrationID(id) else {
             throw answer.unexpected("a registration id")

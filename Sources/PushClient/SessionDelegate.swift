@@ -13,6 +13,7 @@ struct UntrustedKey: Error {}
 final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
     private struct Exchange {
         let continuation: CheckedContinuation<RawResponse, any Error>
+        let channel: EventChannel?
         let isWanted: @Sendable (HTTPURLResponse) -> Bool
         var response: HTTPURLResponse?
         var body = Data()
@@ -25,6 +26,8 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
     private let maximumBody: Int
     /// A lock, since the session calls from a queue of its own.
     private let exchanges = Mutex<[Int: Exchange]>([:])
+    /// Where the bodies go of those whose head was handed over.
+    private let channels = Mutex<[Int: EventChannel]>([:])
 
     init(trust: PushClient.ServerTrust, maximumBody: Int) {
         self.trust = trust
@@ -36,10 +39,11 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
     func await(
         _ task: URLSessionTask,
         _ continuation: CheckedContinuation<RawResponse, any Error>,
+        _ channel: EventChannel?,
         _ isWanted: @escaping @Sendable (HTTPURLResponse) -> Bool
     ) {
         self.exchanges.withLock {
-            $0[task.taskIdentifier] = Exchange(continuation: continuation, isWanted: isWanted)
+            $0[task.taskIdentifier] = Exchange(continuation: continuation, channel: channel, isWanted: isWanted)
         }
     }
 
@@ -77,14 +81,31 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
             exchanges[dataTask.taskIdentifier] = exchange
             return !exchange.isOversized && exchange.isWanted(response)
         }
-        if isWanted { return completionHandler(.allow) }
+        if isWanted {
+            self.open(dataTask, response)
+            return completionHandler(.allow)
+        }
         // A portal may send far more than an extension has memory for. On Linux the disposition alone ends nothing.
         Self.end(dataTask)
         self.finish(dataTask, error: nil)
         completionHandler(.cancel)
     }
 
+    /// Hands over the head of a stream; nothing for other exchanges.
+    private func open(_ task: URLSessionTask, _ response: URLResponse) {
+        let number = task.taskIdentifier
+        guard (response as? HTTPURLResponse)?.statusCode == 200,
+            let channel = self.exchanges.withLock({ $0[number]?.channel })
+        else { return }
+        self.channels.withLock { $0[number] = channel }
+        self.endExchange(task, error: nil)
+    }
+
     func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
+        if let channel = self.channels.withLock({ $0[dataTask.taskIdentifier] }) {
+            if !channel.receive(data) { self.cancel(dataTask) }
+            return
+        }
         let isOversized = self.exchanges.withLock { exchanges in
             guard let count = exchanges[dataTask.taskIdentifier]?.body.count else { return false }
             guard data.count <= self.maximumBody - count else {
@@ -103,6 +124,11 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
 
     /// Only the first call for a task has an effect.
     private func finish(_ task: URLSessionTask, error: (any Error)?) {
+        self.channels.withLock { $0.removeValue(forKey: task.taskIdentifier) }?.finish(error)
+        self.endExchange(task, error: error)
+    }
+
+    private func endExchange(_ task: URLSessionTask, error: (any Error)?) {
         guard let exchange = self.exchanges.withLock({ $0.removeValue(forKey: task.taskIdentifier) }) else { return }
         exchange.continuation.resume(with: self.result(of: exchange, response: task.response, error: error))
     }

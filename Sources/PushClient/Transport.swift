@@ -32,14 +32,17 @@ final class Transport: Sendable {
     }
 
     /// Throws `URLError`, also after `limit`, and `CancellationError`. After a head that is not wanted, no body is taken.
+    ///
+    /// With a channel, the response to a 200 that is wanted is its head, and the body goes into the channel.
     func exchange(
         _ request: URLRequest,
         within limit: Duration,
+        into channel: EventChannel? = nil,
         if isWanted: @escaping @Sendable (HTTPURLResponse) -> Bool
     ) async throws -> RawResponse {
         do {
             return try await withThrowingTaskGroup(of: RawResponse.self) { group in
-                group.addTask { try await self.load(request, if: isWanted) }
+                group.addTask { try await self.load(request, channel, if: isWanted) }
                 // The session's own limit is in whole seconds on Linux, and begins anew with each byte elsewhere.
                 group.addTask {
                     try await Task.sleep(for: limit)
@@ -57,12 +60,14 @@ final class Transport: Sendable {
 
     private func load(
         _ request: URLRequest,
+        _ channel: EventChannel?,
         if isWanted: @escaping @Sendable (HTTPURLResponse) -> Bool
     ) async throws -> RawResponse {
         let task = self.session.dataTask(with: request)
+        channel?.attach { [delegate] in delegate.cancel(task) }
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
-                self.delegate.await(task, continuation, isWanted)
+                self.delegate.await(task, continuation, channel, isWanted)
                 // A task that was cancelled before this point has not ended the exchange, which did not exist yet.
                 guard !Task.isCancelled else { return self.delegate.cancel(task) }
                 task.resume()

@@ -3,7 +3,7 @@ import HTTPSignatures
 import PushAPI
 import PushClient
 
-/// Takes random steps with a client, and says what it has done.
+/// Takes random steps with a client, and writes down what it has done.
 final class Worker {
     struct Wrong: Error {
         let what: String
@@ -12,6 +12,9 @@ final class Worker {
     private let client: PushClient
     private let name: String
     private let shownFile: URL
+    private let said: FileHandle
+    /// What was dismissed, and is never there again.
+    private var dismissed: Set<Int64> = []
     private var random: Steps
 
     init(_ arguments: [String]) throws {
@@ -27,6 +30,9 @@ final class Worker {
         )
         self.name = arguments[3]
         self.shownFile = folder.appending(path: "shown-\(self.name)")
+        let saidFile = folder.appending(path: "said-\(self.name)")
+        _ = FileManager.default.createFile(atPath: saidFile.path, contents: nil)
+        self.said = try FileHandle(forWritingTo: saidFile)
         self.random = Steps(state: seed)
     }
 
@@ -40,17 +46,22 @@ final class Worker {
         } catch PushClientError.interference(let interference) where interference.kind == .truncated {
             // A connection that is lost in the middle of an answer.
         }
-        Self.say("step")
+        self.say("step")
     }
 
     private func takeStep() async throws {
         let items = try await self.client.kept().notifications
-        guard Set(items.map(\.id)).count == items.count else { throw Wrong(what: "one is there twice") }
+        let ids = Set(items.map(\.id))
+        guard ids.count == items.count else { throw Wrong(what: "one is there twice") }
+        guard ids.isDisjoint(with: self.dismissed) else { throw Wrong(what: "one has come back that was dismissed") }
         let id = items.randomElement(using: &self.random)?.id ?? 1
         switch Int.random(in: 0..<10, using: &self.random) {
         case 0: try await self.client.markRead(id, Bool.random(using: &self.random))
         case 1: try await self.client.markRead(items.prefix(3).map(\.id))
-        case 2 where Int.random(in: 0..<3, using: &self.random) == 0: try await self.client.dismiss(id)
+        case 2 where Int.random(in: 0..<3, using: &self.random) == 0:
+            try await self.client.dismiss(id)
+            self.dismissed.insert(id)
+            self.say("dismissed \(id)")
         case 3, 4: _ = try await self.client.notification(id)
         case 5, 6: try await self.show()
         default: _ = try await self.client.refresh()
@@ -66,6 +77,7 @@ final class Worker {
         let text = shown.sorted().map(String.init).joined(separator: "\n")
         try Data(text.utf8).write(to: self.shownFile, options: .atomic)
         try await self.client.confirm(changes)
+        self.say("confirmed \(changes.upTo)")
     }
 
     private static func shown(_ file: URL) throws -> Set<Int64> {
@@ -74,8 +86,8 @@ final class Worker {
     }
 
     /// At once: what a buffer holds is lost with the process.
-    private static func say(_ text: String) {
-        FileHandle.standardOutput.write(Data("\(text)\n".utf8))
+    private func say(_ text: String) {
+        self.said.write(Data("\(text)\n".utf8))
     }
 }
 

@@ -16,13 +16,19 @@ final class ModelServer: Sendable {
         var changedAt: Date
     }
 
+    /// What a call costs grows with what it returns, and not with how much there has been.
     struct State {
-        var entries: [Int64: Entry] = [:]
-        var version = 0
+        private(set) var entries: [Int64: Entry] = [:]
+        private(set) var version = 0
+        /// The ids of those that are not deleted, though some may have ended.
+        private(set) var undeleted: Set<Int64> = []
+        /// The ids in the order of their changes; a later one of the same id counts.
+        private var changes: [(version: Int, id: Int64)] = []
         var generation = 0
-        var loses = false
+        /// Whether answers are lost, cursors forgotten, and notifications come, change and go with each request.
+        var isTurbulent = false
         /// The highest id that was given.
-        var lastID: Int64 = 0
+        private var lastID: Int64 = 0
 
         mutating func change(_ id: Int64, _ change: (inout Entry) -> Void) {
             guard var entry = self.entries[id], !entry.isDeleted else { return }
@@ -31,6 +37,8 @@ final class ModelServer: Sendable {
             entry.version = self.version
             entry.changedAt = Date()
             self.entries[id] = entry
+            self.changes.append((self.version, id))
+            if entry.isDeleted { self.undeleted.remove(id) }
         }
 
         mutating func add(_ payload: String, lasting seconds: TimeInterval) {
@@ -44,6 +52,28 @@ final class ModelServer: Sendable {
                 version: self.version,
                 changedAt: Date()
             )
+            self.changes.append((self.version, self.lastID))
+            self.undeleted.insert(self.lastID)
+        }
+
+        /// What has changed after a version, the latest change of each, in order.
+        func changed(after version: Int) -> [(id: Int64, entry: Entry)] {
+            let last = self.changes.partitioningIndex { $0.version > version }
+            return self.changes[last...].compactMap { change in
+                self.entries[change.id].flatMap { $0.version == change.version ? (change.id, $0) : nil }
+            }
+        }
+
+        /// Something that happens to a user's notifications: thirty to forty-five of them are there.
+        mutating func happen() {
+            let ids = self.liveIDs
+            let what = Int.random(in: 0..<8)
+            guard let id = ids.randomElement(), ids.count >= 30, ids.count >= 45 || what >= 4 else {
+                // Some end soon.
+                let seconds = Bool.random() ? 3600 : TimeInterval.random(in: 1...4)
+                return self.add("text \(UInt64.random(in: 0 ... .max))", lasting: seconds)
+            }
+            self.change(id) { entry in if what < 7 { entry.isDeleted = true } else { entry.isRead.toggle() } }
         }
 
         func json(_ id: Int64, _ entry: Entry) -> String {
@@ -63,8 +93,9 @@ final class ModelServer: Sendable {
     var script: ScriptedPeer.Script {
         { request, _ in
             self.state.withLock { state in
+                if state.isTurbulent { for _ in 0..<Int.random(in: 1...3) { state.happen() } }
                 var answer = Self.answer(request, &state, self.key)
-                guard state.loses, Int.random(in: 0..<8) == 0 else { return .answer(answer) }
+                guard state.isTurbulent, Int.random(in: 0..<8) == 0 else { return .answer(answer) }
                 // The server has acted.
                 if Bool.random() || answer.body.isEmpty { return .hangUp }
                 answer.framing = .wrongLength(answer.body.count + 1)
@@ -104,26 +135,26 @@ final class ModelServer: Sendable {
         let since = request.query.split(separator: "&").first { $0.hasPrefix("since=") }?.dropFirst(6)
         var start = 0
         if let since {
-            if state.loses, Int.random(in: 0..<60) == 0 { state.generation += 1 }
+            if state.isTurbulent, Int.random(in: 0..<60) == 0 { state.generation += 1 }
             guard since.hasPrefix("c\(state.generation)-") else {
                 return PeerAnswer(to: request, .invalidCursor, key: key)
             }
             start = Self.version(of: String(since))
         }
-        let changes = state.entries.filter { id, entry in
-            entry.version > start && (state.isLive(id) || since != nil && entry.isDeleted)
-        }.sorted { $0.value.version < $1.value.version }
+        let changes = state.changed(after: start).filter { id, entry in
+            state.isLive(id) || since != nil && entry.isDeleted
+        }
         let page = changes.prefix(Self.pageSize)
         let isLast = changes.count <= page.count
-        let last = isLast ? state.version : page.last?.value.version ?? start
+        let last = isLast ? state.version : page.last?.entry.version ?? start
         let cursor = "c\(state.generation)-\(page.isEmpty && since != nil ? start : last)"
         let fields = [(name: "ETag", value: "\"\(page.isEmpty ? cursor : "page-\(cursor)-\(start)")\"")]
         if page.isEmpty, request.fields["if-none-match"] == "\"\(cursor)\"" {
             return PeerAnswer(to: request, status: 304, fields: fields, key: key)
         }
         let body = Samples.list(
-            page.filter { !$0.value.isDeleted }.map { state.json($0.key, $0.value) },
-            deleted: page.filter { $0.value.isDeleted }.map(\.key),
+            page.filter { !$0.entry.isDeleted }.map { state.json($0.id, $0.entry) },
+            deleted: page.filter { $0.entry.isDeleted }.map(\.id),
             cursor: cursor,
             more: !isLast
         )
@@ -135,5 +166,17 @@ extension ModelServer.State {
     /// Whether it is there for those who ask now.
     func isLive(_ id: Int64) -> Bool { self.entries[id].map { !$0.isDeleted && $0.expiresAt > Date() } ?? false }
 
-    var liveIDs: [Int64] { self.entries.keys.filter(self.isLive) }
+    var liveIDs: [Int64] { self.undeleted.filter(self.isLive) }
+}
+
+extension Array {
+    /// The index of the first element for which it is true, as it is for all that follow.
+    fileprivate func partitioningIndex(_ isAfter: (Element) -> Bool) -> Int {
+        var (low, high) = (0, self.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if isAfter(self[middle]) { high = middle } else { low = middle + 1 }
+        }
+        return low
+    }
 }

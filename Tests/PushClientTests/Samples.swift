@@ -1,6 +1,7 @@
 import Foundation
 import PushAPI
 import PushClient
+import Synchronization
 import Testing
 
 enum Samples {
@@ -35,4 +36,16 @@ func interference(
         Issue.record("\(error)", sourceLocation: sourceLocation)
     }
     return nil
+}
+
+/// Numbers from 0 on.
+final class Counter: Sendable {
+    private let count = Mutex(0)
+
+    func next() -> Int {
+        self.count.withLock { count in
+            defer { count += 1 }
+            return count
+        }
+    }
 }

@@ -8,6 +8,8 @@ import Testing
 final class ScriptedPeer: Sendable {
     enum Reply: Sendable {
         case answer(PeerAnswer)
+        /// Says that, and holds the connection as a stream's.
+        case hold(PeerAnswer)
         /// Ends the connection without a byte.
         case hangUp
         /// Holds the connection and says nothing.
@@ -19,6 +21,7 @@ final class ScriptedPeer: Sendable {
     let url: URL
     private let script: Mutex<Script>
     private let log = Mutex<[PeerRequest]>([])
+    private let left = Mutex(0)
 
     private init(url: URL, script: @escaping Script) {
         self.url = url
@@ -27,6 +30,9 @@ final class ScriptedPeer: Sendable {
 
     /// What was asked so far, in the order of its arrival.
     var requests: [PeerRequest] { self.log.withLock { $0 } }
+
+    /// How many connections that it held the client has ended.
+    var leftStreams: Int { self.left.withLock { $0 } }
 
     /// Answers otherwise from now on; its index goes on counting.
     func play(_ script: @escaping Script) {
@@ -93,6 +99,10 @@ final class ScriptedPeer: Sendable {
             case .answer(let answer):
                 guard await Self.write(answer.encoded, to: stream) else { return }
                 if answer.hangsUp { return }
+            case .hold(let answer):
+                guard await Self.write(answer.encoded, to: stream) else { return }
+                while await Self.read(from: stream, &bytes) {}
+                return self.left.withLock { $0 += 1 }
             case .hangUp: return
             case .silence: while await Self.read(from: stream, &bytes) {}
             }

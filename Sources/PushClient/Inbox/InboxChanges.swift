@@ -10,7 +10,8 @@ public struct InboxChanges: Sendable, Hashable {
     /// has gone.
     public let isEverything: Bool
     let consumer: String
-    let upTo: Int64
+    /// The commit that they end with.
+    package let upTo: Int64
 
     /// Whether nothing has changed.
     public var isEmpty: Bool { self.arrived.isEmpty && self.deleted.isEmpty && !self.isEverything }

@@ -1,0 +1,134 @@
+internal import Foundation
+internal import PushAPI
+
+/// Pushes over the server's event stream, as `PushClient.events(platform:silence:)` has them.
+public struct PushEvents: AsyncSequence, Sendable {
+    let client: PushClient
+    let platform: String
+    let silence: Duration
+
+    /// Connects with the first call of its `next()`.
+    public func makeAsyncIterator() -> Iterator { Iterator(self) }
+
+    /// Holds one stream at a time, and lets go of it when it is let go of itself.
+    public struct Iterator: AsyncIteratorProtocol, Sendable {
+        private let events: PushEvents
+        private var connection: EventConnection?
+        private var last: String?
+        /// Since the last sign of life.
+        private var failures = 0
+        private var pause: Duration?
+        private var retry: Duration
+
+        init(_ events: PushEvents) {
+            self.events = events
+            self.retry = events.client.options.streamRetry
+        }
+
+        /// What happens next; `nil` once the account was signed out. Throws `CancellationError`, and what the server refuses
+        /// for good.
+        public mutating func next() async throws -> PushEvent? {
+            do {
+                while true { if let event = try await self.step() { return event } }
+            } catch {
+                self.connection = nil
+                if error as? PushClientError == .signedOut { return nil }
+                throw error
+            }
+        }
+    }
+}
+
+extension PushEvents.Iterator {
+    /// The longest pause between two attempts, if the server does not ask for more.
+    private static let longestPause = Duration.seconds(60)
+
+    private var client: PushClient { self.events.client }
+
+    /// `nil` if there is nothing to tell.
+    private mutating func step() async throws -> PushEvent? {
+        // An account that was signed out has none.
+        _ = try await self.client.inbox.read()
+        do {
+            guard let channel = self.connection?.channel else { return try await self.connect() }
+            guard let signal = try await channel.next(within: self.events.silence) else { return self.disconnect(nil) }
+            (self.failures, self.retry) = (0, channel.retry ?? self.retry)
+            guard case .event(let event) = signal else { return nil }
+            let fetched = try await self.fetch(event.id)
+            self.last = event.last ?? self.last
+            return .pushed(event.id, fetched)
+        } catch PushClientError.busy(let problem, let time) {
+            return self.disconnect(PushClientError.busy(problem, retryAfter: time), atLeast: time ?? .zero)
+        } catch PushClientError.problem(let problem) where problem.status >= 500 {
+            return self.disconnect(PushClientError.problem(problem))
+        } catch let error where error.leavesWhatIsKept {
+            return self.disconnect(error)
+        }
+    }
+
+    private mutating func connect() async throws -> PushEvent {
+        if let pause { try await Task.sleep(for: pause) }
+        self.pause = nil
+        let device = try await self.device()
+        do {
+            self.connection = EventConnection(try await self.client.api.open(device, after: self.last))
+            return .connected
+        } catch PushClientError.problem(let problem) where problem.status == 404 && self.isOwnDevice {
+            // The server has retired it: the next attempt registers anew.
+            self.client.records.registration = nil
+            return self.disconnect(PushClientError.problem(problem))
+        }
+    }
+
+    private mutating func disconnect(_ error: (any Error)?, atLeast time: Duration = .zero) -> PushEvent {
+        self.connection = nil
+        let pause = min(self.retry * (1 << min(self.failures, 10)), Self.longestPause) * Double.random(in: 0.75...1.25)
+        self.failures += 1
+        self.pause = max(pause, min(time, .seconds(3600)))
+        return .disconnected(error, retryIn: self.pause ?? pause)
+    }
+
+    /// `nil` for one that is gone, or cannot be fetched now.
+    private func fetch(_ id: Int64) async throws -> Fetched<NotificationItem>? {
+        do {
+            return try await self.client.notification(id)
+        } catch PushClientError.problem(let problem) where [404, 410].contains(problem.status) {
+            return nil
+        } catch let error where error.leavesWhatIsKept {
+            return nil
+        }
+    }
+
+    // MARK: - The device
+
+    /// The registration that there is, or a new one.
+    private func device() async throws -> String {
+        if let kept = self.client.registrationID { return kept }
+        return try await self.client.register(platform: self.events.platform, handle: "")
+    }
+
+    /// Whether it was registered here: another one is the app's own, of which it has to know.
+    private var isOwnDevice: Bool {
+        let own = KeptRegistration.fingerprint(
+            platform: self.events.platform,
+            handle: "",
+            tags: [],
+            isSandbox: false,
+            isShared: self.client.isDeviceShared
+        )
+        return self.client.records.registration?.fingerprint == own
+    }
+}
+
+/// A stream that ends when nobody holds it any more, as after a loop that was left.
+private final class EventConnection: Sendable {
+    let channel: EventChannel
+
+    init(_ channel: EventChannel) {
+        self.channel = channel
+    }
+
+    deinit {
+        self.channel.cancel()
+    }
+}

@@ -1,0 +1,67 @@
+import Foundation
+import PushAPI
+import PushClient
+import PushTesting
+import Testing
+
+@testable import sealpost
+
+/// `PushClient.events()` with the product itself.
+@Suite(.timeLimit(.minutes(5))) struct ClientStreamTests {
+    private func withStack(_ body: @escaping @Sendable (Stack) async throws -> Void) async throws {
+        try await Stack.run { configuration in
+            // The stream, which is there when no other is configured.
+            configuration.senders = Configuration().senders
+            configuration.streamHeartbeat = .milliseconds(100)
+            configuration.quotas = [:]
+        } _: { stack in
+            try await body(stack)
+        }
+    }
+
+    private func next(_ events: inout PushEvents.Iterator) async throws -> String {
+        switch try await events.next() {
+        case .connected: "connected"
+        case .pushed(let id, let fetched): "\(id) \(fetched?.value.payload?.text ?? "nothing")"
+        case .disconnected(let error, _): "disconnected \(error.map { "\($0)" } ?? "")"
+        case nil: "end"
+        }
+    }
+
+    @Test func pushesComeAsTheyAreSentAndWhatWasMissedComesWithTheNextStream() async throws {
+        try await self.withStack { stack in
+            let credentials = PushClient.Credentials.basic(username: "alice", password: Stack.password)
+            let client = PushClient(server: stack.server, credentials: credentials)
+            var events = client.events().makeAsyncIterator()
+            #expect(try await self.next(&events) == "connected")
+            for text in ["first", "second"] {
+                let id = try await client.send(text).id
+                #expect(try await self.next(&events) == "\(id) \(text)")
+            }
+            // Nobody is there meanwhile.
+            events = client.events().makeAsyncIterator()
+            let missed = try await client.send("third").id
+            #expect(try await self.next(&events) == "connected")
+            #expect(try await self.next(&events) == "\(missed) third")
+            #expect(try await client.refresh().value.notifications.count == 3)
+        }
+    }
+
+    @Test func aTokenThatIsRevokedEndsTheStream() async throws {
+        try await self.withStack { stack in
+            let credentials = PushClient.Credentials.basic(username: "alice", password: Stack.password)
+            let session = try await PushClient(server: stack.server, credentials: credentials).signIn()
+            let store = AnswerStore.memory
+            func client(_ account: String) -> PushClient {
+                PushClient(server: stack.server, credentials: .token(session.token, account: account), store: store)
+            }
+            let phone = client("phone")
+            var events = phone.events().makeAsyncIterator()
+            #expect(try await self.next(&events) == "connected")
+            // The same session, of which the first client does not know that it has ended.
+            try await client("other").signOut()
+            #expect(try await self.next(&events) == "disconnected ")
+            await #expect(throws: PushClientError.self) { try await events.next() }
+        }
+    }
+}

@@ -1,0 +1,92 @@
+import Foundation
+import PushAPI
+import Testing
+
+@testable import PushClient
+
+extension TwoProcesses {
+    /// What holds whenever the processes are killed.
+    mutating func check() throws {
+        let account = self.client.records.account
+        let snapshot = try account.read()
+        let kept = try Dictionary(
+            uniqueKeysWithValues: snapshot.index.names.map { ($0.id, try #require(try account.item($0), "no content")) }
+        )
+        // No file is lost here, after which a client would begin anew.
+        #expect(snapshot.index.cursor != nil || !self.hasBegun, "the cursor is lost")
+        try self.checkSaid(snapshot)
+        guard let cursor = snapshot.index.cursor else { return }
+        self.begin()
+        self.server.change { state in
+            Self.checkDate(snapshot.index, cursor, state)
+            Self.checkKept(kept, snapshot.index, cursor, state)
+        }
+    }
+
+    /// What a process did and wrote down was not undone by the other.
+    private func checkSaid(_ snapshot: Account.Snapshot) throws {
+        #expect(self.said.dismissed.isDisjoint(with: snapshot.index.entries.keys), "one was dismissed, and is there")
+        for name in Self.names {
+            #expect(snapshot.index.mark(of: name) >= self.said.confirmed[name] ?? 0, "a commit of \(name) is lost")
+            // What a consumer has shown, with the changes that it has not taken yet, is what there is.
+            let changes = InboxChanges(snapshot, since: snapshot.index.mark(of: name), consumer: name)
+            let shown = changes.isEverything ? [] : try self.shown(by: name) ?? []
+            let all = shown.subtracting(changes.deleted).union(changes.arrived)
+            #expect(all == Set(snapshot.index.entries.keys), "what \(name) shows")
+        }
+    }
+
+    /// All that changed at the server before the date is of the cursor's pages.
+    private static func checkDate(_ index: AccountIndex, _ cursor: String, _ state: ModelServer.State) {
+        guard let date = index.completeAt else { return }
+        for (id, known) in state.changed(after: ModelServer.version(of: cursor)) where known.changedAt < date {
+            Issue.record("a wrong date: \(id)")
+        }
+    }
+
+    private static func checkKept(
+        _ kept: [Int64: KeptItem],
+        _ index: AccountIndex,
+        _ cursor: String,
+        _ state: ModelServer.State
+    ) {
+        let version = ModelServer.version(of: cursor)
+        for id in state.undeleted {
+            // One that ends soon may have been deleted by the server's time.
+            guard let known = state.entries[id], known.version <= version, known.expiresAt > Date() else { continue }
+            if kept[id] == nil { Issue.record("lost: \(id) at \(cursor)") }
+        }
+        for (id, kept) in kept {
+            guard let known = state.entries[id] else {
+                Issue.record("invented: \(id)")
+                continue
+            }
+            if known.version <= version, known.isDeleted { Issue.record("not deleted: \(id)") }
+            guard let date = index.completeAt else { continue }
+            // Signatures tell whole seconds.
+            if known.expiresAt < date - 1 { Issue.record("not ended: \(id)") }
+            guard known.changedAt < date else { continue }
+            #expect(kept.item.isRead == known.isRead && kept.item.payload?.text == known.payload, "as of the date")
+        }
+    }
+
+    /// With a good network everything arrives, once.
+    mutating func end() async throws {
+        let client = self.client
+        #expect(try await client.refresh().date == nil)
+        // What has just ended has ended for all.
+        let ends = self.server.change { state in state.undeleted.compactMap { state.entries[$0]?.expiresAt } }
+        if let last = ends.filter({ $0.timeIntervalSinceNow < 60 }).max() {
+            try await Task.sleep(for: .seconds(max(0, last.timeIntervalSinceNow) + 1))
+        }
+        let inbox = try await client.refresh()
+        #expect(inbox.date == nil)
+        try self.check()
+        let live = self.server.change { state in Set(state.liveIDs) }
+        #expect(Set(inbox.value.notifications.map(\.id)) == live)
+        #expect(inbox.value.notifications.count == live.count)
+        let account = client.records.account
+        try account.sweep()
+        #expect(account.store.leftovers(in: account.folder).count == live.count, "no file is left behind")
+    }
+}

@@ -1,0 +1,120 @@
+import Crypto
+import Foundation
+import HTTPSignatures
+import PushTesting
+import Testing
+
+@testable import PushClient
+
+/// An app and its extension over one folder, as `Tests/ClientProgram` is both of them.
+struct TwoProcesses {
+    static let names = ["app", "extension"]
+
+    let server: ModelServer
+    let url: URL
+    let folder: TemporaryFolder
+    private(set) var steps = 0
+    private(set) var kills = 0
+    /// What the processes have written down that they did.
+    private(set) var said = Said()
+    /// Whether there was a cursor once.
+    private(set) var hasBegun = false
+
+    init(server: ModelServer, url: URL, folder: TemporaryFolder) {
+        (self.server, self.url, self.folder) = (server, url, folder)
+    }
+
+    var client: PushClient {
+        PushClient(
+            server: self.url,
+            credentials: .token("t", account: "alice"),
+            options: .init(signatureKeys: [self.server.key.publicKey]),
+            store: .folder(URL(fileURLWithPath: self.folder.file("store")), key: SymmetricKey(data: Data(count: 32)))
+        )
+    }
+
+    /// What a process has shown, which has changes from time to time; `nil` before the first time.
+    func shown(by name: String) throws -> Set<Int64>? {
+        let file = self.folder.file("shown-\(name)")
+        guard FileManager.default.fileExists(atPath: file) else { return nil }
+        let text = try String(contentsOfFile: file, encoding: .utf8)
+        return Set(text.split(separator: "\n").compactMap { Int64($0) })
+    }
+
+    mutating func begin() { self.hasBegun = true }
+
+    // MARK: - A round
+
+    /// Both run while things happen at the server. One or the other is suspended, or killed and started again; in the end both
+    /// are killed.
+    mutating func round() async throws {
+        var processes = try Self.names.map { try self.start($0) }
+        let end = ContinuousClock.now + .milliseconds(.random(in: 200...1200))
+        while ContinuousClock.now < end {
+            try await Task.sleep(for: .milliseconds(.random(in: 0...40)))
+            let place = Int.random(in: 0..<processes.count)
+            switch Int.random(in: 0..<24) {
+            case 0:
+                try await self.kill(processes[place], Self.names[place])
+                processes[place] = try self.start(Self.names[place])
+            case 1, 2:
+                // As a system does with an app that nobody looks at, for some or for many commits of the other.
+                processes[place].signal(SIGSTOP)
+                try await Task.sleep(for: .milliseconds(.random(in: 10...500)))
+                processes[place].signal(SIGCONT)
+            default: break
+            }
+        }
+        for process in processes { process.signal(SIGKILL) }
+        for (process, name) in zip(processes, Self.names) { try await self.kill(process, name) }
+    }
+
+    private func start(_ name: String) throws -> ChildProcess {
+        let key = self.server.key.publicKey.base64URL
+        let seed = UInt64.random(in: 0 ... .max)
+        return try .clientProgram(["work", self.url.absoluteString, key, self.folder.path, name, "\(seed)"])
+    }
+
+    private mutating func kill(_ process: ChildProcess, _ name: String) async throws {
+        process.signal(SIGKILL)
+        let ended = await process.end()
+        try #require(ended.code == 128 + SIGKILL, "\(name): \(ended.errors)")
+        self.kills += 1
+        let file = self.folder.file("said-\(name)")
+        // One that was killed at once has said nothing.
+        guard let text = try? String(contentsOfFile: file, encoding: .utf8) else { return }
+        try FileManager.default.removeItem(atPath: file)
+        self.steps += self.said.add(text, of: name)
+    }
+}
+
+/// What processes have written down that they did: all of it holds from then on.
+struct Said {
+    /// Up to which commit each has confirmed changes.
+    private(set) var confirmed: [String: Int64] = [:]
+    private(set) var dismissed: Set<Int64> = []
+
+    /// Returns how many steps it tells of.
+    mutating func add(_ text: String, of name: String) -> Int {
+        var steps = 0
+        for line in text.split(separator: "\n") {
+            let words = line.split(separator: " ")
+            let number = words.last.flatMap { Int64($0) }
+            switch (words.first, number) {
+            case ("step", _): steps += 1
+            case ("confirmed", let commit?): self.confirmed[name] = max(self.confirmed[name] ?? 0, commit)
+            case ("dismissed", let id?): self.dismissed.insert(id)
+            default: break
+            }
+        }
+        return steps
+    }
+}
+
+extension ChildProcess {
+    /// `Tests/ClientProgram`, which is built beside the tests.
+    static func clientProgram(_ arguments: [String]) throws -> ChildProcess {
+        let build = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
+        return try ChildProcess(build.appending(path: "ClientProgram").path, arguments, in: Repository.root.path)
+    }
+}
