@@ -117,10 +117,11 @@ sanitize: packages test-packages
 # The whole product at length: kill -9 in the middle of work and of a broadcast, a thousand restarts, proxies, clients and
 # caches of others, thousands of hostile, of idle and of busy connections, thousands of requests to each operation of
 # openapi.json, hostile pages in a browser, a million deliveries with faults, a provider down for hours, a search for secrets
-# in all that leaves, senders behind a Squid, payloads that are read once over a proxy that cuts answers off, schemas of the
-# past, guesses at passwords and at who has one, the moves of hostile users, a full disk, a file that becomes shorter, a
-# Prometheus whose alerts fire and clear, the Debian package in a fresh Debian, the client for Android behind the proxies, and it
-# and PushClient in two processes that are killed, and the memory of an extension's fetch.
+# in all that leaves, senders behind a Squid, payloads that are read once over a proxy that cuts answers off, a quarter of an
+# hour of full load in which nothing may grow, schemas of the past, guesses at passwords and at who has one, the moves of
+# hostile users, a full disk, a file that becomes shorter, a Prometheus whose alerts fire and clear, the Debian package in a
+# fresh Debian, the client for Android behind the proxies, and it and PushClient in two processes that are killed, and the
+# memory of an extension's fetch.
 e2e: release e2e-packages
 	SEALPOST_TEST_PROXIES=all swift test --filter EndToEnd
 	SEALPOST_TEST_FLIPS=10000 SEALPOST_TEST_ID_BITS=16 swift test --filter 'BitFlip|GuessedID'
@@ -139,6 +140,7 @@ e2e: release e2e-packages
 	scripts/e2e run oidc .build/release/sealpost
 	scripts/e2e run siege .build/release/sealpost
 	scripts/e2e run busy .build/release/sealpost
+	scripts/e2e run soak .build/release/sealpost
 	scripts/e2e run browsers .build/release/sealpost
 	scripts/e2e run web-client .build/release/sealpost
 	scripts/e2e run ssrf .build/release/sealpost
