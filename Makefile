@@ -4,7 +4,7 @@ PACKAGES = libssl-dev libsqlite3-dev libcurl4-openssl-dev libargon2-dev libnghtt
 TEST_PACKAGES = curl default-jdk-headless haproxy nginx-light nodejs openssl postgresql python3 strace
 DEB_PACKAGES = chrpath debhelper lintian po-debconf python3
 E2E_PACKAGES = $(TEST_PACKAGES) $(DEB_PACKAGES) chromium etcd-server gcc iproute2 kotlin mmdebstrap nghttp2-client prometheus \
-	slowhttptest squid varnish wrk
+	slowhttptest squid systemd-container varnish wrk
 BENCH_PACKAGES = curl nginx-light openssl postgresql python3 wrk
 # Optimising across modules and linking the standard library in saves a tenth of the processor time of a request each. The
 # names of C files in messages begin at this folder, so that what is built does not tell where.
@@ -117,10 +117,11 @@ sanitize: packages test-packages
 # The whole product at length: kill -9 in the middle of work and of a broadcast, a thousand restarts, proxies, clients and
 # caches of others, thousands of hostile, of idle and of busy connections, thousands of requests to each operation of
 # openapi.json, hostile pages in a browser, a million deliveries with faults, a provider down for hours, a search for secrets
-# in all that leaves, senders behind a Squid, payloads that are read once over a proxy that cuts answers off, schemas of the
-# past, guesses at passwords and at who has one, the moves of hostile users, a full disk, a file that becomes shorter, a
-# Prometheus whose alerts fire and clear, the Debian package in a fresh Debian, the client for Android behind the proxies, and it
-# and PushClient in two processes that are killed, and the memory of an extension's fetch.
+# in all that leaves, senders behind a Squid, payloads that are read once over a proxy that cuts answers off, a quarter of an
+# hour of full load in which nothing may grow, schemas of the past, guesses at passwords and at who has one, the moves of
+# hostile users, a full disk, a file that becomes shorter, backups under load that are restored, a Prometheus whose alerts
+# fire and clear, the Debian package in a fresh Debian, a newcomer's way by README.md, the client for Android behind the
+# proxies, and it and PushClient in two processes that are killed, and the memory of an extension's fetch.
 e2e: release e2e-packages
 	SEALPOST_TEST_PROXIES=all swift test --filter EndToEnd
 	SEALPOST_TEST_FLIPS=10000 SEALPOST_TEST_ID_BITS=16 swift test --filter 'BitFlip|GuessedID'
@@ -136,9 +137,11 @@ e2e: release e2e-packages
 	scripts/e2e run reload .build/release/sealpost
 	scripts/e2e run full-disk .build/release/sealpost
 	scripts/e2e run space .build/release/sealpost
+	scripts/e2e run backup .build/release/sealpost
 	scripts/e2e run oidc .build/release/sealpost
 	scripts/e2e run siege .build/release/sealpost
 	scripts/e2e run busy .build/release/sealpost
+	scripts/e2e run soak .build/release/sealpost
 	scripts/e2e run browsers .build/release/sealpost
 	scripts/e2e run web-client .build/release/sealpost
 	scripts/e2e run ssrf .build/release/sealpost
@@ -161,6 +164,7 @@ e2e: release e2e-packages
 	scripts/e2e run events .build/release/sealpost
 	scripts/e2e run prometheus .build/release/sealpost
 	scripts/e2e run package .build/release/sealpost
+	scripts/e2e run newcomer .build/release/sealpost
 	SEALPOST_TEST_STEPS=10000 swift test --filter TwoProcessesTests
 	SEALPOST_TEST_KEPT=5000 swift test --filter ExtensionMemoryTests
 	scripts/android-client check

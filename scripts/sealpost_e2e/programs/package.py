@@ -23,16 +23,12 @@ import sys
 import tempfile
 import time
 
-from sealpost_e2e import processes, rig
+from sealpost_e2e import debian, processes, rig
 from sealpost_e2e.api import PASSWORD
 
 STATE = "var/lib/sealpost"
 CONFIGURATION = "/etc/sealpost/sealpost.yaml"
 PAYLOAD = "Your test result is in."
-# Seconds that a step of apt-get and one build may take.
-PATIENCE = 600
-# What runs a command so that all that it has started ends with it.
-CAGE = ("unshare", "--mount", "--mount-proc", "--pid", "--fork", "--kill-child")
 # What stands in for systemctl where the upgrade believes that systemd runs: it writes down what it is asked for.
 SYSTEMCTL = '#!/bin/sh\necho "$*" >>/systemctl.log\n'
 
@@ -44,13 +40,12 @@ class Root:
         self.path = folder / "root"
         self.daemon = None
         self.port = processes.free_port()
-        processes.run(*CAGE, "mmdebstrap", "--quiet", "--variant=minbase", "", self.path, *sources(), timeout=PATIENCE)
-        shutil.copy("/etc/resolv.conf", self.path / "etc/resolv.conf")
+        debian.make_root(self.path)
         self.run("apt-get", "update")
 
     def run(self, *command, **options):
         """Runs a command as root. What it prints."""
-        return processes.run(*CAGE, *self.entered(*command), timeout=PATIENCE, env=environment(), **options)
+        return processes.run(*debian.CAGE, *self.entered(*command), timeout=debian.PATIENCE, env=debian.environment(), **options)
 
     def entered(self, *command):
         """The command in the root, with a /proc that is there as long as the process, which keeps its number."""
@@ -68,7 +63,7 @@ class Root:
             "env", f"--chdir={unit['WorkingDirectory']}", f"SEALPOST_SERVER_LISTEN=127.0.0.1:{self.port}",
             *unit["ExecStart"].split()]
         self.daemon = subprocess.Popen(
-            self.entered(*command), env=environment(), text=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+            self.entered(*command), env=debian.environment(), text=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
             umask=int(unit["UMask"], 8),
         )
         processes.wait_for_line(self.daemon, "serving")
@@ -125,7 +120,7 @@ def run(options):
 
 def try_all(program, folder, is_control):
     version = processes.run(program, "--version").split()[0]
-    old, new = (build(program, folder / "packages", f"{version}+e2e{number}") for number in (1, 2))
+    old, new = (debian.build_package(program, folder / "packages", f"{version}+e2e{number}") for number in (1, 2))
     require_same_bytes(program, folder, old)
     if is_control:
         lose_keyring(folder, new)
@@ -136,19 +131,10 @@ def try_all(program, folder, is_control):
         root.close()
 
 
-def build(program, folder, version, prefix=(), **options):
-    processes.run(
-        *CAGE, *prefix, "make", "-C", rig.ROOT, "deb", f"PROGRAM={program}", f"DEB_FOLDER={folder}", f"VERSION={version}",
-        timeout=PATIENCE, **options,
-    )
-    [package] = folder.glob(f"sealpost_{version}_*.deb")
-    return package
-
-
 def require_same_bytes(program, folder, package):
     version = package.name.split("_")[1]
     elsewhere = ["unshare", "--uts", "sh", "-c", 'echo elsewhere >/proc/sys/kernel/hostname && exec "$@"', "sh"]
-    other = build(
+    other = debian.build_package(
         program, folder / "elsewhere", version, elsewhere,
         env=os.environ | {"TZ": "Pacific/Chatham", "LANG": "C", "USER": "somebody"}, umask=0o077,
     )
@@ -165,20 +151,6 @@ def lose_keyring(folder, package):
     lost = f'set -e\n[ -z "$2" ] || head -c 32 /dev/urandom | base64 | sed "s/^/1 /" >/{STATE}/keyring\n'
     script.write_text(script.read_text().replace("set -e\n", lost, 1))
     processes.run("dpkg-deb", "--build", content, package)
-
-
-def sources():
-    """Debian's archives, as this machine's apt has them."""
-    form = "deb $(REPO_URI) $(RELEASE) $(COMPONENT)"
-    lines = processes.run("apt-get", "indextargets", "--format", form, "Created-By: Packages", "Origin: Debian").split("\n")
-    return list(dict.fromkeys(filter(None, lines)))
-
-
-def environment():
-    """Nothing of this machine but how it reaches the archives."""
-    kept = {name: os.environ[name] for name in ("http_proxy", "https_proxy", "no_proxy") if name in os.environ}
-    return kept | {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root",
-        "LC_ALL": "C.UTF-8", "DEBIAN_FRONTEND": "noninteractive"}
 
 
 def live(root, old, new):

@@ -1,24 +1,32 @@
 """Full load for a quarter of an hour, in which memory, descriptors, the log and the database's file must not grow.
 
 64 connections post, fetch and list as fast as they are answered, lists as a user with few notifications; each post is pushed to a
-simulated provider and expires after half a minute. Beside them strangers come and go, and every ten seconds a SIGHUP has everything
-read again. The first third warms up; then the last third is compared with the second. The audit, which is kept for a day at least,
-is not counted in the file.
+simulated provider and expires after half a minute. Beside them strangers come and go, and every ten seconds the metrics are
+scraped and a SIGHUP has everything read again. The first third warms up; then the last third is compared with the second.
+
+What the file holds follows the load: retention deletes in rounds, and posts come faster in one minute than in another. So the
+pages in use are divided by the notifications that are there, and the free pages must be no more than those that the server keeps
+by its own rule. The audit, which is kept for a day at least, is not counted. A line for each minute tells how things stand.
 """
 
 import os
 import signal
+import sqlite3
 import statistics
 import subprocess
 import threading
 import time
+import typing
 
 from sealpost_e2e import api, figures, outbox, processes
 
 CONNECTIONS = 64
 # How much more of it the last third may have than the second, and how long the log may get.
 DRIFT, LONGEST_LOG = 1.02, 64 << 20
+# Above which part of the pages in use the server gives free ones back: docs/decisions/space-in-small-steps.md.
+MOST_FREE = 1 / 4
 LIFETIME = 30
+PAGE = 4096
 # wrk's own language. Of ten requests three post, one lists and six fetch.
 LOAD = """
 local fields, lister, count = {Authorization = "%s"}, {Authorization = "%s"}, 0
@@ -31,6 +39,30 @@ function request()
     return wrk.format("GET", "/api/notifications/%d", fields)
 end
 """
+
+
+class Sample(typing.NamedTuple):
+    """How things stand at one moment: bytes, descriptors, pages of the file, and rows."""
+
+    memory: int
+    descriptors: int
+    log: int
+    file: int
+    pages: int
+    free: int
+    notifications: int
+    entries: int
+
+    def content(self, entry):
+        """Bytes of pages in use without the audit's, of which each entry takes so many."""
+        return (self.pages - self.free) * PAGE - self.entries * entry
+
+    def __str__(self):
+        return (
+            f"memory {self.memory / (1 << 20):.0f} MiB, {self.descriptors} descriptors, log {self.log / (1 << 20):.1f} MiB, "
+            f"file {self.file / (1 << 20):.1f} MiB, {self.free * PAGE / (1 << 20):.1f} MiB of it free; "
+            f"{self.notifications} notifications, {self.entries} entries of the audit"
+        )
 
 
 def add_options(parser):
@@ -78,8 +110,8 @@ def load(site, daemon, script, seconds):
     ends = threading.Event()
     strangers = threading.Thread(target=come_and_go, args=(site, ends))
     wrk = site.start(
-        ["wrk", "--threads", "2", "--connections", str(CONNECTIONS), "--duration", f"{seconds:.0f}s", "--script", script,
-            f"http://127.0.0.1:{site.port}/"],
+        ["wrk", "--threads", "2", "--connections", str(CONNECTIONS), "--duration", f"{seconds:.0f}s", "--timeout", "10s",
+            "--script", script, f"http://127.0.0.1:{site.port}/"],
         stdout=subprocess.PIPE,
     )
     strangers.start()
@@ -91,6 +123,9 @@ def load(site, daemon, script, seconds):
             samples.append(sample(site, daemon))
             if len(samples) % 10 == 0:
                 daemon.send_signal(signal.SIGHUP)
+                metrics(site)
+            if len(samples) % 60 == 0:
+                print(samples[-1], flush=True)
             time.sleep(1)
     finally:
         ends.set()
@@ -117,12 +152,22 @@ def metrics(site):
 
 
 def sample(site, daemon):
-    """Memory, descriptors, bytes of the log and of the file, and the entries of the audit."""
     database = site.folder / "var/sealpost.db"
-    entries = next(line.split()[1] for line in metrics(site) if line.startswith("sealpost_audit_entries_total "))
-    return (
+    connection = sqlite3.connect(database, timeout=60, isolation_level=None)
+    try:
+        connection.execute("begin")
+        rows = [
+            connection.execute(text).fetchone()[0]
+            for text in (
+                "pragma page_count", "pragma freelist_count", "select coalesce(sum(notifications), 0) from usage",
+                "select coalesce(max(number), 0) from audit",
+            )
+        ]
+    finally:
+        connection.close()
+    return Sample(
         processes.memory(daemon), len(os.listdir(f"/proc/{daemon.pid}/fd")),
-        os.stat(f"{database}-wal").st_size, database.stat().st_size, float(entries),
+        os.stat(f"{database}-wal").st_size, database.stat().st_size, *rows,
     )
 
 
@@ -133,21 +178,28 @@ def bytes_of_audit_row(site):
         return pages / database.execute("select count(*) from audit").fetchone()[0]
 
 
-def judge(samples, audit):
+def judge(samples, entry):
     """Prints what the last third has, beside the second. Whether all of it is within its bounds."""
     third = len(samples) // 3
     middle, last = samples[third : 2 * third], samples[-third:]
-    is_fine = True
-    for name, unit, value in (
-        ("resident memory", 1 << 20, lambda sample: sample[0]),
-        ("descriptors", 1, lambda sample: sample[1]),
-        ("file without the audit", 1 << 20, lambda sample: sample[3] - sample[4] * audit),
-    ):
-        before, after = (statistics.fmean(map(value, part)) / unit for part in (middle, last))
-        ratio = after / before
-        is_fine &= figures.report(
-            ratio <= DRIFT, f"{name}: {before:.1f}, then {after:.1f}; last third / second third {ratio:.3f} (at most {DRIFT})"
-        )
-    longest = max(sample[2] for sample in samples)
-    text = f"the log: at most {longest / (1 << 20):.1f} MiB (at most {LONGEST_LOG >> 20})"
-    return figures.report(longest <= LONGEST_LOG, text) and is_fine
+
+    def is_flat(name, measure):
+        before, after = measure(middle), measure(last)
+        text = f"{name}: {before:.1f}, then {after:.1f}; last third / second third {after / before:.3f} (at most {DRIFT})"
+        return figures.report(after / before <= DRIFT, text)
+
+    def share(part, whole, samples):
+        return sum(map(part, samples)) / sum(map(whole, samples))
+
+    free = share(lambda sample: sample.free, lambda sample: sample.pages - sample.free, last)
+    longest = max(sample.log for sample in samples)
+    return all([
+        is_flat("resident memory, MiB", lambda part: statistics.fmean(sample.memory for sample in part) / (1 << 20)),
+        is_flat("descriptors", lambda part: statistics.fmean(sample.descriptors for sample in part)),
+        is_flat(
+            "the file's bytes in use for each notification",
+            lambda part: share(lambda sample: sample.content(entry), lambda sample: sample.notifications, part),
+        ),
+        figures.report(free <= MOST_FREE, f"the file's free pages: {free:.3f} of those in use (at most {MOST_FREE})"),
+        figures.report(longest <= LONGEST_LOG, f"the log: at most {longest / (1 << 20):.1f} MiB (at most {LONGEST_LOG >> 20})"),
+    ])

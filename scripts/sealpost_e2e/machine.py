@@ -1,0 +1,89 @@
+"""A bare Debian that boots in a container, and terminals in it."""
+
+import pathlib
+import subprocess
+
+from sealpost_e2e import chromium, debian, processes
+
+# What a terminal prints behind each script, and when a command has failed: jobs that go on keep its output open.
+DONE, FAILED = "\x1edone\n", "\x1efailed\n"
+
+
+class Machine:
+    """A Debian as its installer leaves it, booted by its systemd. It has a network of its own, in which each port is free."""
+
+    def __init__(self, folder, packages=(), mounted=()):
+        self.folder, self.root = folder, folder / "root"
+        debian.make_root(self.root, "systemd-sysv", "dbus", *packages)
+        # Who sits at it says yes to what apt-get asks.
+        (self.root / "etc/apt/apt.conf.d/90yes").write_text('APT::Get::Assume-Yes "true";\n')
+        command = ["systemd-nspawn", "--register=no", "--keep-unit", "--private-network", "--boot", f"--directory={self.root}"]
+        with open(folder / "boot.log", "w") as log:
+            self.container = subprocess.Popen(
+                [*command, *(f"--bind-ro={path}" for path in mounted)], stdin=subprocess.DEVNULL, stdout=log, stderr=log
+            )
+        try:
+            processes.wait_until(self.has_booted, 60, "the container's boot", self.container, pause=0.5)
+            # The installer leaves the archives' lists, too.
+            processes.run(*self.entered("apt-get", "update", has_archives=True), env=debian.environment())
+        except SystemExit:
+            print((folder / "boot.log").read_text()[-2000:])
+            self.close()
+            raise
+
+    def has_booted(self):
+        state = self.leader() and subprocess.run(self.entered("systemctl", "is-system-running"), capture_output=True, text=True)
+        return state and state.stdout.strip() in ("running", "degraded")
+
+    def leader(self):
+        """The number that the container's first process has outside; `None` before there is one."""
+        number = self.container.pid
+        children = pathlib.Path(f"/proc/{number}/task/{number}/children").read_text().split()
+        return next((child for child in children if pathlib.Path(f"/proc/{child}/comm").read_text() == "systemd\n"), None)
+
+    def entered(self, *command, has_archives=False):
+        """The command in the container, as root; with this machine's network if it is to reach the archives."""
+        namespaces = ["--mount", "--uts", "--ipc", "--pid", *([] if has_archives else ["--net"])]
+        return ["nsenter", f"--target={self.leader()}", *namespaces, "--root", "--wdns=/root", *map(str, command)]
+
+    def browser(self):
+        """This machine's Chromium, in the container's network."""
+        program, profile = self.folder / "browser", self.folder / "profile"
+        program.write_text(f'#!/bin/sh\nexec nsenter --target={self.leader()} --net chromium "$@"\n')
+        program.chmod(0o755)
+        profile.mkdir()
+        return chromium.Chromium(profile, executable=str(program))
+
+    def close(self):
+        """Switches it off."""
+        try:
+            subprocess.run(self.entered("systemctl", "poweroff", "--force", "--force"), capture_output=True, timeout=10)
+            self.container.wait(timeout=30)
+        except subprocess.TimeoutExpired:
+            self.container.kill()
+            self.container.wait()
+
+
+class Terminal:
+    """A shell of root's, which keeps its variables and its jobs from one script to the next."""
+
+    def __init__(self, machine, has_archives=False, **environment):
+        self.machine, self.script = machine, machine.root / f"root/pasted-{has_archives}"
+        self.shell = subprocess.Popen(
+            machine.entered("bash", has_archives=has_archives), env=debian.environment() | environment, text=True,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        )
+
+    def run(self, script):
+        """What the script prints; ends the program at the first command that fails."""
+        self.script.write_text(f"set -e\ntrap 'printf \\\\036failed\\\\n' EXIT\n{script}\n")
+        self.shell.stdin.write(f"source /root/{self.script.name} </dev/null; printf '\\036done\\n'\n")
+        self.shell.stdin.flush()
+        output = ""
+        for line in self.shell.stdout:
+            output += line
+            if output.endswith(DONE):
+                return output.removesuffix(DONE)
+            if output.endswith(FAILED):
+                break
+        raise SystemExit(f"FAILED: a command of\n{script}\n{output.removesuffix(FAILED)[-3000:]}")

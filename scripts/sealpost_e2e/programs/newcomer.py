@@ -1,0 +1,168 @@
+"""Goes a newcomer's way through README.md on a bare Debian, by the clock: once from source, once from the Debian package.
+
+Each way has a machine of its own: a root that mmdebstrap makes and its own systemd boots in a container, with a network of its
+own. The commands are those of README.md, pasted block by block; what they print is compared with what stands there. The way ends
+with the first payload that was fetched and with the console in a Chromium, where the administrator signs in. It prints how long
+each step took, and fails at the first command that fails.
+
+Not counted: the boot, what swift.org asks for beside its toolchain, and the making of the package. The toolchain is this
+machine's, mounted; where git has a folder of this machine instead of a host (`url.….insteadOf`), that is mounted, too. It runs as
+root.
+"""
+
+import os
+import pathlib
+import re
+import shutil
+import signal
+import sys
+import tempfile
+import time
+
+from sealpost_e2e import api, debian, machine, processes, rig
+
+CONSOLE = "http://127.0.0.1:8080/console/"
+# https://www.swift.org/install/linux/debian/12
+TOOLCHAIN_PACKAGES = (
+    "binutils-gold", "gcc", "git", "libcurl4-openssl-dev", "libedit-dev", "libncurses-dev", "libpython3-dev", "libsqlite3-dev",
+    "libstdc++-12-dev", "libxml2-dev", "libz3-dev", "pkg-config", "tzdata", "unzip", "zlib1g-dev",
+)
+# Signs in as a person does who types; what the page says then, once it says that this is the overview.
+SIGN_IN = """(async () => {
+    const until = async condition => { while (!condition()) await new Promise(resolve => setTimeout(resolve, 20)) };
+    await until(() => document.querySelector('input[type=password]'));
+    const [name, password] = document.querySelectorAll('input');
+    [name.value, password.value] = ['boss', '%s'];
+    password.form.requestSubmit();
+    await until(() => document.title.startsWith('Overview'));
+    return document.body.innerText;
+})()"""
+
+
+def add_options(parser):
+    parser.add_argument("--only", choices=("source", "package"), help="one of the two ways")
+
+
+def run(options):
+    if os.geteuid() != 0:
+        os.execvp("sudo", ["sudo", "--preserve-env=PATH", sys.executable, *sys.argv])
+    # So that a program that is ended from outside switches the machine off, too.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended by SIGTERM"))
+    ways = {"source": from_source, "package": from_package}
+    for name, way in ways.items():
+        if options.only in (None, name):
+            with tempfile.TemporaryDirectory(prefix="sealpost-newcomer-") as folder:
+                way(options, pathlib.Path(folder))
+
+
+class Clock:
+    """Prints how long each step took, and how long all have until now."""
+
+    def __init__(self, title):
+        print(f"{title}, {os.cpu_count()} processors", flush=True)
+        self.all = 0
+
+    def time(self, what, step, *arguments):
+        begin = time.monotonic()
+        result = step(*arguments)
+        took = time.monotonic() - begin
+        self.all += took
+        print(f"{took:8.1f} s  {what}", flush=True)
+        return result
+
+    def reached(self, what):
+        print(f"{self.all:8.1f} s  in all: {what} (load of this machine: {os.getloadavg()[0]:.1f})", flush=True)
+
+
+def from_source(options, folder):
+    toolchain = pathlib.Path(shutil.which("swift")).resolve().parents[2]
+    version = processes.run("swift", "--version").splitlines()[0]
+    folders = git_folders()
+    place = machine.Machine(folder, TOOLCHAIN_PACKAGES, [toolchain, *folders])
+    try:
+        for url, instead in folders.items():
+            processes.run("git", "config", "--file", place.root / "root/.gitconfig", "--add", f"url.{url}.insteadOf", instead)
+        mirrors = ", ".join(folders.values()) or "nothing"
+        clock = Clock(f"From source: {version}, mounted from {toolchain}; git has a folder for {mirrors}")
+        environment = {"PATH": f"{toolchain}/usr/bin:{debian.environment()['PATH']}"}
+        outside, inside = (machine.Terminal(place, has_archives, **environment) for has_archives in (True, False))
+        clock.time("the packages that are needed", outside.run, block("prerequisites"))
+        clone = ("git", "clone", "--quiet", "--no-hardlinks", rig.ROOT, place.root / "root/sealpost")
+        clock.time("git clone", processes.run, *clone)
+        for terminal in (outside, inside):
+            terminal.run("cd sealpost")
+        clock.time("make demo", outside.run, block("not run: the demonstration"))
+        clock.reached("the demonstration's phones have fetched their payloads")
+        clock.time("make release", inside.run, block("not run: the build"))
+        clock.time("a user, a server, a notification that is sent and collected", paste, inside, *first_steps())
+        clock.reached("the first payload was fetched with curl")
+        clock.time("an administrator", inside.run, block("run", "--role admin"))
+        look_at_console(place, clock)
+    finally:
+        place.close()
+
+
+def from_package(options, folder):
+    program = pathlib.Path(options.sealpost).resolve()
+    version = processes.run(program, "--version").split()[0]
+    package = debian.build_package(program, folder / "packages", version)
+    place = machine.Machine(folder)
+    try:
+        shutil.copytree(package.parent, place.root / "root/.build-deb")
+        clock = Clock(f"From the package {package.name}")
+        install, rest = block("package").split("\n", 1)
+        clock.time(install, machine.Terminal(place, has_archives=True).run, install)
+        terminal = machine.Terminal(place)
+        for line in rest.splitlines():
+            clock.time(line, terminal.run, line)
+        # From where the README says that this way joins the other.
+        script, expected = first_steps()
+        clock.time("a notification that is sent and collected", paste, terminal, script[script.index("call() {") :], expected[1:])
+        clock.reached("the first payload was fetched with curl")
+        look_at_console(place, clock)
+    finally:
+        place.close()
+
+
+def git_folders():
+    """The folders of this machine that git uses instead of hosts, and what they stand for."""
+    lines = processes.run("sh", "-c", "git config --get-regexp '^url[.]/.*[.]insteadof$' || true").splitlines()
+    pairs = [line.removeprefix("url.").split(".insteadof ", 1) for line in lines]
+    return {path: url for path, url in pairs if url.startswith("https:")}
+
+
+def blocks():
+    """The README's blocks of commands: what is written before one, its script, and the lines that it prints."""
+    form = r"<!-- ([^\n]*) -->\n```bash\n(.*?)```\n(?:\n```text\n(.*?)```)?"
+    return re.findall(form, (rig.ROOT / "README.md").read_text(), re.DOTALL)
+
+
+def block(marker, text=""):
+    """The script of the one block with this marker that contains a text."""
+    found = [script for name, script, _ in blocks() if name == marker and text in script]
+    if len(found) != 1:
+        raise SystemExit(f"README.md has {len(found)} blocks of the kind {marker!r} with {text!r}")
+    return found[0].strip("\n")
+
+
+def first_steps():
+    """The block that sends and collects, and the lines that it prints."""
+    [[script, expected]] = [(script, expected) for name, script, expected in blocks() if name == "run" and "call() {" in script]
+    return script, expected.splitlines()
+
+
+def paste(terminal, script, expected):
+    """Runs it; each line must be in what it prints, in this order, with anything for the dots."""
+    output = terminal.run(script)
+    form = ".*".join(re.escape(line).replace("…", ".*") for line in expected)
+    if not re.search(form, output, re.DOTALL):
+        raise SystemExit(f"FAILED: README.md promises\n{chr(10).join(expected)}\nand what is printed is\n{output}")
+
+
+def look_at_console(place, clock):
+    with place.browser() as browser:
+        page = clock.time(f"{CONSOLE} in Chromium", browser.open, CONSOLE)
+        text = clock.time("signing in as the administrator", page.evaluate, SIGN_IN % api.PASSWORD)
+    if "Overview" not in text:
+        raise SystemExit(f"FAILED: the console shows {text[:500]}")
+    clock.reached("the console shows its overview")
