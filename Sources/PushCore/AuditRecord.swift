@@ -28,6 +28,9 @@ package struct AuditRecord: Sendable, Hashable {
         case confirm = "notification.confirm"
         case dismiss = "notification.dismiss"
         case recall = "notification.recall"
+        /// A single push was cancelled, or tried at once, by its sender or an administrator.
+        case cancelPush = "notification.cancel"
+        case retryPush = "notification.retry"
         /// The server read another keyring at the operator's command.
         case changeKeys = "keys.change"
     }

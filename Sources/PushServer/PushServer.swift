@@ -93,6 +93,7 @@ package final class PushServer: Responder {
             ReadStateHandler(store: store, visible: visible),
             DeletionHandler(store: store, visible: visible),
             DeliveryReportHandler(reports: reports),
+            SinglePushHandler(store: store, workIsWaiting: workIsWaiting),
             EventHandler(reports: reports, isOn: settings.events != .off),
             RegistrationHandler(store: store, settings: settings, ids: ids, workIsWaiting: workIsWaiting),
             TopicHandler(store: store, tags: settings.tags),
