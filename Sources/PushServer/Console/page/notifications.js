@@ -172,12 +172,14 @@ const isWaiting = push => push.State === 'queued' && push.Device;
 /** A push that waits can be tried at once, or cancelled; the others stay. */
 function actions(push, id, refresh) {
   const place = path(['notifications', id, 'deliveries', push.Device]);
+  // A user may have several devices.
+  const which = `push to ${push.User ? `${push.User}, ` : ''}device ${push.Device.slice(0, 8)}`;
   const retry = actionButton('Try now', async () => {
     await ask('POST', place);
     refresh();
     return 'The push is due now. In a lane that is paused it waits all the same.';
-  }, {kind: 'quiet', name: `Try the push to ${push.User ?? push.Device.slice(0, 8)} now`, key: `retry ${push.Device}`});
-  const cancel = h('button.quiet.danger', {type: 'button', 'data-key': `cancel ${push.Device}`, 'aria-label': `Cancel the push to ${push.User ?? push.Device.slice(0, 8)}`, onclick: () => askFirst({
+  }, {kind: 'quiet', name: `Try now: ${which}`, key: `retry ${push.Device}`});
+  const cancel = h('button.quiet.danger', {type: 'button', 'data-key': `cancel ${push.Device}`, 'aria-label': `Cancel: ${which}`, onclick: () => askFirst({
     title: 'Cancel this push?', submit: 'Cancel the push',
     text: ['The device is not woken. The notification stays, and can be fetched.', `Device ${push.Device}`],
     perform: async () => {
