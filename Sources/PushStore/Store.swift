@@ -76,6 +76,11 @@ package protocol StoreHealth: Sendable {
 
     /// Asks a database that other servers share with this one; `nil` for a store of one process.
     func sharing() async throws(StoreError) -> SharingReport?
+
+    /// The servers that share the store, those that are gone last; none for a store of one process.
+    ///
+    /// One that is gone is forgotten after a day. At most `limit`.
+    func servers(limit: Int) async throws(StoreError) -> [ServerEntry]
 }
 
 extension StoreHealth {
