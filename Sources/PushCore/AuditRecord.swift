@@ -52,6 +52,9 @@ package struct AuditRecord: Sendable, Hashable {
             self.client = client
             self.request = request
         }
+
+        /// The operator at the command line, or by a signal.
+        package static let commandLine = Actor(name: nil, token: nil, client: "unknown", request: "")
     }
 
     package let actor: Actor
@@ -77,7 +80,6 @@ package struct AuditRecord: Sendable, Hashable {
 
     /// The record of an operator's action, at the command line or by a signal.
     package init(_ action: Action, of subject: String, detail: String = "", at: Date = Date()) {
-        let actor = Actor(name: nil, token: nil, client: "unknown", request: "")
-        self.init(action, of: subject, detail: detail, by: actor, at: at)
+        self.init(action, of: subject, detail: detail, by: .commandLine, at: at)
     }
 }

@@ -156,6 +156,7 @@ package final class PushServer: Responder {
             LocalUserHandler(store: store, reports: reports, authenticator: authenticator, settings: settings),
             LocalAuditHandler(store: store),
             LocalDaemonHandler(daemon: daemon),
+            LocalKeyHandler(store: store, reports: reports, daemon: daemon),
         ]
         self.localRoutes = RouteTable(
             self.routes.routes.filter(\.isAdministrative) + local.flatMap(\.routes)

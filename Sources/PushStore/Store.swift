@@ -34,7 +34,7 @@ package protocol Store: AccountStore, TokenStore, DeviceStore, NotificationStore
 /// A reader belongs to one executor, so that a store over a network has a connection for each event loop and no caller
 /// changes threads.
 package protocol StoreReader: AccountReader, TokenReader, DeviceReader, NotificationReader, OutboxReader, EventReader,
-    AuditReader
+    AuditReader, KeyReader
 {
     /// The same for the reads at the start of each fetch, if the store can answer them without waiting; otherwise
     /// `nil`.
