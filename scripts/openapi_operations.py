@@ -233,6 +233,23 @@ operation(
     ),
     answers=ok("The counts, and a page of the devices.", schema("Deliveries")), problems=[404],
 )
+DEVICE = parameter("device", "path", schema("RegistrationId"), "The device, as `Device` of the list has it.")
+operation(
+    "POST", "/api/notifications/{id}/deliveries/{device}", "retryDelivery", "notifications", "Try a push at once",
+    """\
+A push that waits for its next try is due at once, for its sender and for administrators. A paused lane stays paused; a push that is
+being sent goes on, and a device that must be left alone for a while is. 204 also if it was due already. 409 if it has ended, or waits
+until its device opens an event stream.""",
+    "publisher", "send", parameters=(ID, DEVICE), answers={204: ("It is due.", None, {})}, problems=[404, 409],
+)
+operation(
+    "DELETE", "/api/notifications/{id}/deliveries/{device}", "cancelDelivery", "notifications", "Cancel a push",
+    """\
+The push to one device is not sent, and the notification stays: it can be fetched as before. One that is being sent at this moment is
+not tried again, and its answer decides how it counts. For its sender and for administrators.
+Again 204 if it is cancelled already; 409 if it has ended otherwise.""",
+    "publisher", "send", parameters=(ID, DEVICE), answers={204: ("It is cancelled.", None, {})}, problems=[404, 409],
+)
 operation(
     "GET", "/api/events", "listEvents", "notifications", "List events",
     f"""\

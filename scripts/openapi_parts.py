@@ -629,11 +629,21 @@ SCHEMAS = {
     "Named": thing(["Name"], {"Name": schema("Username")}, description="A user."),
     "LaneOrder": thing(["Lane"], {"Lane": {"type": "string", "description": "The lane's name, as in `GET /api/status`."}}, description="A lane.", examples=[{"Lane": "apns"}]),
     "Status": thing(
-        ["Version", "StartedAt", "Now", "Servers", "Troubles", "Lanes", "Scheduled", "Credentials", "History"],
+        ["Version", "StartedAt", "Now", "Servers", "Nodes", "Troubles", "Lanes", "Scheduled", "Credentials", "History"],
         {
             "Version": {"type": "string", "description": "The version of the server."},
             "StartedAt": time("When the server started."), "Now": time("The server's time."),
             "Servers": {"type": "integer", "minimum": 0, "description": "How many servers share the database."},
+            "Nodes": {"type": "array", "maxItems": 100, "description": "With PostgreSQL, the servers that share the database, and those that were gone within a day, last; else empty.", "items": thing(
+                ["Name", "Version", "StartedAt", "HeardAt", "State", "IsThis"],
+                {
+                    "Name": {"type": "string", "description": "The machine and the process."}, "Version": {"type": "string", "description": "The version that it runs."},
+                    "StartedAt": time("When it began, by the database's clock."),
+                    "HeardAt": time("When it told last that it is alive, by the database's clock; of one that has ended in order, up to five seconds before."),
+                    "State": {"enum": ["alive", "late", "gone"], "description": "`late`: it was silent for five seconds, and others are about to take over its pushes; `gone`: it has ended, or they have."},
+                    "IsThis": {"type": "boolean", "description": "Whether it is the one that answers."},
+                },
+            )},
             "Troubles": {"type": "array", "items": {"type": "string"}, "description": "What keeps the server from storing or handing out, as in `GET /readyz`."},
             "Lanes": {"type": "array", "description": "The lanes of the server's senders, and those that have had pushes, by their names.", "items": thing(
                 ["Name", "Pending", "OverdueSeconds", "Accepted", "Failed", "Expired", "Cancelled", "Pause"],

@@ -53,6 +53,8 @@ public enum ProblemCode: String, Sendable, CaseIterable {
     case methodNotAllowed = "method-not-allowed"
     /// The request took too long to arrive.
     case requestTimeout = "request-timeout"
+    /// The push that was to be cancelled or tried at once does not wait for its next try.
+    case pushNotWaiting = "push-not-waiting"
     /// A user of that name exists already.
     case conflict = "conflict"
     /// The change would leave no administrator who is not disabled.
@@ -114,7 +116,7 @@ public enum ProblemCode: String, Sendable, CaseIterable {
         case .methodNotAllowed: 405
         case .requestTimeout: 408
         case .conflict, .lastAdministrator, .idempotencyKeyInUse, .tooManyDevices, .tooMuchStored: 409
-        case .nothingToConfirm, .confirmationRefused: 409
+        case .nothingToConfirm, .confirmationRefused, .pushNotWaiting: 409
         case .registrationGone: 410
         case .preconditionFailed: 412
         case .payloadTooLarge: 413
@@ -160,6 +162,7 @@ public enum ProblemCode: String, Sendable, CaseIterable {
         case .methodNotAllowed: "The resource does not support this method"
         case .requestTimeout: "The request took too long to arrive"
         case .conflict: "The resource already exists"
+        case .pushNotWaiting: "The push does not wait for a try"
         case .lastAdministrator: "The last administrator cannot be removed"
         case .idempotencyKeyInUse: "A request with this Idempotency-Key is in progress"
         case .tooManyDevices: "The user has reached the device limit"

@@ -28,6 +28,9 @@ package struct AuditRecord: Sendable, Hashable {
         case confirm = "notification.confirm"
         case dismiss = "notification.dismiss"
         case recall = "notification.recall"
+        /// A single push was cancelled, or tried at once, by its sender or an administrator.
+        case cancelPush = "notification.cancel"
+        case retryPush = "notification.retry"
         /// The server read another keyring at the operator's command.
         case changeKeys = "keys.change"
     }
@@ -49,6 +52,9 @@ package struct AuditRecord: Sendable, Hashable {
             self.client = client
             self.request = request
         }
+
+        /// The operator at the command line, or by a signal.
+        package static let commandLine = Actor(name: nil, token: nil, client: "unknown", request: "")
     }
 
     package let actor: Actor
@@ -74,7 +80,6 @@ package struct AuditRecord: Sendable, Hashable {
 
     /// The record of an operator's action, at the command line or by a signal.
     package init(_ action: Action, of subject: String, detail: String = "", at: Date = Date()) {
-        let actor = Actor(name: nil, token: nil, client: "unknown", request: "")
-        self.init(action, of: subject, detail: detail, by: actor, at: at)
+        self.init(action, of: subject, detail: detail, by: .commandLine, at: at)
     }
 }

@@ -1,3 +1,4 @@
+internal import Foundation
 internal import Migrations
 internal import PostgreSQL
 package import PushStore
@@ -21,7 +22,31 @@ extension PostgreSQLStore {
         )
     }
 
+    package func servers(limit: Int) async throws(StoreError) -> [ServerEntry] {
+        do {
+            return try await self.read(Self.servers, self.node.number, limit).map { row in
+                ServerEntry(
+                    name: try row.text(0),
+                    release: try row.text(1),
+                    startedAt: Date(milliseconds: try row.integer(2)),
+                    heardAt: Date(milliseconds: try row.integer(3)),
+                    state: ServerEntry.State(rawValue: try row.text(4)) ?? .gone,
+                    isThis: try row.boolean(5)
+                )
+            }
+        } catch {
+            throw StoreError(reading: error) ?? .failed(reason: "the servers cannot be read")
+        }
+    }
+
     // MARK: - Private
+
+    /// The end of a lease tells when it was renewed.
+    private static let servers = """
+        select name, release, started_at, greatest(started_at, until - \(Node.duration)),
+            case when is_fenced then 'gone' when until < \(DatabaseClock.now) then 'late' else 'alive' end, number = $1
+        from node order by is_fenced, case when is_fenced then -until else started_at end, number limit $2
+        """
 
     private static let liveServers = """
         select count(*) from node

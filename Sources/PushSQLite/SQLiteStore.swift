@@ -123,6 +123,8 @@ package final class SQLiteStore: Store {
 
     package func sharing() -> SharingReport? { nil }
 
+    package func servers(limit: Int) -> [ServerEntry] { [] }
+
     package var report: StoreReport {
         StoreReport(
             waiting: self.writer.waitingCount,

@@ -93,6 +93,7 @@ package final class PushServer: Responder {
             ReadStateHandler(store: store, visible: visible),
             DeletionHandler(store: store, visible: visible),
             DeliveryReportHandler(reports: reports),
+            SinglePushHandler(store: store, workIsWaiting: workIsWaiting),
             EventHandler(reports: reports, isOn: settings.events != .off),
             RegistrationHandler(store: store, settings: settings, ids: ids, workIsWaiting: workIsWaiting),
             TopicHandler(store: store, tags: settings.tags),
@@ -155,6 +156,7 @@ package final class PushServer: Responder {
             LocalUserHandler(store: store, reports: reports, authenticator: authenticator, settings: settings),
             LocalAuditHandler(store: store),
             LocalDaemonHandler(daemon: daemon),
+            LocalKeyHandler(store: store, reports: reports, daemon: daemon),
         ]
         self.localRoutes = RouteTable(
             self.routes.routes.filter(\.isAdministrative) + local.flatMap(\.routes)

@@ -34,7 +34,7 @@ package protocol Store: AccountStore, TokenStore, DeviceStore, NotificationStore
 /// A reader belongs to one executor, so that a store over a network has a connection for each event loop and no caller
 /// changes threads.
 package protocol StoreReader: AccountReader, TokenReader, DeviceReader, NotificationReader, OutboxReader, EventReader,
-    AuditReader
+    AuditReader, KeyReader
 {
     /// The same for the reads at the start of each fetch, if the store can answer them without waiting; otherwise
     /// `nil`.
@@ -76,6 +76,11 @@ package protocol StoreHealth: Sendable {
 
     /// Asks a database that other servers share with this one; `nil` for a store of one process.
     func sharing() async throws(StoreError) -> SharingReport?
+
+    /// The servers that share the store, those that are gone last; none for a store of one process.
+    ///
+    /// One that is gone is forgotten after a day. At most `limit`.
+    func servers(limit: Int) async throws(StoreError) -> [ServerEntry]
 }
 
 extension StoreHealth {

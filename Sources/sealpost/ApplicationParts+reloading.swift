@@ -38,15 +38,30 @@ extension ApplicationParts {
 
     private func reloadKeyring() async {
         do {
-            let keyring = try KeyringFile(self.configuration.keyring).loadOrCreate(
-                beside: self.configuration.storePlace
-            )
-            guard try await self.store.exchange(keyring, now: Date()) else { return }
-            self.keyringHasChanged()
-            self.logger.info("keyring reloaded", metadata: ["seals": "\(keyring.sealing)"])
+            if try await self.exchangeKeyring(for: .commandLine) { self.keyringHasChanged() }
         } catch {
             self.logger.error("keyring reload failed; the old keyring stays in use", metadata: ["error": "\(error)"])
         }
+    }
+
+    /// Reads the keyring for a command; returns why the old one stays in use, if it does.
+    func reloadKeys(for actor: AuditRecord.Actor) async throws -> String? {
+        do {
+            _ = try await self.exchangeKeyring(for: actor)
+            return nil
+        } catch let error as ConfigurationError {
+            return error.description
+        } catch let error as StoreError where error.isConfiguration {
+            return error.description
+        }
+    }
+
+    /// Returns whether it is another one than before.
+    private func exchangeKeyring(for actor: AuditRecord.Actor) async throws -> Bool {
+        let keyring = try KeyringFile(self.configuration.keyring).loadOrCreate(beside: self.configuration.storePlace)
+        guard try await self.store.exchange(keyring, by: actor, now: Date()) else { return false }
+        self.logger.info("keyring reloaded", metadata: ["seals": "\(keyring.sealing)"])
+        return true
     }
 
     private func reloadSigningKeys() {

@@ -237,7 +237,9 @@ struct ApplicationParts: Sendable {
             retry: { [status, workIsWaiting] lane in
                 status.reset(lane)
                 workIsWaiting()
-            }
+            },
+            reloadKeys: { try await self.reloadKeys(for: $0) },
+            rewrap: { [keyringHasChanged] in keyringHasChanged() }
         )
     }
 

@@ -42,6 +42,28 @@ import Testing
         }
     }
 
+    @Test func eachLinkToAHeadingLeadsToOne() throws {
+        for page in try Self.pages() {
+            let folder = page.split(separator: "/").dropLast().joined(separator: "/")
+            for link in try Self.text(page).matches(of: /\]\(([^)#:\s]*)#([^)\s]+)\)/) {
+                let file = link.output.1.isEmpty ? page : "\(folder)/\(link.output.1)"
+                guard file.hasSuffix(".md"), Self.isThere(file) else { continue }
+                #expect(try Self.anchors(file).contains(String(link.output.2)), "\(page): \(file)#\(link.output.2)")
+            }
+        }
+    }
+
+    /// The anchors of a page's headings, as they are made of Markdown.
+    private static func anchors(_ page: String) throws -> Set<String> {
+        let headings = try self.text(page).matches(of: /(?m)^#+ (.+)$/)
+        return Set(
+            headings.map { heading in
+                let text = heading.output.1.replacing(/\[([^\]]*)\]\([^)]*\)/) { $0.output.1 }.lowercased()
+                return text.filter { $0.isLetter || $0.isNumber || "-_ ".contains($0) }.replacing(" ", with: "-")
+            }
+        )
+    }
+
     @Test func eachDecisionIsInTheIndex() throws {
         let index = try Self.text("docs/decisions/README.md")
         for page in try Self.pages() where page.hasPrefix("docs/decisions/") && !page.hasSuffix("/README.md") {

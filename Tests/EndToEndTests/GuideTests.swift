@@ -7,12 +7,29 @@ import Testing
 /// The guides say what works: their commands are run, and their configurations load.
 @Suite(.timeLimit(.minutes(5))) struct GuideTests {
     private static let pages = [
-        "README.md", "docs/first-day.md", "docs/backup.md", "docs/keys.md", "docs/upgrade.md",
+        "README.md", "docs/first-day.md", "docs/backup.md", "docs/keys.md", "docs/upgrade.md", "docs/operations.md",
+        "docs/api.md",
     ]
+    /// Those whose commands need more than this machine.
+    private static let pagesOfProviders = ["docs/providers.md"]
     /// What there is before a page's first line.
     private static let preparations = [
-        "docs/upgrade.md": "echo 'correct horse battery' | sealpost user add alice --password-stdin\n"
+        "docs/upgrade.md": "echo 'correct horse battery' | sealpost user add alice --password-stdin\n",
+        "docs/operations.md": Self.server(configuration: "database: var/sealpost.db"),
+        "docs/api.md": "sealpost user add alice --no-password\n"
+            + Self.server(configuration: "alerts: {allowed: {badge: 99}, templates: {appointment: {titleKey: T}}}"),
     ]
+
+    /// A server with an administrator.
+    private static func server(configuration: String) -> String {
+        """
+        echo '\(configuration)' > sealpost.yaml
+        echo 'correct horse battery' | sealpost user add boss --role admin --password-stdin
+        sealpost serve --config sealpost.yaml 2> log &
+        curl --silent --retry 9 --retry-connrefused --retry-delay 1 http://127.0.0.1:8080/readyz
+
+        """
+    }
 
     @Test(arguments: Self.pages)
     func theCommandsOfAGuideWorkAsPasted(page: String) async throws {
@@ -23,7 +40,7 @@ import Testing
         let preparation = Self.preparations[page] ?? ""
         let ended = try await ChildProcess(
             "/bin/bash",
-            ["-c", preparation + guide.script.replacing("127.0.0.1:8080", with: "127.0.0.1:\(port)")],
+            ["-c", (preparation + guide.script).replacing("127.0.0.1:8080", with: "127.0.0.1:\(port)")],
             in: folder.path,
             environment: [
                 "PATH": "\(URL(fileURLWithPath: Daemon.executable).deletingLastPathComponent().path):/usr/bin:/bin",
@@ -39,7 +56,7 @@ import Testing
     }
 
     /// What is neither run here nor by another test says why.
-    @Test(arguments: Self.pages)
+    @Test(arguments: Self.pages + Self.pagesOfProviders)
     func eachCommandOfAGuideIsRunOrSaysWhyNot(page: String) throws {
         let lines = try Repository.text(of: page).split(separator: "\n", omittingEmptySubsequences: false)
         for (before, line) in zip(lines, lines.dropFirst()) where line == "```bash" {

@@ -130,6 +130,49 @@ import Testing
         try await self.check(300)
     }
 
+    @Test func aCommandHasTheServerReadTheKeyringAndWaitsUntilAllIsSealedAnew() async throws {
+        try await self.fill(300)
+        let original = try String(contentsOfFile: self.configuration.keyring, encoding: .utf8)
+        let daemon = try await Daemon(in: self.folder)
+        #expect(try await self.keys("rotate").code == 0)
+        let reloaded = try await self.keys("reload")
+        #expect(reloaded.code == 0 && reloaded.errors.isEmpty, "\(reloaded.errors)")
+        let shape = /key 2 encrypts; (\d+) values re-encrypted; key 1 not in use any more\n/
+        let renewed = try #require(reloaded.output.wholeMatch(of: shape), "\(reloaded.output)").output.1
+        #expect(try #require(Int(renewed)) >= 300)
+        #expect(try self.inUse == [2])
+        let audit = try await Daemon.run(["audit", "list", "--limit", "1"], in: self.folder)
+        #expect(
+            audit.output.contains("\tkeys.change\tkey 2\t\tlocal \(LocalUser.name(of: geteuid()))\t"),
+            "\(audit.output)"
+        )
+        let again = try await self.keys("reload", "--json")
+        #expect(again.output == #"{"Seals":2,"Renewed":0,"Unreadable":0,"Unused":[]}"# + "\n")
+
+        // As if an old file had been put back.
+        let good = try String(contentsOfFile: self.configuration.keyring, encoding: .utf8)
+        try self.write(original)
+        let refused = try await self.keys("reload")
+        #expect(refused.code == 78 && refused.errors.contains("the old keyring stays in use: "), "\(refused.errors)")
+        #expect(refused.errors.contains("lacks key 2"))
+        try self.write(good)
+        #expect(await daemon.terminate() == 0)
+        try await self.check(300)
+    }
+
+    @Test func withoutAServerTheCommandSealsAnewByItself() async throws {
+        try await self.fill(300)
+        #expect(try await self.keys("rotate").code == 0)
+        let steps = [("re-encrypting [", nil), ("key 2 encrypts; ", nil)] as [(String, String?)]
+        let ended = try await Terminal.run(["keys", "reload"], in: self.folder, steps)
+        #expect(
+            ended.code == 0 && ended.output.contains("\r\u{1B}[Kkey 2 encrypts; "),
+            "\(ended.output)\(ended.errors)"
+        )
+        #expect(try self.inUse == [2])
+        try await self.check(300)
+    }
+
     @Test func aRotationKeepsTheFilesModeLeavesNoOtherAndShowsNoKey() async throws {
         try await self.fill(1)
         let file = self.configuration.keyring

@@ -58,6 +58,12 @@ import Testing
         #expect(try await self.run("backup \(copy)").first?.field("File") == copy)
         #expect(try await self.run("keys list").first?["Task"] == .string("seals"))
         #expect(try await self.run("keys rotate").first?["Key"]?.integer == 2)
+        #expect(try await self.run("keys reload").map(self.names) == [["Seals", "Renewed", "Unreadable", "Unused"]])
+        #expect(try await self.run("migrate").first?.field("Database") == "var/sealpost.db")
+        let findings = try await self.run("doctor")
+        #expect(findings.allSatisfy { self.names($0) == ["Grade", "Subject", "Text"] } && findings.count > 3)
+        let restored = try await self.run("restore \(copy) --replace")
+        #expect(restored.map(self.names) == [["Database", "File"]])
     }
 
     @Test(arguments: [

@@ -82,6 +82,40 @@ import Testing
         #expect(try await self.tally().accepted == 1)
     }
 
+    private func change(_ change: PushChange, to device: RegistrationID, in node: StoreFixture) async throws
+        -> PushChangeOutcome
+    {
+        let id = try #require(NotificationID(rawValue: 1))
+        let push = SinglePush(notification: id, device: device, sender: nil)
+        return try await node.store.change(push, change, by: nil, now: node.now)
+    }
+
+    @Test func aPushThatAnotherProcessHasLeasedIsWithdrawnThere() async throws {
+        let device = try await self.first.addDevice(of: self.alice, handle: "d", tags: ["news"])
+        try await self.first.post(1, from: self.alice, to: "news")
+        let leased = try #require(try await self.first.claim().first)
+        #expect(try await self.change(.hasten, to: device, in: self.nodes[1]) == .unchanged)
+        #expect(try await self.nodes[1].claim().isEmpty)
+        #expect(try await self.change(.cancel, to: device, in: self.nodes[1]) == .done)
+        #expect(try await self.change(.cancel, to: device, in: self.first) == .unchanged)
+        try await self.first.settle(leased, as: .retried(at: self.first.now + 60, reason: "Shutdown"))
+        let tally = try await self.tally()
+        #expect((tally.enqueued, tally.cancelled, tally.pending) == (1, 1, 0))
+    }
+
+    @Test func aPushThatIsCancelledAndLeasedAtOnceEndsOnce() async throws {
+        let device = try await self.first.addDevice(of: self.alice, handle: "d", tags: ["news"])
+        try await self.first.post(1, from: self.alice, to: "news")
+        async let changes = self.atOnce(rounds: 4) { try await self.change(.cancel, to: device, in: $0) }
+        async let leased = self.atOnce(rounds: 2) { node in try await node.claim().map { (node, $0) } }.flatMap(\.self)
+        #expect(try await changes.count { $0 == .done } == 1)
+        for (node, delivery) in try await leased {
+            try await node.settle(delivery, as: .retried(at: node.now + 60, reason: "Shutdown"))
+        }
+        let tally = try await self.tally()
+        #expect((tally.enqueued, tally.cancelled, tally.pending) == (1, 1, 0))
+    }
+
     @Test func ofPushesToOneDeviceThatTwoProcessesLeaseAtOnceOneIsSent() async throws {
         try await self.addDevices(1)
         for number in Int64(1)...6 { try await self.first.post(number, from: self.alice, to: "news") }

@@ -1,3 +1,4 @@
+import Foundation
 import PushStore
 import PushTesting
 import Testing
@@ -14,5 +15,24 @@ import Testing
         #expect(report.standbyLag == nil)
         await second.store.close()
         #expect(try await first.store.sharing()?.servers == 1)
+    }
+
+    @Test func eachServerIsNamedAndOneThatHasEndedIsGone() async throws {
+        let first = try StoreFixture(.postgreSQL)
+        var options = StoreOptions()
+        options.release = "9.8"
+        let second = try first.reopened(options: options)
+        let both = try await second.store.servers(limit: 10)
+        #expect(both.map(\.state) == [.alive, .alive])
+        #expect(both.map(\.isThis) == [false, true])
+        #expect(both.allSatisfy { $0.name.hasSuffix(" \(ProcessInfo.processInfo.processIdentifier)") })
+        #expect(both.allSatisfy { $0.startedAt <= $0.heardAt })
+        #expect(both[1].release == "9.8")
+        await second.store.close()
+        let left = try await first.store.servers(limit: 10)
+        #expect(left.map(\.state) == [.alive, .gone])
+        #expect(left.map(\.isThis) == [true, false])
+        #expect(left[1].release == "9.8")
+        #expect(try await first.store.servers(limit: 1).map(\.state) == [.alive])
     }
 }

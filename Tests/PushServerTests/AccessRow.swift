@@ -72,6 +72,21 @@ struct AccessRow: Sendable {
             foreignToAdministrator: 200,
             missing: 404
         ),
+        // The notification is there, and has no push to that device.
+        "DELETE /api/notifications/{id}/deliveries/{device}": AccessRow(
+            resource: .notification,
+            own: 404,
+            foreign: 404,
+            foreignToAdministrator: 404,
+            missing: 404
+        ),
+        "POST /api/notifications/{id}/deliveries/{device}": AccessRow(
+            resource: .notification,
+            own: 404,
+            foreign: 404,
+            foreignToAdministrator: 404,
+            missing: 404
+        ),
         "GET /api/events": AccessRow(resource: .nothing, own: 200),
         "GET /api/devices": AccessRow(resource: .nothing, own: 200),
         "DELETE /api/devices/{id}": AccessRow(resource: .device, own: 204, foreign: 204, missing: 404),
@@ -165,8 +180,8 @@ struct AccessCaller: Sendable, CustomTestStringConvertible {
 }
 
 extension String {
-    /// A route's path with an id, and with a topic if it has one.
+    /// A route's path with an id, and with a topic or a device if it has one.
     func filled(with id: String) -> String {
-        self.replacing("{id}", with: id).replacing("{topic}", with: "news")
+        self.replacing("{id}", with: id).replacing("{topic}", with: "news").replacing("{device}", with: "d-1")
     }
 }

@@ -21,6 +21,8 @@ import Testing
         "DELETE /api/devices/{id}": [.unregisterDevice],
         "PUT /api/devices/{id}/topics/{topic}": [.registerDevice],
         "DELETE /api/devices/{id}/topics/{topic}": [.registerDevice],
+        "DELETE /api/notifications/{id}/deliveries/{device}": [.cancelPush],
+        "POST /api/notifications/{id}/deliveries/{device}": [.retryPush],
         "POST /api/sessions": [.beginSession], "POST /api/lanes/retry": nil,
         "POST /api/setup": [.addUser], "DELETE /api/sessions/current": [.revokeToken],
         "POST /api/tokens": [.addToken], "DELETE /api/tokens/{id}": [.revokeToken], "POST /api/users": [.addUser],

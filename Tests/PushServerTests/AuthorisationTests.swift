@@ -22,6 +22,8 @@ import Testing
         "DELETE /api/notifications/{id}": (.device, .fetch), "GET /api/stream": (.device, .fetch),
         "GET /api/notifications/{id}/deliveries": (.publisher, .send), "GET /api/events": (.publisher, .send),
         "POST /api/devices/{id}/test": (.device, .send),
+        "DELETE /api/notifications/{id}/deliveries/{device}": (.publisher, .send),
+        "POST /api/notifications/{id}/deliveries/{device}": (.publisher, .send),
         "PUT /api/devices/{id}/topics/{topic}": (.device, .register),
         "DELETE /api/devices/{id}/topics/{topic}": (.device, .register),
         "POST /api/sessions": (.device, []), "GET /api/sessions/current": (.device, []),

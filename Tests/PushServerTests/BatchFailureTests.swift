@@ -103,15 +103,15 @@ private struct FailingStore: PostStore, KeyStore {
         return try await self.base.post(posts, of: batch, within: bounds, page: page)
     }
 
-    func exchange(_ keyring: Keyring, now: Date) async throws -> Bool {
-        try await self.base.exchange(keyring, now: now)
+    func exchange(_ keyring: Keyring, by actor: AuditRecord.Actor, now: Date) async throws -> Bool {
+        try await self.base.exchange(keyring, by: actor, now: now)
     }
 
     func writeSealCounts() async throws {
         try await self.base.writeSealCounts()
     }
 
-    func rewrap(page: Int?) async throws -> RewrapResult? {
-        try await self.base.rewrap(page: page)
+    func rewrap(page: Int?, passed: @Sendable (Int) async throws -> Void) async throws -> RewrapResult? {
+        try await self.base.rewrap(page: page, passed: passed)
     }
 }

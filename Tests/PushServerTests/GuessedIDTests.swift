@@ -22,6 +22,9 @@ import Testing
         "POST /api/notifications/{id}/taken": ["bob", "paul", "ada"],
         "DELETE /api/notifications/{id}": ["bob"],
         "GET /api/notifications/{id}/deliveries": ["bob"],
+        // Without a push to that device, for nobody.
+        "DELETE /api/notifications/{id}/deliveries/{device}": ["bob", "paul", "ada"],
+        "POST /api/notifications/{id}/deliveries/{device}": ["bob", "paul", "ada"],
     ]
 
     private let fixture: ServerFixture
@@ -54,7 +57,7 @@ import Testing
     @Test(arguments: Self.strangers)
     func everyRealIDIsMissingForTheWrongUser(route: String, users: [String]) async throws {
         let method = try #require(HTTPRequest.Method(String(route.prefix { $0 != " " })))
-        let suffix = String(route.split(separator: "{id}").dropFirst().first ?? "")
+        let suffix = String(route.split(separator: "{id}").dropFirst().first ?? "").replacing("{device}", with: "d-1")
         let body = try #require(AccessRow.all[route]).body
         for user in users {
             let missing = try await self.ask(method, Self.missing + suffix, user: user, body: body)

@@ -91,6 +91,7 @@ import Testing
                 let answer = try await self.fixture.send(.get, path, user: user, bytes: [], client: .process(user: 0))
                 #expect(answer.status == .notFound, "\(path)")
             }
+            #expect(try await self.fixture.send(.post, LocalPaths.keys, user: "ada").status == .notFound)
             #expect(!ServerFixture.routes.contains { $0.path.hasPrefix("/local") })
         }
         // And the kernel's word counts for nothing on the way of everybody.

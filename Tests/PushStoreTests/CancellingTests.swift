@@ -33,6 +33,73 @@ import Testing
         try await fixture.claim(interval: interval).map(\.push.notification.rawValue)
     }
 
+    // MARK: A single push
+
+    private func change(_ change: PushChange, of number: Int64 = 1, by sender: Int64? = nil) async throws
+        -> PushChangeOutcome
+    {
+        let id = try #require(NotificationID(rawValue: number))
+        let push = SinglePush(notification: id, device: self.device, sender: sender)
+        let record = AuditRecord(.cancelPush, of: "\(number)", at: fixture.now)
+        return try await self.store.change(push, change, by: record, now: fixture.now)
+    }
+
+    @Test func aSinglePushIsCancelledAndTheOthersAreNot() async throws {
+        let other = try await fixture.addDevice(of: alice, handle: "a2")
+        try await self.post(1)
+        #expect(try await self.change(.cancel) == .done)
+        let claimed = try await fixture.claim()
+        #expect(claimed.count == 1)
+        try await self.expectTally(enqueued: 2) { $0.cancelled = 1 }
+        let id = try #require(NotificationID(rawValue: 1))
+        let entries = try await fixture.reader.deliveries(of: id, after: 0, limit: 10)
+        #expect(entries.first { $0.device == self.device }?.reason == PushReason.cancelled)
+        #expect(entries.first { $0.device == other }?.state == .sending)
+        #expect(try await self.change(.cancel) == .unchanged)
+        let actions = try await fixture.reader.auditEntries(before: nil, limit: 10).map(\.action)
+        #expect(actions.filter { $0 == AuditRecord.Action.cancelPush.rawValue }.count == 1)
+    }
+
+    @Test func aSinglePushThatIsBeingSentIsNotTriedAgain() async throws {
+        try await self.post(1)
+        let leased = try #require(try await fixture.claim().first)
+        #expect(try await self.change(.cancel) == .done)
+        #expect(try await self.change(.cancel) == .unchanged)
+        try await fixture.settle(leased, as: .retried(at: fixture.now + 60, reason: "Shutdown"))
+        try await self.expectTally(enqueued: 1) { $0.cancelled = 1 }
+    }
+
+    @Test func aSinglePushIsTriedAtOnce() async throws {
+        try await self.post(1)
+        let leased = try #require(try await fixture.claim().first)
+        try await fixture.settle(leased, as: .retried(at: fixture.now + 600, reason: "Shutdown"))
+        #expect(try await self.claimed() == [])
+        #expect(try await self.change(.hasten) == .done)
+        #expect(try await self.claimed() == [1])
+        #expect(try await self.change(.hasten) == .unchanged, "it is being sent")
+        #expect(try await self.claimed() == [])
+    }
+
+    @Test func onlyAPushThatIsThereIsChanged() async throws {
+        try await self.post(1)
+        for change in [PushChange.cancel, .hasten] {
+            #expect(try await self.change(change, of: 2) == .missing)
+            #expect(try await self.change(change, by: alice.id + 1) == .missing)
+        }
+        #expect(try await self.change(.hasten) == .unchanged, "it is due")
+        #expect(try await self.change(.cancel, by: alice.id) == .done)
+        #expect(try await self.change(.hasten) == .ended)
+    }
+
+    @Test func aSinglePushThatWasAcceptedIsNotCancelled() async throws {
+        try await self.post(1)
+        let leased = try #require(try await fixture.claim().first)
+        #expect(try await self.change(.cancel) == .done)
+        try await fixture.settle(leased, as: .accepted(providerID: nil))
+        for change in [PushChange.cancel, .hasten] { #expect(try await self.change(change) == .ended) }
+        try await self.expectTally(enqueued: 1) { $0.accepted = 1 }
+    }
+
     // MARK: Collapse keys
 
     /// The order is the one in which they came, whatever the clock says.

@@ -2,6 +2,7 @@ import Foundation
 import PushCore
 import PushStore
 import PushTesting
+import Synchronization
 import Testing
 
 /// What becomes of sealed values when the keys change.
@@ -26,7 +27,12 @@ import Testing
         #expect(try await !fixture.store.exchange(Keyring(text: both), now: fixture.now))
         let entries = try await fixture.reader.auditEntries(before: nil, limit: 9)
         #expect(entries.map { "\($0.action) \($0.subject)" } == ["keys.change key 2"])
-        #expect(try await fixture.store.rewrap(page: page)?.unused == [1])
+        let passed = Mutex<[Int]>([])
+        let result = try await fixture.store.rewrap(page: page) { count in passed.withLock { $0.append(count) } }
+        #expect(result?.unused == [1])
+        let counts = passed.withLock(\.self)
+        #expect(counts == counts.sorted() && counts.first == page)
+        #expect(try await fixture.reader.countSealed() >= result?.renewed ?? .max)
         await fixture.store.close()
 
         let next = try StoreFixture(in: fixture.folder, keyring: Keyring.removingKey(1, from: both))

@@ -232,6 +232,11 @@ package struct WaitingReader: StoreReader {
         return try await self.base.auditFault()
     }
 
+    package func countSealed() async throws(StoreError) -> Int {
+        await Task.yield()
+        return try await self.base.countSealed()
+    }
+
     /// Whether servers that a test makes have such readers.
     @TaskLocal package static var isUsed = false
 }

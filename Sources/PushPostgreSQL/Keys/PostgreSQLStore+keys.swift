@@ -6,11 +6,15 @@ internal import Synchronization
 
 extension PostgreSQLStore {
     /// Other processes need the new keyring before this one seals with its first key.
-    package func exchange(_ keyring: Keyring, now: Date) async throws -> Bool {
+    package func exchange(
+        _ keyring: Keyring,
+        by actor: AuditRecord.Actor,
+        now: Date
+    ) async throws -> Bool {
         guard keyring != self.sealing.vault.keyring else { return false }
         // Counted first, so that a pass of `rewrap` that ends meanwhile deletes no key that is in use again.
         self.exchanges.wrappingAdd(1, ordering: .relaxed)
-        let record = AuditRecord(.changeKeys, of: "key \(keyring.sealing)", at: now)
+        let record = AuditRecord(.changeKeys, of: "key \(keyring.sealing)", by: actor, at: now)
         let node = self.node.number
         try await self.write { tx in
             try await DataKeyEntry.note(keyring, now: now, tx)

@@ -8,13 +8,16 @@ extension PostgreSQLStore {
     /// Values checked in one transaction.
     private static let rewrapPage = 200
 
-    package func rewrap(page: Int?) async throws -> RewrapResult? {
+    package func rewrap(
+        page: Int?,
+        passed: @Sendable (Int) async throws -> Void
+    ) async throws -> RewrapResult? {
         let (vault, page) = (self.sealing.vault, max(1, page ?? Self.rewrapPage))
         let exchange = self.exchanges.load(ordering: .relaxed)
         let others = try DataKeyEntry.entries(await self.read(DataKeyEntry.all))
             .map(\.number).filter { $0 != vault.keyring.sealing }
         guard !others.isEmpty else { return nil }
-        var result = RewrapResult()
+        var (result, count) = (RewrapResult(), 0)
         for column in SealedColumn.all(usersIn: "account") {
             var row: Int64? = .min
             while let last = row {
@@ -23,6 +26,8 @@ extension PostgreSQLStore {
                 result.renewed += done.renewed
                 result.unreadable += done.unreadable
                 row = done.last
+                count += page
+                try await passed(count)
             }
         }
         guard result.unreadable == 0 else { return result }

@@ -5,11 +5,15 @@ internal import PushStore
 internal import Synchronization
 
 extension SQLiteStore {
-    package func exchange(_ keyring: Keyring, now: Date) async throws -> Bool {
+    package func exchange(
+        _ keyring: Keyring,
+        by actor: AuditRecord.Actor,
+        now: Date
+    ) async throws -> Bool {
         guard keyring != self.sealing.vault.keyring else { return false }
         // Counted first, so that a pass of `rewrap` that ends meanwhile deletes no key that is in use again.
         self.exchanges.wrappingAdd(1, ordering: .relaxed)
-        let record = AuditRecord(.changeKeys, of: "key \(keyring.sealing)", at: now)
+        let record = AuditRecord(.changeKeys, of: "key \(keyring.sealing)", by: actor, at: now)
         try await self.writer.write { [audit] db in
             try DataKeyEntry.fetchAll(db).check(keyring)
             try DataKeyEntry.note(db, keyring, now: now)

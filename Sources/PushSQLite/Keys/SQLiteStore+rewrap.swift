@@ -8,14 +8,17 @@ extension SQLiteStore {
     /// Values checked in one transaction.
     private static let rewrapPage = 200
 
-    package func rewrap(page: Int?) async throws -> RewrapResult? {
+    package func rewrap(
+        page: Int?,
+        passed: @Sendable (Int) async throws -> Void
+    ) async throws -> RewrapResult? {
         let (vault, page) = (self.sealing.vault, page ?? Self.rewrapPage)
         let exchange = self.exchanges.load(ordering: .relaxed)
         let others = try await self.writer.write(.housekeeping) { db in
             try DataKeyEntry.fetchAll(db).map(\.number).filter { $0 != vault.keyring.sealing }
         }
         guard !others.isEmpty else { return nil }
-        var result = RewrapResult()
+        var (result, count) = (RewrapResult(), 0)
         for column in SealedColumn.all {
             var row: Int64? = .min
             while let last = row {
@@ -28,6 +31,8 @@ extension SQLiteStore {
                 result.renewed += done.renewed
                 result.unreadable += done.unreadable
                 row = done.last
+                count += page
+                try await passed(count)
             }
         }
         guard result.unreadable == 0 else { return result }

@@ -11,16 +11,24 @@ package struct Daemon: Sendable {
     package let pauses: @Sendable () -> [Lane: Pause?]
     /// Ends the pause of a lane, if it is in one: its pushes are tried at once.
     package let retry: @Sendable (Lane) -> Void
+    /// Reads the keyring's file again, for the actor, and seals with its first key; returns why the old one stays in use, if it does.
+    package let reloadKeys: @Sendable (AuditRecord.Actor) async throws -> String?
+    /// Has all that is sealed with other keys sealed anew, in the background.
+    package let rewrap: @Sendable () -> Void
 
     package init(
         version: String = "",
         credentials: @escaping @Sendable () -> [(name: String, expiresAt: Date)] = { [] },
         pauses: @escaping @Sendable () -> [Lane: Pause?] = { [:] },
-        retry: @escaping @Sendable (Lane) -> Void = { _ in }
+        retry: @escaping @Sendable (Lane) -> Void = { _ in },
+        reloadKeys: @escaping @Sendable (AuditRecord.Actor) async throws -> String? = { _ in nil },
+        rewrap: @escaping @Sendable () -> Void = {}
     ) {
         self.version = version
         self.credentials = credentials
         self.pauses = pauses
         self.retry = retry
+        self.reloadKeys = reloadKeys
+        self.rewrap = rewrap
     }
 }

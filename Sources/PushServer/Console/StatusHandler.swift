@@ -12,6 +12,8 @@ struct StatusHandler: Handler {
     let history: StatusHistory
     let troubles: @Sendable () -> [String]
     let startedAt: Date
+    /// The most servers that are shown.
+    private static let mostServers = 100
 
     var routes: [Route] {
         [Route(.get, Paths.status, .atLeast(.admin, .manage)) { try await self.showStatus($0) }]
@@ -26,6 +28,7 @@ struct StatusHandler: Handler {
                 .init("StartedAt", .string(self.startedAt.rfc3339)),
                 .init("Now", .string(context.now.rfc3339)),
                 .init("Servers", .number(try await self.store.sharing()?.servers ?? 1)),
+                .init("Nodes", .array(try await self.store.servers(limit: Self.mostServers).map(\.json))),
                 .init("Troubles", .array(self.troubles().map { .string($0) })),
                 .init("Lanes", .array(try await self.lanes(context))),
                 .init(
@@ -87,6 +90,19 @@ extension StoreReader {
             overdue = max(overdue, now.timeIntervalSince(due))
         }
         return overdue
+    }
+}
+
+extension ServerEntry {
+    fileprivate var json: JSONValue {
+        .object([
+            .init("Name", .string(self.name)),
+            .init("Version", .string(self.release)),
+            .init("StartedAt", .string(self.startedAt.rfc3339)),
+            .init("HeardAt", .string(self.heardAt.rfc3339)),
+            .init("State", .string(self.state.rawValue)),
+            .init("IsThis", .bool(self.isThis)),
+        ])
     }
 }
 

@@ -6,4 +6,6 @@ package enum LocalPaths {
     package static let users = "/local/users"
     /// Whether the audit is as it was written.
     package static let audit = "/local/audit"
+    /// The keyring: to be read again.
+    package static let keys = "/local/keys"
 }

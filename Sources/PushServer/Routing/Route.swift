@@ -63,9 +63,11 @@ final class Route: Sendable {
         let parts = path.split(separator: "{id}", omittingEmptySubsequences: false)
         self.prefix = Array(parts[0].utf8)
         self.hasParameter = parts.count > 1
-        self.hasSecond = path.hasSuffix(Self.second)
         let suffix = parts.count > 1 ? parts[1] : ""
-        self.suffix = Array((self.hasSecond ? suffix.dropLast(Self.second.count) : suffix).utf8)
+        // Such as {topic}.
+        let second = suffix.hasSuffix("}") ? suffix.lastIndex(of: "{") : nil
+        self.hasSecond = second != nil
+        self.suffix = Array((second.map { suffix[..<$0] } ?? suffix).utf8)
     }
 
     /// A route that never needs to wait.
@@ -99,8 +101,6 @@ final class Route: Sendable {
         let parameter = path[self.prefix.count..<self.prefix.count + length]
         return parameter.contains(UInt8(ascii: "/")) ? nil : parameter
     }
-
-    private static let second = "{topic}"
 
     /// The first of two parameters; `nil` if the path does not match.
     private func first(of path: UnsafeBufferPointer<UInt8>) -> Slice<UnsafeBufferPointer<UInt8>>? {

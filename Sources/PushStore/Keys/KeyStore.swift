@@ -43,6 +43,12 @@ package struct RewrapResult: Sendable, Hashable {
     package init() {}
 }
 
+/// Reads what is encrypted.
+package protocol KeyReader: Sendable {
+    /// How many values a pass of `KeyStore.rewrap` looks at, about. Reads all rows' numbers.
+    func countSealed() async throws(StoreError) -> Int
+}
+
 /// Holds and replaces the keys.
 package protocol KeyStore: Sendable {
     /// Encrypts and decrypts stored values.
@@ -51,11 +57,12 @@ package protocol KeyStore: Sendable {
     /// The secret from which the keys for keyed hashes are derived.
     var indexSecret: IndexSecret { get }
 
-    /// Replaces the keyring; the first key of the new one encrypts. Values under other keys wait for `rewrap`.
+    /// Replaces the keyring; the first key of the new one encrypts. Values under other keys wait for `rewrap`. The audit names the
+    /// actor.
     ///
     /// Returns `false` if it is the same keyring. Throws `StoreError.wrongKeyring`, and keeps the old keyring, if the
     /// new one lacks a key in use.
-    func exchange(_ keyring: Keyring, now: Date) async throws -> Bool
+    func exchange(_ keyring: Keyring, by actor: AuditRecord.Actor, now: Date) async throws -> Bool
 
     /// Stores how many values were encrypted; if that fails, the next call counts them.
     func writeSealCounts() async throws
@@ -64,8 +71,8 @@ package protocol KeyStore: Sendable {
     ///
     /// It may be interrupted at any time and started again. While it runs, new values are encrypted under the first
     /// key, also in rows that it has passed. `page` is how many values one transaction checks; with `nil` the store
-    /// decides.
-    func rewrap(page: Int?) async throws -> RewrapResult?
+    /// decides. `passed` is told after each page how many values the pass has behind it, about; what it throws ends the pass.
+    func rewrap(page: Int?, passed: @Sendable (Int) async throws -> Void) async throws -> RewrapResult?
 
     /// Destroys the keys of past days, after it has sealed anew what is sealed with them and may still be read; `nil` if the store
     /// has no day keys.
@@ -73,9 +80,14 @@ package protocol KeyStore: Sendable {
 }
 
 extension KeyStore {
+    /// Replaces the keyring at the command of the operator.
+    package func exchange(_ keyring: Keyring, now: Date) async throws -> Bool {
+        try await self.exchange(keyring, by: .commandLine, now: now)
+    }
+
     /// Re-encrypts all values that are not under the first key.
-    package func rewrap() async throws -> RewrapResult? {
-        try await self.rewrap(page: nil)
+    package func rewrap(page: Int? = nil) async throws -> RewrapResult? {
+        try await self.rewrap(page: page) { _ in }
     }
 
     package func turnDayKeys(now: Date) async throws -> DayKeyTurn? { nil }

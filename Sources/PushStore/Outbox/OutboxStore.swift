@@ -61,6 +61,16 @@ package protocol OutboxStore: Sendable {
     /// Makes pushes due at once that were leased when the last process ended: no other process can be sending them.
     func reclaimLeases(now: Date) async throws
 
+    /// Cancels or hastens a single push; the record is added to the audit only if something was done.
+    ///
+    /// One that is being sent cannot be stopped: it is withdrawn, and its answer decides how it counts.
+    func change(
+        _ push: SinglePush,
+        _ change: PushChange,
+        by record: AuditRecord?,
+        now: Date
+    ) async throws -> PushChangeOutcome
+
     /// Stores the results of attempts, all in one transaction.
     ///
     /// A push that was cancelled meanwhile is not retried, and one that was settled meanwhile stays so. A push that is

@@ -12,6 +12,8 @@ package enum PushReason {
     package static let fetched = "fetched by the device"
     package static let replaced = "replaced by a newer push with the same CollapseKey"
     package static let replacedConfirmation = "replaced by a newer confirmation"
+    /// An operator has cancelled this push alone.
+    package static let cancelled = "cancelled by an operator"
     package static let noDevice = "the device is no longer registered"
     package static let damaged = "the row is damaged"
 }

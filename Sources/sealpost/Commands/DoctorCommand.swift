@@ -1,4 +1,5 @@
 import ArgumentParser
+import PushAPI
 
 struct DoctorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -11,6 +12,8 @@ struct DoctorCommand: AsyncParsableCommand {
     )
 
     @OptionGroup var options: ConfigurationOptions
+
+    @OptionGroup var output: OutputOptions
 
     @Flag(help: "Also connect to each provider.")
     var online = false
@@ -25,7 +28,16 @@ struct DoctorCommand: AsyncParsableCommand {
         } catch let error as ConfigurationError {
             findings = [Finding(.fail, "configuration", error.description)]
         }
-        for finding in findings { say(finding.description) }
+        for finding in findings { self.output.show(finding.json, finding.description) }
         if findings.contains(where: { $0.grade == .fail }) { throw ExitCode(1) }
+    }
+}
+
+extension Finding {
+    fileprivate var json: JSONValue {
+        .object([
+            .init("Grade", .string(self.grade.rawValue)), .init("Subject", .string(self.subject)),
+            .init("Text", .string(self.text)),
+        ])
     }
 }

@@ -9,10 +9,10 @@ struct KeysCommand: AsyncParsableCommand {
         commandName: "keys",
         abstract: "Manage the data keys.",
         discussion: """
-            No key is ever printed. These commands change only the keyring file, also beside a running server, which \
-            reads it again at SIGHUP.
+            No key is ever printed. `rotate` and `remove` change only the keyring file, also beside a running server, which \
+            reads it again at `reload` or SIGHUP.
             """,
-        subcommands: [List.self, Rotate.self, Remove.self]
+        subcommands: [List.self, Rotate.self, Reload.self, Remove.self]
     )
 
     struct List: AsyncParsableCommand {
@@ -83,8 +83,8 @@ struct KeysCommand: AsyncParsableCommand {
 
     struct Rotate: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Create a data key; it encrypts after the next SIGHUP or start.",
-            discussion: "Data under older keys is then re-encrypted in the background."
+            abstract: "Create a data key; it encrypts after the next `reload`, SIGHUP or start.",
+            discussion: "Back up the keyring before: what the new key encrypts can be decrypted with no other."
         )
 
         @OptionGroup var options: ConfigurationOptions
@@ -96,7 +96,7 @@ struct KeysCommand: AsyncParsableCommand {
                 let number = try KeyringFile(configuration.keyring).rotate()
                 self.output.show(
                     .object([.init("Key", .number(number)), .init("File", .string(configuration.keyring))]),
-                    "key \(number) added to \(configuration.keyring); send SIGHUP to a running server"
+                    "key \(number) added to \(configuration.keyring); back it up, then run sealpost keys reload"
                 )
             }
         }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import PushAPI
 import PushStore
 
 struct Migrate: AsyncParsableCommand {
@@ -9,11 +10,14 @@ struct Migrate: AsyncParsableCommand {
 
     @OptionGroup var options: ConfigurationOptions
 
+    @OptionGroup var output: OutputOptions
+
     func run() async throws {
-        try await reportingErrors {
+        try await reportingErrors(json: self.output.json) {
             let configuration = try self.options.load()
             try await withStore(configuration) { _ in }
-            print("\(configuration.storePlace) is up to date")
+            let place = "\(configuration.storePlace)"
+            self.output.show(.object([.init("Database", .string(place))]), "\(place) is up to date")
         }
     }
 }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import Glibc
+import PushAPI
 import PushPostgreSQL
 import PushSQLite
 import PushStore
@@ -18,11 +19,13 @@ struct MoveCommand: AsyncParsableCommand {
 
     @OptionGroup var options: ConfigurationOptions
 
+    @OptionGroup var output: OutputOptions
+
     @Option(help: "The address of an empty database: postgres://…, as `database` in the configuration has it then.")
     var to: String
 
     func run() async throws {
-        try await reportingErrors {
+        try await reportingErrors(json: self.output.json) {
             let configuration = try self.options.load()
             let file = try configuration.databaseFile(insteadUse: "pg_dump and pg_restore")
             guard let place = PostgreSQLPlace(self.to) else {
@@ -33,11 +36,17 @@ struct MoveCommand: AsyncParsableCommand {
             do {
                 let count = try await file.asMoveSource(keyring) { source in
                     let target = try place.asMoveTarget()
-                    let report = MoveReport(count: source.count)
+                    let report = MoveReport(self.output, count: source.count)
                     defer { report.end() }
                     return try await Move(from: source, to: target, report: report.show).run(now: Date())
                 }
-                print("\(file) moved to \(place), \(count) rows: set `database` to that address, and start the server")
+                self.output.show(
+                    .object([
+                        .init("From", .string("\(file)")), .init("To", .string("\(place)")),
+                        .init("Rows", .number(count)),
+                    ]),
+                    "\(file) moved to \(place), \(count) rows: set `database` to that address, and start the server"
+                )
             } catch let failure as MoveFailure {
                 throw CommandFailure(failure.description)
             }
@@ -50,6 +59,7 @@ private final class MoveReport {
     /// The rows between two lines of a table, where there is no bar.
     private static let step = 100_000
 
+    private let output: OutputOptions
     private let bar = ProgressBar()
     /// How many rows a table has.
     private let count: (String) throws -> Int
@@ -59,7 +69,8 @@ private final class MoveReport {
     /// The table that is compared.
     private var compared: String?
 
-    init(count: @escaping (String) throws -> Int) {
+    init(_ output: OutputOptions, count: @escaping (String) throws -> Int) {
+        self.output = output
         self.count = count
     }
 
@@ -102,9 +113,10 @@ private final class MoveReport {
         self.say(line)
     }
 
-    /// Progress that cannot be shown does not matter.
+    /// Progress that cannot be shown does not matter. Scripts get a problem at the most.
     private func say(_ line: String) {
         self.bar.end()
+        if self.output.json { return }
         _ = LogFile.write(Array((line + "\n").utf8), to: STDERR_FILENO)
     }
 }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import PushAPI
 import PushSQLite
 
 struct RestoreCommand: AsyncParsableCommand {
@@ -13,6 +14,8 @@ struct RestoreCommand: AsyncParsableCommand {
 
     @OptionGroup var options: ConfigurationOptions
 
+    @OptionGroup var output: OutputOptions
+
     @Argument(help: "The backup file.")
     var file: String
 
@@ -20,14 +23,17 @@ struct RestoreCommand: AsyncParsableCommand {
     var replace = false
 
     func run() async throws {
-        try await reportingErrors {
+        try await reportingErrors(json: self.output.json) {
             let configuration = try self.options.load()
             let database = try configuration.databaseFile(insteadUse: "pg_restore or psql")
             let keyring = try KeyringFile(configuration.keyring).load()
             try await CopyWatch().run {
                 try database.restore(self.file, keyring: keyring, isReplacing: self.replace, begins: $0)
             }
-            print("\(database) restored from \(self.file)")
+            self.output.show(
+                .object([.init("Database", .string("\(database)")), .init("File", .string(self.file))]),
+                "\(database) restored from \(self.file)"
+            )
         }
     }
 }

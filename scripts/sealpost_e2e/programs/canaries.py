@@ -119,6 +119,8 @@ def tour(client, hook, caller, results):
     client.send(caller, "PATCH /api/notifications/{id}", path, {"Read": True})
     client.send(caller, "POST /api/notifications/read", body={"Ids": [json.loads(text)["Id"]]})
     client.send(caller, "GET /api/notifications/{id}/deliveries", f"{path}/deliveries")
+    client.send(caller, "POST /api/notifications/{id}/deliveries/{device}", f"{path}/deliveries/no-device")
+    client.send(caller, "DELETE /api/notifications/{id}/deliveries/{device}", f"{path}/deliveries/no-device")
     client.send(caller, "DELETE /api/notifications/{id}", path)
     status, text = client.send(caller, "POST /api/notifications", body={"Payload": SECRET, "ReadOnce": True})
     path = f"/api/notifications/{json.loads(text)['Id']}"

@@ -472,6 +472,26 @@ def follow_notifications(operator, site):
     operator.has("Recalled")
     operator.go("notifications/1")
     operator.has("There is no such notification")
+    follow_single_push(operator, site)
+
+
+def follow_single_push(operator, site):
+    """Tries a push of the lane that is paused once more, and cancels it; the other device's goes on."""
+    id = site.send("username:anna")
+    operator.go(f"notifications/{id}")
+    operator.has("2 pushes")
+    operator.tab_to("[aria-label^='Try now: push to anna']")
+    operator.key("Enter")
+    operator.told("The push is due now.")
+    operator.judge("a notification with a push that waits")
+    operator.click("[aria-label^='Cancel: push to anna']")
+    operator.judge("the question before a push is cancelled")
+    operator.click("Cancel the push")
+    operator.told("The push is cancelled.")
+    operator.has("cancelled by an operator")
+    counts = api.ask(site.connect(), "GET", f"/api/notifications/{id}/deliveries", credentials=api.basic(ADMINISTRATOR))["Counts"]
+    if counts["cancelled"] != 1 or counts["queued"]:
+        raise Wrong(f"a push was said to be cancelled: {counts}")
 
 
 def follow_users(operator, site, number):

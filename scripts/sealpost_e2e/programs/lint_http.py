@@ -194,6 +194,8 @@ def tour(site, hook):
             time.sleep(2)
             call(304, "GET /api/notifications/{id}", item, If_Modified_Since=email.utils.formatdate(time.time() + 9, usegmt=True))
         call(200, "GET /api/notifications/{id}/deliveries", item + "/deliveries")
+        call(404, "POST /api/notifications/{id}/deliveries/{device}", item + "/deliveries/no-device")
+        call(404, "DELETE /api/notifications/{id}/deliveries/{device}", item + "/deliveries/no-device")
         call(404 if order.get("ReadOnce") else 204, "DELETE /api/notifications/{id}", item)
         call(404, "GET /api/notifications/{id}", item)
     call(304, "GET /openapi.json", user=None, If_None_Match="*")

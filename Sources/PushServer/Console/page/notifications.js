@@ -1,7 +1,7 @@
 // Notifications: recent ones, and what became of the pushes of one. Payloads are never asked for.
 
 import {Problem, ask, path} from './api.js';
-import {ask as askFirst, form} from './act.js';
+import {actionButton, ask as askFirst, form} from './act.js';
 import {badge, empty, field, h, table, update} from './dom.js';
 import {ago, at, count, platformName, plural} from './words.js';
 
@@ -96,7 +96,7 @@ async function showOne(page, id) {
   }), answer => {
     recall.hidden = !answer;
     if (answer?.Counted === 'all') counted = answer.Counts;
-    update(page.content, answer ? draw(answer, counted ?? answer.Counts, !counted, () => { wanted += 500; return page.refresh(); }) : missing());
+    update(page.content, answer ? draw(answer, counted ?? answer.Counts, !counted, {id, refresh: page.refresh, more: () => { wanted += 500; return page.refresh(); }}) : missing());
     // A count of very many comes in parts, of which the first are shown only as long as there is no whole one.
     if (answer?.Counted === 'part') setTimeout(page.refresh);
   });
@@ -129,13 +129,13 @@ function missing() {
   return empty('There is no such notification', 'It was recalled, has expired, or never was.', h('a', {href: '#/notifications'}, 'All notifications'));
 }
 
-function draw(answer, counts, isPart, more) {
+function draw(answer, counts, isPart, {id, refresh, more}) {
   const all = STATES.reduce((sum, [state]) => sum + counts[state], 0);
   return [
     answer.SendAt ? h('p.sentence', {'data-key': 'scheduled'}, 'It is scheduled, and will be sent at ', at(answer.SendAt), '.') : null,
     h('section', {'data-key': 'counts', 'aria-labelledby': 'counts'}, h('h2', {id: 'counts'}, plural(all, 'push', 'pushes'), isPart ? ' so far, still counting' : null), all ? stack(counts, all) : null),
     h('section', {'data-key': 'pushes', 'aria-labelledby': 'pushes'}, h('h2', {id: 'pushes'}, 'Each device'),
-      answer.Deliveries.length ? pushTable(answer.Deliveries)
+      answer.Deliveries.length ? pushTable(answer.Deliveries, id, refresh)
         : empty('No pushes', answer.SendAt ? 'They are made when it is sent.' : 'Its recipients have no device, or the devices are still looked up. It can be fetched all the same.'),
       answer.More ? h('div.row.foot', {}, h('p.small', {}, `${count(answer.Deliveries.length)} of ${count(all)} shown`), h('button', {type: 'button', onclick: more}, 'Show more')) : null),
   ];
@@ -153,13 +153,40 @@ function stack(counts, all) {
     h('ul.legend', {}, present.map(([state, name, tone]) => h('li', {'data-key': state}, h(`span.swatch.${tone}`, {}), h('strong', {}, count(counts[state])), ` ${name.toLowerCase()}`))));
 }
 
-function pushTable(pushes) {
+function pushTable(pushes, id, refresh) {
+  // A column without a button would be a header for nothing.
+  const canAct = pushes.some(isWaiting);
   return table('The pushes of this notification, one for each device', [
-    ['Device'], ['User'], ['Platform'], ['State'], ['Tries', {kind: 'number'}], ['Provider’s words'], ['When'],
+    ['Device'], ['User'], ['Platform'], ['State'], ['Tries', {kind: 'number'}], ['Provider’s words'], ['When'], ...(canAct ? [['Action', {kind: 'action'}]] : []),
   ], pushes.map((push, index) => ({key: push.Device ?? `gone ${index}`, cells: [
     push.Device ? h('span.mono', {title: push.Device}, `${push.Device.slice(0, 8)}…`) : 'gone',
     push.User ? h('a', {href: `#/users/${encodeURIComponent(push.User)}`}, push.User) : 'gone',
     [platformName(push.Platform), push.App === 'default' ? null : ` · ${push.App}`],
     badge(push.State, TONES[push.State]), count(push.Attempts), push.Reason ? h('span.mono.wrap', {}, push.Reason) : '—', ago(push.UpdatedAt),
+    ...(canAct ? [isWaiting(push) ? actions(push, id, refresh) : ''] : []),
   ]})));
+}
+
+const isWaiting = push => push.State === 'queued' && push.Device;
+
+/** A push that waits can be tried at once, or cancelled; the others stay. */
+function actions(push, id, refresh) {
+  const place = path(['notifications', id, 'deliveries', push.Device]);
+  // A user may have several devices.
+  const which = `push to ${push.User ? `${push.User}, ` : ''}device ${push.Device.slice(0, 8)}`;
+  const retry = actionButton('Try now', async () => {
+    await ask('POST', place);
+    refresh();
+    return 'The push is due now. In a lane that is paused it waits all the same.';
+  }, {kind: 'quiet', name: `Try now: ${which}`, key: `retry ${push.Device}`});
+  const cancel = h('button.quiet.danger', {type: 'button', 'data-key': `cancel ${push.Device}`, 'aria-label': `Cancel: ${which}`, onclick: () => askFirst({
+    title: 'Cancel this push?', submit: 'Cancel the push',
+    text: ['The device is not woken. The notification stays, and can be fetched.', `Device ${push.Device}`],
+    perform: async () => {
+      await ask('DELETE', place);
+      refresh();
+      return 'The push is cancelled.';
+    },
+  })}, 'Cancel');
+  return h('div.row', {}, retry, cancel);
 }

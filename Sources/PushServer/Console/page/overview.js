@@ -1,10 +1,10 @@
-// How the server does: troubles, the last hour, lanes, credentials.
+// How the server does: troubles, the last hour, lanes, servers, credentials.
 
 import {ask, path} from './api.js';
 import {actionButton} from './act.js';
 import {badge, empty, h, table, update} from './dom.js';
 import {byMinute, plotCard} from './plot.js';
-import {at, count, minuteTime, onDay, plural, relative, span} from './words.js';
+import {ago, at, count, minuteTime, onDay, plural, relative, span} from './words.js';
 
 export const title = 'Overview';
 
@@ -30,6 +30,7 @@ function render(page, status) {
     health(troublesOf(status, now)),
     plots(status.History),
     lanes(page, status, now),
+    nodes(status.Nodes),
     h('div.two', {'data-key': 'rest'}, credentials(status.Credentials, now), facts(status, now)));
 }
 
@@ -158,6 +159,29 @@ function pauseRow(lane, page, now) {
   return h(`tr.pause.${NEEDS_HELP.has(Cause) ? 'bad' : 'warn'}`, {role: 'row', 'data-key': `${lane.Name} pause`},
     h('td', {role: 'cell', colspan: 8}, h('div.pause-body', {},
       h('div', {}, h('p', {}, advice), Reason ? h('p.small', {}, 'In its words: ', h('q.mono', {}, Reason)) : null, h('p.small', {}, again)), retry)));
+}
+
+// MARK: Servers
+
+const STATES = {alive: ['Running', 'good'], late: ['Silent', 'bad'], gone: ['Gone', 'plain']};
+
+/** The servers that share the database; nothing where one has it alone. */
+function nodes(list) {
+  if (list.length === 0) return null;
+  const gone = list.filter(node => node.State === 'gone'), others = list.filter(node => node.State !== 'gone');
+  return h('section', {'data-key': 'nodes', 'aria-labelledby': 'nodes'},
+    h('div.section-head', {}, h('h2', {id: 'nodes'}, 'Servers'), h('p.small', {}, 'They share the database. Each says twice a second that it is alive.')),
+    nodeTable('The servers that run', others),
+    gone.length ? h('details', {'data-key': 'gone'}, h('summary', {}, `${plural(gone.length, 'server')} gone within a day`), nodeTable('The servers that are gone', gone)) : null);
+}
+
+function nodeTable(caption, list) {
+  return table(caption, [['Server'], ['State'], ['Version'], ['Since'], ['Last heard of']], list.map(node => {
+    const [word, tone] = STATES[node.State] ?? [node.State, 'plain'];
+    return {key: `${node.Name} ${node.StartedAt}`, cells: [
+      [h('span.mono', {}, node.Name), node.IsThis ? ' · this one' : null], badge(word, tone), node.Version, at(node.StartedAt), ago(node.HeardAt),
+    ]};
+  }));
 }
 
 // MARK: Credentials and facts

@@ -28,6 +28,8 @@ def anothers_notification(insider):
         insider.ask("HEAD", path)
         insider.ask("POST", f"{path}/taken")
         insider.ask("GET", f"{path}/deliveries")
+        for method in ("POST", "DELETE"):
+            insider.ask(method, f"{path}/deliveries/{next(iter(vera.devices.values()))[0]}")
 
 
 @move(

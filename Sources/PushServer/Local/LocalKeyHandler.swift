@@ -1,0 +1,73 @@
+internal import HTTPTypes
+internal import PushAPI
+internal import PushCore
+internal import PushStore
+internal import SocketHTTP
+internal import Synchronization
+
+/// Has the keyring read again, and all sealed anew that is under other keys than its first.
+struct LocalKeyHandler: Handler {
+    let store: any Store
+    let reports: ReportReader
+    let daemon: Daemon
+
+    var routes: [Route] {
+        [Route(.post, LocalPaths.keys, .atLeast(.admin, .manage), query: ["counts"]) { try await self.reload($0) }]
+    }
+
+    /// Answers with lines: `Passed` values as the pass goes on, with `counts=true` of a `Total`, and in the end `Seals`, the first key's
+    /// number, `Renewed` and `Unreadable` values, and the keys that are `Unused` since; or why not, `Refused` or `Failed`.
+    private func reload(_ context: RequestContext) async throws -> Response {
+        let isCounting = try Query(context.request.head.query)["counts"] == "true"
+        let reason = try await self.daemon.reloadKeys(try context.actor)
+        return Response(lines: { writer in
+            if let reason { return try await writer.write(line: [.init("Refused", .string(reason))]) }
+            // A pass that is given up, as its command has ended, goes on in the background.
+            defer { self.daemon.rewrap() }
+            do {
+                try await self.rewrap(isCounting: isCounting, writer)
+            } catch let error as StoreError {
+                try await writer.write(line: [.init("Failed", .string(error.description))])
+            }
+        })
+    }
+
+    private func rewrap(isCounting: Bool, _ writer: BodyWriter) async throws {
+        var total: [JSONValue.Member] = []
+        if isCounting {
+            total.append(.init("Total", .number(try await self.reports.run { try await $0.countSealed() })))
+        }
+        try await writer.write(line: [.init("Passed", .number(0))] + total)
+        let pace = LinePace()
+        let result = try await self.store.rewrap(page: nil) { [total] passed in
+            if pace.isDue { try await writer.write(line: [.init("Passed", .number(passed))] + total) }
+        }
+        try await writer.write(line: [
+            .init("Seals", .number(self.store.vault.keyring.sealing)), .init("Renewed", .number(result?.renewed ?? 0)),
+            .init("Unreadable", .number(result?.unreadable ?? 0)),
+            .init("Unused", .array((result?.unused ?? []).map { .number($0) })),
+        ])
+    }
+}
+
+/// Says when the next line of a progress is due.
+private final class LinePace: Sendable {
+    private static let interval = Duration.milliseconds(250)
+    // A lock, since the compiler cannot see that one page follows the other.
+    private let last = Mutex(ContinuousClock.now)
+
+    var isDue: Bool {
+        self.last.withLock { last in
+            let now = ContinuousClock.now
+            guard now - last >= Self.interval else { return false }
+            last = now
+            return true
+        }
+    }
+}
+
+extension BodyWriter {
+    fileprivate func write(line members: [JSONValue.Member]) async throws {
+        try await self.write(JSONValue.object(members).bytes + [UInt8(ascii: "\n")])
+    }
+}

@@ -1,0 +1,81 @@
+import ArgumentParser
+import Foundation
+import PushAPI
+import PushServer
+import Synchronization
+
+extension KeysCommand {
+    struct Reload: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Encrypt with the keyring's first key from now on, and re-encrypt all that is under others.",
+            discussion: """
+                Asks the server if one runs, which goes on serving, and waits until all is re-encrypted; if the command is \
+                interrupted, the server completes it. With PostgreSQL, once for each server, when all have the new key.
+                """
+        )
+
+        @OptionGroup var options: ConfigurationOptions
+        @OptionGroup var output: OutputOptions
+
+        func run() async throws {
+            try await reportingErrors(json: self.output.json) {
+                let configuration = try self.options.load()
+                let watch = RewrapWatch()
+                let last = try await withAdministration(configuration) { administration in
+                    defer { watch.end() }
+                    let target = "\(LocalPaths.keys)?counts=\(ProgressBar.isPossible)"
+                    return try await administration.lines("POST", target, into: JSONValue.null) {
+                        $0 = try JSONValue(reading: $1)
+                        watch.note($0)
+                    }
+                }
+                try self.report(last, configuration)
+            }
+        }
+
+        private func report(_ result: JSONValue, _ configuration: Configuration) throws {
+            if let reason = result["Refused"]?.text {
+                throw ConfigurationError("the old keyring stays in use: \(reason)")
+            }
+            if let reason = result["Failed"]?.text { throw CommandFailure(reason, .databaseFailed) }
+            guard let seals = result["Seals"]?.integer, let renewed = result["Renewed"]?.integer else {
+                throw CommandFailure("the server has not said whether all is re-encrypted; it goes on: see its log")
+            }
+            if let count = result["Unreadable"]?.integer, count > 0 {
+                throw CommandFailure("\(count) values cannot be decrypted; their key stays in use")
+            }
+            let unused = result.numbers("Unused").map { "key \($0)" }.joined(separator: " and ")
+            let end = unused.isEmpty ? "" : "; \(unused) not in use any more"
+            self.output.show(result, "key \(seals) encrypts; \(renewed) values re-encrypted\(end)")
+        }
+    }
+}
+
+extension JSONValue {
+    fileprivate func numbers(_ name: String) -> [Int] {
+        guard case .array(let elements)? = self[name] else { return [] }
+        return elements.compactMap(\.integer)
+    }
+}
+
+/// The bar of a pass over all that is encrypted.
+private final class RewrapWatch: Sendable {
+    private let bar = ProgressBar()
+    // A lock, since lines come on a thread of their own.
+    private let hasBegun = Mutex(false)
+
+    /// Draws what a line of the answer says.
+    func note(_ line: JSONValue) {
+        guard let passed = line["Passed"]?.integer, let total = line["Total"]?.integer else { return }
+        let isFirst = self.hasBegun.withLock { hasBegun in
+            defer { hasBegun = true }
+            return !hasBegun
+        }
+        if isFirst { self.bar.begin("re-encrypting", total: total, unit: .rows) } else { self.bar.update(passed) }
+    }
+
+    /// Removes the bar.
+    func end() {
+        self.bar.end()
+    }
+}
