@@ -6,18 +6,21 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct TransactionTraitsTests {
     private static let usual = ["on", "on"]
 
-    @Test(arguments: [
-        (TransactionTraits.relaxed, ["off", "on"]), (.ordered, ["on", "off"]), ([.relaxed, .ordered], ["off", "off"]),
-        ([], Self.usual),
-    ])
-    func itsSettingsLastUntilItsEnd(traits: TransactionTraits, expected: [String]) async throws {
-        try await withPool { fixture in
-            #expect(try await Self.settings(fixture.pool, traits) == expected)
-            #expect(try await Self.settings(fixture.pool) == Self.usual)
+    private static let settings: [(TransactionTraits, [String])] = [
+        (.relaxed, ["off", "on"]), (.ordered, ["on", "off"]), ([.relaxed, .ordered], ["off", "off"]), ([], usual),
+    ]
+
+    @Test(arguments: Self.settings) func itsSettingsLastUntilItsEnd(traits: TransactionTraits, expected: [String])
+        async throws
+    {
+        try await withPool { fixture async throws in
+            let (during, after) = (try await Self.read(fixture.pool, traits), try await Self.read(fixture.pool))
+            #expect(during == expected)
+            #expect(after == Self.usual)
         }
     }
 
-    private static func settings(_ pool: ConnectionPool, _ traits: TransactionTraits = []) async throws -> [String] {
+    private static func read(_ pool: ConnectionPool, _ traits: TransactionTraits = []) async throws -> [String] {
         try await pool.transaction(traits) { transaction in
             let row = try #require(
                 try await transaction.query(
