@@ -52,6 +52,8 @@ final class FolderStore: EntryStore {
         do {
             try FileManager.default.linkItem(at: draft, to: self.index(commit, folder))
             return true
+        } catch let error as CocoaError where error.code == .fileWriteFileExists {
+            return false
         } catch {
             // The name is taken, or another process has removed the draft, as one that a crash has left, or the account.
             guard Self.isThere(self.index(commit, folder)) || !Self.isThere(draft) else { throw error }
@@ -155,9 +157,19 @@ final class FolderStore: EntryStore {
         #endif
         guard isSynced else { return }
         // An index outlives a loss of power. An entry need not: one that does not open is fetched again.
-        let handle = try FileHandle(forWritingTo: file)
+        guard let handle = try Self.handle(to: file) else { return }
         defer { try? handle.close() }
         try handle.synchronize()
+    }
+
+    /// `nil` if another process has removed the file as one that a crash has left; what it is for then fails.
+    private static func handle(to file: URL) throws -> FileHandle? {
+        do {
+            return try FileHandle(forWritingTo: file)
+        } catch {
+            guard Self.isThere(file) else { return nil }
+            throw error
+        }
     }
 
     // MARK: - Folders
