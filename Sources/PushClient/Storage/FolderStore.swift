@@ -72,11 +72,17 @@ final class FolderStore: EntryStore {
         return try? self.open(sealed, bound: "\(folder.name)/\(file.lastPathComponent)")
     }
 
-    func createEntry(_ value: Data, _ name: EntryName, in folder: AccountFolder) throws -> Bool {
+    func createEntry(
+        _ value: Data,
+        _ name: EntryName,
+        _ source: EntrySource,
+        in folder: AccountFolder
+    ) throws -> Bool {
         try self.make(self.entries(folder), of: folder)
         let file = self.entry(name, folder)
         do {
-            try self.write(sealing: value, bound: "\(folder.name)/\(file.lastPathComponent)", to: file)
+            let place = "\(folder.name)/\(file.lastPathComponent)"
+            try self.write(sealing: value, bound: place, to: file, isSynced: source == .nowhereElse)
             return true
         } catch let error as CocoaError where error.code == .fileWriteFileExists {
             return false
@@ -156,7 +162,8 @@ final class FolderStore: EntryStore {
             try sealed.write(to: file, options: .withoutOverwriting)
         #endif
         guard isSynced else { return }
-        // An index outlives a loss of power. An entry need not: one that does not open is fetched again.
+        // An index outlives a loss of power, and what waits to be sent. Another entry need not: one that does not open is fetched
+        // again.
         guard let handle = try Self.handle(to: file) else { return }
         defer { try? handle.close() }
         try handle.synchronize()
