@@ -14,6 +14,8 @@ public enum PushClientError: Error, Sendable, Hashable {
     case unauthorized(Problem)
     /// The account was signed out on this device since this client was made. Nothing was sent, or nothing of it is kept.
     case signedOut
+    /// Too much waits in the ``Outbox``, as after long without a network. The task was not taken.
+    case outboxFull
     /// Certificate keys are pinned on a system that does not show certificates. Nothing was sent.
     case pinningUnavailable
     /// The server's URL is not an HTTP URL with a host.

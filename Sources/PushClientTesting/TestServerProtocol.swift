@@ -13,6 +13,7 @@ struct TestRequest: Sendable {
     let query: String?
     var token: String
     let tag: String?
+    let idempotencyKey: String?
     let wantsSignature: Bool
     let body: [UInt8]
 
@@ -103,6 +104,7 @@ final class TestServerProtocol: URLProtocol {
             query: parts?.percentEncodedQuery,
             token: request.value(forHTTPHeaderField: "MyToken") ?? "",
             tag: request.value(forHTTPHeaderField: "If-None-Match"),
+            idempotencyKey: request.value(forHTTPHeaderField: "Idempotency-Key"),
             wantsSignature: request.value(forHTTPHeaderField: "Accept-Signature") != nil,
             body: self.body(of: request)
         )

@@ -17,6 +17,8 @@ struct TestServerState: Sendable {
     private(set) var isShared = false
     private var entries: [Int64: Entry] = [:]
     private var removed: [Int64: Int] = [:]
+    /// What was sent under an `Idempotency-Key`.
+    private var sent: [String: NotificationItem] = [:]
     private var change = 0
     private var lastID: Int64 = 0
 
@@ -53,7 +55,7 @@ struct TestServerState: Sendable {
         let rest = request.path.dropFirst(Paths.notifications.count + 1).split(separator: "/")
         switch (request.method, rest.first.map(String.init), rest.count) {
         case ("GET", nil, _): return self.list(request)
-        case ("POST", nil, _): return self.send(body)
+        case ("POST", nil, _): return self.send(body, key: request.idempotencyKey)
         case ("POST", "read", 1): return self.markRead(body)
         case (let method, let id?, let count): return self.one(method, id, isTaken: count == 2, body, request.tag)
         default: return Self.problem(.notFound)
@@ -81,8 +83,10 @@ struct TestServerState: Sendable {
         return TestAnswer(201, body: session.bytes)
     }
 
-    private mutating func send(_ body: JSONValue?) -> TestAnswer {
+    private mutating func send(_ body: JSONValue?, key: String?) -> TestAnswer {
+        if let known = key.flatMap({ self.sent[$0] }) { return TestAnswer(201, body: known.json.bytes) }
         let id = self.add(body?["Payload"] ?? body ?? .null, isReadOnce: false, expiresAt: .distantFuture)
+        if let key { self.sent[key] = self.entries[id]?.item }
         return TestAnswer(201, body: (self.entries[id]?.item.json ?? .null).bytes)
     }
 

@@ -55,7 +55,7 @@ final class Worker {
         guard ids.count == items.count else { throw Wrong(what: "one is there twice") }
         guard ids.isDisjoint(with: self.dismissed) else { throw Wrong(what: "one has come back that was dismissed") }
         let id = items.randomElement(using: &self.random)?.id ?? 1
-        switch Int.random(in: 0..<10, using: &self.random) {
+        switch Int.random(in: 0..<13, using: &self.random) {
         case 0: try await self.client.markRead(id, Bool.random(using: &self.random))
         case 1: try await self.client.markRead(items.prefix(3).map(\.id))
         case 2 where Int.random(in: 0..<3, using: &self.random) == 0:
@@ -64,6 +64,17 @@ final class Worker {
             self.say("dismissed \(id)")
         case 3, 4: _ = try await self.client.notification(id)
         case 5, 6: try await self.show()
+        case 7:
+            let text = "from \(self.name) \(UInt64.random(in: 0 ... .max, using: &self.random))"
+            self.say("sent \(try await self.client.outbox.send(text))")
+        case 8:
+            try await self.client.outbox.markRead(id)
+            self.say("read \(id)")
+        case 9 where Int.random(in: 0..<3, using: &self.random) == 0:
+            try await self.client.outbox.dismiss(id)
+            self.dismissed.insert(id)
+            self.say("dismissed \(id)")
+        case 10: try await self.client.outbox.flush()
         default: _ = try await self.client.refresh()
         }
     }

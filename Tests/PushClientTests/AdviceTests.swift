@@ -86,6 +86,7 @@ import Testing
         (PushClientError.unauthorized(Problem(.unauthorized)), PushClient.Advice.signedOut),
         (.busy(Problem(.busy), retryAfter: nil), .wait), (.problem(Problem(.internalError)), .wait),
         (.problem(Problem(.forbidden)), .refused), (.pinningUnavailable, .unavailable), (.invalidServer, .unavailable),
+        (.outboxFull, .offline),
         (interference(.missingEcho), .portal), (interference(.redirect), .portal),
         (interference(.wrongEcho), .interference), (interference(.truncated), .interference),
         (interference(.signature), .update), (interference(.wrongClock), .clock),

@@ -47,12 +47,12 @@ import Testing
         for store in Self.stores(in: folder) {
             let alice = store.folder(of: "alice")
             #expect(try store.readEntry(Self.name, in: alice) == nil)
-            #expect(try store.createEntry(Data("1".utf8), Self.name, in: alice))
-            #expect(try !store.createEntry(Data("2".utf8), Self.name, in: alice))
+            #expect(try store.createEntry(Data("1".utf8), Self.name, .server, in: alice))
+            #expect(try !store.createEntry(Data("2".utf8), Self.name, .server, in: alice))
             #expect(try store.readEntry(Self.name, in: alice) == Data("1".utf8))
             #expect(try store.readEntry(Self.name, in: store.folder(of: "bob")) == nil)
             let other = EntryName(id: 4711, commit: 2, nonce: 3)
-            #expect(try store.createEntry(Data("2".utf8), other, in: alice))
+            #expect(try store.createEntry(Data("2".utf8), other, .server, in: alice))
             let leftovers = store.leftovers(in: alice)
             #expect(leftovers.count == 2)
             store.removeLeftovers(leftovers, except: [other], in: alice)
@@ -79,7 +79,7 @@ import Testing
         let store = Self.stores(in: folder)[1]
         let secret = "the secret that is kept"
         let account = store.folder(of: "https://push.example\nuser:alice")
-        _ = try store.createEntry(Data(secret.utf8), Self.name, in: account)
+        _ = try store.createEntry(Data(secret.utf8), Self.name, .server, in: account)
         _ = try store.createIndex(Data(secret.utf8), 1, in: account)
         let files = try Self.files(in: folder, "")
         #expect(files.count == 3)
@@ -88,7 +88,7 @@ import Testing
         // The same again looks otherwise.
         let before = try Self.files(in: folder, "entries").map { try Data(contentsOf: $0) }
         store.removeEntry(Self.name, in: account)
-        _ = try store.createEntry(Data(secret.utf8), Self.name, in: account)
+        _ = try store.createEntry(Data(secret.utf8), Self.name, .server, in: account)
         #expect(try Self.files(in: folder, "entries").map { try Data(contentsOf: $0) } != before)
     }
 
@@ -98,14 +98,14 @@ import Testing
         let url = URL(fileURLWithPath: folder.file("new/store"))
         let store = FolderStore(url, key: Self.key)
         let alice = store.folder(of: "alice")
-        _ = try store.createEntry(Data("1".utf8), Self.name, in: alice)
+        _ = try store.createEntry(Data("1".utf8), Self.name, .server, in: alice)
         _ = try store.createIndex(Data("1".utf8), 1, in: alice)
         let other = FolderStore(url, key: SymmetricKey(size: .bits256))
         let account = other.folder(of: "alice")
         #expect(try other.commits(in: account) == [])
         #expect(try other.readEntry(Self.name, in: account) == nil)
         #expect(try Self.files(in: folder, "").count == 3, "to look removes nothing")
-        _ = try other.createEntry(Data("2".utf8), Self.name, in: account)
+        _ = try other.createEntry(Data("2".utf8), Self.name, .server, in: account)
         #expect(try Self.files(in: folder, "").count == 2)
         #expect(try other.readEntry(Self.name, in: account) == Data("2".utf8))
         // The same key again finds all.
@@ -116,7 +116,7 @@ import Testing
         let folder = try TemporaryFolder()
         let store = Self.stores(in: folder)[1]
         let alice = store.folder(of: "alice")
-        _ = try store.createEntry(Data("value".utf8), Self.name, in: alice)
+        _ = try store.createEntry(Data("value".utf8), Self.name, .server, in: alice)
         _ = try store.createIndex(Data("value".utf8), 1, in: alice)
         for part in ["entries", "index"] {
             let file = try #require(try Self.files(in: folder, part).first)
@@ -140,7 +140,7 @@ import Testing
         // A file in another's place is none of that name.
         let other = EntryName(id: 1, commit: 1, nonce: 1)
         let first = try #require(try Self.files(in: folder, "entries").first)
-        _ = try store.createEntry(Data("other".utf8), other, in: alice)
+        _ = try store.createEntry(Data("other".utf8), other, .server, in: alice)
         let second = try #require(try Self.files(in: folder, "entries").first { $0 != first })
         try Data(contentsOf: first).write(to: second)
         #expect(try store.readEntry(other, in: alice) == nil)

@@ -18,6 +18,10 @@ final class ModelServer: Sendable {
 
     /// What a call costs grows with what it returns, and not with how much there has been.
     struct State {
+        /// What was sent under which key.
+        private(set) var sent: [String: Int64] = [:]
+        /// The ids that were to be marked as read, whatever became of them.
+        var marked: Set<Int64> = []
         private(set) var entries: [Int64: Entry] = [:]
         private(set) var version = 0
         /// The ids of those that are not deleted, though some may have ended.
@@ -54,6 +58,14 @@ final class ModelServer: Sendable {
             )
             self.changes.append((self.version, self.lastID))
             self.undeleted.insert(self.lastID)
+        }
+
+        /// Sends once under a key.
+        mutating func send(_ payload: String, key: String) -> Int64 {
+            if let id = self.sent[key] { return id }
+            self.add(payload, lasting: 3600)
+            self.sent[key] = self.lastID
+            return self.lastID
         }
 
         /// What has changed after a version, the latest change of each, in order.
@@ -109,10 +121,18 @@ final class ModelServer: Sendable {
     static func version(of cursor: String) -> Int { cursor.split(separator: "-").last.flatMap { Int($0) } ?? 0 }
 
     private static func answer(_ request: PeerRequest, _ state: inout State, _ key: SigningKey) -> PeerAnswer {
+        if request.path == Paths.notifications, request.method == "POST" {
+            let name = (request.fields["idempotency-key"] ?? "").filter { $0 != "\"" }
+            let id = state.send(request.body.filter { $0 != "\"" }, key: name)
+            let body = state.entries[id].map { state.json(id, $0) } ?? ""
+            return PeerAnswer(to: request, status: 201, body: body, key: key)
+        }
         if request.path == Paths.notifications { return Self.list(request, &state, key) }
         if request.path == Paths.readNotifications {
             let text = request.body.filter { $0.isNumber || $0 == "," }
-            let ids = text.split(separator: ",").compactMap { Int64($0) }.filter { state.isLive($0) }
+            let asked = text.split(separator: ",").compactMap { Int64($0) }
+            state.marked.formUnion(asked)
+            let ids = asked.filter { state.isLive($0) }
             for id in ids { state.change(id) { $0.isRead = true } }
             let body = #"{"Read":[\#(ids.map(String.init).joined(separator: ","))]}"#
             return PeerAnswer(to: request, body: body, key: key)

@@ -46,6 +46,19 @@ import Testing
         #expect(self.server.notifications.map(\.isRead) == [true, true, false])
     }
 
+    @Test func whatWaitsInTheOutboxIsSentOnce() async throws {
+        let client = self.server.client()
+        self.server.network = .cut
+        try await client.outbox.send("once")
+        // It has acted, and the answer was cut.
+        _ = await self.failure { try await client.outbox.flush() }
+        self.server.network = .fine
+        #expect(try await client.outbox.count == 1)
+        #expect(try await client.refresh().value.notifications.map(\.payload?.text) == ["once"])
+        #expect(try await client.outbox.count == 0)
+        #expect(self.server.notifications.count == 1)
+    }
+
     @Test func manyComeInPages() async throws {
         for number in 0..<1203 { self.server.add("payload \(number)") }
         #expect(try await self.server.client().refresh().value.notifications.count == 1203)

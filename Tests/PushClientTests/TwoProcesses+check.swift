@@ -25,7 +25,13 @@ extension TwoProcesses {
 
     /// What a process did and wrote down was not undone by the other.
     private func checkSaid(_ snapshot: Account.Snapshot) throws {
-        #expect(self.said.dismissed.isDisjoint(with: snapshot.index.entries.keys), "one was dismissed, and is there")
+        let visible = snapshot.index.entries.keys.filter { snapshot.index.pending[$0] != .dismiss }
+        #expect(self.said.dismissed.isDisjoint(with: visible), "one was dismissed, and is there")
+        let waiting = Set(snapshot.index.outbox.map(\.key.uuidString))
+        let lost = self.server.change { state in
+            self.said.sent.filter { state.sent[$0] == nil && !waiting.contains($0) }
+        }
+        #expect(lost.isEmpty, "sent, and neither here nor there: \(lost)")
         for name in Self.names {
             #expect(snapshot.index.mark(of: name) >= self.said.confirmed[name] ?? 0, "a commit of \(name) is lost")
             // What a consumer has shown, with the changes that it has not taken yet, is what there is.
@@ -82,11 +88,26 @@ extension TwoProcesses {
         let inbox = try await client.refresh()
         #expect(inbox.date == nil)
         try self.check()
+        try await self.checkOutbox(client)
         let live = self.server.change { state in Set(state.liveIDs) }
         #expect(Set(inbox.value.notifications.map(\.id)) == live)
         #expect(inbox.value.notifications.count == live.count)
         let account = client.records.account
         try account.sweep()
         #expect(account.store.leftovers(in: account.folder).count == live.count, "no file is left behind")
+    }
+
+    /// All was told to the server, once.
+    private func checkOutbox(_ client: PushClient) async throws {
+        #expect(try await client.outbox.count == 0)
+        #expect(try await client.outbox.failures == [])
+        self.server.change { state in
+            let texts = state.entries.values.map(\.payload)
+            #expect(Set(texts).count == texts.count, "sent twice")
+            #expect(self.said.sent.isSubset(of: state.sent.keys), "never sent")
+            #expect(self.said.dismissed.isDisjoint(with: state.liveIDs), "never dismissed")
+            let unread = self.said.read.intersection(state.liveIDs).subtracting(state.marked)
+            #expect(unread.isEmpty, "never marked as read")
+        }
     }
 }

@@ -93,6 +93,9 @@ struct Said {
     /// Up to which commit each has confirmed changes.
     private(set) var confirmed: [String: Int64] = [:]
     private(set) var dismissed: Set<Int64> = []
+    private(set) var read: Set<Int64> = []
+    /// The keys of what was sent.
+    private(set) var sent: Set<String> = []
 
     /// Returns how many steps it tells of.
     mutating func add(_ text: String, of name: String) -> Int {
@@ -103,6 +106,8 @@ struct Said {
             switch (words.first, number) {
             case ("step", _): steps += 1
             case ("confirmed", let commit?): self.confirmed[name] = max(self.confirmed[name] ?? 0, commit)
+            case ("sent", _): self.sent.formUnion(words.dropFirst().map(String.init))
+            case ("read", let id?): self.read.insert(id)
             case ("dismissed", let id?): self.dismissed.insert(id)
             default: break
             }

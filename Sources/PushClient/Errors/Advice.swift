@@ -75,6 +75,8 @@ extension PushClient {
             case .unauthorized, .signedOut: self = .signedOut
             case .busy: self = .wait
             case .problem(let problem): self = problem.status >= 500 ? .wait : .refused
+            // Nothing was told to the server for long.
+            case .outboxFull: self = .offline
             case .pinningUnavailable, .invalidServer: self = .unavailable
             }
         }

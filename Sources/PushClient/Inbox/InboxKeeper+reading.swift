@@ -29,7 +29,9 @@ extension InboxKeeper {
         inbox: Inbox, changes: InboxChanges
     ) {
         let (snapshot, items) = try self.items()
-        let visible = items.map { unkept[$0.id] ?? $0 }.filter { $0.expiresAt > now }
+        let pending = snapshot.index.pending
+        let visible = items.map { (unkept[$0.id] ?? $0).after(pending[$0.id]) }
+            .filter { $0.expiresAt > now && pending[$0.id] != .dismiss }
             .sorted { ($0.createdAt, $0.id) < ($1.createdAt, $1.id) }
         let mark = snapshot.index.mark(of: Self.refresher)
         let changes = InboxChanges(snapshot, since: mark, consumer: Self.refresher)
@@ -42,7 +44,7 @@ extension InboxKeeper {
         return (inbox, changes)
     }
 
-    /// How many are unread; `nil` while they are not all kept, or a file is lost. One payload at a time is in memory.
+    /// How many are unread, with what waits in the outbox done; `nil` while they are not all kept, or a file is lost. One payload at a time is in memory.
     func unreadCount(now: Date) throws -> Int? {
         for _ in 0..<Account.attempts {
             let snapshot = try self.read()
@@ -53,13 +55,20 @@ extension InboxKeeper {
                     isLost = true
                     break
                 }
-                if !item.isRead, item.expiresAt > now { count += 1 }
+                let pending = snapshot.index.pending[item.id]
+                if pending != .dismiss, !item.after(pending).isRead, item.expiresAt > now { count += 1 }
             }
             if !isLost { return count }
             // Another process may have replaced it meanwhile.
             if self.account.latest == snapshot.commit { return nil }
         }
         throw Account.Busy()
+    }
+
+    /// A kept notification as it is shown: with what waits in the outbox done.
+    func shown(_ id: Int64, now: Date) throws -> NotificationItem? {
+        let pending = try self.read().index.pending[id]
+        return pending == .dismiss ? nil : try self.item(id, now: now)?.kept.item.after(pending)
     }
 
     /// All kept items. Gives up those whose file is lost, and the cursor with them, so that the next refresh fetches all.
@@ -84,5 +93,16 @@ extension InboxKeeper {
             }
         }
         throw Account.Busy()
+    }
+}
+
+extension NotificationItem {
+    /// As it is once a task is done.
+    fileprivate func after(_ task: OutboxTask.Kind?) -> NotificationItem {
+        switch task {
+        case .read: self.read(true)
+        case .unread: self.read(false)
+        case .dismiss, .send, nil: self
+        }
     }
 }

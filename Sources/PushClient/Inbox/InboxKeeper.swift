@@ -124,7 +124,7 @@ actor InboxKeeper {
 
     // MARK: - Waiting
 
-    private func ring() {
+    func ring() {
         for bell in self.bells.values { bell.yield() }
     }
 

@@ -13,10 +13,10 @@ extension PushClient {
 
     /// A kept notification with its payload; `nil` if there is none. Without network.
     public func kept(_ id: Int64) async throws -> NotificationItem? {
-        try await self.inbox.item(id, now: self.now())?.kept.item
+        try await self.inbox.shown(id, now: self.now())
     }
 
-    /// Fetches all changes since the last time: one request for up to 500 notifications, and further ones for more.
+    /// Tells the server what waits in the ``outbox``, then fetches all changes since the last time: one request for up to 500 notifications, and further ones for more.
     ///
     /// When nothing is new, the answer is one 304. When the network fails or interferes, the inbox is the kept one, if it was
     /// ever complete. Two calls at the same time, also of two processes, do not harm each other. What one call has told as
@@ -27,7 +27,10 @@ extension PushClient {
         do {
             // Twice, if the file of a notification was lost, which is found when all are read.
             for _ in 0..<2 {
-                try await CallDeadline.within(self.deadline) { try await refresh.run(self.api) }
+                try await CallDeadline.within(self.deadline) {
+                    try await self.outbox.flushIfPossible()
+                    try await refresh.run(self.api)
+                }
                 let (inbox, changes) = try await self.inbox.inbox(instead: refresh.unkept, now: refresh.now)
                 if inbox.completeAt == nil { continue }
                 try await self.inbox.take(changes)

@@ -9,9 +9,15 @@ extension Account {
         var created: [EntryName] = []
         do {
             for (id, new) in draft.fresh {
-                let name = try self.create(new.bytes, id, draft.commit, store)
+                let name = try self.create(new.bytes, store) { EntryName(id: id, commit: draft.commit, nonce: $0) }
                 created.append(name)
                 index.entries[id]?.nonce = name.nonce
+            }
+            for (place, task) in index.outbox.enumerated() {
+                guard let bytes = draft.payloads[task.key] else { continue }
+                let name = try self.create(bytes, store, .nowhereElse) { EntryName(payloadOf: draft.commit, nonce: $0) }
+                created.append(name)
+                index.outbox[place].payload = name
             }
             guard try store.createIndex(index.bytes(draft.commit), draft.commit, in: self.folder) else {
                 for name in created { store.removeEntry(name, in: self.folder) }
@@ -27,8 +33,8 @@ extension Account {
             // number was free again. What is left then is swept.
             return try self.newest(store).index?.history.contains(name) == true
         }
-        let names = Set(index.names)
-        for name in snapshot.index.names where !names.contains(name) { store.removeEntry(name, in: self.folder) }
+        let names = Set(index.files)
+        for name in snapshot.index.files where !names.contains(name) { store.removeEntry(name, in: self.folder) }
         for commit in commits where commit <= draft.commit - Self.keptIndexes {
             store.removeIndex(commit, in: self.folder)
         }
@@ -37,13 +43,13 @@ extension Account {
 
     private func create(
         _ bytes: Data,
-        _ id: Int64,
-        _ commit: Int64,
-        _ store: any EntryStore
+        _ store: any EntryStore,
+        _ source: EntrySource = .server,
+        _ name: (_ nonce: UInt8) -> EntryName
     ) throws -> EntryName {
         for _ in 0..<Self.attempts {
-            let name = EntryName(id: id, commit: commit, nonce: .random(in: 0 ... .max))
-            if try store.createEntry(bytes, name, in: self.folder) { return name }
+            let name = name(.random(in: 0 ... .max))
+            if try store.createEntry(bytes, name, source, in: self.folder) { return name }
         }
         throw Busy()
     }

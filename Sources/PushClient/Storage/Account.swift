@@ -191,7 +191,7 @@ final class Account: Sendable {
     func sweep() throws {
         let store = self.store
         let snapshot = try self.read(store)
-        let names = snapshot.index.names
+        let names = snapshot.index.files
         let leftovers = store.leftovers(in: self.folder)
         guard leftovers.count > names.count else { return }
         let draft = AccountDraft(upon: snapshot) { _ in nil }

@@ -12,6 +12,8 @@ struct AccountDraft {
     var index: AccountIndex
     /// The new items, and the contents of their files.
     private(set) var fresh: [Int64: (kept: KeptItem, bytes: Data)] = [:]
+    /// The new payloads that wait to be sent, by the keys of their tasks.
+    var payloads: [UUID: Data] = [:]
     private let read: (EntryName) -> KeptItem?
 
     init(upon snapshot: Account.Snapshot, read: @escaping (EntryName) -> KeptItem?) {
@@ -99,7 +101,7 @@ struct AccountDraft {
         self.shrink(limits)
         self.forgetDeletions(besides: Self.maximumDeletions)
         self.index.marks.removeFirst(max(0, self.index.marks.count - Self.maximumMarks))
-        while self.index.bytes(self.commit).count + 8 > Self.maximumIndex, !self.index.entries.isEmpty {
+        while self.index.bytes(self.commit).count + 16 > Self.maximumIndex, !self.index.entries.isEmpty {
             if !self.index.deletions.isEmpty {
                 self.forgetDeletions(besides: self.index.deletions.count / 2)
             } else {

@@ -5,11 +5,14 @@ internal import Foundation
 /// Ids are sorted and written as differences, and commits as how long ago they were.
 extension AccountIndex {
     private static let form: UInt8 = 2
+    /// The same with an outbox behind it. An index without one has the form that earlier versions read, too.
+    private static let formWithOutbox: UInt8 = 3
 
     /// The bytes as of the commit of that number.
     func bytes(_ commit: Int64) -> Data {
         var writer = ByteWriter()
-        writer.byte(Self.form)
+        let hasOutbox = !self.outbox.isEmpty || !self.failures.isEmpty
+        writer.byte(hasOutbox ? Self.formWithOutbox : Self.form)
         writer.byte(self.proof.rawValue << 1 | (self.isEnded ? 1 : 0))
         writer.number(UInt64(self.epoch))
         writer.list(self.history) { $0.fixed($1) }
@@ -42,6 +45,9 @@ extension AccountIndex {
             writer.byte(order.isWhenChallenged ? 1 : 0)
             writer.optional(order.registration) { $0.text($1) }
         }
+        guard hasOutbox else { return writer.bytes }
+        writer.list(self.outbox) { $1.write(to: &$0, commit) }
+        writer.list(self.failures) { $1.write(to: &$0) }
         return writer.bytes
     }
 
@@ -53,7 +59,8 @@ extension AccountIndex {
     }
 
     private init(_ reader: inout ByteReader, _ commit: Int64) throws {
-        guard try reader.byte() == Self.form else { throw ByteReader.Malformed() }
+        let form = try reader.byte()
+        guard [Self.form, Self.formWithOutbox].contains(form) else { throw ByteReader.Malformed() }
         let flags = try reader.byte()
         guard let proof = Proof(rawValue: flags >> 1), let epoch = UInt32(exactly: try reader.number()) else {
             throw ByteReader.Malformed()
@@ -85,5 +92,8 @@ extension AccountIndex {
                 registration: reader.optional { try $0.text() }
             )
         }
+        guard form == Self.formWithOutbox else { return }
+        self.outbox = try reader.list { try OutboxTask(&$0, commit) }
+        self.failures = try reader.list { try Outbox.Failure(&$0) }
     }
 }

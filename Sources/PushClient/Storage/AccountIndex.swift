@@ -52,6 +52,11 @@ struct AccountIndex: Sendable, Hashable {
     /// Sign-outs that the server does not know yet.
     var signOuts: [SignOutOrder] = []
 
+    /// What waits to be told to the server, in its order.
+    var outbox: [OutboxTask] = []
+    /// What was given up of it, and the app has not forgotten.
+    var failures: [Outbox.Failure] = []
+
     /// One that knows nothing of the commits before.
     static func empty(_ proof: Proof, epoch: UInt32, after commit: Int64) -> AccountIndex {
         AccountIndex(proof: proof, epoch: epoch, forgottenUpTo: commit)
@@ -64,6 +69,8 @@ struct AccountIndex: Sendable, Hashable {
         index.marks = self.marks
         index.registration = self.registration
         index.signOuts = self.signOuts
+        index.outbox = self.outbox
+        index.failures = self.failures
         return index
     }
 
@@ -78,6 +85,9 @@ struct AccountIndex: Sendable, Hashable {
     func name(of id: Int64) -> EntryName? {
         self.entries[id].map { EntryName(id: id, commit: $0.commit, nonce: $0.nonce) }
     }
+
+    /// All files that it names.
+    var files: [EntryName] { self.names + self.outbox.compactMap(\.payload) }
 
     var names: [EntryName] {
         self.entries.map { EntryName(id: $0.key, commit: $0.value.commit, nonce: $0.value.nonce) }

@@ -3,8 +3,8 @@ public import Foundation
 
 /// Where a client keeps verified answers, the inbox and its registration.
 ///
-/// A client sees only what is of its own server and account. Nothing here is needed to work: what is damaged or
-/// cannot be written is fetched again.
+/// A client sees only what is of its own server and account. But for what waits in an ``Outbox``, nothing here is needed
+/// to work: what is damaged or cannot be written is fetched again.
 ///
 /// ```swift
 /// let group = FileManager.default.containerURL(forSecurityApplicationGroupIdentifier: "group.example.app")

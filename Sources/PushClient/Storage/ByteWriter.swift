@@ -21,6 +21,8 @@ struct ByteWriter {
         for place in 0..<8 { self.bytes.append(UInt8(truncatingIfNeeded: number >> (8 * UInt64(place)))) }
     }
 
+    mutating func uuid(_ uuid: UUID) { self.bytes.append(contentsOf: withUnsafeBytes(of: uuid.uuid) { Array($0) }) }
+
     mutating func date(_ date: Date) { self.fixed(date.timeIntervalSinceReferenceDate.bitPattern) }
 
     mutating func data(_ data: Data) {
@@ -80,6 +82,12 @@ struct ByteReader {
 
     mutating func fixed() throws -> UInt64 {
         try (0..<8).reduce(UInt64(0)) { number, place in try number | UInt64(self.byte()) << (8 * UInt64(place)) }
+    }
+
+    mutating func uuid() throws -> UUID {
+        var uuid = UUID().uuid
+        try withUnsafeMutableBytes(of: &uuid) { bytes in for place in bytes.indices { bytes[place] = try self.byte() } }
+        return UUID(uuid: uuid)
     }
 
     mutating func date() throws -> Date {

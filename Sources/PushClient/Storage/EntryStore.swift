@@ -19,7 +19,7 @@ protocol EntryStore: Sendable {
     /// `nil` for one that is not there or is damaged.
     func readEntry(_ name: EntryName, in folder: AccountFolder) throws -> Data?
     /// Returns `false`, and changes nothing, if there is one of that name.
-    func createEntry(_ value: Data, _ name: EntryName, in folder: AccountFolder) throws -> Bool
+    func createEntry(_ value: Data, _ name: EntryName, _ source: EntrySource, in folder: AccountFolder) throws -> Bool
     func removeEntry(_ name: EntryName, in folder: AccountFolder)
 
     /// All files that may be left of something, by names that only the store understands.
@@ -50,6 +50,13 @@ struct EntryName: Sendable, Hashable {
     let id: Int64
     let commit: Int64
     let nonce: UInt8
+}
+
+/// Where the content of an entry could be had again.
+enum EntrySource: Sendable {
+    case server
+    /// It must outlive a loss of power.
+    case nowhereElse
 }
 
 enum StoredIndex: Sendable {

@@ -52,6 +52,8 @@ final class FolderStore: EntryStore {
         do {
             try FileManager.default.linkItem(at: draft, to: self.index(commit, folder))
             return true
+        } catch let error as CocoaError where error.code == .fileWriteFileExists {
+            return false
         } catch {
             // The name is taken, or another process has removed the draft, as one that a crash has left, or the account.
             guard Self.isThere(self.index(commit, folder)) || !Self.isThere(draft) else { throw error }
@@ -70,11 +72,17 @@ final class FolderStore: EntryStore {
         return try? self.open(sealed, bound: "\(folder.name)/\(file.lastPathComponent)")
     }
 
-    func createEntry(_ value: Data, _ name: EntryName, in folder: AccountFolder) throws -> Bool {
+    func createEntry(
+        _ value: Data,
+        _ name: EntryName,
+        _ source: EntrySource,
+        in folder: AccountFolder
+    ) throws -> Bool {
         try self.make(self.entries(folder), of: folder)
         let file = self.entry(name, folder)
         do {
-            try self.write(sealing: value, bound: "\(folder.name)/\(file.lastPathComponent)", to: file)
+            let place = "\(folder.name)/\(file.lastPathComponent)"
+            try self.write(sealing: value, bound: place, to: file, isSynced: source == .nowhereElse)
             return true
         } catch let error as CocoaError where error.code == .fileWriteFileExists {
             return false
@@ -154,10 +162,21 @@ final class FolderStore: EntryStore {
             try sealed.write(to: file, options: .withoutOverwriting)
         #endif
         guard isSynced else { return }
-        // An index outlives a loss of power. An entry need not: one that does not open is fetched again.
-        let handle = try FileHandle(forWritingTo: file)
+        // An index outlives a loss of power, and what waits to be sent. Another entry need not: one that does not open is fetched
+        // again.
+        guard let handle = try Self.handle(to: file) else { return }
         defer { try? handle.close() }
         try handle.synchronize()
+    }
+
+    /// `nil` if another process has removed the file as one that a crash has left; what it is for then fails.
+    private static func handle(to file: URL) throws -> FileHandle? {
+        do {
+            return try FileHandle(forWritingTo: file)
+        } catch {
+            guard Self.isThere(file) else { return nil }
+            throw error
+        }
     }
 
     // MARK: - Folders

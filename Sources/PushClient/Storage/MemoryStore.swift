@@ -37,7 +37,7 @@ final class MemoryStore: EntryStore {
 
     func readEntry(_ name: EntryName, in folder: AccountFolder) -> Data? { self.files(folder) { $0.entries[name] } }
 
-    func createEntry(_ value: Data, _ name: EntryName, in folder: AccountFolder) -> Bool {
+    func createEntry(_ value: Data, _ name: EntryName, _ source: EntrySource, in folder: AccountFolder) -> Bool {
         self.files(folder) { files in
             guard files.entries[name] == nil else { return false }
             files.entries[name] = value

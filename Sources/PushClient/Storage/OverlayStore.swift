@@ -34,8 +34,8 @@ final class OverlayStore: EntryStore {
         try self.memory.readEntry(name, in: folder) ?? self.files.readEntry(name, in: folder)
     }
 
-    func createEntry(_ value: Data, _ name: EntryName, in folder: AccountFolder) -> Bool {
-        self.memory.createEntry(value, name, in: folder)
+    func createEntry(_ value: Data, _ name: EntryName, _ source: EntrySource, in folder: AccountFolder) -> Bool {
+        self.memory.createEntry(value, name, source, in: folder)
     }
 
     func removeEntry(_ name: EntryName, in folder: AccountFolder) { self.memory.removeEntry(name, in: folder) }

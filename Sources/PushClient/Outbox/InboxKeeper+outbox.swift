@@ -1,0 +1,50 @@
+internal import Foundation
+internal import PushAPI
+
+/// What waits for the server. In files alone: what cannot be written is not taken.
+extension InboxKeeper {
+    func tasks() throws -> [OutboxTask] { try self.account.read(self.account.files).index.outbox }
+
+    func failures() throws -> [Outbox.Failure] { try self.account.read(self.account.files).index.failures }
+
+    func enqueue(_ task: OutboxTask, payload: Data? = nil) throws {
+        let isTaken = try self.changeOutbox { $0.enqueue(task, payload: payload) }
+        guard isTaken else { throw PushClientError.outboxFull }
+    }
+
+    /// Remembers that the server may have it from now on.
+    func tried(_ key: UUID, now: Date) throws {
+        try self.changeOutbox { draft in
+            for place in draft.index.outbox.indices where draft.index.outbox[place].key == key {
+                draft.index.outbox[place].triedAt = draft.index.outbox[place].triedAt ?? now
+            }
+        }
+    }
+
+    func finish(_ keys: Set<UUID>) throws {
+        try self.changeOutbox { $0.index.finish(keys) }
+    }
+
+    func fail(_ keys: Set<UUID>, _ code: String?) throws {
+        try self.changeOutbox { $0.index.fail(keys, code) }
+    }
+
+    func forget(_ failure: Outbox.Failure) throws {
+        try self.changeOutbox { $0.index.failures.removeAll { $0 == failure } }
+    }
+
+    /// The payload of a task; `nil` if another process has finished the task, or its file is damaged.
+    func payload(of task: OutboxTask) throws -> JSONValue? {
+        guard let name = task.payload, let bytes = try self.account.files.readEntry(name, in: self.account.folder)
+        else {
+            return nil
+        }
+        // One of another form is damaged.
+        return try? JSONValue(reading: bytes)
+    }
+
+    private func changeOutbox<Result>(_ change: (inout AccountDraft) -> Result) throws -> Result {
+        defer { self.ring() }
+        return try self.account.changeFiles(change)
+    }
+}

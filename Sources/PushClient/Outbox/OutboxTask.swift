@@ -1,0 +1,115 @@
+internal import Foundation
+
+/// Something that waits to be told to the server.
+struct OutboxTask: Sendable, Hashable {
+    enum Kind: UInt8 {
+        case read, unread, dismiss, send
+    }
+
+    /// Bounds of what waits: small enough that the index has room for the inbox.
+    static let maximumCount = 200
+    static let maximumBytes = 4 << 20
+    static let maximumFailures = 100
+
+    let kind: Kind
+    /// The same however often it is tried: the server does nothing twice under it.
+    let key: UUID
+    /// The notification; 0 of one to send.
+    let id: Int64
+    /// Where the payload is that is to be sent, once it is committed.
+    var payload: EntryName?
+    /// Of the payload.
+    let bytes: Int
+    /// When it was first sent, if it was: the server may have it.
+    var triedAt: Date?
+
+    init(_ kind: Kind, id: Int64 = 0, key: UUID = UUID(), bytes: Int = 0) {
+        (self.kind, self.id, self.key, self.bytes) = (kind, id, key, bytes)
+    }
+}
+
+extension AccountIndex {
+    /// What the last task of each notification makes of it.
+    var pending: [Int64: OutboxTask.Kind] {
+        self.outbox.reduce(into: [:]) { pending, task in if task.kind != .send { pending[task.id] = task.kind } }
+    }
+
+    mutating func finish(_ keys: Set<UUID>) {
+        self.outbox.removeAll { keys.contains($0.key) }
+    }
+
+    /// Ends tasks that will never be done; the app is told until it forgets them.
+    mutating func fail(_ keys: Set<UUID>, _ code: String?) {
+        let failed = self.outbox.filter { keys.contains($0.key) }
+        self.finish(keys)
+        self.failures += failed.map {
+            Outbox.Failure(key: $0.key, notification: $0.kind == .send ? nil : $0.id, code: code)
+        }
+        self.failures.removeFirst(max(0, self.failures.count - OutboxTask.maximumFailures))
+    }
+}
+
+extension AccountDraft {
+    /// Puts a task behind the others; returns `false` if there is no room.
+    ///
+    /// What waits to be told of the same notification does not matter any more, and nothing does of one that is dismissed.
+    mutating func enqueue(_ task: OutboxTask, payload: Data?) -> Bool {
+        if task.kind != .send {
+            if self.index.pending[task.id] == .dismiss { return true }
+            self.index.outbox.removeAll { $0.kind != .send && $0.id == task.id }
+        }
+        let bytes = self.index.outbox.reduce(0) { $0 + $1.bytes }
+        guard self.index.outbox.count < OutboxTask.maximumCount, bytes + task.bytes <= OutboxTask.maximumBytes else {
+            return false
+        }
+        self.index.outbox.append(task)
+        self.payloads[task.key] = payload
+        return true
+    }
+}
+
+// MARK: - In its file
+
+extension OutboxTask {
+    func write(to writer: inout ByteWriter, _ commit: Int64) {
+        writer.byte(self.kind.rawValue)
+        writer.uuid(self.key)
+        writer.number(UInt64(bitPattern: self.id))
+        writer.optional(self.payload) { writer, name in
+            writer.age(name.commit, commit)
+            writer.byte(name.nonce)
+        }
+        writer.number(UInt64(self.bytes))
+        writer.optional(self.triedAt) { $0.date($1) }
+    }
+
+    init(_ reader: inout ByteReader, _ commit: Int64) throws {
+        guard let kind = Kind(rawValue: try reader.byte()) else { throw ByteReader.Malformed() }
+        let (key, id) = (try reader.uuid(), Int64(bitPattern: try reader.number()))
+        let payload = try reader.optional { try EntryName(payloadOf: $0.age(commit), nonce: $0.byte()) }
+        self.init(kind, id: id, key: key, bytes: Int(clamping: try reader.number()))
+        self.payload = payload
+        self.triedAt = try reader.optional { try $0.date() }
+    }
+}
+
+extension Outbox.Failure {
+    func write(to writer: inout ByteWriter) {
+        writer.uuid(self.key)
+        writer.optional(self.notification) { $0.number(UInt64(bitPattern: $1)) }
+        writer.optional(self.code) { $0.text($1) }
+    }
+
+    init(_ reader: inout ByteReader) throws {
+        let key = try reader.uuid()
+        let notification = try reader.optional { Int64(bitPattern: try $0.number()) }
+        self.init(key: key, notification: notification, code: try reader.optional { try $0.text() })
+    }
+}
+
+extension EntryName {
+    /// The file of a payload that waits: no notification of the server's has the id 0.
+    init(payloadOf commit: Int64, nonce: UInt8) {
+        self.init(id: 0, commit: commit, nonce: nonce)
+    }
+}

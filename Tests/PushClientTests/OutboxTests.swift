@@ -1,0 +1,270 @@
+import Crypto
+import Foundation
+import HTTPSignatures
+import PushAPI
+import PushTesting
+import Testing
+
+@testable import PushClient
+
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
+/// What the user did without waiting for the network.
+@Suite(.timeLimit(.minutes(5))) struct OutboxTests {
+    private let server = ModelServer()
+    private let folder: TemporaryFolder
+    private let key = SymmetricKey(size: .bits256)
+
+    init() throws {
+        self.folder = try TemporaryFolder()
+        self.server.change { state in for number in 0..<4 { state.add("text \(number)", lasting: 3600) } }
+    }
+
+    /// As of another start of the app.
+    private func client(_ peer: ScriptedPeer, now: @escaping @Sendable () -> Date = { Date() }) -> PushClient {
+        var options = PushClient.Options(signatureKeys: [self.server.key.publicKey])
+        // Signatures are of now.
+        options.signatureTolerance = .seconds(10 * 86400)
+        options.now = now
+        let store = AnswerStore.folder(URL(fileURLWithPath: self.folder.file("store")), key: self.key)
+        return peer.client(.token("t", account: "alice"), options: options, store: store)
+    }
+
+    private static func posts(_ peer: ScriptedPeer) -> [PeerRequest] {
+        peer.requests.filter { $0.method == "POST" && $0.path == Paths.notifications }
+    }
+
+    @Test func whatWaitsIsShownAsDoneAndToldInItsOrder() async throws {
+        try await ScriptedPeer.run(self.server.script) { peer in
+            let client = self.client(peer)
+            let ids = try await client.refresh().value.notifications.map(\.id)
+            let count = peer.requests.count
+            try await client.outbox.markRead(ids[0])
+            try await client.outbox.markRead(ids[1])
+            try await client.outbox.send("a")
+            try await client.outbox.dismiss(ids[2])
+            try await client.outbox.markRead(ids[3], false)
+            #expect(peer.requests.count == count, "nothing waits for the network")
+            for shown in [client, self.client(peer)] {
+                let items = try await shown.kept().notifications
+                #expect(items.map(\.id) == [ids[0], ids[1], ids[3]])
+                #expect(items.map(\.isRead) == [true, true, false])
+                #expect(try await shown.kept(ids[0])?.isRead == true)
+                #expect(try await shown.kept(ids[2]) == nil)
+                #expect(try await shown.outbox.count == 5)
+            }
+            _ = try await client.refresh()
+            #expect(
+                peer.requests[count...].map { "\($0.method) \($0.path)" } == [
+                    "POST /api/notifications/read", "POST /api/notifications", "DELETE /api/notifications/\(ids[2])",
+                    "PATCH /api/notifications/\(ids[3])", "GET /api/notifications",
+                ]
+            )
+            #expect(try await client.outbox.count == 0)
+            #expect(try await client.kept().notifications.map(\.payload?.text) == ["text 0", "text 1", "text 3", "a"])
+        }
+    }
+
+    @Test func aCrashBetweenSendingAndTheAnswerSendsNothingTwice() async throws {
+        let script = self.server.script
+        try await ScriptedPeer.run(script) { peer in
+            let first = self.client(peer)
+            let key = try await first.outbox.send("once")
+            peer.play { request, index in
+                // It has acted.
+                _ = script(request, index)
+                return .hangUp
+            }
+            await #expect(throws: URLError.self) { try await first.outbox.flush() }
+            #expect(try await first.outbox.count == 1)
+            peer.play(script)
+            // Two processes, after a crash.
+            async let one: Void = self.client(peer).outbox.flush()
+            async let other: Void = self.client(peer).outbox.flush()
+            _ = try await (one, other)
+            let keys = Set(Self.posts(peer).map { $0.fields["idempotency-key"] })
+            #expect(keys == ["\"\(key.uuidString)\""])
+            #expect(self.server.change { $0.entries.values.count { $0.payload == "once" } } == 1)
+            let waiting = try await self.client(peer).outbox.count
+            #expect(waiting == 0)
+        }
+    }
+
+    @Test func aFinalRefusalIsToldAndHoldsNothingUp() async throws {
+        let script = self.server.script
+        try await ScriptedPeer.run(script) { peer in
+            let client = self.client(peer)
+            peer.play { request, index in
+                guard request.body.contains("large") else { return script(request, index) }
+                return .answer(PeerAnswer(to: request, .payloadTooLarge, key: self.server.key))
+            }
+            let key = try await client.outbox.send("large")
+            try await client.outbox.send("small")
+            try await client.outbox.flush()
+            #expect(try await client.outbox.count == 0)
+            let failures = try await self.client(peer).outbox.failures
+            #expect(failures == [Outbox.Failure(key: key, notification: nil, code: "payload-too-large")])
+            #expect(self.server.change { $0.entries.values.contains { $0.payload == "small" } })
+            for failure in failures { try await client.outbox.forget(failure) }
+            #expect(try await client.outbox.failures.isEmpty)
+        }
+    }
+
+    @Test(arguments: [ProblemCode.tooManyStreams, .busy, .unauthorized, .internalError])
+    func whatTheServerCannotDoNowWaits(_ code: ProblemCode) async throws {
+        try await ScriptedPeer.run({ request, _ in .answer(PeerAnswer(to: request, code, key: self.server.key)) }) {
+            peer in
+            let client = self.client(peer)
+            try await client.outbox.send("a")
+            await #expect(throws: PushClientError.self) { try await client.outbox.flush() }
+            #expect(try await client.outbox.count == 1)
+            #expect(try await client.outbox.failures.isEmpty)
+        }
+    }
+
+    @Test func whatAnotherProcessIsSendingIsLeftToIt() async throws {
+        let inUse = ProblemCode.idempotencyKeyInUse
+        try await ScriptedPeer.run({ request, _ in .answer(PeerAnswer(to: request, inUse, key: self.server.key)) }) {
+            peer in
+            let client = self.client(peer)
+            try await client.outbox.send("a")
+            try await client.outbox.flush()
+            #expect(try await client.outbox.count == 1)
+        }
+    }
+
+    @Test func itIsBounded() async throws {
+        try await ScriptedPeer.run(self.server.script) { peer in
+            let outbox = self.client(peer).outbox
+            for id in 1...200 { try await outbox.markRead(Int64(id)) }
+            await #expect(throws: PushClientError.outboxFull) { try await outbox.markRead(201) }
+            await #expect(throws: PushClientError.outboxFull) { try await outbox.send("a") }
+            // In the place of another one there is room.
+            try await outbox.dismiss(7)
+            #expect(try await outbox.count == 200)
+            try await outbox.flush()
+            let long = String(repeating: "a", count: 1 << 20)
+            for _ in 0..<3 { try await outbox.send(long) }
+            await #expect(throws: PushClientError.outboxFull) { try await outbox.send(long) }
+            #expect(try await outbox.count == 3)
+        }
+    }
+
+    @Test func onlyTheLastTaskOfANotificationIsTold() async throws {
+        try await ScriptedPeer.run(self.server.script) { peer in
+            let outbox = self.client(peer).outbox
+            try await outbox.markRead(7)
+            try await outbox.markRead(7, false)
+            try await outbox.dismiss(7)
+            // One that is dismissed stays so, though another process shows it still.
+            try await outbox.markRead(7)
+            #expect(try await outbox.count == 1)
+            try await outbox.flush()
+            #expect(peer.requests.map(\.method) == ["DELETE"])
+        }
+    }
+
+    @Test func aSignOutDropsIt() async throws {
+        try await ScriptedPeer.run({ request, _ in .answer(PeerAnswer(to: request, status: 204, key: self.server.key)) }
+        ) { peer in
+            let client = self.client(peer)
+            try await client.outbox.send("a")
+            try await client.signOut()
+            await #expect(throws: PushClientError.signedOut) { try await client.outbox.send("b") }
+            await #expect(throws: PushClientError.signedOut) { try await client.outbox.flush() }
+            let next = self.client(peer)
+            #expect(try await next.outbox.count == 0)
+            let account = next.records.account
+            #expect(account.files.leftovers(in: account.folder).isEmpty, "no payload is left behind")
+            #expect(Self.posts(peer).isEmpty)
+        }
+    }
+
+    @Test func itIsSealedAndSweptAround() async throws {
+        try await ScriptedPeer.run(self.server.script) { peer in
+            let client = self.client(peer)
+            try await client.outbox.send("a canary of mine")
+            let account = client.records.account
+            _ = try account.files.createEntry(
+                Data("left".utf8),
+                EntryName(id: 9, commit: 1, nonce: 1),
+                .server,
+                in: account.folder
+            )
+            try account.sweep()
+            #expect(account.files.leftovers(in: account.folder).count == 1)
+            let contents = try self.folder.contents()
+            #expect(contents.range(of: Data("canary".utf8)) == nil)
+            try await client.outbox.flush()
+            #expect(account.files.leftovers(in: account.folder).isEmpty)
+            #expect(self.server.change { $0.entries.values.contains { $0.payload == "a canary of mine" } })
+        }
+    }
+
+    @Test func whatNobodyKnowsAnyMoreIsNotSentAgain() async throws {
+        let time = ManualTime()
+        try await ScriptedPeer.run({ _, _ in .hangUp }) { peer in
+            let client = self.client(peer, now: { time.now })
+            let key = try await client.outbox.send("a")
+            await #expect(throws: URLError.self) { try await client.outbox.flush() }
+            let count = peer.requests.count
+            time.pass(24 * 3600)
+            try await client.outbox.flush()
+            #expect(peer.requests.count == count)
+            #expect(try await client.outbox.failures == [Outbox.Failure(key: key, notification: nil, code: nil)])
+        }
+    }
+
+    @Test func aDamagedPayloadIsAFailure() async throws {
+        try await ScriptedPeer.run(self.server.script) { peer in
+            let client = self.client(peer)
+            let key = try await client.outbox.send("a")
+            let account = client.records.account
+            for name in try account.read().index.files { account.files.removeEntry(name, in: account.folder) }
+            try await client.outbox.flush()
+            #expect(try await client.outbox.failures == [Outbox.Failure(key: key, notification: nil, code: nil)])
+            #expect(peer.requests.isEmpty)
+        }
+    }
+
+    @Test func whatCannotBeWrittenIsNotTaken() async throws {
+        try Data().write(to: URL(fileURLWithPath: self.folder.file("store")))
+        try await ScriptedPeer.run(self.server.script) { peer in
+            let client = self.client(peer)
+            await #expect(throws: (any Error).self) { try await client.outbox.send("a") }
+            // The inbox is in memory then.
+            let inbox = try await client.refresh().value
+            #expect(inbox.notifications.count == 4)
+        }
+    }
+
+    @Test func withoutANetworkTheInboxIsKeptAndTheTasksWait() async throws {
+        let script = self.server.script
+        try await ScriptedPeer.run(script) { peer in
+            let client = self.client(peer)
+            let id = try #require(try await client.refresh().value.notifications.first?.id)
+            peer.play { _, _ in .hangUp }
+            try await client.outbox.dismiss(id)
+            let inbox = try await client.refresh()
+            #expect(inbox.date != nil)
+            #expect(inbox.value.notifications.count == 3)
+            #expect(try await client.outbox.count == 1)
+        }
+    }
+
+    @Test func anIndexWithoutOneIsThatOfEarlierVersions() throws {
+        var index = AccountIndex.empty(.signed, epoch: 1, after: 0)
+        #expect(index.bytes(7).first == 2)
+        var task = OutboxTask(.send, bytes: 9)
+        task.payload = EntryName(payloadOf: 6, nonce: 200)
+        task.triedAt = Date(timeIntervalSince1970: 5)
+        index.outbox = [task, OutboxTask(.unread, id: -3)]
+        index.failures = [
+            .init(key: UUID(), notification: 7, code: "x"), .init(key: UUID(), notification: nil, code: nil),
+        ]
+        #expect(AccountIndex(bytes: index.bytes(7), 7) == index)
+        for count in 0..<index.bytes(7).count { #expect(AccountIndex(bytes: index.bytes(7).prefix(count), 7) == nil) }
+    }
+}
