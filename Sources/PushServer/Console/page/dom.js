@@ -86,7 +86,12 @@ function morph(old, fresh) {
   for (const {name} of [...old.attributes]) {
     if (!fresh.hasAttribute(name) && name !== 'open') old.removeAttribute(name);
   }
-  for (const {name, value} of fresh.attributes) if (old.getAttribute(name) !== value) old.setAttribute(name, value);
+  for (const {name, value} of fresh.attributes) {
+    if (old.getAttribute(name) === value) continue;
+    // The policy allows styles as properties, and not as an attribute.
+    if (name === 'style') old.style.cssText = value;
+    else old.setAttribute(name, value);
+  }
   listen(old, fresh.handlers ?? {});
   morphChildren(old, fresh);
 }
