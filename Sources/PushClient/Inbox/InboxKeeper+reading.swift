@@ -44,7 +44,9 @@ extension InboxKeeper {
         return (inbox, changes)
     }
 
-    /// How many are unread, with what waits in the outbox done; `nil` while they are not all kept, or a file is lost. One payload at a time is in memory.
+    /// How many are unread, with what waits in the outbox done; `nil` while they are not all kept, or a file is lost.
+    ///
+    /// One payload at a time is in memory.
     func unreadCount(now: Date) throws -> Int? {
         for _ in 0..<Account.attempts {
             let snapshot = try self.read()

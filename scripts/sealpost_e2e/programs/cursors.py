@@ -24,7 +24,7 @@ POSTED, READ, DISMISSED = range(3)
 def add_options(parser):
     parser.add_argument("--nodes", type=int, default=3)
     parser.add_argument("--changes", type=int, default=50_000, help="(50,000)")
-    parser.add_argument("--audience", type=int, default=10, help="users to whom each notification goes (10)")
+    parser.add_argument("--audience", type=int, default=10, choices=range(1, 21), metavar="1-20", help="users to whom each notification goes (10)")
     parser.add_argument("--readers", type=int, default=200, help="(200)")
     parser.add_argument("--writers", type=int, default=16, help="clients that change (16)")
     parser.add_argument("--threads", type=int, default=8, help="that the readers share (8)")
@@ -92,7 +92,8 @@ class Ledger:
 
     @property
     def is_full(self):
-        return self.count >= self.most
+        """Whether there is enough, or far too much went wrong."""
+        return self.count >= self.most or len(self.faults) > 100
 
 
 class Writer:
