@@ -565,6 +565,10 @@ SCHEMAS = {
     "UserOrder": thing(
         ["Name"],
         {"Name": schema("NewUsername"), "Password": schema("Password"), "WithoutPassword": either("boolean", description="The user gets no password: either this or `Password`."), "Role": {"enum": ["device", "publisher", "admin", None], "default": "device"}, "Apps": {"anyOf": [schema("Apps"), {"type": "null"}], "default": ["default"]}},
+        anyOf=[
+            {"required": ["Password"], "properties": {"WithoutPassword": {"enum": [False, None]}}},
+            {"required": ["WithoutPassword"], "properties": {"WithoutPassword": {"enum": [True]}}, "not": {"required": ["Password"]}},
+        ],
         description="A user that is to be.", examples=[{"Name": "alice", "Password": "correct horse battery", "Role": "device"}],
     ),
     "NewUsername": {"type": "string", "pattern": NAME, "not": {"enum": [".", ".."]}, "description": "A name that no user has yet.", "examples": ["alice"]},

@@ -34,6 +34,9 @@ var item: NotificationItem { fatalError() }
 var id: Int64 { fatalError() }
 var request: UNNotificationRequest { fatalError() }
 
+func show(_ text: String) {}
+func alert(_ item: NotificationItem) {}
+@MainActor var status = ""
 func show(_ inbox: Inbox) {}
 func show(_ inbox: Fetched<Inbox>) {}
 func show(_ inbox: Inbox, asOf date: Date) {}

@@ -9,7 +9,7 @@ public import PushAPI
 ///
 /// ```swift
 /// try await client.outbox.dismiss(id)
-/// try await client.outbox.send(["Answer": "yes"])
+/// try await client.outbox.send("Yes, I am coming.")
 /// show(try await client.kept())  // without it
 /// ```
 public struct Outbox: Sendable {

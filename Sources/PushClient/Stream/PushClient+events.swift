@@ -17,7 +17,7 @@ extension PushClient {
     ///     switch event {
     ///     case .connected: show(try await client.refresh().value)
     ///     case .pushed(_, let fetched): if let fetched { alert(fetched.value) }
-    ///     case .disconnected(_, let pause): status.text = "Offline. Trying again in \(pause)."
+    ///     case .disconnected(_, let pause): status = "Offline. Trying again in \(pause)."
     ///     }
     /// }
     /// ```

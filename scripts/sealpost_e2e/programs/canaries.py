@@ -101,6 +101,11 @@ def tour(client, hook, caller, results):
     client.send(caller, "DELETE /api/devices/{id}/topics/{topic}", topic)
     client.send(caller, "PUT /api/register/{id}", f"/api/register/{device}", {"Platform": "stream"})
     client.send(caller, "GET /api/stream")
+    # Its push waits for a stream.
+    status, text = client.send(caller, "POST /api/notifications", body={"Payload": SECRET})
+    push = f"/api/notifications/{json.loads(text).get('Id', 0)}/deliveries/{device}"
+    for method in ("POST", "DELETE"):
+        client.send(caller, f"{method} /api/notifications/{{id}}/deliveries/{{device}}", push)
     handle = f"{HANDLE}-hook-{caller.number}"
     client.send(caller, "PUT /api/register/{id}", f"/api/register/{device}", {"Platform": "hook", "Handle": handle})
     confirmation = "POST /api/register/{id}/confirmation", f"/api/register/{device}/confirmation"
@@ -119,8 +124,8 @@ def tour(client, hook, caller, results):
     client.send(caller, "PATCH /api/notifications/{id}", path, {"Read": True})
     client.send(caller, "POST /api/notifications/read", body={"Ids": [json.loads(text)["Id"]]})
     client.send(caller, "GET /api/notifications/{id}/deliveries", f"{path}/deliveries")
-    client.send(caller, "POST /api/notifications/{id}/deliveries/{device}", f"{path}/deliveries/no-device")
-    client.send(caller, "DELETE /api/notifications/{id}/deliveries/{device}", f"{path}/deliveries/no-device")
+    for method in ("POST", "DELETE"):
+        client.send(caller, f"{method} /api/notifications/{{id}}/deliveries/{{device}}", f"{path}/deliveries/no-device")
     client.send(caller, "DELETE /api/notifications/{id}", path)
     status, text = client.send(caller, "POST /api/notifications", body={"Payload": SECRET, "ReadOnce": True})
     path = f"/api/notifications/{json.loads(text)['Id']}"
