@@ -22,7 +22,8 @@ extension PostgreSQLStore {
     /// settled before.
     ///
     /// Each push may be there once only. Of an accepted one, the device's row of `device_push` says when, to the minute unless the
-    /// next one is paced after it: a row that each push to a busy device wrote anew would be most of what it costs.
+    /// next one is paced after it: beside a held snapshot, each look at a row that every push writes anew goes through all its
+    /// versions.
     @discardableResult
     static func end(_ tx: WriteTransaction, _ ends: [PushEnd], now: Date) async throws -> Set<DuePush> {
         if ends.isEmpty { return [] }

@@ -1,4 +1,5 @@
-/// The condition that a row has the key of another one, which is looked up by an index whatever the planner believes.
+/// The condition that a row has the key of another one, which is looked up by an index whatever the planner believes; in a
+/// statement that reads more than the key, since it may take the keys alone by walking over their whole index.
 ///
 /// A table that is empty when it is analyzed counts as empty until the next time, however many rows come in. A join by plain
 /// equality then reads all of an index for each batch. A comparison with an array leaves the planner no other way than to look up
