@@ -27,11 +27,15 @@ extension WriteTransaction {
 
     /// A number is at least the time since 1970 in units of 2⁻³⁰ s, as `PostgreSQLReader.newest` has it: so a database that was
     /// restored from a backup does not give numbers out again. The rows are locked in the order in which they are inserted.
-    private static let nextChanges = """
+    private static let nextChanges = WriteTransaction.nextChanges(ofUsers: "unnest($1::int8[]) as u (user_id)")
+
+    static func nextChanges(ofUsers users: String) -> String {
+        """
         insert into user_change as c (user_id, change)
         select u.user_id, (extract(epoch from clock_timestamp()) * 1073741824)::int8 + $2 - 1
-        from unnest($1::int8[]) as u (user_id) order by u.user_id
+        from \(users) order by u.user_id
         on conflict (user_id) do update set change = greatest(c.change + $2, excluded.change)
         returning user_id, change - $2 + 1
         """
+    }
 }

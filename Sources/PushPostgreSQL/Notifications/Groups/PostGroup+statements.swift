@@ -42,30 +42,57 @@ extension HashedAudience {
 
 /// The statements of a group.
 extension PostGroup {
-    /// Finds the users whom the posts name, locked against deletion, and what their senders have stored.
-    static func look(for posts: [PreparedPost], _ senders: [Int64]) throws -> Statement {
-        try Statement(Self.lookup, Array(Set(posts.flatMap { $0.audience.users.map(\.key) })), senders)
+    /// What `look` finds.
+    struct Found {
+        var users: [Data: PostBatch.NamedUser] = [:]
+        var usage: [Int64: Usage] = [:]
+        /// Of the posts' ids those that are in use.
+        var takenIDs: Set<Int64> = []
     }
 
-    static func found(_ rows: Rows) throws -> (users: [Data: PostBatch.NamedUser], usage: [Int64: Usage]) {
-        var (users, usage) = ([Data: PostBatch.NamedUser](), [Int64: Usage]())
+    /// Finds the users whom the posts name, locked against deletion, what their senders have stored, and which of their ids are in use.
+    static func look(for posts: [PreparedPost], _ senders: [Int64]) throws -> Statement {
+        try Statement(Self.lookup, Self.userKeys(of: posts), senders, posts.map(\.notification.id.rawValue))
+    }
+
+    static func found(_ rows: Rows) throws -> Found {
+        var found = Found()
         for row in rows.map({ $0 }) {
             let id = try row.integer(0)
             if let key = try row.optionalData(1) {
-                users[key] = PostBatch.NamedUser(id: id, apps: Set(storedApps: try row.optionalText(2)))
+                found.users[key] = PostBatch.NamedUser(id: id, apps: Set(storedApps: try row.optionalText(2)))
+            } else if let notifications = try row.optionalInteger(3) {
+                found.usage[id] = Usage(notifications: notifications, bytes: try row.integer(4))
             } else {
-                usage[id] = Usage(notifications: try row.integer(3), bytes: try row.integer(4))
+                found.takenIDs.insert(id)
             }
         }
-        return (users, usage)
+        return found
     }
 
     static let lookup = """
         with a as (
             select id, name_key, apps from account where name_key = any($1::bytea[]) order by id for key share)
-        select a.id, a.name_key, a.apps, 0::int8, 0::int8 from a
+        select a.id, a.name_key, a.apps, null::int8, null::int8 from a
         union all select u.user_id, null, null, u.notifications, u.bytes from usage u where u.user_id = any($2::int8[])
+        union all select n.id, null, null, null, null from notification n where n.id = any($3::int8[])
         """
+
+    /// As `WriteTransaction.draw`, before it is known which users have the names and which of the posts are stored: so as many
+    /// numbers for each as posts name the user.
+    static func draw(for posts: [PreparedPost]) throws -> Statement {
+        var counts: [Data: Int] = [:]
+        for post in posts { for key in Set(post.audience.users.map(\.key)) { counts[key, default: 0] += 1 } }
+        return try Statement(Self.nextChanges, Array(counts.keys), counts.values.max() ?? 1)
+    }
+
+    static let nextChanges = WriteTransaction.nextChanges(
+        ofUsers: "(select id as user_id from account where name_key = any($1::bytea[])) as u"
+    )
+
+    private static func userKeys(of posts: [PreparedPost]) -> [Data] {
+        Array(Set(posts.flatMap { $0.audience.users.map(\.key) }))
+    }
 
     /// Adds to what senders have stored, and locks it. `added` is sorted by sender.
     static func adding(_ added: [(sender: Int64, usage: Usage)]) throws -> Statement {
@@ -124,17 +151,13 @@ extension PostGroup {
             where t.tag = k.tag and \(AudienceCondition.living) limit $2) as v
         """
 
-    /// Inserts the notifications whose ids are free, with their recipients and pushes; returns their seeds.
-    static func insert(
-        _ tx: WriteTransaction,
-        _ chosen: [Chosen],
-        _ recipients: [GroupRecipient]
-    ) async throws -> Set<Int64> {
+    /// Inserts the notifications whose ids are free, with their recipients and pushes; `seeds` has those that it has inserted.
+    static func insertion(of chosen: [Chosen], _ recipients: [GroupRecipient]) throws -> Statement {
         let notifications = chosen.map(\.post.notification)
         let pushes = chosen.flatMap { chosen in
             chosen.devices.map { (post: chosen.post, now: chosen.post.notification.createdAt, device: $0) }
         }
-        let rows = try await tx.query(
+        return try Statement(
             Self.insertion,
             notifications.map(\.id.rawValue),
             notifications.map(\.sender),
@@ -161,8 +184,9 @@ extension PostGroup {
             pushes.map { $0.device.isAway ? nil : $0.now.milliseconds } as [Int64?],
             pushes.map { $0.device.isAway ? PushReason.away : nil } as [String?]
         )
-        return Set(try rows.map { try $0.integer(0) })
     }
+
+    static func seeds(_ rows: Rows) throws -> Set<Int64> { Set(try rows.map { try $0.integer(0) }) }
 
     /// As `PostBatch.insertion` has it for one. A seed tells a notification from another one with its id, which was there before
     /// or is in the same group.

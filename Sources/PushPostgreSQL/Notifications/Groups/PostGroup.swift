@@ -8,6 +8,9 @@ internal import PushStore
 /// Each is for users whom it names, and all their devices. What decides, and whatever other transactions wait for, is read and
 /// locked for all of them at once, in the order of `PostBatch`: the requests' keys, the accounts of the users whom they name,
 /// these users' counters of changes; the usage of the senders comes last. A refusal is the outcome of its post only.
+///
+/// Others wait for what a group has locked, so a first run takes no more turns with the server than three: it reads and locks,
+/// it writes, it commits. That all it writes could be written is checked in between; where it could not, it runs again.
 struct PostGroup {
     /// A post that is stored unless its id is taken.
     struct Chosen {
@@ -25,6 +28,7 @@ struct PostGroup {
     private let tx: WriteTransaction
     private var keys: IdempotencyKeys
     private let users: [Data: PostBatch.NamedUser]
+    private let takenIDs: Set<Int64>
     private var usage: [Int64: Usage]
     private var numbers: [Int64: Int64]
     private let devices: [Data: [GroupDevice]]
@@ -42,24 +46,20 @@ struct PostGroup {
         let requests = posts.compactMap(\.idempotence)
         let senders = Set(posts.map(\.notification.sender)).sorted()
         let reservation = requests.isEmpty ? [] : [try IdempotencyKeys.reservation(of: requests)]
-        let first = try await tx.query(all: reservation + [Self.look(for: posts, senders)])
-        let keys = try await IdempotencyKeys(tx, requests, requests.isEmpty ? nil : first[0])
-        let (users, usage) = try Self.found(first[first.count - 1])
-        var counts: [Int64: Int] = [:]
-        for post in posts {
-            if let request = post.request, try keys.earlierOutcome(of: request) != nil { continue }
-            for id in Set(post.audience.users.compactMap { users[$0.key]?.id }) { counts[id, default: 0] += 1 }
-        }
-        (self.keys, self.users) = (keys, users)
-        let second = try await tx.query(all: [
-            WriteTransaction.draw(counts), Self.lookForDevices(of: posts, tx.streamLanes),
-        ])
-        self.numbers = try WriteTransaction.numbers(second[0])
-        self.devices = try Self.devices(second[1])
+        let answers = try await tx.query(
+            all: reservation + [
+                Self.look(for: posts, senders), Self.draw(for: posts), Self.lookForDevices(of: posts, tx.streamLanes),
+            ]
+        )
+        self.keys = try await IdempotencyKeys(tx, requests, requests.isEmpty ? nil : answers[0])
+        let found = try Self.found(answers[reservation.count])
+        (self.users, self.takenIDs) = (found.users, found.takenIDs)
+        self.numbers = try WriteTransaction.numbers(answers[reservation.count + 1])
+        self.devices = try Self.devices(answers[reservation.count + 2])
         // Also waits for the end of the first run's transaction. After the counters: first runs lock these before the usage.
         self.usage =
             run == .first
-            ? usage : try Self.usage(try await tx.query(all: [Self.adding(senders.map { ($0, Usage()) })])[0])
+            ? found.usage : try Self.usage(try await tx.query(all: [Self.adding(senders.map { ($0, Usage()) })])[0])
         self.ends = members.map { _ in nil }
     }
 
@@ -97,10 +97,11 @@ struct PostGroup {
 
     // MARK: - Private
 
-    /// The posts that nothing refuses. Of those with one key the first is taken, and the others are left alone.
+    /// The posts that nothing refuses. Of those with one key or id the first is taken, and the others are left alone.
     private mutating func choose() throws -> [Chosen] {
         var chosen: [Chosen] = []
         var requests: Set<Data> = []
+        var ids = self.takenIDs
         for (place, member) in self.members.enumerated() {
             if let request = member.post.request {
                 guard requests.insert(request.key).inserted else { continue }
@@ -113,6 +114,7 @@ struct PostGroup {
                 self.ends[place] = .outcome(refusal)
                 continue
             }
+            guard ids.insert(member.post.notification.id.rawValue).inserted else { continue }
             let recipients = Set(member.post.audience.users.compactMap { self.users[$0.key]?.id })
             let (payload, alert) = try member.post.renewed(by: self.store.sealing.vault)
             self.usage[member.post.notification.sender, default: Usage()].add(payload)
@@ -144,7 +146,7 @@ struct PostGroup {
                 return .unknownUser(user.name)
             }
         }
-        return nil
+        return self.takenIDs.contains(notification.id.rawValue) ? .idTaken : nil
     }
 
     /// Gives the posts their devices. Removes those that are not for a group after all: with too many devices, or with those
@@ -163,6 +165,7 @@ struct PostGroup {
         return chosen.count < count
     }
 
+    /// Returns the seeds of those that are stored: in a first run all, or it is overtaken.
     private mutating func insert(_ chosen: [Chosen]) async throws -> Set<Int64> {
         if chosen.isEmpty { return [] }
         var recipients: [GroupRecipient] = []
@@ -176,7 +179,12 @@ struct PostGroup {
                 recipients.append(GroupRecipient(id: id, seed: seed, user: user, change: change, mac: mac))
             }
         }
-        return try await Self.insert(self.tx, chosen, recipients)
+        let insertion = try Self.insertion(of: chosen, recipients)
+        guard self.run == .first else { return try Self.seeds(try await self.tx.query(all: [insertion])[0]) }
+        self.tx.queryLast(insertion) { rows in
+            if rows.count < chosen.count { throw PostBatch.Overtaken() }
+        }
+        return Set(chosen.map(\.post.seed))
     }
 
     private mutating func leaveRefusedAlone() {
