@@ -20,9 +20,14 @@ protocol GroupEnd: Sendable {
 /// A caller that finds fewer than `groups` on their way leads the next group: it does the work for all who wait then.
 /// At its end it leaves the lead to the first of those who have come meanwhile. So callers wait for nothing but the groups
 /// before theirs, and more callers make larger groups.
+///
+/// Clients that were answered together ask again together. The first of them gives the others some turns of its loop to come:
+/// otherwise it would lead a group of one, and they would wait for that.
 final class GroupQueue<Member: GroupMember, End: GroupEnd>: Sendable {
     /// A member that was not begun for so long is refused.
     private static var limit: Duration { .seconds(5) }
+    /// The most turns of its loop that a caller lets others come before it leads them.
+    private static var turns: Int { 8 }
 
     private enum Turn: Sendable {
         case leads
@@ -38,6 +43,8 @@ final class GroupQueue<Member: GroupMember, End: GroupEnd>: Sendable {
     private struct State {
         var waiting: [Waiter] = []
         var groups = 0
+        /// The members of the group that ended last.
+        var lastCount = 1
 
         /// Removes those who have waited for too long.
         mutating func removeExpired(_ limit: Duration) -> [Waiter] {
@@ -73,9 +80,10 @@ final class GroupQueue<Member: GroupMember, End: GroupEnd>: Sendable {
     /// be cancelled. `work` returns an end for each member.
     func end(of member: Member, work: @Sendable ([Member]) async -> [End]) async -> End {
         if case .ended(let end) = await self.turn(of: member) { return end }
+        await self.letOthersCome()
         let others = self.state.withLock { $0.removeGroup(with: member, self.limits) }
         let ends = await work([member] + others.map(\.member))
-        self.leave(after: ends[0])
+        self.leave(after: ends)
         for (waiter, end) in zip(others, ends.dropFirst()) { waiter.continuation.resume(returning: .ended(end)) }
         return ends[0]
     }
@@ -97,12 +105,21 @@ final class GroupQueue<Member: GroupMember, End: GroupEnd>: Sendable {
         }
     }
 
+    /// Waits until as many wait as the last group had, or for some turns.
+    private func letOthersCome() async {
+        for _ in 0..<Self.turns {
+            if self.state.withLock({ $0.waiting.count + 1 >= $0.lastCount }) { return }
+            await Task.yield()
+        }
+    }
+
     /// Leaves the lead to the first who waits. Where the database does not answer, those who have waited for half of the limit
     /// already are told so, since they would wait for all of it again.
-    private func leave(after end: End) {
+    private func leave(after ends: [End]) {
         var (limit, failure) = (Self.limit, StoreError.busy)
-        if let error = end.failure, case .unavailable = error { (limit, failure) = (Self.limit / 2, error) }
+        if let error = ends[0].failure, case .unavailable = error { (limit, failure) = (Self.limit / 2, error) }
         let (expired, next) = self.state.withLock { state in
+            state.lastCount = ends.count
             let expired = state.removeExpired(limit)
             if state.waiting.isEmpty {
                 state.groups -= 1

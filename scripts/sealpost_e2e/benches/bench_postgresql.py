@@ -75,23 +75,34 @@ a as (
     select number, {now}, decode(repeat('5a', 150), 'hex'), decode(repeat('00', 32), 'hex') from h)
 select (select count(*) from n), (select count(*) from c), (select count(*) from d);
 """
-# wrk's own language: each thread goes through the notifications, or the users, by itself.
+# wrk's own language: each thread goes through the notifications, or the users, by itself. What can be made of the requests
+# before the load begins is: the client's processor time is taken from the server's.
 FETCHES = """
-local ids, next = {%s}, 0
-wrk.headers["Authorization"] = "%s"
+local requests, next = {}, 0
+wrk.headers["Authorization"] = "%(token)s"
+function init()
+    for _, id in ipairs({%(ids)s}) do requests[#requests + 1] = wrk.format(nil, "/api/notifications/" .. id) end
+end
 function request()
-    next = next %% #ids + 1
-    return wrk.format(nil, "/api/notifications/" .. ids[next])
+    next = next %% #requests + 1
+    return requests[next]
 end
 """
 POSTS = """
-local tokens, next, threads = {%s}, 0, 0
-wrk.method, wrk.body = "POST", [[%s]]
+local starts, ends, next, threads = {}, {}, 0, 0
+wrk.method, wrk.body = "POST", [[%(body)s]]
 function setup(thread) threads = threads + 1; thread:set("number", threads) end
+function init()
+    for _, token in ipairs({%(tokens)s}) do
+        local request = wrk.format(nil, nil, {Authorization = token, ["Idempotency-Key"] = "<key>"})
+        local from, to = request:find("<key>", 1, true)
+        starts[#starts + 1], ends[#ends + 1] = request:sub(1, from - 1), request:sub(to + 1)
+    end
+end
 function request()
     next = next + 1
-    local key = string.format("%%d-%%d-%%d", os.time(), number, next)
-    return wrk.format(nil, nil, {Authorization = tokens[next %% #tokens + 1], ["Idempotency-Key"] = key})
+    local user = next %% #starts + 1
+    return starts[user] .. os.time() .. "-" .. number .. "-" .. next .. ends[user]
 end
 """
 
@@ -117,8 +128,8 @@ class Product(outbox.Outbox):
         random.shuffle(ids)
         cluster.run_script(FILL.format(now=outbox.milliseconds(), count=count, sealed=SEALED))
         self.fetches, self.posts = self.folder / "fetches.lua", self.folder / "posts.lua"
-        self.fetches.write_text(FETCHES % (quoted(ids), tokens[0]))
-        self.posts.write_text(POSTS % (quoted(tokens), f'"{PAYLOAD}"'))
+        self.fetches.write_text(FETCHES % {"ids": quoted(ids), "token": tokens[0]})
+        self.posts.write_text(POSTS % {"tokens": quoted(tokens), "body": f'"{PAYLOAD}"'})
 
     def rate(self, script, seconds, connections):
         """Requests a second, and the milliseconds that 99 of 100 took at most."""

@@ -1,0 +1,57 @@
+import PushStore
+import Reactor
+import Synchronization
+import Testing
+
+@testable import PushPostgreSQL
+
+/// Which callers share a group.
+@Suite(.timeLimit(.minutes(1))) struct GroupQueueTests {
+    private struct Member: GroupMember {
+        let byteCount = 1
+    }
+
+    private enum End: GroupEnd {
+        case done
+        case failed(StoreError)
+
+        var failure: StoreError? { if case .failed(let error) = self { error } else { nil } }
+    }
+
+    private final class Sizes: Sendable {
+        let all = Mutex<[Int]>([])
+    }
+
+    /// Has callers come `rounds` times, each when it was answered. The sizes of the groups, in their order.
+    private func groups(of callers: Int, rounds: Int) async throws -> [Int] {
+        let loop = try EventLoop(index: 0)
+        defer { loop.stop() }
+        let queue = GroupQueue<Member, End>(GroupLimits(groups: 1, members: 100, bytes: 1000, waiting: 100))
+        let sizes = Sizes()
+        await withTaskGroup { group in
+            for _ in 0..<callers {
+                group.addTask(executorPreference: loop) {
+                    for _ in 0..<rounds {
+                        _ = await queue.end(of: Member()) { members in
+                            sizes.all.withLock { $0.append(members.count) }
+                            await loop.yield()
+                            return members.map { _ in .done }
+                        }
+                    }
+                }
+            }
+        }
+        return sizes.all.withLock { $0 }
+    }
+
+    @Test func thoseWhoWereAnsweredTogetherShareTheNextGroup() async throws {
+        let sizes = try await self.groups(of: 20, rounds: 10)
+        #expect(sizes.reduce(0, +) == 200)
+        // The first caller of all has nobody to wait for.
+        #expect(sizes.dropFirst(2).dropLast().allSatisfy { $0 >= 19 }, "\(sizes)")
+    }
+
+    @Test func aCallerByItselfLeadsAtOnce() async throws {
+        #expect(try await self.groups(of: 1, rounds: 5) == [1, 1, 1, 1, 1])
+    }
+}
