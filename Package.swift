@@ -144,8 +144,8 @@ let package = Package(
         .testTarget(
             name: "FuzzTests",
             dependencies: [
-                "Bytes", "CivilTime", "HTTPSignatures", "PushAPI", "PushCore", "PushServer", "PushStore", "SocketHTTP",
-                httpTypes,
+                "Bytes", "CivilTime", "HTTPSignatures", "PushAPI", "PushClient", "PushCore", "PushServer", "PushStore",
+                "SocketHTTP", httpTypes,
             ],
             path: "Fuzz/Sources/Fuzz",
             exclude: ["Fuzz.swift"],
