@@ -161,9 +161,5 @@ final class APITransport: Sendable {
 
 extension Error {
     /// Whether the network failed or an answer was not the server's own. The client then returns the kept value.
-    var leavesWhatIsKept: Bool {
-        if let error = NetworkFailure.urlError(self) as? URLError { return error.code != .cancelled }
-        if case .interference = self as? PushClientError { return true }
-        return false
-    }
+    var leavesWhatIsKept: Bool { CacheReason(self) != nil }
 }

@@ -37,7 +37,10 @@ import Testing
             let confirmed = time.now
             peer.play { _, _ in .hangUp }
             time.pass(60)
-            #expect(try await client.notification(7) == .cached(first.value, confirmed))
+            let kept = try await client.notification(7)
+            #expect(kept.value == first.value)
+            #expect(kept.date == confirmed)
+            #expect(kept.reason?.advice == .offline)
         }
     }
 
@@ -63,7 +66,10 @@ import Testing
             let item = try await client.notification(7).value
             time.pass(3600)
             peer.play(trouble)
-            #expect(try await client.notification(7) == .cached(item, date))
+            let kept = try await client.notification(7)
+            #expect(kept.value == item)
+            #expect(kept.date == date)
+            #expect(kept.reason != nil)
             // Of what is not kept there is nothing to show.
             await #expect(throws: (any Error).self) { try await client.notification(9) }
         }
@@ -224,7 +230,8 @@ import Testing
     @Test func aFetchedValueIsMapped() {
         let date = Date(timeIntervalSince1970: 7)
         #expect(Fetched.fresh(7).map { $0 + 1 } == .fresh(8))
-        #expect(Fetched.cached(7, date).map { "\($0)" } == .cached("7", date))
+        let reason = CacheReason.network(.timedOut)
+        #expect(Fetched.cached(7, date, because: reason).map { "\($0)" } == .cached("7", date, because: reason))
     }
 
     @Test func dismissingWhatIsGoneIsDone() async throws {

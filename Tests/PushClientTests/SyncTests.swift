@@ -172,7 +172,9 @@ import Testing
             }
             // A payload that came with the list is there one by one, too.
             let item = try await client.notification(2)
-            #expect(item == .cached(inbox.notifications[1], confirmed))
+            #expect(item.value == inbox.notifications[1])
+            #expect(item.date == confirmed)
+            #expect(item.reason?.advice == .interference)
         }
     }
 
