@@ -27,6 +27,7 @@ final class APITransport: Sendable {
         self.transport = Transport(
             configuration: options.configuration,
             trust: options.serverTrust,
+            certificate: options.clientCertificate,
             maximumBody: options.answerLimit
         )
     }
