@@ -79,6 +79,50 @@ import Testing
         #expect(count > 1000)
     }
 
+    /// Of the status, the content, or a field that the signature is about, as a client in another language does it, too.
+    @Test func aChangedByteInAnyOfAThousandSampledAnswersIsRefused() throws {
+        let file = try VectorFile("signatures")
+        let (key, now) = (try VectorFile.pinned(), try file.json.time("now"))
+        // This client makes no other tokens than those of the range, and no query that is empty or written in another way.
+        let plain = /[a-zA-Z0-9=&]+/
+        let exchanges = try file.list("vectors").map { try VectorExchange($0) }.filter {
+            (try? MyToken(text: $0.token)) != nil && ($0.query ?? "a").wholeMatch(of: plain) != nil
+        }
+        var (statuses, parts): (Set<Int>, Set<String>) = ([], [])
+        for _ in 0..<1000 {
+            let exchange = try #require(exchanges.randomElement())
+            // The control: it is the change that is refused.
+            #expect(throws: Never.self) { try exchange.checked(by: key, now: now) }
+            var changed = exchange
+            let part = changed.changeOneByte()
+            let error = #expect(throws: PushClientError.self, "\(part) of \(exchange.status)") {
+                try changed.checked(by: key, now: now)
+            }
+            guard case .interference? = error else {
+                Issue.record("\(part) of \(exchange.status)")
+                continue
+            }
+            statuses.insert(exchange.status)
+            parts.insert(part)
+        }
+        #expect(statuses.isSuperset(of: [200, 201, 204, 304, 400, 401, 404, 429, 503]), "\(statuses)")
+        #expect(parts == ["status", "content", "mytoken", "etag", "content-digest", "signature-input", "signature"])
+    }
+
+    @Test func hintsAreThoseOfTheVectors() throws {
+        let file = try VectorFile("hints")
+        for vector in try file.list("hints") {
+            let (id, hint) = (Int64(try #require(vector["id"]?.integer)), try vector.text("accountHint"))
+            #expect(try PushClient.accountHint(of: id, registration: vector.text("registration")) == hint)
+            let push = try #require(PushMessage(json: Data(try vector.text("push").utf8)))
+            #expect(push == PushMessage(id: id, accountHint: hint))
+            #expect(PushMessage(userInfo: ["aps": [:], "secureId": "\(id)", "accountHint": hint]) == push)
+        }
+        for text in try file.list("none").compactMap(\.text) {
+            #expect(PushMessage(json: Data(text.utf8)) == PushMessage(id: 4711))
+        }
+    }
+
     @Test func interferenceIsNamedAsTheVectorsSay() throws {
         let key = try VectorFile.pinned()
         var named: Set<String> = []
