@@ -163,3 +163,33 @@ import Testing
         }
     }
 }
+
+extension VectorExchange {
+    /// Changes one byte of what the signature is about; returns of what.
+    fileprivate mutating func changeOneByte() -> String {
+        let fields = ["mytoken", self.status == 304 ? "etag" : "content-digest", "signature-input", "signature"]
+        let part = (["status"] + fields + Array(repeating: "content", count: self.body.isEmpty ? 0 : 4)).randomElement()
+        switch part ?? "status" {
+        case "status":
+            self.status = Int(String(decoding: Self.changed(Array("\(self.status)".utf8)), as: UTF8.self)) ?? 0
+        case "content":
+            let index = Int.random(in: self.body.indices)
+            self.body[index] ^= 1 << UInt8.random(in: 0..<8)
+        case let name:
+            guard let index = self.fields.firstIndex(where: { $0.name.lowercased() == name }) else { return name }
+            let bytes = Self.changed(Array(self.fields[index].value.utf8))
+            self.fields[index].value = String(decoding: bytes, as: UTF8.self)
+        }
+        return part ?? "status"
+    }
+
+    /// With one digit or letter in the place of another byte.
+    private static func changed(_ bytes: [UInt8]) -> [UInt8] {
+        var bytes = bytes
+        guard let index = bytes.indices.randomElement() else { return bytes }
+        let isDigits = bytes.allSatisfy { (0x30...0x39).contains($0) }
+        let others = isDigits ? Array("123456789".utf8) : Array("ABCxyz019:;=\"+/".utf8)
+        bytes[index] = others.filter { $0 != bytes[index] }.randomElement() ?? 0x78
+        return bytes
+    }
+}
