@@ -144,8 +144,8 @@ let package = Package(
         .testTarget(
             name: "FuzzTests",
             dependencies: [
-                "Bytes", "CivilTime", "HTTPSignatures", "PushAPI", "PushCore", "PushServer", "PushStore", "SocketHTTP",
-                httpTypes,
+                "Bytes", "CivilTime", "HTTPSignatures", "PushAPI", "PushClient", "PushCore", "PushServer", "PushStore",
+                "SocketHTTP", httpTypes,
             ],
             path: "Fuzz/Sources/Fuzz",
             exclude: ["Fuzz.swift"],
@@ -166,10 +166,22 @@ let package = Package(
             path: "Tests/ClientProgram",
             swiftSettings: strict
         ),
+        // Beside Foundation, Testing and Crypto these two know only what apps link: they compile on Apple's systems, too.
+        .target(
+            name: "ClientPeers",
+            dependencies: ["HTTPSignatures", "PushAPI", "PushClient"],
+            path: "Tests/ClientPeers",
+            swiftSettings: strict
+        ),
+        tests(
+            "PortableClientTests",
+            ["ClientPeers", "HTTPSignatures", "PushAPI", "PushClient", "PushClientTesting", crypto]
+        ),
         tests(
             "PushClientTests",
             [
-                "ClientProgram", "ExampleInbox", "HTTPSignatures", "PushAPI", "PushClient", "PushClientTesting",
+                "ClientPeers", "ClientProgram", "ExampleInbox", "HTTPSignatures", "PushAPI", "PushClient",
+                "PushClientTesting",
                 "PushTesting", "Reactor", crypto,
             ]
         ),
@@ -216,3 +228,19 @@ let package = Package(
         ),
     ]
 )
+
+#if os(Linux)
+    let hasServer = Context.environment["SEALPOST_CLIENT_ONLY"] == nil
+#else
+    let hasServer = false
+#endif
+
+// The server's rooms compile on Linux alone. Elsewhere, as on a Mac, what apps link and its tests are all that there is.
+if !hasServer {
+    let client = [
+        "Bytes", "CivilTime", "ClientPeers", "ExampleInbox", "HTTPSignatures", "PortableClientTests", "PushAPI",
+        "PushClient", "PushClientTesting",
+    ]
+    package.targets.removeAll { !client.contains($0.name) }
+    package.products.removeAll { $0.name == "sealpost" }
+}

@@ -38,6 +38,11 @@ let package = Package(
         room("CivilTime", ["Bytes"]),
         room("HTTPSignatures", ["Bytes", crypto]),
         room("PushAPI", ["Bytes", "CivilTime"]),
+        room(
+            "PushClient",
+            ["Bytes", "CivilTime", "HTTPSignatures", "PushAPI", crypto],
+            resources: [.copy("PrivacyInfo.xcprivacy")]
+        ),
         room("PushCore", ["Bytes", "CArgon2", "CivilTime", crypto], resources: [.embedInCode("CommonPasswords.txt")]),
         room(
             "PushServer",
@@ -53,8 +58,8 @@ let package = Package(
         .executableTarget(
             name: "fuzz",
             dependencies: [
-                "Bytes", "CLibFuzzer", "CivilTime", "HTTPSignatures", "PushAPI", "PushCore", "PushServer", "PushStore",
-                "SocketHTTP", httpTypes,
+                "Bytes", "CLibFuzzer", "CivilTime", "HTTPSignatures", "PushAPI", "PushClient", "PushCore", "PushServer",
+                "PushStore", "SocketHTTP", httpTypes,
             ],
             path: "Sources/Fuzz",
             exclude: ["CorpusTests.swift"],

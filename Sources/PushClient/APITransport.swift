@@ -27,6 +27,7 @@ final class APITransport: Sendable {
         self.transport = Transport(
             configuration: options.configuration,
             trust: options.serverTrust,
+            certificate: options.clientCertificate,
             maximumBody: options.answerLimit
         )
     }
@@ -161,9 +162,5 @@ final class APITransport: Sendable {
 
 extension Error {
     /// Whether the network failed or an answer was not the server's own. The client then returns the kept value.
-    var leavesWhatIsKept: Bool {
-        if let error = NetworkFailure.urlError(self) as? URLError { return error.code != .cancelled }
-        if case .interference = self as? PushClientError { return true }
-        return false
-    }
+    var leavesWhatIsKept: Bool { CacheReason(self) != nil }
 }

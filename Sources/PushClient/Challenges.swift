@@ -13,17 +13,21 @@ enum ChallengeAnswer: Hashable {
     case system
     /// The client compares the certificate's keys with the pinned ones.
     case comparePins
+    /// The certificate that the app has given.
+    case showCertificate
     /// No credential. The answer then arrives like any other and is checked like any other.
     ///
     /// Basic, too: the answer must pass its checks before the client shows a password, and the request that shows
-    /// it has a `MyToken` of its own. NTLM, Negotiate, Digest, forms and client certificates are never answered.
+    /// it has a `MyToken` of its own. NTLM, Negotiate, Digest and forms are never answered.
     case decline
 
-    init(method: String, isProxy: Bool, trust: PushClient.ServerTrust) {
+    init(method: String, isProxy: Bool, trust: PushClient.ServerTrust, hasCertificate: Bool = false) {
         if isProxy {
             self = .system
         } else if method == Self.serverTrust {
             self = trust == .system ? .system : .comparePins
+        } else if method == Self.clientCertificate, hasCertificate {
+            self = .showCertificate
         } else {
             self = .decline
         }
@@ -32,8 +36,10 @@ enum ChallengeAnswer: Hashable {
     #if canImport(FoundationNetworking)
         /// Foundation on Linux declares the name, and marks it as unavailable.
         static let serverTrust = "NSURLAuthenticationMethodServerTrust"
+        static let clientCertificate = "NSURLAuthenticationMethodClientCertificate"
     #else
         static let serverTrust = NSURLAuthenticationMethodServerTrust
+        static let clientCertificate = NSURLAuthenticationMethodClientCertificate
     #endif
 }
 
@@ -50,12 +56,16 @@ extension PushClient.ServerTrust {
 
 #if canImport(Security)
     extension PushClient.ServerTrust {
-        /// Whether the system trusts the chain, and one of its keys is pinned.
-        func accepts(_ trust: SecTrust) -> Bool {
-            guard case .pinned(let pins) = self, SecTrustEvaluateWithError(trust, nil),
-                let chain = SecTrustCopyCertificateChain(trust) as? [SecCertificate]
-            else { return false }
-            return chain.compactMap(SubjectPublicKeyInfo.init).contains { key in pins.contains { $0.matches(key) } }
+        /// Why a chain is refused; `nil` if the system trusts it, and one of its keys is pinned.
+        ///
+        /// One that the system does not trust is what portals have, and no other key of a server's.
+        func refusal(of trust: SecTrust) -> (any Error)? {
+            guard SecTrustEvaluateWithError(trust, nil) else { return URLError(.serverCertificateUntrusted) }
+            guard case .pinned(let pins) = self, let chain = SecTrustCopyCertificateChain(trust) as? [SecCertificate],
+                chain.compactMap(SubjectPublicKeyInfo.init).contains(where: { key in pins.contains { $0.matches(key) } }
+                )
+            else { return UntrustedKey() }
+            return nil
         }
     }
 

@@ -5,19 +5,19 @@ public import Foundation
 /// ```swift
 /// switch try await client.sync() {
 /// case .fresh(let inbox): show(inbox)
-/// case .cached(let inbox, let date): show(inbox, note: "As of \(date)")
+/// case .cached(let inbox, let date, let reason): show(inbox, note: "As of \(date). \(reason.advice.text)")
 /// }
 /// ```
 public enum Fetched<Value> {
     /// The server has just sent the value, or has just said that it is unchanged.
     case fresh(Value)
-    /// The value as of that time: the network failed now, or the answer was not the server's own.
-    case cached(Value, Date)
+    /// The value as of that time, and why it is not a newer one.
+    case cached(Value, Date, because: CacheReason)
 
     /// The value, fresh or cached.
     public var value: Value {
         switch self {
-        case .fresh(let value), .cached(let value, _): value
+        case .fresh(let value), .cached(let value, _, _): value
         }
     }
 
@@ -25,13 +25,18 @@ public enum Fetched<Value> {
     public func map<Other>(_ transform: (Value) throws -> Other) rethrows -> Fetched<Other> {
         switch self {
         case .fresh(let value): .fresh(try transform(value))
-        case .cached(let value, let date): .cached(try transform(value), date)
+        case .cached(let value, let date, let reason): .cached(try transform(value), date, because: reason)
         }
     }
 
     /// When a kept value was last known to be right; `nil` for a fresh one.
     public var date: Date? {
-        if case .cached(_, let date) = self { date } else { nil }
+        if case .cached(_, let date, _) = self { date } else { nil }
+    }
+
+    /// Why a kept value was given; `nil` for a fresh one.
+    public var reason: CacheReason? {
+        if case .cached(_, _, let reason) = self { reason } else { nil }
     }
 }
 

@@ -27,6 +27,9 @@ extension PushClient {
         /// Whether several accounts are signed in on this device side by side: registrations of others with the same handle stay, and
         /// pushes carry a hint whose they are, for ``PushClient/recipient(of:among:)``.
         public var isDeviceShared = false
+        /// What the client shows to a server, or to a proxy before it, that asks for a certificate of its own, as some companies
+        /// want: `URLCredential(identity:certificates:persistence:)` makes it of the keychain's. Without one, none is shown.
+        public var clientCertificate: URLCredential?
         /// How many bytes an answer may have; more are not taken. The default is more than any list has.
         ///
         /// In an extension, which fetches one notification and has little memory, 256 KiB are enough, unless the server's operator
@@ -35,7 +38,8 @@ extension PushClient {
         public var answerLimit: Int
         /// The app that this client is of, where the server sends for several; `nil`: the account's only one, or `default`.
         public var app: String?
-        /// The session's configuration. The client switches off its caches, cookies and stored credentials.
+        /// The session's configuration. The client switches off its caches and cookies, and shows the server none of the
+        /// credentials that the system has stored. One for the background is a programmer's mistake: its tasks answer no call.
         public var configuration: URLSessionConfiguration
         /// How long an event stream waits before it is opened again, until the server has said how long, which tests choose.
         package var streamRetry = Duration.seconds(2)

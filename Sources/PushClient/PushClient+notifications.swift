@@ -25,9 +25,11 @@ extension PushClient {
         } catch PushClientError.problem(let problem) where [404, 410].contains(problem.status) {
             try await self.inbox.remove([id])
             throw PushClientError.problem(problem)
-        } catch let error where error.leavesWhatIsKept {
-            guard let (kept, date) = try await self.inbox.item(id, now: now) else { throw error }
-            return .cached(kept.item, date)
+        } catch {
+            guard let reason = CacheReason(error), let (kept, date) = try await self.inbox.item(id, now: now) else {
+                throw error
+            }
+            return .cached(kept.item, date, because: reason)
         }
     }
 

@@ -8,7 +8,8 @@ extension PushClient {
 
     /// Registers this device and returns its registration id, which the client keeps.
     ///
-    /// If the server says that the id is no longer valid, the client requests a new one, once.
+    /// If the server says that the id is no longer valid, the client requests a new one, once. Calls at the same time register
+    /// one after the other, under one id.
     ///
     /// `platform` is the name of one of the server's senders (otherwise the call throws a problem `unknown-platform`).
     /// `handle` is the provider's token for this device, 1 to 4096 visible ASCII characters in the form that the
@@ -26,6 +27,19 @@ extension PushClient {
         tags: [String] = [],
         isSandbox: Bool = false
     ) async throws -> String {
+        try await CallDeadline.within(self.deadline) {
+            try await self.registrationTurn.take {
+                try await self.registerNow(platform: platform, handle: handle, tags: tags, isSandbox: isSandbox)
+            }
+        }
+    }
+
+    private func registerNow(
+        platform: String,
+        handle: String,
+        tags: [String],
+        isSandbox: Bool
+    ) async throws -> String {
         var members: [JSONValue.Member] = [
             .init("Platform", .string(platform)), .init("Handle", .string(handle)),
             .init("Tags", .array(tags.map { .string($0) })),
@@ -34,7 +48,7 @@ extension PushClient {
         if isSandbox { members.append(.init("Environment", .string("sandbox"))) }
         if self.isDeviceShared { members.append(.init("Shared", .bool(true))) }
         let body = JSONValue.object(members)
-        let id = try await CallDeadline.within(self.deadline) { try await self.put(body, handle: handle) }
+        let id = try await self.put(body, handle: handle)
         let fingerprint = KeptRegistration.fingerprint(
             platform: platform,
             handle: handle,
@@ -77,12 +91,22 @@ extension PushClient {
             isSandbox: isSandbox,
             isShared: self.isDeviceShared
         )
-        if let kept = self.records.registration, kept.fingerprint == fingerprint {
-            let age = self.now().timeIntervalSince(kept.date)
-            // A clock that was set back does not make a registration younger.
-            if age >= 0, Duration.seconds(age) < interval { return kept.id }
+        return try await CallDeadline.within(self.deadline) {
+            // Another call may just have done it.
+            try await self.registrationTurn.take {
+                if let kept = self.records.registration, kept.fingerprint == fingerprint {
+                    let age = self.now().timeIntervalSince(kept.date)
+                    // A clock that was set back does not make a registration younger.
+                    if age >= 0, Duration.seconds(age) < interval { return kept.id }
+                }
+                return try await self.registerNow(
+                    platform: platform,
+                    handle: handle,
+                    tags: tags,
+                    isSandbox: isSandbox
+                )
+            }
         }
-        return try await self.register(platform: platform, handle: handle, tags: tags, isSandbox: isSandbox)
     }
 
     /// The same, with the token that Apple's system has handed to the app.

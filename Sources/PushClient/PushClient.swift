@@ -31,6 +31,8 @@ public struct PushClient: Sendable {
     let isDeviceShared: Bool
     /// How long a call may take.
     let deadline: Duration
+    /// Of the calls that register: two at once would get two ids, and the server ends the first of one handle.
+    let registrationTurn = Turn()
 
     /// A client of one server for one account, on one device: its store has one registration.
     ///

@@ -5,7 +5,7 @@ internal import Synchronization
     internal import FoundationNetworking
 #endif
 
-/// The server's certificate has none of the pinned keys, or the system does not trust it.
+/// The server's certificate has none of the pinned keys.
 struct UntrustedKey: Error {}
 
 /// Gathers the response to each task, and refuses redirects, caching and credentials, which the session would handle
@@ -19,18 +19,21 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
         var body = Data()
         var isOversized = false
         var isChallenge = false
-        var isUntrusted = false
+        /// Why the certificate was not taken.
+        var refusal: (any Error)?
     }
 
     private let trust: PushClient.ServerTrust
+    private let certificate: URLCredential?
     private let maximumBody: Int
     /// A lock, since the session calls from a queue of its own.
     private let exchanges = Mutex<[Int: Exchange]>([:])
     /// Where the bodies go of those whose head was handed over.
     private let channels = Mutex<[Int: EventChannel]>([:])
 
-    init(trust: PushClient.ServerTrust, maximumBody: Int) {
+    init(trust: PushClient.ServerTrust, certificate: URLCredential?, maximumBody: Int) {
         self.trust = trust
+        self.certificate = certificate
         self.maximumBody = maximumBody
     }
 
@@ -138,7 +141,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
         response: URLResponse?,
         error: (any Error)?
     ) -> Result<RawResponse, any Error> {
-        if exchange.isUntrusted { return .failure(UntrustedKey()) }
+        if let refusal = exchange.refusal { return .failure(refusal) }
         // The session reports a refused redirect at the end only.
         guard let response = exchange.response ?? response as? HTTPURLResponse else {
             return .failure(error ?? URLError(.badServerResponse))
@@ -181,8 +184,15 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
         completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
     ) {
         let space = challenge.protectionSpace
-        switch ChallengeAnswer(method: space.authenticationMethod, isProxy: space.isProxy(), trust: self.trust) {
+        let answer = ChallengeAnswer(
+            method: space.authenticationMethod,
+            isProxy: space.isProxy(),
+            trust: self.trust,
+            hasCertificate: self.certificate != nil
+        )
+        switch answer {
         case .system: completionHandler(.performDefaultHandling, nil)
+        case .showCertificate: completionHandler(.useCredential, self.certificate)
         case .comparePins: self.comparePins(task, challenge, completionHandler)
         case .decline:
             if space.authenticationMethod == NSURLAuthenticationMethodHTTPBasic {
@@ -202,14 +212,31 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
     private func comparePins(
         _ task: URLSessionTask,
         _ challenge: URLAuthenticationChallenge,
-        _ completionHandler: (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
+        _ completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
     ) {
         #if canImport(Security)
-            if let trust = challenge.protectionSpace.serverTrust, self.trust.accepts(trust) {
-                return completionHandler(.useCredential, URLCredential(trust: trust))
+            if let trust = challenge.protectionSpace.serverTrust {
+                // The system may ask the network for what a chain lacks, and the session's queue must not wait for that. Nobody
+                // else uses the object until the challenge is answered.
+                nonisolated(unsafe) let trust = trust
+                DispatchQueue.global().async {
+                    guard let refusal = self.trust.refusal(of: trust) else {
+                        return completionHandler(.useCredential, URLCredential(trust: trust))
+                    }
+                    self.refuse(task, refusal, completionHandler)
+                }
+                return
             }
         #endif
-        self.change(task) { $0.isUntrusted = true }
+        self.refuse(task, UntrustedKey(), completionHandler)
+    }
+
+    private func refuse(
+        _ task: URLSessionTask,
+        _ refusal: any Error,
+        _ completionHandler: (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
+    ) {
+        self.change(task) { $0.refusal = refusal }
         completionHandler(.cancelAuthenticationChallenge, nil)
     }
 }

@@ -9,15 +9,28 @@ final class Transport: Sendable {
     private let session: URLSession
     private let delegate: SessionDelegate
 
-    init(configuration: URLSessionConfiguration, trust: PushClient.ServerTrust, maximumBody: Int) {
+    init(
+        configuration: URLSessionConfiguration,
+        trust: PushClient.ServerTrust,
+        certificate: URLCredential?,
+        maximumBody: Int
+    ) {
+        precondition(
+            configuration.identifier == nil,
+            "a session in the background answers no call: give another configuration"
+        )
         let configuration = configuration.copy() as? URLSessionConfiguration ?? .ephemeral
         // A cached body would echo the token of an earlier request.
         configuration.urlCache = nil
         configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
-        configuration.urlCredentialStorage = nil
+        #if canImport(FoundationNetworking)
+            // Here it is asked before the delegate, which declines. Elsewhere the delegate is asked for the server, and the
+            // system finds in it what a proxy wants.
+            configuration.urlCredentialStorage = nil
+        #endif
         configuration.httpCookieStorage = nil
         configuration.httpShouldSetCookies = false
-        self.delegate = SessionDelegate(trust: trust, maximumBody: maximumBody)
+        self.delegate = SessionDelegate(trust: trust, certificate: certificate, maximumBody: maximumBody)
         #if canImport(FoundationNetworking)
             let queue: OperationQueue? = BoundedQueue()
         #else

@@ -17,6 +17,7 @@ internal import Synchronization
 /// server.network = .portal
 /// let kept = try await server.client(store: store).refresh()  // cached, with its date
 /// ```
+/// Its event streams tell what is added, so that `PushClient.events(platform:silence:)` is tested with it, too.
 /// It has one account, whose credentials it does not look at unless ``takesCredentials`` is false. Tests may run at once: each server
 /// is reached by its own address, and only by sessions with its configuration.
 public final class TestServer: Sendable {
@@ -68,7 +69,12 @@ public final class TestServer: Sendable {
     /// Adds a notification, as if somebody had sent it; returns its id.
     @discardableResult
     public func add(_ payload: JSONValue, isReadOnce: Bool = false, expiresAt: Date = .distantFuture) -> Int64 {
-        self.state.withLock { $0.add(payload, isReadOnce: isReadOnce, expiresAt: expiresAt) }
+        let (id, wakes) = self.state.withLock { state in
+            let id = state.add(payload, isReadOnce: isReadOnce, expiresAt: expiresAt)
+            return (id, state.streams.tell(id))
+        }
+        for wake in wakes { wake() }
+        return id
     }
 
     /// Adds a text.
@@ -111,17 +117,34 @@ public final class TestServer: Sendable {
         case cut
     }
 
-    /// What is between client and server from now on.
+    /// What is between client and server from now on. Event streams that are open end with another network.
     public var network: Network {
         get { self.state.withLock { $0.network } }
-        set { self.state.withLock { $0.network = newValue } }
+        set {
+            let wakes = self.state.withLock { state in
+                defer { state.network = newValue }
+                // What the device has lost itself nobody has cut.
+                let code = newValue == .offline ? URLError.Code.notConnectedToInternet : .networkConnectionLost
+                return state.network == newValue ? [] : state.streams.end(.ofNetwork(code))
+            }
+            for wake in wakes { wake() }
+        }
     }
 
-    /// Whether credentials are taken; if not, all calls are answered 401.
+    /// Whether credentials are taken; if not, all calls are answered 401, and event streams end.
     public var takesCredentials: Bool {
         get { self.state.withLock { $0.takesCredentials } }
-        set { self.state.withLock { $0.takesCredentials = newValue } }
+        set {
+            let wakes = self.state.withLock { state in
+                state.takesCredentials = newValue
+                return newValue ? [] : state.streams.end(.byServer)
+            }
+            for wake in wakes { wake() }
+        }
     }
+
+    /// How many event streams clients hold open, as `PushClient.events(platform:silence:)` does. Each is told what is added.
+    public var openStreams: Int { self.state.withLock { $0.streams.open.count } }
 
     /// Whether it answers 503 to everything.
     public var isBusy: Bool {
@@ -139,11 +162,16 @@ public final class TestServer: Sendable {
     public var requests: [String] { self.state.withLock { $0.requests } }
 
     func exchange(_ request: TestRequest) -> TestOutcome {
-        let (answer, network, offset) = self.state.withLock { state in
+        let (answer, stream, network, offset) = self.state.withLock { state in
             state.requests.append("\(request.method) \(request.path)")
-            let isReached = ![.offline, .silent, .portal].contains(state.network)
-            return (isReached ? state.answer(request) : nil, state.network, state.clockOffset)
+            guard ![.offline, .silent, .portal].contains(state.network) else {
+                return (TestAnswer?.none, Int?.none, state.network, state.clockOffset)
+            }
+            let (answer, stream) =
+                request.path == Paths.stream ? state.stream(request) : (state.answer(request), nil)
+            return (answer, stream, state.network, state.clockOffset)
         }
+        if let stream, let answer { return self.head(answer, of: stream, request, network) }
         switch (network, answer) {
         case (.silent, _): return .silence
         case (.portal, _): return .answer(TestAnswer(200, body: Array("<html>Welcome to our Wi-Fi</html>".utf8)))
@@ -156,6 +184,45 @@ public final class TestServer: Sendable {
             return .answer(signed)
         case (.fine, let answer?): return .answer(self.signed(answer, request, offset))
         }
+    }
+
+    /// The head of a stream, which is not signed. A stream that is changed has another first byte, and one that is cut none.
+    private func head(
+        _ answer: TestAnswer,
+        of stream: Int,
+        _ request: TestRequest,
+        _ network: Network
+    ) -> TestOutcome {
+        var head = answer
+        let token = network == .cached ? "1" : request.token
+        head.fields["MyToken"] = (try? MyToken(text: token))?.echo
+        head.fields["Cache-Control"] = "no-store"
+        self.state.withLock { state in
+            switch network {
+            case .changed: state.streams.open[stream]?.pending[0] ^= 1
+            case .cut: state.streams.open[stream]?.end = .ofNetwork(.networkConnectionLost)
+            default: break
+            }
+        }
+        return .stream(head, stream)
+    }
+
+    // MARK: Streams, from the side of the session
+
+    func attach(_ stream: Int, _ wake: @escaping @Sendable () -> Void) {
+        self.state.withLock { $0.streams.open[stream]?.wake = wake }
+    }
+
+    func take(_ stream: Int) -> (bytes: [UInt8], end: TestStreamEnd?) {
+        self.state.withLock { state in
+            guard let open = state.streams.open[stream] else { return ([], nil) }
+            state.streams.open[stream]?.pending = []
+            return (open.pending, open.end)
+        }
+    }
+
+    func detach(_ stream: Int) {
+        self.state.withLock { _ = $0.streams.open.removeValue(forKey: stream) }
     }
 
     private func signed(_ answer: TestAnswer, _ request: TestRequest, _ offset: Duration) -> TestAnswer {

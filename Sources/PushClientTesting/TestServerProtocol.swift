@@ -14,6 +14,7 @@ struct TestRequest: Sendable {
     var token: String
     let tag: String?
     let idempotencyKey: String?
+    let lastEvent: String?
     let wantsSignature: Bool
     let body: [UInt8]
 
@@ -48,6 +49,8 @@ enum TestOutcome: Sendable {
     case cut(TestAnswer)
     case failure(URLError.Code)
     case silence
+    /// The head of an event stream, and its number.
+    case stream(TestAnswer, Int)
 }
 
 /// Hands requests to the server whose host they name, in place of a network.
@@ -58,10 +61,14 @@ final class TestServerProtocol: URLProtocol {
     override static func canInit(with request: URLRequest) -> Bool { self.server(request) != nil }
     override static func canonicalRequest(for request: URLRequest) -> URLRequest { request }
 
+    /// The number of the event stream that this is, once its head was sent.
+    private var stream: Int?
+
     override func startLoading() {
         guard let server = Self.server(self.request), let url = self.request.url, let client = self.client else {
             return
         }
+        if self.stream != nil { return self.flow() }
         switch server.exchange(Self.read(self.request)) {
         case .silence: return
         case .failure(let code): client.urlProtocol(self, didFailWithError: URLError(code))
@@ -73,10 +80,64 @@ final class TestServerProtocol: URLProtocol {
             self.start(answer, url, client)
             client.urlProtocol(self, didLoad: Data(answer.body.prefix(answer.body.count / 2)))
             client.urlProtocol(self, didFailWithError: URLError(.networkConnectionLost))
+        case .stream(let head, let number):
+            self.stream = number
+            self.start(head, url, client)
+            server.attach(number, self.wake())
+            self.flow()
         }
     }
 
-    override func stopLoading() {}
+    override func stopLoading() {
+        #if canImport(FoundationNetworking)
+            // Of a task that is waked.
+            if self.task?.state == .running || self.task?.state == .suspended { return }
+        #endif
+        if let stream { Self.server(self.request)?.detach(stream) }
+    }
+
+    // MARK: - Streams
+
+    /// Hands over what the server has for the stream.
+    private func flow() {
+        guard let stream, let server = Self.server(self.request), let client = self.client else { return }
+        let (bytes, end) = server.take(stream)
+        // Before the client knows, so that a test that has seen the end finds none open.
+        if end != nil { server.detach(stream) }
+        if !bytes.isEmpty { client.urlProtocol(self, didLoad: Data(bytes)) }
+        switch end {
+        case nil: return
+        case .byServer: client.urlProtocolDidFinishLoading(self)
+        case .ofNetwork(let code): client.urlProtocol(self, didFailWithError: URLError(code))
+        }
+    }
+
+    /// Has `flow()` run where the session wants it: a protocol must not call its client from anywhere else.
+    private func wake() -> @Sendable () -> Void {
+        #if canImport(FoundationNetworking)
+            // A task that goes on has its protocol start on the session's own queue.
+            let task = self.task
+            return {
+                task?.suspend()
+                task?.resume()
+            }
+        #else
+            let place = Place(loading: self, thread: .current)
+            return {
+                place.loading.perform(#selector(Self.wakened), on: place.thread, with: nil, waitUntilDone: false)
+            }
+        #endif
+    }
+
+    #if !canImport(FoundationNetworking)
+        /// Sendable, since nothing is done with them here but to name them to each other.
+        private struct Place: @unchecked Sendable {
+            let loading: TestServerProtocol
+            let thread: Thread
+        }
+
+        @objc private func wakened() { self.flow() }
+    #endif
 
     // MARK: - Private
 
@@ -105,6 +166,7 @@ final class TestServerProtocol: URLProtocol {
             token: request.value(forHTTPHeaderField: "MyToken") ?? "",
             tag: request.value(forHTTPHeaderField: "If-None-Match"),
             idempotencyKey: request.value(forHTTPHeaderField: "Idempotency-Key"),
+            lastEvent: request.value(forHTTPHeaderField: "Last-Event-ID"),
             wantsSignature: request.value(forHTTPHeaderField: "Accept-Signature") != nil,
             body: self.body(of: request)
         )

@@ -15,6 +15,7 @@ struct TestServerState: Sendable {
     var requests: [String] = []
     private(set) var registration: String?
     private(set) var isShared = false
+    var streams = TestStreams()
     private var entries: [Int64: Entry] = [:]
     private var removed: [Int64: Int] = [:]
     /// What was sent under an `Idempotency-Key`.
@@ -72,6 +73,9 @@ struct TestServerState: Sendable {
         self.registration = request.method == "DELETE" ? nil : request.path.split(separator: "/").last.map(String.init)
         let body = try? JSONValue(reading: request.body)
         self.isShared = body?["Shared"] == .bool(true)
+        self.streams.isForDevice = self.registration != nil && body?["Platform"]?.text == "stream"
+        // A device is pushed what comes after it.
+        self.streams.toldUpTo = self.lastID
         return TestAnswer(200)
     }
 
@@ -181,7 +185,7 @@ struct TestServerState: Sendable {
         )
     }
 
-    private static func problem(_ code: ProblemCode, _ fields: [String: String] = [:]) -> TestAnswer {
+    static func problem(_ code: ProblemCode, _ fields: [String: String] = [:]) -> TestAnswer {
         let fields = fields.merging(["Content-Type": Problem.contentType]) { $1 }
         return TestAnswer(code.status, fields: fields, body: Problem(code).json.bytes)
     }

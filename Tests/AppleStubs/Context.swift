@@ -39,7 +39,7 @@ func alert(_ item: NotificationItem) {}
 @MainActor var status = ""
 func show(_ inbox: Inbox) {}
 func show(_ inbox: Fetched<Inbox>) {}
-func show(_ inbox: Inbox, asOf date: Date) {}
+func show(_ inbox: Inbox, asOf date: Date, _ advice: String) {}
 func show(_ inbox: Inbox, note: String) {}
 
 enum Shared {

@@ -4,11 +4,67 @@ import Testing
 
 /// What apps link uses nothing that is newer than the systems that it is for, as far as a machine with Linux can tell.
 @Suite(.timeLimit(.minutes(5))) struct AvailabilityTests {
+    /// And what is newer than older systems is named, by the same reading of the toolchain's interfaces.
     @Test func whatAppsLinkIsInTheOldestSystemsOfThePackage() async throws {
-        let ended = try await AppleScript.run("apple-availability", [])
+        let ended = try await AppleScript.run("apple-availability", ["iOS=15.0", "macOS=12.0"])
         #expect(ended.code == 0, "\(ended.output)\(ended.errors)")
+        let newer = ended.output.split(separator: "\n").filter { $0.hasPrefix("control: ") }
+        // Mutex is of iOS 18, and URL.appending(path:) of iOS 16.
+        #expect(newer.contains { $0.contains("Mutex") })
+        let words = "URL.appending(path:directoryHint:), which PushClient uses, is in iOS from 16"
+        #expect(newer.contains { $0.contains(words) })
         let manifest = try Repository.text(of: "Package.swift")
         #expect(manifest.contains("platforms: [.macOS(.v15), .iOS(.v18), "))
+    }
+
+    /// Nothing of the server's rooms and nothing of Linux, so that a Mac runs them: `.github/workflows/apple.yml`.
+    @Test func thePortableTestsImportWhatAppsHave() throws {
+        let known: Set = [
+            "ClientPeers", "Crypto", "Foundation", "FoundationNetworking", "HTTPSignatures", "PushAPI", "PushClient",
+            "PushClientTesting", "Synchronization", "Testing",
+        ]
+        var count = 0
+        for folder in ["Tests/ClientPeers", "Tests/PortableClientTests", "Sources/PushClientTesting"] {
+            for name in try FileManager.default.contentsOfDirectory(atPath: Repository.file(folder).path) {
+                let text = try Repository.text(of: "\(folder)/\(name)")
+                for line in text.matches(of: /(?m)^ *(?:@testable )?(?:package |internal |public )?import (\w+)/) {
+                    #expect(known.contains(String(line.output.1)), "\(folder)/\(name)")
+                    count += 1
+                }
+                // Which Linux alone has, stands behind what only Linux has.
+                let isGuarded = text.contains("#if canImport(FoundationNetworking)\n")
+                #expect(isGuarded == text.contains("import FoundationNetworking"), "\(folder)/\(name)")
+            }
+        }
+        #expect(count > 50)
+        let workflow = try Repository.text(of: ".github/workflows/apple.yml")
+        #expect(workflow.contains("- run: swift test --filter PortableClientTests\n"))
+    }
+
+    /// What a Mac makes of the manifest: no target that only Linux compiles.
+    @Test func elsewhereThanOnLinuxThePackageIsWhatAppsLinkAndItsTests() async throws {
+        // Of its own, since who runs this test holds the lock of the usual one.
+        let folder = try TemporaryFolder()
+        var environment = ProcessInfo.processInfo.environment.filter { ["PATH", "HOME", "TMPDIR"].contains($0.key) }
+        environment["SEALPOST_CLIENT_ONLY"] = "1"
+        let ended = try await ChildProcess(
+            "/usr/bin/env",
+            ["swift", "package", "--scratch-path", folder.path, "dump-package"],
+            in: Repository.root.path,
+            environment: environment
+        ).end()
+        #expect(ended.code == 0, "\(ended.errors)")
+        let json = try #require(try JSONSerialization.jsonObject(with: Data(ended.output.utf8)) as? [String: Any])
+        let targets = try #require(json["targets"] as? [[String: Any]])
+        let names = Set(targets.compactMap { $0["name"] as? String })
+        #expect(names.isSuperset(of: ["PortableClientTests", "PushClient", "PushClientTesting"]))
+        #expect(names.isDisjoint(with: ["PushServer", "PushTesting", "Reactor", "sealpost"]))
+        for target in targets {
+            let dependencies = (target["dependencies"] as? [[String: Any]] ?? []).compactMap { dependency in
+                (dependency["byName"] as? [Any])?.first as? String
+            }
+            #expect(names.isSuperset(of: dependencies), "\(target["name"] ?? "")")
+        }
     }
 
     /// Everything else is of the trait `Server`, which apps leave out.
@@ -17,13 +73,5 @@ import Testing
         let direct = manifest.matches(of: #/\.product\(name: "\w+", package: "([^"]+)"\)/#).map { String($0.output.1) }
         #expect(Set(direct) == ["swift-crypto"])
         #expect(manifest.contains(".product(name: product, package: package, condition: .when(traits: [\"Server\"]))"))
-    }
-
-    @Test func whatIsNewerThanTheFloorIsNamed() async throws {
-        let ended = try await AppleScript.run("apple-availability", ["iOS=15.0", "macOS=12.0"])
-        #expect(ended.code == 1)
-        // Mutex is of iOS 18, and URL.appending(path:) of iOS 16.
-        #expect(ended.output.contains("Mutex"))
-        #expect(ended.output.contains("URL.appending(path:directoryHint:), which PushClient uses, is in iOS from 16"))
     }
 }

@@ -23,6 +23,19 @@ import Testing
         #expect(ChallengeAnswer(method: method, isProxy: isProxy, trust: .system) == answer)
     }
 
+    /// Nothing else that the app has given is one.
+    @Test func aCertificateOfTheAppsIsShownToWhomAsksForOne() {
+        let method = ChallengeAnswer.clientCertificate
+        for trust in [PushClient.ServerTrust.system, .pinned([])] {
+            #expect(
+                ChallengeAnswer(method: method, isProxy: false, trust: trust, hasCertificate: true) == .showCertificate
+            )
+            #expect(ChallengeAnswer(method: method, isProxy: false, trust: trust, hasCertificate: false) == .decline)
+            let basic = NSURLAuthenticationMethodHTTPBasic
+            #expect(ChallengeAnswer(method: basic, isProxy: false, trust: trust, hasCertificate: true) == .decline)
+        }
+    }
+
     @Test func pinsAreComparedForTheServerOnly() throws {
         let trust = PushClient.ServerTrust.pinned([try #require(.init(sha256: Data(count: 32).base64EncodedString()))])
         let method = ChallengeAnswer.serverTrust

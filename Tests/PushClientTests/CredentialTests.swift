@@ -1,3 +1,4 @@
+import ClientPeers
 import Foundation
 import HTTPSignatures
 import PushAPI

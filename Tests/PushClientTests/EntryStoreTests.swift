@@ -1,3 +1,4 @@
+import ClientPeers
 import Crypto
 import Foundation
 import PushAPI

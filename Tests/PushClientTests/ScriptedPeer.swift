@@ -1,3 +1,4 @@
+import ClientPeers
 import Foundation
 import PushClient
 import Reactor
@@ -6,22 +7,15 @@ import Testing
 
 /// A server, or an impostor, on a real socket, that answers each request as a script says.
 final class ScriptedPeer: Sendable {
-    enum Reply: Sendable {
-        case answer(PeerAnswer)
-        /// Says that, and holds the connection as a stream's.
-        case hold(PeerAnswer)
-        /// Ends the connection without a byte.
-        case hangUp
-        /// Holds the connection and says nothing.
-        case silence
-    }
-
-    typealias Script = @Sendable (PeerRequest, _ index: Int) -> Reply
+    typealias Script = PeerScript
+    typealias Reply = PeerReply
 
     let url: URL
     private let script: Mutex<Script>
     private let log = Mutex<[PeerRequest]>([])
     private let left = Mutex(0)
+    /// Those that are open; `nil` once the test is over.
+    private let sockets = Mutex<Set<Int32>?>([])
 
     private init(url: URL, script: @escaping Script) {
         self.url = url
@@ -57,7 +51,10 @@ final class ScriptedPeer: Sendable {
                     }
                 }
             }
-            defer { group.cancelAll() }
+            defer {
+                group.cancelAll()
+                peer.hangUp()
+            }
             return try await body(peer)
         }
     }
@@ -88,7 +85,12 @@ final class ScriptedPeer: Sendable {
     private func serve(_ number: Int32, on loop: EventLoop) async {
         guard let descriptor = try? Descriptor(number, on: loop) else { return }
         let stream = SocketStream(descriptor)
-        defer { stream.close() }
+        let isOpen = self.sockets.withLock { $0?.insert(number).inserted ?? false }
+        defer {
+            _ = self.sockets.withLock { $0?.remove(number) }
+            stream.close()
+        }
+        guard isOpen else { return }
         var bytes: [UInt8] = []
         while let request = await Self.request(from: stream, &bytes) {
             let index = self.log.withLock { log in
@@ -106,6 +108,15 @@ final class ScriptedPeer: Sendable {
             case .hangUp: return
             case .silence: while await Self.read(from: stream, &bytes) {}
             }
+        }
+    }
+
+    /// Ends all connections: a client that is left would hold them for long.
+    private func hangUp() {
+        self.sockets.withLock { sockets in
+            // No other has its number meanwhile, since each is removed before it is closed.
+            for socket in sockets ?? [] { shutdown(socket, Int32(SHUT_RDWR)) }
+            sockets = nil
         }
     }
 

@@ -1,3 +1,4 @@
+import ClientPeers
 import Foundation
 import PushTesting
 import Testing

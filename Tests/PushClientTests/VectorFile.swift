@@ -54,9 +54,9 @@ struct VectorExchange {
     let query: String?
     let token: String
     let condition: String?
-    let status: Int
-    let fields: [(name: String, value: String)]
-    let body: [UInt8]
+    var status: Int
+    var fields: [(name: String, value: String)]
+    var body: [UInt8]
     let isCut: Bool
 
     init(_ json: JSONValue) throws {

@@ -79,6 +79,50 @@ import Testing
         #expect(count > 1000)
     }
 
+    /// Of the status, the content, or a field that the signature is about, as a client in another language does it, too.
+    @Test func aChangedByteInAnyOfAThousandSampledAnswersIsRefused() throws {
+        let file = try VectorFile("signatures")
+        let (key, now) = (try VectorFile.pinned(), try file.json.time("now"))
+        // This client makes no other tokens than those of the range, and no query that is empty or written in another way.
+        let plain = /[a-zA-Z0-9=&]+/
+        let exchanges = try file.list("vectors").map { try VectorExchange($0) }.filter {
+            (try? MyToken(text: $0.token)) != nil && ($0.query ?? "a").wholeMatch(of: plain) != nil
+        }
+        var (statuses, parts): (Set<Int>, Set<String>) = ([], [])
+        for _ in 0..<1000 {
+            let exchange = try #require(exchanges.randomElement())
+            // The control: it is the change that is refused.
+            #expect(throws: Never.self) { try exchange.checked(by: key, now: now) }
+            var changed = exchange
+            let part = changed.changeOneByte()
+            let error = #expect(throws: PushClientError.self, "\(part) of \(exchange.status)") {
+                try changed.checked(by: key, now: now)
+            }
+            guard case .interference? = error else {
+                Issue.record("\(part) of \(exchange.status)")
+                continue
+            }
+            statuses.insert(exchange.status)
+            parts.insert(part)
+        }
+        #expect(statuses.isSuperset(of: [200, 201, 204, 304, 400, 401, 404, 429, 503]), "\(statuses)")
+        #expect(parts == ["status", "content", "mytoken", "etag", "content-digest", "signature-input", "signature"])
+    }
+
+    @Test func hintsAreThoseOfTheVectors() throws {
+        let file = try VectorFile("hints")
+        for vector in try file.list("hints") {
+            let (id, hint) = (Int64(try #require(vector["id"]?.integer)), try vector.text("accountHint"))
+            #expect(try PushClient.accountHint(of: id, registration: vector.text("registration")) == hint)
+            let push = try #require(PushMessage(json: Data(try vector.text("push").utf8)))
+            #expect(push == PushMessage(id: id, accountHint: hint))
+            #expect(PushMessage(userInfo: ["aps": [:], "secureId": "\(id)", "accountHint": hint]) == push)
+        }
+        for text in try file.list("none").compactMap(\.text) {
+            #expect(PushMessage(json: Data(text.utf8)) == PushMessage(id: 4711))
+        }
+    }
+
     @Test func interferenceIsNamedAsTheVectorsSay() throws {
         let key = try VectorFile.pinned()
         var named: Set<String> = []
@@ -117,5 +161,35 @@ import Testing
             // The server's own refusal.
             return "accepted"
         }
+    }
+}
+
+extension VectorExchange {
+    /// Changes one byte of what the signature is about; returns of what.
+    fileprivate mutating func changeOneByte() -> String {
+        let fields = ["mytoken", self.status == 304 ? "etag" : "content-digest", "signature-input", "signature"]
+        let part = (["status"] + fields + Array(repeating: "content", count: self.body.isEmpty ? 0 : 4)).randomElement()
+        switch part ?? "status" {
+        case "status":
+            self.status = Int(String(decoding: Self.changed(Array("\(self.status)".utf8)), as: UTF8.self)) ?? 0
+        case "content":
+            let index = Int.random(in: self.body.indices)
+            self.body[index] ^= 1 << UInt8.random(in: 0..<8)
+        case let name:
+            guard let index = self.fields.firstIndex(where: { $0.name.lowercased() == name }) else { return name }
+            let bytes = Self.changed(Array(self.fields[index].value.utf8))
+            self.fields[index].value = String(decoding: bytes, as: UTF8.self)
+        }
+        return part ?? "status"
+    }
+
+    /// With one digit or letter in the place of another byte.
+    private static func changed(_ bytes: [UInt8]) -> [UInt8] {
+        var bytes = bytes
+        guard let index = bytes.indices.randomElement() else { return bytes }
+        let isDigits = bytes.allSatisfy { (0x30...0x39).contains($0) }
+        let others = isDigits ? Array("123456789".utf8) : Array("ABCxyz019:;=\"+/".utf8)
+        bytes[index] = others.filter { $0 != bytes[index] }.randomElement() ?? 0x78
+        return bytes
     }
 }

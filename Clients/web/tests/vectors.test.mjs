@@ -112,6 +112,8 @@ test('a changed byte in any of 1,000 sampled answers is refused', async () => {
     const places = [['status'], ...fields.map(field => ['field', field]), ...['method', 'path', 'query', 'token'].map(part => ['request', part])];
     // Half of all samples change the content, if there is any.
     const [kind, part] = given.body.length > 0 && randomInt(2) ? ['body'] : places[randomInt(places.length)];
+    // The control: it is the change that is refused.
+    await checkAnswer(request, given, {keys, tolerance: toleranceSeconds, now});
     const asked = {...request}, changed = {...given};
     if (kind === 'body') {
       changed.body = given.body.slice();

@@ -3,8 +3,8 @@
 /// Each takes any bytes. It throws a `Contradiction` where two ways to the same thing lead to different places; that a
 /// parser traps or does not end is for libFuzzer to see.
 enum FuzzTarget: String, CaseIterable, Sendable {
-    case authorization, chunk, coding, etag, field, head, json, mytoken, origin, phc, prefer, signature, tag, target,
-        token, trace
+    case authorization, chunk, coding, etag, events, field, head, json, mytoken, origin, phc, prefer, signature, tag,
+        target, token, trace
 
     func run(_ bytes: [UInt8]) throws {
         switch self {
@@ -12,6 +12,7 @@ enum FuzzTarget: String, CaseIterable, Sendable {
         case .chunk: try Self.chunk(bytes)
         case .coding: try Self.coding(bytes)
         case .etag: try Self.etag(bytes)
+        case .events: try Self.events(bytes)
         case .field: try Self.field(bytes)
         case .head: try Self.head(bytes)
         case .json: try Self.json(bytes)

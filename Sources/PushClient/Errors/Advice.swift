@@ -49,7 +49,7 @@ extension PushClient {
                     return
                 }
                 if error.code == .cancelled { return nil }
-                self.init(error)
+                self.init(error.code)
             }
         }
 
@@ -81,7 +81,7 @@ extension PushClient {
             }
         }
 
-        private init(_ kind: Interference.Kind) {
+        init(_ kind: Interference.Kind) {
             switch kind {
             case .missingEcho, .redirect: self = .portal
             case .signature: self = .update
@@ -93,8 +93,8 @@ extension PushClient {
             }
         }
 
-        private init(_ error: URLError) {
-            switch error.code {
+        init(_ code: URLError.Code) {
+            switch code {
             case .serverCertificateHasBadDate, .serverCertificateNotYetValid: self = .clock
             // Portals answer for every host, with a certificate of their own.
             case .serverCertificateUntrusted, .serverCertificateHasUnknownRoot: self = .portal

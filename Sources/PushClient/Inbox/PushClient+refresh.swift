@@ -37,11 +37,12 @@ extension PushClient {
                 return .fresh(inbox)
             }
             throw Account.Busy()
-        } catch let error where error.leavesWhatIsKept {
+        } catch {
+            guard let reason = CacheReason(error) else { throw error }
             let (inbox, changes) = try await self.inbox.inbox(instead: refresh.unkept, now: refresh.now)
             guard let date = inbox.completeAt else { throw error }
             try await self.inbox.take(changes)
-            return .cached(inbox, date)
+            return .cached(inbox, date, because: reason)
         }
     }
 

@@ -6,6 +6,10 @@ package struct ServerEvent: Sendable, Hashable {
     package let id: Int64
     /// What the next stream is asked to go on after; `nil` if no event had an id.
     package let last: String?
+
+    package init(id: Int64, last: String?) {
+        (self.id, self.last) = (id, last)
+    }
 }
 
 /// Reads the events of a stream, in whatever pieces its bytes come (WHATWG HTML §9.2.6).
@@ -26,8 +30,13 @@ package struct EventParser: Sendable {
     private var isAfterReturn = false
     private var data: [UInt8]?
     private var last: String?
+    private let maximumLine: Int
+    private let maximumData: Int
 
-    package init() {}
+    /// The fuzzer gives lower bounds, which short inputs reach.
+    package init(maximumLine: Int = Self.maximumLine, maximumData: Int = Self.maximumData) {
+        (self.maximumLine, self.maximumData) = (maximumLine, maximumData)
+    }
 
     /// The events that end in these bytes.
     package mutating func take(_ bytes: some Sequence<UInt8>) throws(TooLong) -> [ServerEvent] {
@@ -38,7 +47,7 @@ package struct EventParser: Sendable {
             case UInt8(ascii: "\n") where self.isAfterReturn: continue
             case UInt8(ascii: "\n"), UInt8(ascii: "\r"): if let event = try self.endLine() { events.append(event) }
             default:
-                guard self.line.count < Self.maximumLine else { throw TooLong() }
+                guard self.line.count < self.maximumLine else { throw TooLong() }
                 self.line.append(byte)
             }
         }
@@ -58,7 +67,7 @@ package struct EventParser: Sendable {
         if value.first == UInt8(ascii: " ") { value = value.dropFirst() }
         switch String(decoding: name, as: UTF8.self) {
         case "data":
-            guard (self.data?.count ?? 0) + value.count < Self.maximumData else { throw TooLong() }
+            guard (self.data?.count ?? 0) + value.count < self.maximumData else { throw TooLong() }
             self.data = (self.data.map { $0 + [UInt8(ascii: "\n")] } ?? []) + value
         case "id":
             // It comes back in a field of the next request: nothing but a number of the server's.

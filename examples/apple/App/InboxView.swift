@@ -31,7 +31,7 @@ struct InboxView: View {
         switch self.model.age {
         case .notLoaded: "Not loaded yet."
         case .upToDate: self.model.notifications.isEmpty ? "Nothing here." : "Up to date."
-        case .asOf(let date): "As of \(date.formatted()). The server could not be reached."
+        case .asOf(let date): "As of \(date.formatted())."
         }
     }
 }

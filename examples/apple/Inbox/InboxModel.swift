@@ -15,7 +15,7 @@ import PushClient
     private(set) var isSignedIn = false
     private(set) var notifications: [NotificationItem] = []
     private(set) var age = Age.notLoaded
-    /// What the user can do about the call that failed last.
+    /// What the user can do about the call that failed last, or had to show what is kept.
     private(set) var advice: String?
 
     private let place: Place
@@ -53,6 +53,7 @@ import PushClient
             let inbox = try await client.refresh()
             self.notifications = Self.shown(inbox.value)
             self.age = inbox.date.map(Age.asOf) ?? .upToDate
+            self.advice = inbox.reason?.advice.text
         }
     }
 

@@ -1,8 +1,8 @@
+import ClientPeers
 import Crypto
 import Foundation
 import HTTPSignatures
 import PushAPI
-import PushTesting
 import Testing
 
 @testable import PushClient
@@ -14,16 +14,16 @@ import Testing
 /// What the user did without waiting for the network.
 @Suite(.timeLimit(.minutes(5))) struct OutboxTests {
     private let server = ModelServer()
-    private let folder: TemporaryFolder
+    private let folder: ScratchFolder
     private let key = SymmetricKey(size: .bits256)
 
     init() throws {
-        self.folder = try TemporaryFolder()
+        self.folder = try ScratchFolder()
         self.server.change { state in for number in 0..<4 { state.add("text \(number)", lasting: 3600) } }
     }
 
     /// As of another start of the app.
-    private func client(_ peer: ScriptedPeer, now: @escaping @Sendable () -> Date = { Date() }) -> PushClient {
+    private func client(_ peer: ProtocolPeer, now: @escaping @Sendable () -> Date = { Date() }) -> PushClient {
         var options = PushClient.Options(signatureKeys: [self.server.key.publicKey])
         // Signatures are of now.
         options.signatureTolerance = .seconds(10 * 86400)
@@ -32,12 +32,12 @@ import Testing
         return peer.client(.token("t", account: "alice"), options: options, store: store)
     }
 
-    private static func posts(_ peer: ScriptedPeer) -> [PeerRequest] {
+    private static func posts(_ peer: ProtocolPeer) -> [PeerRequest] {
         peer.requests.filter { $0.method == "POST" && $0.path == Paths.notifications }
     }
 
     @Test func whatWaitsIsShownAsDoneAndToldInItsOrder() async throws {
-        try await ScriptedPeer.run(self.server.script) { peer in
+        try await ProtocolPeer.run(self.server.script) { peer in
             let client = self.client(peer)
             let ids = try await client.refresh().value.notifications.map(\.id)
             let count = peer.requests.count
@@ -69,7 +69,7 @@ import Testing
 
     @Test func aCrashBetweenSendingAndTheAnswerSendsNothingTwice() async throws {
         let script = self.server.script
-        try await ScriptedPeer.run(script) { peer in
+        try await ProtocolPeer.run(script) { peer in
             let first = self.client(peer)
             let key = try await first.outbox.send("once")
             peer.play { request, index in
@@ -94,7 +94,7 @@ import Testing
 
     @Test func aFinalRefusalIsToldAndHoldsNothingUp() async throws {
         let script = self.server.script
-        try await ScriptedPeer.run(script) { peer in
+        try await ProtocolPeer.run(script) { peer in
             let client = self.client(peer)
             peer.play { request, index in
                 guard request.body.contains("large") else { return script(request, index) }
@@ -114,7 +114,7 @@ import Testing
 
     @Test(arguments: [ProblemCode.tooManyStreams, .busy, .unauthorized, .internalError])
     func whatTheServerCannotDoNowWaits(_ code: ProblemCode) async throws {
-        try await ScriptedPeer.run({ request, _ in .answer(PeerAnswer(to: request, code, key: self.server.key)) }) {
+        try await ProtocolPeer.run({ request, _ in .answer(PeerAnswer(to: request, code, key: self.server.key)) }) {
             peer in
             let client = self.client(peer)
             try await client.outbox.send("a")
@@ -126,7 +126,7 @@ import Testing
 
     @Test func whatAnotherProcessIsSendingIsLeftToIt() async throws {
         let inUse = ProblemCode.idempotencyKeyInUse
-        try await ScriptedPeer.run({ request, _ in .answer(PeerAnswer(to: request, inUse, key: self.server.key)) }) {
+        try await ProtocolPeer.run({ request, _ in .answer(PeerAnswer(to: request, inUse, key: self.server.key)) }) {
             peer in
             let client = self.client(peer)
             try await client.outbox.send("a")
@@ -136,7 +136,7 @@ import Testing
     }
 
     @Test func itIsBounded() async throws {
-        try await ScriptedPeer.run(self.server.script) { peer in
+        try await ProtocolPeer.run(self.server.script) { peer in
             let outbox = self.client(peer).outbox
             for id in 1...200 { try await outbox.markRead(Int64(id)) }
             await #expect(throws: PushClientError.outboxFull) { try await outbox.markRead(201) }
@@ -153,7 +153,7 @@ import Testing
     }
 
     @Test func onlyTheLastTaskOfANotificationIsTold() async throws {
-        try await ScriptedPeer.run(self.server.script) { peer in
+        try await ProtocolPeer.run(self.server.script) { peer in
             let outbox = self.client(peer).outbox
             try await outbox.markRead(7)
             try await outbox.markRead(7, false)
@@ -167,7 +167,7 @@ import Testing
     }
 
     @Test func aSignOutDropsIt() async throws {
-        try await ScriptedPeer.run({ request, _ in .answer(PeerAnswer(to: request, status: 204, key: self.server.key)) }
+        try await ProtocolPeer.run({ request, _ in .answer(PeerAnswer(to: request, status: 204, key: self.server.key)) }
         ) { peer in
             let client = self.client(peer)
             try await client.outbox.send("a")
@@ -183,7 +183,7 @@ import Testing
     }
 
     @Test func itIsSealedAndSweptAround() async throws {
-        try await ScriptedPeer.run(self.server.script) { peer in
+        try await ProtocolPeer.run(self.server.script) { peer in
             let client = self.client(peer)
             try await client.outbox.send("a canary of mine")
             let account = client.records.account
@@ -205,7 +205,7 @@ import Testing
 
     @Test func whatNobodyKnowsAnyMoreIsNotSentAgain() async throws {
         let time = ManualTime()
-        try await ScriptedPeer.run({ _, _ in .hangUp }) { peer in
+        try await ProtocolPeer.run({ _, _ in .hangUp }) { peer in
             let client = self.client(peer, now: { time.now })
             let key = try await client.outbox.send("a")
             await #expect(throws: URLError.self) { try await client.outbox.flush() }
@@ -218,7 +218,7 @@ import Testing
     }
 
     @Test func aDamagedPayloadIsAFailure() async throws {
-        try await ScriptedPeer.run(self.server.script) { peer in
+        try await ProtocolPeer.run(self.server.script) { peer in
             let client = self.client(peer)
             let key = try await client.outbox.send("a")
             let account = client.records.account
@@ -231,7 +231,7 @@ import Testing
 
     @Test func whatCannotBeWrittenIsNotTaken() async throws {
         try Data().write(to: URL(fileURLWithPath: self.folder.file("store")))
-        try await ScriptedPeer.run(self.server.script) { peer in
+        try await ProtocolPeer.run(self.server.script) { peer in
             let client = self.client(peer)
             await #expect(throws: (any Error).self) { try await client.outbox.send("a") }
             // The inbox is in memory then.
@@ -242,7 +242,7 @@ import Testing
 
     @Test func withoutANetworkTheInboxIsKeptAndTheTasksWait() async throws {
         let script = self.server.script
-        try await ScriptedPeer.run(script) { peer in
+        try await ProtocolPeer.run(script) { peer in
             let client = self.client(peer)
             let id = try #require(try await client.refresh().value.notifications.first?.id)
             peer.play { _, _ in .hangUp }

@@ -1,3 +1,4 @@
+import ClientPeers
 import Foundation
 import PushAPI
 import PushClient
@@ -10,7 +11,7 @@ import Testing
         let retired = Mutex<Set<String>>([])
         private let count = Mutex(0)
 
-        var script: ScriptedPeer.Script {
+        var script: ProtocolPeer.Script {
             { request, _ in
                 if request.method == "POST" {
                     let number = self.count.withLock { count in
@@ -28,7 +29,7 @@ import Testing
 
     @Test func theIdIsAskedForOnceAndKept() async throws {
         let store = AnswerStore.memory
-        try await ScriptedPeer.run(Registry().script, store: store) { peer, client async throws in
+        try await ProtocolPeer.run(Registry().script, store: store) { peer, client async throws in
             #expect(client.registrationID == nil)
             #expect(try await client.register(platform: "apns", handle: "a+b/c d&e=ä", tags: ["news"]) == "id-1")
             #expect(peer.requests.map(\.method) == ["POST", "PUT"])
@@ -43,7 +44,7 @@ import Testing
     }
 
     @Test func aClientOfOneOfSeveralAppsNamesItEverywhere() async throws {
-        try await ScriptedPeer.run(Registry().script) { peer, _ in
+        try await ProtocolPeer.run(Registry().script) { peer, _ in
             let client = peer.client(options: .init(app: "bank"))
             try await client.register(platform: "apns", handle: "a", isSandbox: true)
             let body = #"{"Platform":"apns","Handle":"a","Tags":[],"App":"bank","Environment":"sandbox"}"#
@@ -66,7 +67,7 @@ import Testing
 
     @Test func anIdThatIsGoneIsReplacedOnce() async throws {
         let registry = Registry()
-        try await ScriptedPeer.run(registry.script) { peer, client in
+        try await ProtocolPeer.run(registry.script) { peer, client in
             try await client.register(platform: "apns", handle: "a")
             registry.retired.withLock { $0 = ["id-1"] }
             #expect(try await client.register(platform: "apns", handle: "a") == "id-2")
@@ -89,7 +90,7 @@ import Testing
 
     @Test func theServerIsAskedAgainOnlyForAReason() async throws {
         let time = ManualTime()
-        try await ScriptedPeer.run(Registry().script, options: time.options) { peer, client async throws in
+        try await ProtocolPeer.run(Registry().script, options: time.options) { peer, client async throws in
             func refresh(_ handle: String, _ tags: [String] = [], platform: String = "apns") async throws -> Int {
                 let before = peer.requests.count
                 _ = try await client.refresh(
@@ -114,8 +115,46 @@ import Testing
         }
     }
 
+    /// As an app does whose delegate is called twice: one id, and one registration.
+    @Test func callsAtTheSameTimeRegisterOneAfterTheOther() async throws {
+        let count = Counter()
+        try await ProtocolPeer.run({ request, _ in
+            let id = request.method == "POST" ? "id-\(count.next())" : ""
+            return .answer(PeerAnswer(to: request, body: id.isEmpty ? "" : "\"\(id)\""))
+        }) { peer, client in
+            let ids = try await withThrowingTaskGroup(of: String.self) { group in
+                for _ in 0..<5 { group.addTask { try await client.refresh(platform: "apns", handle: "ab") } }
+                group.addTask { try await client.register(platform: "apns", handle: "ab") }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            #expect(Set(ids) == ["id-0"])
+            #expect(client.registrationID == "id-0")
+            let methods = peer.requests.map(\.method)
+            #expect(methods.count { $0 == "POST" } == 1)
+            #expect((1...2).contains(methods.count { $0 == "PUT" }))
+        }
+    }
+
+    /// One that waits for its turn leaves it to others.
+    @Test func aCallThatIsCancelledBeforeItsTurnRegistersNothing() async throws {
+        try await ProtocolPeer.run({ request, _ in
+            request.method == "POST" ? .silence : .answer(PeerAnswer(to: request))
+        }) { peer, client in
+            await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<2 { group.addTask { try await client.register(platform: "apns", handle: "ab") } }
+                while peer.requests.isEmpty { await Task.yield() }
+                group.cancelAll()
+                for _ in 0..<2 {
+                    let result = await group.nextResult()
+                    #expect(throws: CancellationError.self) { try result?.get() }
+                }
+            }
+            #expect(peer.requests.count == 1)
+        }
+    }
+
     @Test func unregisteringAgainAndAgainIsDone() async throws {
-        try await ScriptedPeer.run(Registry().script) { peer, client in
+        try await ProtocolPeer.run(Registry().script) { peer, client in
             try await client.unregister()
             #expect(peer.requests.isEmpty)
             try await client.register(platform: "apns", handle: "a")
@@ -124,7 +163,7 @@ import Testing
             #expect(peer.requests.dropFirst(2).map { "\($0.method) \($0.target)" } == ["DELETE /api/register/id-1"])
         }
         for code in [ProblemCode.notFound, .registrationGone] {
-            try await ScriptedPeer.run(Registry().script) { peer, client in
+            try await ProtocolPeer.run(Registry().script) { peer, client in
                 try await client.register(platform: "apns", handle: "a")
                 peer.play { request, _ in .answer(PeerAnswer(to: request, code)) }
                 try await client.unregister()
@@ -134,7 +173,7 @@ import Testing
     }
 
     @Test func aRegistrationThatIsNotEndedStays() async throws {
-        try await ScriptedPeer.run(Registry().script) { peer, client in
+        try await ProtocolPeer.run(Registry().script) { peer, client in
             try await client.register(platform: "apns", handle: "a")
             peer.play { _, _ in .hangUp }
             await #expect(throws: URLError.self) { try await client.unregister() }
@@ -145,7 +184,7 @@ import Testing
     /// An impostor invents an id that would lead elsewhere.
     @Test(arguments: ["", ".", "..", "a/b", "a?b", "a b", "ä", String(repeating: "a", count: 129)])
     func anIdThatIsNoneIsNotUsed(id: String) async throws {
-        try await ScriptedPeer.run({ request, _ in .answer(PeerAnswer(to: request, body: "\"\(id)\"")) }) {
+        try await ProtocolPeer.run({ request, _ in .answer(PeerAnswer(to: request, body: "\"\(id)\"")) }) {
             peer,
             client in
             let found = await interference { try await client.register(platform: "apns", handle: "a") }

@@ -1,18 +1,18 @@
-import Foundation
-import HTTPSignatures
-import PushAPI
-import PushClient
-import Testing
+internal import Foundation
+package import HTTPSignatures
+internal import PushAPI
+package import PushClient
+internal import Testing
 
 /// One change that a program between app and server makes to an answer.
-struct Tampering: Sendable, CustomTestStringConvertible {
-    let testDescription: String
+package struct Tampering: Sendable, CustomTestStringConvertible {
+    package let testDescription: String
     /// What shows it where `MyToken` alone does, and where answers are signed; `nil`: nothing does.
-    let echoed: Interference.Kind?
-    let signed: Interference.Kind?
-    let spoil: @Sendable (inout PeerAnswer, PeerRequest) -> Void
+    package let echoed: Interference.Kind?
+    package let signed: Interference.Kind?
+    package let spoil: @Sendable (inout PeerAnswer, PeerRequest) -> Void
 
-    init(
+    package init(
         _ name: String,
         _ echoed: Interference.Kind?,
         signed: Interference.Kind?,
@@ -21,7 +21,7 @@ struct Tampering: Sendable, CustomTestStringConvertible {
         (self.testDescription, self.echoed, self.signed, self.spoil) = (name, echoed, signed, spoil)
     }
 
-    init(
+    package init(
         _ name: String,
         _ kind: Interference.Kind,
         _ spoil: @escaping @Sendable (inout PeerAnswer, PeerRequest) -> Void
@@ -29,7 +29,7 @@ struct Tampering: Sendable, CustomTestStringConvertible {
         self.init(name, kind, signed: kind, spoil)
     }
 
-    static let all: [Tampering] = [
+    package static let all: [Tampering] = [
         Tampering("cached, with another's token", .wrongEcho) { answer, _ in answer["MyToken"] = "20" },
         Tampering("cached, without a token", .missingEcho) { answer, _ in
             answer["MyToken"] = nil
@@ -148,7 +148,7 @@ struct Tampering: Sendable, CustomTestStringConvertible {
         },
     ]
 
-    static let harmless: [Tampering] = [
+    package static let harmless: [Tampering] = [
         Tampering("nothing", nil, signed: nil) { _, _ in },
         Tampering("names in capitals", nil, signed: nil) { answer, _ in
             answer.fields = answer.fields.map { ($0.name.uppercased(), $0.value) }
@@ -165,5 +165,14 @@ struct Tampering: Sendable, CustomTestStringConvertible {
         },
     ]
 
-    static let key = SigningKey()
+    package static let key = SigningKey()
+
+    /// Answers for the notification 7, spoilt.
+    package func script(signing key: SigningKey?) -> PeerScript {
+        { request, _ in
+            var answer = PeerAnswer(to: request, fields: [("ETag", "\"a\"")], body: Samples.item(7), key: key)
+            self.spoil(&answer, request)
+            return .answer(answer)
+        }
+    }
 }

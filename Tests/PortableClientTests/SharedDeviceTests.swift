@@ -1,3 +1,4 @@
+import ClientPeers
 import Foundation
 import PushAPI
 import Testing
@@ -13,23 +14,9 @@ import Testing
     }()
 
     /// Gives out one registration id, and takes every registration.
-    private static func registry(_ id: String) -> ScriptedPeer.Script {
+    private static func registry(_ id: String) -> ProtocolPeer.Script {
         { request, _ in
             .answer(request.method == "POST" ? PeerAnswer(to: request, body: "\"\(id)\"") : PeerAnswer(to: request))
-        }
-    }
-
-    @Test func hintsAreThoseOfTheVectors() throws {
-        let file = try VectorFile("hints")
-        for vector in try file.list("hints") {
-            let (id, hint) = (Int64(try #require(vector["id"]?.integer)), try vector.text("accountHint"))
-            #expect(try PushClient.accountHint(of: id, registration: vector.text("registration")) == hint)
-            let push = try #require(PushMessage(json: Data(try vector.text("push").utf8)))
-            #expect(push == PushMessage(id: id, accountHint: hint))
-            #expect(PushMessage(userInfo: ["aps": [:], "secureId": "\(id)", "accountHint": hint]) == push)
-        }
-        for text in try file.list("none").compactMap(\.text) {
-            #expect(PushMessage(json: Data(text.utf8)) == PushMessage(id: 4711))
         }
     }
 
@@ -49,7 +36,7 @@ import Testing
 
     @Test func aSharedRegistrationSaysSoAndIsAnother() async throws {
         let store = AnswerStore.memory
-        try await ScriptedPeer.run(Self.registry("one")) { peer in
+        try await ProtocolPeer.run(Self.registry("one")) { peer in
             let alone = peer.client(store: store)
             try await alone.register(platform: "apns", handle: Data([0xAB, 0x01]))
             #expect(peer.requests.last?.body == #"{"Platform":"apns","Handle":"ab01","Tags":[]}"#)
@@ -81,7 +68,7 @@ import Testing
     }
 
     private func client(_ name: String, id: String?) async throws -> PushClient {
-        try await ScriptedPeer.run(Self.registry(id ?? "")) { peer in
+        try await ProtocolPeer.run(Self.registry(id ?? "")) { peer in
             let credentials = PushClient.Credentials.basic(username: name, password: "p")
             let client = peer.client(credentials, options: Self.sharing)
             if id != nil { try await client.register(platform: "apns", handle: "ab") }

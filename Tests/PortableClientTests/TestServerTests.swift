@@ -1,3 +1,4 @@
+import ClientPeers
 import Foundation
 import PushAPI
 import PushClient
@@ -127,6 +128,91 @@ import Testing
         self.server.isBusy = false
         let missing = try #require(await self.failure { try await client.notification(1) } as? PushClientError)
         #expect(missing == .problem(Problem(.notFound)))
+    }
+
+    // MARK: - Streams
+
+    private var streaming: PushClient {
+        var options = self.server.options
+        options.streamRetry = .milliseconds(1)
+        return self.server.client(options: options)
+    }
+
+    /// The next push; what comes before is added to `trouble`.
+    private func push(
+        _ events: inout PushEvents.Iterator,
+        _ trouble: inout [PushClient.Advice]
+    ) async throws -> (id: Int64, text: String?)? {
+        while let event = try await events.next() {
+            switch event {
+            case .connected: continue
+            case .pushed(let id, let fetched): return (id, fetched?.value.payload?.text)
+            case .disconnected(let error, _):
+                if let error { trouble += [PushClient.Advice(for: error)].compactMap { $0 } }
+            }
+        }
+        return nil
+    }
+
+    @Test func whatIsAddedComesOverItsStream() async throws {
+        self.server.add("before the device")
+        let client = self.streaming
+        var (events, trouble) = (client.events().makeAsyncIterator(), [PushClient.Advice]())
+        guard case .connected? = try await events.next() else {
+            Issue.record("it has not connected")
+            return
+        }
+        #expect(self.server.openStreams == 1)
+        for text in ["one", "two"] {
+            let id = self.server.add(text)
+            let push = try await self.push(&events, &trouble)
+            #expect(push?.id == id)
+            #expect(push?.text == text)
+            #expect(try await client.kept(id)?.payload?.text == text)
+        }
+        #expect(trouble.isEmpty)
+        try await client.signOut()
+        #expect(try await events.next() == nil)
+    }
+
+    @Test(arguments: [
+        (TestServer.Network.offline, PushClient.Advice.offline), (.portal, .portal), (.cached, .interference),
+    ])
+    func aStreamGoesOnAfterATroubledNetwork(network: TestServer.Network, advice: PushClient.Advice) async throws {
+        var (events, trouble) = (self.streaming.events().makeAsyncIterator(), [PushClient.Advice]())
+        // A device is pushed what comes after it.
+        _ = try await events.next()
+        self.server.network = network
+        let missed = self.server.add("missed")
+        while !trouble.contains(advice) {
+            if case .disconnected(let error?, _)? = try await events.next() {
+                trouble += [PushClient.Advice(for: error)].compactMap { $0 }
+            }
+        }
+        #expect(self.server.openStreams == 0)
+        self.server.network = .fine
+        let push = try await self.push(&events, &trouble)
+        #expect(push?.id == missed)
+        #expect(push?.text == "missed")
+    }
+
+    @Test func aDeviceOfAProviderHasNoStream() async throws {
+        let client = self.streaming
+        try await client.register(platform: "apns", handle: "a")
+        var events = client.events().makeAsyncIterator()
+        await #expect(throws: PushClientError.problem(Problem(.notFound))) { try await events.next() }
+        #expect(self.server.openStreams == 0)
+    }
+
+    @Test func credentialsThatEndAreToldOverTheStream() async throws {
+        var events = self.streaming.events().makeAsyncIterator()
+        _ = try await events.next()
+        self.server.takesCredentials = false
+        guard case .disconnected(nil, _)? = try await events.next() else {
+            Issue.record("it has not ended")
+            return
+        }
+        await #expect(throws: PushClientError.unauthorized(Problem(.unauthorized))) { try await events.next() }
     }
 
     @Test func serversOfOneProcessAreApart() async throws {

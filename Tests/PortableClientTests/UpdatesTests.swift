@@ -1,7 +1,7 @@
+import ClientPeers
 import Crypto
 import Foundation
 import PushAPI
-import PushTesting
 import Testing
 
 @testable import PushClient
@@ -18,7 +18,7 @@ import Testing
         let store = AnswerStore.memory
         let time = ManualTime()
         let server = Self.server(3)
-        try await ScriptedPeer.run(server.script, options: time.options, store: store) { peer, client in
+        try await ProtocolPeer.run(server.script, options: time.options, store: store) { peer, client in
             let nothing = try await client.kept()
             #expect(nothing.notifications.isEmpty && nothing.completeAt == nil)
             let fresh = try await client.refresh().value
@@ -36,10 +36,10 @@ import Testing
 
     /// What an extension has fetched, the app shows and tells.
     @Test func whatAnotherProcessHasFetchedIsInTheInbox() async throws {
-        let folder = try TemporaryFolder()
+        let folder = try ScratchFolder()
         let (place, key) = (URL(fileURLWithPath: folder.path), SymmetricKey(size: .bits256))
         let server = Self.server(2)
-        try await ScriptedPeer.run(server.script, store: .folder(place, key: key)) { peer, app in
+        try await ProtocolPeer.run(server.script, store: .folder(place, key: key)) { peer, app in
             _ = try await app.refresh()
             peer.play { request, _ in .answer(PeerAnswer(to: request, body: Samples.item(9))) }
             let fetched = try await peer.client(store: .folder(place, key: key)).notification(9)
@@ -56,7 +56,7 @@ import Testing
 
     @Test func eachConsumerHasAMarkOfItsOwn() async throws {
         let server = Self.server(3)
-        try await ScriptedPeer.run(server.script) { peer, client in
+        try await ProtocolPeer.run(server.script) { peer, client in
             _ = try await client.refresh()
             let first = try await client.changes(for: "search")
             #expect(first.arrived == [1, 2, 3] && first.deleted.isEmpty && !first.isEverything)
@@ -90,10 +90,10 @@ import Testing
     }
 
     @Test func changesAreToldWhoeverMakesThem() async throws {
-        let folder = try TemporaryFolder()
+        let folder = try ScratchFolder()
         let (place, key) = (URL(fileURLWithPath: folder.path), SymmetricKey(size: .bits256))
         let server = Self.server(2)
-        try await ScriptedPeer.run(server.script, store: .folder(place, key: key)) { peer, app in
+        try await ProtocolPeer.run(server.script, store: .folder(place, key: key)) { peer, app in
             var updates = app.updates(every: .milliseconds(10)).makeAsyncIterator()
             _ = try await app.refresh()
             #expect(try await updates.next()?.arrived == [1, 2])

@@ -1,8 +1,8 @@
+import ClientPeers
 import Crypto
 import Foundation
 import PushAPI
 import PushClient
-import PushTesting
 import Testing
 
 /// Everything missed in one round trip, and nothing lost.
@@ -14,7 +14,7 @@ import Testing
     }
 
     @Test func aColdStartIsOneRequestAndTheSameAgainOne304() async throws {
-        try await ScriptedPeer.run(Self.server(200).script) { peer, client in
+        try await ProtocolPeer.run(Self.server(200).script) { peer, client in
             let inbox = try await client.sync().value
             #expect(inbox.notifications.count == 200)
             #expect(inbox.arrived == Array(1...200))
@@ -34,7 +34,7 @@ import Testing
 
     @Test func changesAreMerged() async throws {
         let server = Self.server(5)
-        try await ScriptedPeer.run(server.script) { _, client in
+        try await ProtocolPeer.run(server.script) { _, client in
             _ = try await client.sync()
             server.put(2, Samples.item(2, "payload 2", isRead: true))
             server.put(3, nil)
@@ -54,7 +54,7 @@ import Testing
     func furtherPagesAreFetchedOnlyWhileThereAreMore(pageSize: Int) async throws {
         let server = Self.server(20)
         server.change { $0.pageSize = pageSize }
-        try await ScriptedPeer.run(server.script) { peer, client in
+        try await ProtocolPeer.run(server.script) { peer, client in
             let inbox = try await client.sync().value
             #expect(inbox.notifications.map(\.id).sorted() == Array(1...20))
             #expect(inbox.arrived == Array(1...20))
@@ -68,7 +68,7 @@ import Testing
         server.put(1, Samples.item(1, expires: "2027-01-01T00:10:00Z"))
         server.put(2, Samples.item(2))
         server.change { $0.date = "Fri, 01 Jan 2027 00:00:00 GMT" }
-        try await ScriptedPeer.run(server.script, options: time.options) { peer, client in
+        try await ProtocolPeer.run(server.script, options: time.options) { peer, client in
             #expect(try await client.sync().value.notifications.map(\.id) == [1, 2])
             time.pass(600)
             server.change { $0.date = "Fri, 01 Jan 2027 00:10:00 GMT" }
@@ -87,7 +87,7 @@ import Testing
         let server = ListServer()
         server.put(1, Samples.item(1, expires: "2027-01-02T00:00:00Z"))
         server.change { $0.date = "Fri, 01 Jan 2027 00:00:00 GMT" }
-        try await ScriptedPeer.run(server.script, options: time.options) { _, client in
+        try await ProtocolPeer.run(server.script, options: time.options) { _, client in
             _ = try await client.sync()
             time.pass(3 * 86400)
             let ahead = try await client.sync().value
@@ -100,7 +100,7 @@ import Testing
     @Test func aCursorThatIsNotKnownStartsOver() async throws {
         let server = Self.server(5)
         server.change { $0.pageSize = 2 }
-        try await ScriptedPeer.run(server.script) { peer, client in
+        try await ProtocolPeer.run(server.script) { peer, client in
             _ = try await client.sync()
             // The server was set up anew: other cursors, and one notification less.
             server.change { state in
@@ -122,7 +122,7 @@ import Testing
     }
 
     @Test func aServerThatKnowsNoCursorIsNotAskedForEver() async throws {
-        try await ScriptedPeer.run(Self.server(1).script) { peer, client in
+        try await ProtocolPeer.run(Self.server(1).script) { peer, client in
             _ = try await client.sync()
             peer.play { request, _ in .answer(PeerAnswer(to: request, .invalidCursor)) }
             await #expect(throws: PushClientError.problem(Problem(.invalidCursor))) { try await client.sync() }
@@ -133,7 +133,7 @@ import Testing
     /// Cursors that are not known as soon as they are given.
     @Test func aServerThatForgetsItsOwnCursorsIsNotAskedForEver() async throws {
         let page = Samples.list([Samples.item(1)], cursor: "c", more: true)
-        try await ScriptedPeer.run(
+        try await ProtocolPeer.run(
             { request, _ in
                 request.query.contains("since=")
                     ? .answer(PeerAnswer(to: request, .invalidCursor)) : .answer(PeerAnswer(to: request, body: page))
@@ -146,10 +146,10 @@ import Testing
 
     @Test func theInboxIsShownWhenTheServerCannotBeAsked() async throws {
         let time = ManualTime()
-        let folder = try TemporaryFolder()
+        let folder = try ScratchFolder()
         let store = AnswerStore.folder(URL(fileURLWithPath: folder.path), key: SymmetricKey(size: .bits256))
         let server = Self.server(3)
-        try await ScriptedPeer.run(server.script, options: time.options, store: store) { peer, client in
+        try await ProtocolPeer.run(server.script, options: time.options, store: store) { peer, client in
             peer.play { _, _ in .hangUp }
             await #expect(throws: URLError.self) { try await client.sync() }
             peer.play(server.script)
@@ -158,7 +158,7 @@ import Testing
             _ = try await client.sync()
             let confirmed = time.now
             time.pass(60)
-            for trouble: ScriptedPeer.Script in [
+            for trouble: ProtocolPeer.Script in [
                 { _, _ in .hangUp }, { _, _ in .answer(PeerAnswer(body: "<html>")) },
                 { request, _ in .answer(PeerAnswer(to: request, status: 304, fields: [("ETag", "\"c1\"")])) },
                 { request, _ in .answer(PeerAnswer(to: request, body: Samples.item(1))) },
@@ -172,14 +172,16 @@ import Testing
             }
             // A payload that came with the list is there one by one, too.
             let item = try await client.notification(2)
-            #expect(item == .cached(inbox.notifications[1], confirmed))
+            #expect(item.value == inbox.notifications[1])
+            #expect(item.date == confirmed)
+            #expect(item.reason?.advice == .interference)
         }
     }
 
     @Test func aPageThatIsTakenIsNotFetchedAgain() async throws {
         let server = Self.server(6)
         server.change { $0.pageSize = 2 }
-        try await ScriptedPeer.run(server.script) { peer, client in
+        try await ProtocolPeer.run(server.script) { peer, client in
             peer.play { request, index in index < 2 ? .answer(server.answer(request)) : .hangUp }
             // It was never complete, so that there is no date as of which it is right.
             await #expect(throws: URLError.self) { try await client.sync() }
@@ -200,7 +202,7 @@ import Testing
     @Test func severalAtOnceDoNotHarmTheInbox() async throws {
         let server = Self.server(40)
         server.change { $0.pageSize = 3 }
-        try await ScriptedPeer.run(server.script) { _, client in
+        try await ProtocolPeer.run(server.script) { _, client in
             for round in 0..<5 {
                 server.put(Int64(round), nil)
                 server.put(Int64(100 + round), Samples.item(Int64(100 + round)))
@@ -225,7 +227,7 @@ import Testing
         server.put(2, Samples.item(2))
         server.put(3, #"{"Id":3,"Read":false,"ReadOnce":true}"#)
         server.change { $0.directive = "no-store" }
-        try await ScriptedPeer.run(server.script) { peer, client in
+        try await ProtocolPeer.run(server.script) { peer, client in
             let first = try await client.sync().value.notifications
             #expect(first.map(\.id).sorted() == [1, 2, 3])
             #expect(Set(first.filter { $0.payload != nil }.map(\.id)) == [1, 2])
@@ -242,7 +244,7 @@ import Testing
         let silent = ListServer()
         for id in 1...2 { silent.put(Int64(id), Samples.item(Int64(id))) }
         silent.change { $0.directive = "no-store" }
-        try await ScriptedPeer.run(silent.script) { _, client async throws in
+        try await ProtocolPeer.run(silent.script) { _, client async throws in
             #expect(try await client.sync().value.notifications.count { $0.payload != nil } == 2)
             #expect(try await client.sync().value.notifications.count { $0.payload != nil } == 0)
         }
@@ -250,7 +252,7 @@ import Testing
 
     @Test func markingAndDismissingChangeTheInbox() async throws {
         let server = Self.server(3)
-        try await ScriptedPeer.run(server.script) { peer, client in
+        try await ProtocolPeer.run(server.script) { peer, client in
             _ = try await client.sync()
             peer.play { request, _ in
                 switch request.method {
@@ -269,7 +271,7 @@ import Testing
 
     /// An impostor answers that there is more, for ever, or without moving on.
     @Test func aListWithoutAnEndIsNamed() async throws {
-        try await ScriptedPeer.run({ request, _ in
+        try await ProtocolPeer.run({ request, _ in
             .answer(PeerAnswer(to: request, body: Samples.list([], cursor: "c", more: true)))
         }) { peer, client in
             let found = await interference { try await client.sync() }

@@ -1,33 +1,37 @@
-import Foundation
-import HTTPSignatures
-import PushAPI
+package import Foundation
+package import HTTPSignatures
+package import PushAPI
 
 /// A request as it arrived.
-struct PeerRequest: Sendable {
-    var method: String
+package struct PeerRequest: Sendable {
+    package var method: String
     /// With its query.
-    var target: String
+    package var target: String
     /// By names in lower case.
-    let fields: [String: String]
-    let body: String
+    package let fields: [String: String]
+    package let body: String
 
-    var path: String { String(self.target.prefix { $0 != "?" }) }
-    var query: String { String(self.target.dropFirst(self.path.count + 1)) }
+    package var path: String { String(self.target.prefix { $0 != "?" }) }
+    package var query: String { String(self.target.dropFirst(self.path.count + 1)) }
 
     /// What a server signs of it.
-    var signed: SignedRequest {
+    package var signed: SignedRequest {
         SignedRequest(method: self.method, path: self.path, query: self.query, token: self.token)
     }
 
+    package init(method: String, target: String, fields: [String: String], body: String) {
+        (self.method, self.target, self.fields, self.body) = (method, target, fields, body)
+    }
+
     /// What a proxy asks the server instead, under the same token.
-    func exchanged(_ method: String? = nil, for target: String) -> PeerRequest {
+    package func exchanged(_ method: String? = nil, for target: String) -> PeerRequest {
         var other = self
         (other.method, other.target) = (method ?? self.method, target)
         return other
     }
 
     /// Reads one request off the front of the bytes; `nil` while it is not whole.
-    init?(from bytes: inout [UInt8]) {
+    package init?(from bytes: inout [UInt8]) {
         let text = String(decoding: bytes, as: UTF8.self)
         guard let end = text.range(of: "\r\n\r\n") else { return nil }
         let lines = text[..<end.lowerBound].components(separatedBy: "\r\n")
@@ -47,13 +51,13 @@ struct PeerRequest: Sendable {
         bytes.removeFirst(text[..<end.upperBound].utf8.count + length)
     }
 
-    var token: String { self.fields["mytoken"] ?? "" }
-    var echo: String { (try? MyToken(text: self.token))?.echo ?? "" }
+    package var token: String { self.fields["mytoken"] ?? "" }
+    package var echo: String { (try? MyToken(text: self.token))?.echo ?? "" }
 }
 
 /// An answer, of which each part can be spoilt.
-struct PeerAnswer: Sendable {
-    enum Framing: Sendable {
+package struct PeerAnswer: Sendable {
+    package enum Framing: Sendable {
         case length
         /// A `Content-Length` that is not that of the body.
         case wrongLength(Int)
@@ -61,20 +65,20 @@ struct PeerAnswer: Sendable {
         case untilTheEnd
     }
 
-    var status: Int
-    var fields: [(name: String, value: String)]
-    var body: [UInt8]
-    var framing = Framing.length
-    var hangsUp = false
+    package var status: Int
+    package var fields: [(name: String, value: String)]
+    package var body: [UInt8]
+    package var framing = Framing.length
+    package var hangsUp = false
 
-    init(status: Int = 200, fields: [(name: String, value: String)] = [], body: String = "") {
+    package init(status: Int = 200, fields: [(name: String, value: String)] = [], body: String = "") {
         self.status = status
         self.fields = fields
         self.body = Array(body.utf8)
     }
 
     /// The server's own answer: with the echo and, if a key is given and a signature asked for, signed.
-    init(
+    package init(
         to request: PeerRequest,
         status: Int = 200,
         fields: [(name: String, value: String)] = [],
@@ -105,7 +109,7 @@ struct PeerAnswer: Sendable {
     }
 
     /// A problem of this code.
-    init(
+    package init(
         to request: PeerRequest,
         _ code: ProblemCode,
         fields: [(name: String, value: String)] = [],
@@ -125,7 +129,7 @@ struct PeerAnswer: Sendable {
     }
 
     /// A field's value by its name in any case; `nil` removes the field.
-    subscript(_ name: String) -> String? {
+    package subscript(_ name: String) -> String? {
         get { self.fields.first { $0.name.lowercased() == name.lowercased() }?.value }
         set {
             self.fields.removeAll { $0.name.lowercased() == name.lowercased() }
@@ -133,7 +137,7 @@ struct PeerAnswer: Sendable {
         }
     }
 
-    var encoded: [UInt8] {
+    package var encoded: [UInt8] {
         var head = "HTTP/1.1 \(self.status) Something\r\n"
         for field in self.fields { head += "\(field.name): \(field.value)\r\n" }
         guard ![204, 304].contains(self.status) else { return Array("\(head)\r\n".utf8) }

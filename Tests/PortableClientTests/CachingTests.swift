@@ -1,9 +1,9 @@
+import ClientPeers
 import Crypto
 import Foundation
 import HTTPSignatures
 import PushAPI
 import PushClient
-import PushTesting
 import Testing
 
 /// When a kept value is shown, and with which date.
@@ -13,7 +13,7 @@ import Testing
         _ body: String = Samples.item(7),
         fields: [(name: String, value: String)] = [(name: "Cache-Control", value: "private, max-age=60")],
         key: SigningKey? = nil
-    ) -> ScriptedPeer.Script {
+    ) -> ProtocolPeer.Script {
         { request, _ in
             let tag = [(name: "ETag", value: "\"a\"")]
             return request.fields["if-none-match"] == "\"a\""
@@ -27,7 +27,7 @@ import Testing
         let time = ManualTime(Date())
         var options = time.options
         options.signatureKeys = key.map { [$0.publicKey] } ?? []
-        try await ScriptedPeer.run(Self.server(key: key), options: options) { peer, client in
+        try await ProtocolPeer.run(Self.server(key: key), options: options) { peer, client in
             let first = try await client.notification(7)
             #expect(first.value.payload == .string("secret"))
             time.pass(60)
@@ -37,33 +37,52 @@ import Testing
             let confirmed = time.now
             peer.play { _, _ in .hangUp }
             time.pass(60)
-            #expect(try await client.notification(7) == .cached(first.value, confirmed))
+            let kept = try await client.notification(7)
+            #expect(kept.value == first.value)
+            #expect(kept.date == confirmed)
+            #expect(kept.reason?.advice == .offline)
         }
     }
 
-    /// No server, a portal, a server that says nothing: the kept value, with its date.
-    @Test(
-        arguments: [
-            { _, _ in .hangUp }, { _, _ in .silence },
-            { _, _ in .answer(PeerAnswer(body: "<html>")) },
-            { request, _ in .answer(PeerAnswer(to: request, body: "<html>")) },
-            { request, _ in .answer(PeerAnswer(to: request, body: Samples.item(8))) },
-            { request, _ in .answer(PeerAnswer(to: request, status: 304, fields: [("ETag", "\"b\"")])) },
-            { request, _ in .answer(PeerAnswer(to: request, status: 304)) },
-            { request, _ in .answer(PeerAnswer(status: 302, fields: [("Location", "/")])) },
-            { request, _ in .answer(PeerAnswer(status: 404)) },
-        ] as [ScriptedPeer.Script]
-    )
-    func aKeptValueIsShownWhenTheServerCannotBeAsked(trouble: @escaping ScriptedPeer.Script) async throws {
+    /// Why the server cannot be asked, and what to tell the user.
+    private struct Trouble: Sendable {
+        let advice: PushClient.Advice
+        let script: PeerScript
+
+        init(_ advice: PushClient.Advice, _ script: @escaping PeerScript) {
+            (self.advice, self.script) = (advice, script)
+        }
+    }
+
+    private static let troubles = [
+        Trouble(.offline) { _, _ in .hangUp }, Trouble(.offline) { _, _ in .silence },
+        Trouble(.portal) { _, _ in .answer(PeerAnswer(body: "<html>")) },
+        Trouble(.interference) { request, _ in .answer(PeerAnswer(to: request, body: "<html>")) },
+        Trouble(.interference) { request, _ in .answer(PeerAnswer(to: request, body: Samples.item(8))) },
+        Trouble(.interference) { request, _ in
+            .answer(PeerAnswer(to: request, status: 304, fields: [("ETag", "\"b\"")]))
+        },
+        Trouble(.interference) { request, _ in .answer(PeerAnswer(to: request, status: 304)) },
+        Trouble(.portal) { _, _ in .answer(PeerAnswer(status: 302, fields: [("Location", "/")])) },
+        Trouble(.portal) { _, _ in .answer(PeerAnswer(status: 404)) },
+    ]
+
+    /// No server, a portal, a server that says nothing: the kept value, with its date, and what to tell the user.
+    @Test(arguments: Self.troubles.indices)
+    func aKeptValueIsShownWhenTheServerCannotBeAsked(_ index: Int) async throws {
+        let trouble = Self.troubles[index]
         let time = ManualTime()
         var options = time.options
         options.timeout = .seconds(2)
-        try await ScriptedPeer.run(Self.server(), options: options) { peer, client in
+        try await ProtocolPeer.run(Self.server(), options: options) { peer, client in
             let date = time.now
             let item = try await client.notification(7).value
             time.pass(3600)
-            peer.play(trouble)
-            #expect(try await client.notification(7) == .cached(item, date))
+            peer.play(trouble.script)
+            let kept = try await client.notification(7)
+            #expect(kept.value == item)
+            #expect(kept.date == date)
+            #expect(kept.reason?.advice == trouble.advice)
             // Of what is not kept there is nothing to show.
             await #expect(throws: (any Error).self) { try await client.notification(9) }
         }
@@ -71,7 +90,7 @@ import Testing
 
     @Test(arguments: [ProblemCode.notFound, .registrationGone, .unauthorized, .forbidden, .internalError, .busy])
     func whatTheServerRefusesIsNotShownFromBefore(code: ProblemCode) async throws {
-        try await ScriptedPeer.run(Self.server()) { peer, client in
+        try await ProtocolPeer.run(Self.server()) { peer, client in
             _ = try await client.notification(7)
             peer.play { request, _ in .answer(PeerAnswer(to: request, code)) }
             await #expect(throws: PushClientError.self) { try await client.notification(7) }
@@ -85,7 +104,7 @@ import Testing
     @Test func whatIsOverIsNotShown() async throws {
         let time = ManualTime(try #require(Date(rfc3339: "2027-01-01T00:00:00Z")))
         let script = Self.server(Samples.item(7, expires: "2027-01-01T00:10:00Z"))
-        try await ScriptedPeer.run(script, options: time.options) { peer, client in
+        try await ProtocolPeer.run(script, options: time.options) { peer, client in
             _ = try await client.notification(7)
             peer.play { _, _ in .hangUp }
             time.pass(599)
@@ -101,7 +120,7 @@ import Testing
         (String(Samples.item(7).dropLast()) + #","Store":"never"}"#, "private"),
     ])
     func whatMustNotBeKeptIsNot(body: String, directive: String) async throws {
-        try await ScriptedPeer.run(Self.server(body, fields: [("Cache-Control", directive)])) { peer, client in
+        try await ProtocolPeer.run(Self.server(body, fields: [("Cache-Control", directive)])) { peer, client in
             #expect(try await client.notification(7).value.payload == .string("secret"))
             _ = try await client.notification(7)
             #expect(peer.requests.map { $0.fields["if-none-match"] } == [nil, nil])
@@ -113,7 +132,7 @@ import Testing
     private static let once = String(Samples.item(7).dropLast()) + #","ReadOnce":true}"#
 
     @Test func whatCanBeReadOnceIsFetchedAgainUntilItIsConfirmed() async throws {
-        try await ScriptedPeer.run(Self.server(Self.once, fields: [("Cache-Control", "no-store")])) { peer, client in
+        try await ProtocolPeer.run(Self.server(Self.once, fields: [("Cache-Control", "no-store")])) { peer, client in
             for _ in 0..<2 {
                 let item = try await client.notification(7).value
                 #expect(item.isReadOnce)
@@ -133,13 +152,13 @@ import Testing
     @Test func aSignedAnswerIsKeptThoughItIsNotForTheCachesOfOthers() async throws {
         let key = SigningKey()
         let options = PushClient.Options(signatureKeys: [key.publicKey])
-        try await ScriptedPeer.run(Self.server(key: key), options: options) { peer, client in
+        try await ProtocolPeer.run(Self.server(key: key), options: options) { peer, client in
             _ = try await client.notification(7)
             peer.play { _, _ in .hangUp }
             #expect(try await client.notification(7).date != nil)
         }
         let never = String(Samples.item(7).dropLast()) + #","Store":"never"}"#
-        try await ScriptedPeer.run(Self.server(never, key: key), options: options) { peer, client in
+        try await ProtocolPeer.run(Self.server(never, key: key), options: options) { peer, client in
             _ = try await client.notification(7)
             peer.play { _, _ in .hangUp }
             await #expect(throws: URLError.self) { try await client.notification(7) }
@@ -149,7 +168,7 @@ import Testing
     /// A tag as a proxy that compresses leaves it.
     @Test(arguments: ["W/\"a\"", "\"a-gzip\"", "W/\"a-gzip\""])
     func aTagThatAProxyHasChangedIsTheSame(tag: String) async throws {
-        try await ScriptedPeer.run(Self.server()) { peer, client in
+        try await ProtocolPeer.run(Self.server()) { peer, client in
             let item = try await client.notification(7).value
             peer.play { request, _ in .answer(PeerAnswer(to: request, status: 304, fields: [("ETag", tag)])) }
             #expect(try await client.notification(7) == .fresh(item))
@@ -158,7 +177,7 @@ import Testing
 
     @Test func whatWasBelievedForItsEchoIsNotShownWhereSignaturesAreDemanded() async throws {
         let store = AnswerStore.memory
-        try await ScriptedPeer.run(Self.server(), store: store) { peer, client in
+        try await ProtocolPeer.run(Self.server(), store: store) { peer, client in
             _ = try await client.notification(7)
             peer.play { _, _ in .hangUp }
             #expect(try await client.notification(7).date != nil)
@@ -168,11 +187,11 @@ import Testing
     }
 
     @Test func nothingIsShownToAnotherAccountOrOfAnotherServer() async throws {
-        let folder = try TemporaryFolder()
+        let folder = try ScratchFolder()
         for store in [
             AnswerStore.memory, .folder(URL(fileURLWithPath: folder.path), key: SymmetricKey(size: .bits256)),
         ] {
-            try await ScriptedPeer.run(Self.server(), store: store) { peer, client in
+            try await ProtocolPeer.run(Self.server(), store: store) { peer, client in
                 _ = try await client.notification(7)
                 peer.play { _, _ in .hangUp }
                 #expect(try await client.notification(7).date != nil)
@@ -186,14 +205,14 @@ import Testing
                 let same = peer.client(.token("t", account: "alice"), store: store)
                 #expect(try await same.notification(7).date != nil)
             }
-            try await ScriptedPeer.run({ _, _ in .hangUp }, store: store) { _, client in
+            try await ProtocolPeer.run({ _, _ in .hangUp }, store: store) { _, client in
                 await #expect(throws: URLError.self) { try await client.notification(7) }
             }
         }
     }
 
     @Test func markingChangesWhatIsKept() async throws {
-        try await ScriptedPeer.run(Self.server()) { peer, client in
+        try await ProtocolPeer.run(Self.server()) { peer, client in
             _ = try await client.notification(7)
             peer.play { request, _ in .answer(PeerAnswer(to: request, body: #"{"Read":[7]}"#)) }
             #expect(try await client.markRead([7, 8]) == [7])
@@ -211,7 +230,7 @@ import Testing
     }
 
     @Test func anyValueCanBeSent() async throws {
-        try await ScriptedPeer.run({ request, _ in
+        try await ProtocolPeer.run({ request, _ in
             .answer(PeerAnswer(to: request, status: 201, body: #"{"Id":9,"Read":false,"Pushes":2}"#))
         }) { peer, client in
             #expect(try await client.send(.object([.init("place", .string("Room 7"))])).id == 9)
@@ -224,11 +243,13 @@ import Testing
     @Test func aFetchedValueIsMapped() {
         let date = Date(timeIntervalSince1970: 7)
         #expect(Fetched.fresh(7).map { $0 + 1 } == .fresh(8))
-        #expect(Fetched.cached(7, date).map { "\($0)" } == .cached("7", date))
+        let reason = CacheReason.network(.timedOut)
+        #expect(Fetched.cached(7, date, because: reason).map { "\($0)" } == .cached("7", date, because: reason))
+        #expect(Fetched.fresh(7).reason == nil)
     }
 
     @Test func dismissingWhatIsGoneIsDone() async throws {
-        try await ScriptedPeer.run({ request, _ in .answer(PeerAnswer(to: request, .notFound)) }) { peer, client in
+        try await ProtocolPeer.run({ request, _ in .answer(PeerAnswer(to: request, .notFound)) }) { peer, client in
             try await client.dismiss(7)
             #expect(peer.requests.map(\.method) == ["DELETE"])
         }

@@ -1,13 +1,13 @@
+import ClientPeers
 import Crypto
 import Foundation
 import PushAPI
 import PushClient
-import PushTesting
 import Testing
 
 /// Signing out ends everything, whatever the network does and whoever else is writing.
 @Suite(.timeLimit(.minutes(5))) struct SignOutTests {
-    private static func script(_ server: ListServer) -> ScriptedPeer.Script {
+    private static func script(_ server: ListServer) -> ProtocolPeer.Script {
         { request, _ in
             switch (request.method, request.path) {
             case ("POST", "/api/register"): .answer(PeerAnswer(to: request, body: #""id-1""#))
@@ -26,7 +26,7 @@ import Testing
 
     @Test func theServerEndsTheDeviceAndThenTheSession() async throws {
         let server = Self.server()
-        try await ScriptedPeer.run(Self.script(server)) { peer in
+        try await ProtocolPeer.run(Self.script(server)) { peer in
             let client = peer.client(.token("t", account: "alice"))
             try await client.register(platform: "apns", handle: "a")
             _ = try await client.refresh()
@@ -48,12 +48,12 @@ import Testing
     }
 
     @Test(arguments: [false, true]) func aSignOutWithoutNetworkIsDoneLater(isFolder: Bool) async throws {
-        let folder = try TemporaryFolder()
+        let folder = try ScratchFolder()
         let place = URL(fileURLWithPath: folder.path)
         let key = SymmetricKey(size: .bits256)
         let memory = AnswerStore.memory
         let server = Self.server()
-        try await ScriptedPeer.run(Self.script(server)) { peer in
+        try await ProtocolPeer.run(Self.script(server)) { peer in
             // Each store as that of another start of the app.
             func store() -> AnswerStore { isFolder ? .folder(place, key: key) : memory }
             let client = peer.client(.token("t", account: "alice"), store: store())
@@ -61,8 +61,8 @@ import Testing
             _ = try await client.refresh()
             peer.play { _, _ in .hangUp }
             #expect(try await !client.signOut())
-            #expect(try await !PushClient.finishSignOuts(server: peer.url, store: store()))
-            #expect(try folder.allBytes().range(of: Data("Bearer".utf8)) == nil)
+            #expect(try await !PushClient.finishSignOuts(server: peer.url, options: peer.options(), store: store()))
+            #expect(try folder.contents().range(of: Data("Bearer".utf8)) == nil)
 
             // The next session begins at once, with nothing, and keeps its own.
             peer.play(Self.script(server))
@@ -74,12 +74,15 @@ import Testing
             await #expect(throws: PushClientError.signedOut) { try await client.kept() }
 
             let count = peer.requests.count
-            #expect(try await PushClient.finishSignOuts(server: peer.url, store: store()))
+            #expect(try await PushClient.finishSignOuts(server: peer.url, options: peer.options(), store: store()))
             #expect(
                 peer.requests[count...].map { "\($0.method) \($0.path) \($0.fields["authorization"] ?? "")" }
                     == ["DELETE /api/register/id-1 Bearer t", "DELETE /api/sessions/current Bearer t"]
             )
-            #expect(try await PushClient.finishSignOuts(server: peer.url, store: store()), "once")
+            #expect(
+                try await PushClient.finishSignOuts(server: peer.url, options: peer.options(), store: store()),
+                "once"
+            )
             #expect(peer.requests.count == count + 2)
             #expect(try await next.kept().notifications.count == 3)
         }
@@ -88,15 +91,15 @@ import Testing
     /// Another server's are left for that.
     @Test func aSignOutIsToldItsOwnServerAlone() async throws {
         let store = AnswerStore.memory
-        try await ScriptedPeer.run({ _, _ in .hangUp }, store: store) { _, client async throws in
+        try await ProtocolPeer.run({ _, _ in .hangUp }, store: store) { _, client async throws in
             #expect(try await client.signOut(), "a password alone ends nothing at the server")
         }
-        try await ScriptedPeer.run({ _, _ in .hangUp }) { peer async throws in
+        try await ProtocolPeer.run({ _, _ in .hangUp }) { peer async throws in
             #expect(try await !peer.client(.token("t"), store: store).signOut())
         }
-        try await ScriptedPeer.run({ request, _ in .answer(PeerAnswer(to: request, status: 204)) }) {
+        try await ProtocolPeer.run({ request, _ in .answer(PeerAnswer(to: request, status: 204)) }) {
             peer async throws in
-            #expect(try await PushClient.finishSignOuts(server: peer.url, store: store))
+            #expect(try await PushClient.finishSignOuts(server: peer.url, options: peer.options(), store: store))
             #expect(peer.requests.isEmpty)
         }
     }
@@ -106,9 +109,9 @@ import Testing
         let server = Self.server()
         server.change { $0.pageSize = 1 }
         for round in 0..<10 {
-            let folder = try TemporaryFolder()
+            let folder = try ScratchFolder()
             let store = AnswerStore.folder(URL(fileURLWithPath: folder.path), key: SymmetricKey(size: .bits256))
-            try await ScriptedPeer.run(Self.script(server)) { peer async throws in
+            try await ProtocolPeer.run(Self.script(server)) { peer async throws in
                 let credentials = PushClient.Credentials.token("t", account: "alice")
                 let clients = (0..<3).map { _ in peer.client(credentials, store: store) }
                 await withTaskGroup(of: Void.self) { group in
@@ -131,19 +134,10 @@ import Testing
     }
 
     @Test func whatTheServerNoLongerKnowsIsDone() async throws {
-        try await ScriptedPeer.run({ request, _ in .answer(PeerAnswer(to: request, .unauthorized)) }) {
+        try await ProtocolPeer.run({ request, _ in .answer(PeerAnswer(to: request, .unauthorized)) }) {
             peer async throws in
             #expect(try await peer.client(.token("t")).signOut())
             #expect(peer.requests.count == 1)
-        }
-    }
-}
-
-extension TemporaryFolder {
-    /// All bytes of all files at any depth.
-    func allBytes() throws -> Data {
-        try FileManager.default.subpathsOfDirectory(atPath: self.path).reduce(into: Data()) { bytes, name in
-            bytes.append((try? Data(contentsOf: URL(fileURLWithPath: self.file(name)))) ?? Data())
         }
     }
 }

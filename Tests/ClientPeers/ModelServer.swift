@@ -1,40 +1,40 @@
-import Foundation
-import HTTPSignatures
-import PushAPI
-import Synchronization
+package import Foundation
+package import HTTPSignatures
+internal import PushAPI
+internal import Synchronization
 
 /// A user's notifications, as the server keeps them, behind a network that loses answers; it signs, and forgets cursors now and
 /// then.
-final class ModelServer: Sendable {
-    struct Entry: Sendable {
-        var payload: String
-        var isRead = false
-        var isDeleted = false
-        var expiresAt: Date
-        var version: Int
+package final class ModelServer: Sendable {
+    package struct Entry: Sendable {
+        package var payload: String
+        package var isRead = false
+        package var isDeleted = false
+        package var expiresAt: Date
+        package var version: Int
         /// When it was last changed.
-        var changedAt: Date
+        package var changedAt: Date
     }
 
     /// What a call costs grows with what it returns, and not with how much there has been.
-    struct State {
+    package struct State {
         /// What was sent under which key.
-        private(set) var sent: [String: Int64] = [:]
+        package private(set) var sent: [String: Int64] = [:]
         /// The ids that were to be marked as read, whatever became of them.
-        var marked: Set<Int64> = []
-        private(set) var entries: [Int64: Entry] = [:]
-        private(set) var version = 0
+        package var marked: Set<Int64> = []
+        package private(set) var entries: [Int64: Entry] = [:]
+        package private(set) var version = 0
         /// The ids of those that are not deleted, though some may have ended.
-        private(set) var undeleted: Set<Int64> = []
+        package private(set) var undeleted: Set<Int64> = []
         /// The ids in the order of their changes; a later one of the same id counts.
         private var changes: [(version: Int, id: Int64)] = []
-        var generation = 0
+        package var generation = 0
         /// Whether answers are lost, cursors forgotten, and notifications come, change and go with each request.
-        var isTurbulent = false
+        package var isTurbulent = false
         /// The highest id that was given.
         private var lastID: Int64 = 0
 
-        mutating func change(_ id: Int64, _ change: (inout Entry) -> Void) {
+        package mutating func change(_ id: Int64, _ change: (inout Entry) -> Void) {
             guard var entry = self.entries[id], !entry.isDeleted else { return }
             change(&entry)
             self.version += 1
@@ -45,7 +45,7 @@ final class ModelServer: Sendable {
             if entry.isDeleted { self.undeleted.remove(id) }
         }
 
-        mutating func add(_ payload: String, lasting seconds: TimeInterval) {
+        package mutating func add(_ payload: String, lasting seconds: TimeInterval) {
             // Far from each other, as the server's are.
             self.lastID += .random(in: 1...1 << 30)
             self.version += 1
@@ -61,7 +61,7 @@ final class ModelServer: Sendable {
         }
 
         /// Sends once under a key.
-        mutating func send(_ payload: String, key: String) -> Int64 {
+        package mutating func send(_ payload: String, key: String) -> Int64 {
             if let id = self.sent[key] { return id }
             self.add(payload, lasting: 3600)
             self.sent[key] = self.lastID
@@ -69,7 +69,7 @@ final class ModelServer: Sendable {
         }
 
         /// What has changed after a version, the latest change of each, in order.
-        func changed(after version: Int) -> [(id: Int64, entry: Entry)] {
+        package func changed(after version: Int) -> [(id: Int64, entry: Entry)] {
             let last = self.changes.partitioningIndex { $0.version > version }
             return self.changes[last...].compactMap { change in
                 self.entries[change.id].flatMap { $0.version == change.version ? (change.id, $0) : nil }
@@ -77,7 +77,7 @@ final class ModelServer: Sendable {
         }
 
         /// Something that happens to a user's notifications: thirty to forty-five of them are there.
-        mutating func happen() {
+        package mutating func happen() {
             let ids = self.liveIDs
             let what = Int.random(in: 0..<8)
             guard let id = ids.randomElement(), ids.count >= 30, ids.count >= 45 || what >= 4 else {
@@ -88,21 +88,23 @@ final class ModelServer: Sendable {
             self.change(id) { entry in if what < 7 { entry.isDeleted = true } else { entry.isRead.toggle() } }
         }
 
-        func json(_ id: Int64, _ entry: Entry) -> String {
+        package func json(_ id: Int64, _ entry: Entry) -> String {
             #"{"Id":\#(id),"Payload":"\#(entry.payload)","Read":\#(entry.isRead),"#
                 + #""CreatedAt":"2026-01-01T00:00:00Z","ExpiresAt":"\#(entry.expiresAt.rfc3339)"}"#
         }
     }
 
-    static let pageSize = 7
-    let key = SigningKey()
+    package static let pageSize = 7
+    package let key = SigningKey()
     private let state = Mutex(State())
 
-    func change<Value>(_ change: (inout State) throws -> Value) rethrows -> Value {
+    package init() {}
+
+    package func change<Value>(_ change: (inout State) throws -> Value) rethrows -> Value {
         try self.state.withLock { try change(&$0) }
     }
 
-    var script: ScriptedPeer.Script {
+    package var script: PeerScript {
         { request, _ in
             self.state.withLock { state in
                 if state.isTurbulent { for _ in 0..<Int.random(in: 1...3) { state.happen() } }
@@ -118,7 +120,7 @@ final class ModelServer: Sendable {
     }
 
     /// The number of the last change before a cursor.
-    static func version(of cursor: String) -> Int { cursor.split(separator: "-").last.flatMap { Int($0) } ?? 0 }
+    package static func version(of cursor: String) -> Int { cursor.split(separator: "-").last.flatMap { Int($0) } ?? 0 }
 
     private static func answer(_ request: PeerRequest, _ state: inout State, _ key: SigningKey) -> PeerAnswer {
         if request.path == Paths.notifications, request.method == "POST" {
@@ -184,9 +186,11 @@ final class ModelServer: Sendable {
 
 extension ModelServer.State {
     /// Whether it is there for those who ask now.
-    func isLive(_ id: Int64) -> Bool { self.entries[id].map { !$0.isDeleted && $0.expiresAt > Date() } ?? false }
+    package func isLive(_ id: Int64) -> Bool {
+        self.entries[id].map { !$0.isDeleted && $0.expiresAt > Date() } ?? false
+    }
 
-    var liveIDs: [Int64] { self.undeleted.filter(self.isLive) }
+    package var liveIDs: [Int64] { self.undeleted.filter(self.isLive) }
 }
 
 extension Array {

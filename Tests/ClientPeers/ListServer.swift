@@ -1,39 +1,41 @@
-import Foundation
-import PushAPI
-import Synchronization
+internal import Foundation
+internal import PushAPI
+internal import Synchronization
 
 /// The list of a user, as the server keeps it: changes in their order, behind cursors.
-final class ListServer: Sendable {
-    struct State {
+package final class ListServer: Sendable {
+    package struct State {
         /// Each item's JSON, or `nil` of one that is gone, with the number of its last change.
-        var items: [Int64: (json: String?, change: Int)] = [:]
+        package var items: [Int64: (json: String?, change: Int)] = [:]
         var last = 0
         /// Cursors have this before their number.
-        var generation = "c"
-        var pageSize = 500
-        var directive = "private, no-cache"
+        package var generation = "c"
+        package var pageSize = 500
+        package var directive = "private, no-cache"
         /// The field `Date`, if any.
-        var date: String?
+        package var date: String?
     }
 
     private let state = Mutex(State())
 
-    func put(_ id: Int64, _ json: String?) {
+    package init() {}
+
+    package func put(_ id: Int64, _ json: String?) {
         self.state.withLock { state in
             state.last += 1
             state.items[id] = (json, state.last)
         }
     }
 
-    func change(_ change: (inout State) -> Void) {
+    package func change(_ change: (inout State) -> Void) {
         self.state.withLock { change(&$0) }
     }
 
-    var script: ScriptedPeer.Script {
+    package var script: PeerScript {
         { request, _ in .answer(self.answer(request)) }
     }
 
-    func answer(_ request: PeerRequest) -> PeerAnswer {
+    package func answer(_ request: PeerRequest) -> PeerAnswer {
         self.state.withLock { state in
             let since = request.query.split(separator: "&").first { $0.hasPrefix("since=") }?.dropFirst(6)
             var start = 0

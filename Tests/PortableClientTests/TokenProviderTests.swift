@@ -1,3 +1,4 @@
+import ClientPeers
 import Foundation
 import PushAPI
 import PushClient
@@ -24,7 +25,7 @@ import Testing
     }
 
     /// A server that takes some tokens only.
-    private static func door(_ tokens: String...) -> ScriptedPeer.Script {
+    private static func door(_ tokens: String...) -> ProtocolPeer.Script {
         { request, _ in
             let token = request.fields["authorization"]?.split(separator: " ").last.map(String.init) ?? ""
             return .answer(
@@ -36,7 +37,7 @@ import Testing
 
     @Test func theFirstTokenIsAskedForOnceAndKept() async throws {
         let backend = Backend()
-        try await ScriptedPeer.run(Self.door("t1")) { peer in
+        try await ProtocolPeer.run(Self.door("t1")) { peer in
             let client = peer.client(backend.credentials)
             for _ in 0..<3 { _ = try await client.notification(7) }
             #expect(backend.refused == [nil])
@@ -46,7 +47,7 @@ import Testing
 
     @Test func aRefusedTokenIsRenewedAndTheCallGoesOn() async throws {
         let backend = Backend()
-        try await ScriptedPeer.run(Self.door("t1")) { peer in
+        try await ProtocolPeer.run(Self.door("t1")) { peer in
             let client = peer.client(backend.credentials)
             _ = try await client.notification(7)
             peer.play(Self.door("t2"))
@@ -58,7 +59,7 @@ import Testing
 
     @Test func ofManyCallsOneAsks() async throws {
         let backend = Backend()
-        try await ScriptedPeer.run(Self.door("t1", "t2")) { peer in
+        try await ProtocolPeer.run(Self.door("t1", "t2")) { peer in
             let client = peer.client(backend.credentials)
             try await withThrowingTaskGroup { group in
                 for _ in 0..<20 { group.addTask { _ = try await client.notification(7) } }
@@ -70,7 +71,7 @@ import Testing
 
     @Test func aSecondRefusalIsTheCallsWithItsProblem() async throws {
         let backend = Backend()
-        try await ScriptedPeer.run(Self.door()) { peer in
+        try await ProtocolPeer.run(Self.door()) { peer in
             let client = peer.client(backend.credentials)
             let problem = await unauthorized { try await client.notification(7) }
             #expect(problem?.code == .tokenExpired)
@@ -79,7 +80,7 @@ import Testing
     }
 
     @Test func aProviderThatHasNoOtherTokenEndsTheCall() async throws {
-        try await ScriptedPeer.run(Self.door()) { peer in
+        try await ProtocolPeer.run(Self.door()) { peer in
             let client = peer.client(.tokens(account: "alice") { _ in "always" })
             await unauthorized { try await client.notification(7) }
             #expect(peer.requests.count == 1)
@@ -89,7 +90,7 @@ import Testing
     @Test func whatTheProviderThrowsTheCallThrowsAndTheNextOneAsksAgain() async throws {
         struct LoggedOut: Error {}
         let isIn = Mutex(false)
-        try await ScriptedPeer.run(Self.door("t")) { peer async throws in
+        try await ProtocolPeer.run(Self.door("t")) { peer async throws in
             let client = peer.client(
                 .tokens(account: "alice") { _ in
                     guard isIn.withLock({ $0 }) else { throw LoggedOut() }
@@ -106,7 +107,7 @@ import Testing
     @Test func aProviderThatTakesTooLongEndsWithTheCallsDeadline() async throws {
         var options = PushClient.Options()
         options.deadline = .milliseconds(50)
-        try await ScriptedPeer.run(Self.door()) { [options] peer in
+        try await ProtocolPeer.run(Self.door()) { [options] peer in
             let client = peer.client(
                 .tokens(account: "alice") { _ in
                     try await Task.sleep(for: .seconds(600))
@@ -120,32 +121,5 @@ import Testing
             #expect(await [first, second] == [.offline, .offline])
             #expect(peer.requests.isEmpty)
         }
-    }
-}
-
-/// The problem of a call that is refused for its credentials.
-@discardableResult
-func unauthorized(
-    sourceLocation: SourceLocation = #_sourceLocation,
-    _ call: () async throws -> some Any
-) async -> Problem? {
-    do {
-        _ = try await call()
-        Issue.record("it was let in", sourceLocation: sourceLocation)
-    } catch PushClientError.unauthorized(let problem) {
-        return problem
-    } catch {
-        Issue.record("\(error)", sourceLocation: sourceLocation)
-    }
-    return nil
-}
-
-/// What a call that fails advises.
-func advice(_ call: () async throws -> some Any) async -> PushClient.Advice? {
-    do {
-        _ = try await call()
-        return nil
-    } catch {
-        return PushClient.Advice(for: error)
     }
 }

@@ -1,3 +1,4 @@
+import ClientPeers
 import Foundation
 import HTTPSignatures
 import PushAPI
@@ -7,17 +8,9 @@ import Testing
 
 /// An impostor between the app and the server, who answers in its place or changes its answers.
 @Suite(.timeLimit(.minutes(5))) struct InterferenceTests {
-    private static func script(_ tampering: Tampering, key: SigningKey?) -> ScriptedPeer.Script {
-        { request, _ in
-            var answer = PeerAnswer(to: request, fields: [("ETag", "\"a\"")], body: Samples.item(7), key: key)
-            tampering.spoil(&answer, request)
-            return .answer(answer)
-        }
-    }
-
     @Test(arguments: Tampering.all)
     func whatIsNotTheServersOwnIsNamedByItsEcho(tampering: Tampering) async throws {
-        try await ScriptedPeer.run(Self.script(tampering, key: nil)) { peer, client in
+        try await ProtocolPeer.run(tampering.script(signing: nil)) { peer, client in
             guard let kind = tampering.echoed else { return }
             let found = await interference { try await client.notification(7) }
             #expect(found?.kind == kind)
@@ -31,7 +24,7 @@ import Testing
     @Test(arguments: Tampering.all)
     func whatIsNotTheServersOwnIsNamedByItsSignature(tampering: Tampering) async throws {
         let options = PushClient.Options(signatureKeys: [Tampering.key.publicKey])
-        try await ScriptedPeer.run(Self.script(tampering, key: Tampering.key), options: options) { peer, client in
+        try await ProtocolPeer.run(tampering.script(signing: Tampering.key), options: options) { peer, client in
             let found = await interference { try await client.notification(7) }
             #expect(found?.kind == tampering.signed)
             #expect(peer.requests.count == 1)
@@ -41,7 +34,7 @@ import Testing
     @Test(arguments: Tampering.harmless, [nil, Tampering.key])
     func whatDoesNoHarmIsBelieved(tampering: Tampering, key: SigningKey?) async throws {
         let options = PushClient.Options(signatureKeys: key.map { [$0.publicKey] } ?? [])
-        try await ScriptedPeer.run(Self.script(tampering, key: key), options: options) { _, client in
+        try await ProtocolPeer.run(tampering.script(signing: key), options: options) { _, client in
             let item = try await client.notification(7)
             #expect(item.value.payload == .string("secret"))
             #expect(item.date == nil)
@@ -53,7 +46,7 @@ import Testing
     func anAnswerThatIsReplayedIsNamed(key: SigningKey?) async throws {
         let options = PushClient.Options(signatureKeys: key.map { [$0.publicKey] } ?? [])
         let first = Mutex<PeerAnswer?>(nil)
-        try await ScriptedPeer.run(
+        try await ProtocolPeer.run(
             { request, _ in
                 .answer(
                     first.withLock { first in
@@ -76,7 +69,7 @@ import Testing
     @Test func aSignedAnswerThatIsReplayedWithTheRightEchoIsNamed() async throws {
         let options = PushClient.Options(signatureKeys: [Tampering.key.publicKey])
         let first = Mutex<PeerAnswer?>(nil)
-        try await ScriptedPeer.run(
+        try await ProtocolPeer.run(
             { request, _ in
                 .answer(
                     first.withLock { first in
@@ -99,12 +92,12 @@ import Testing
     /// A proxy that asks for something that is not there, under the same token: the server's own 404, of another path.
     @Test func aRefusalOfAnotherRequestForgetsNothing() async throws {
         let options = PushClient.Options(signatureKeys: [Tampering.key.publicKey])
-        let own: ScriptedPeer.Script = { request, _ in
+        let own: ProtocolPeer.Script = { request, _ in
             let body =
                 request.path == "/api/notifications" ? Samples.list([Samples.item(7)], cursor: "C") : Samples.item(7)
             return .answer(PeerAnswer(to: request, body: body, key: Tampering.key))
         }
-        try await ScriptedPeer.run(own, options: options) { peer, client in
+        try await ProtocolPeer.run(own, options: options) { peer, client in
             let fetched = try await client.notification(7)
             let inbox = try await client.sync()
             peer.play { request, _ in
@@ -128,7 +121,7 @@ import Testing
 
     @Test func lessThanWasAskedForIsNamed() async throws {
         let options = PushClient.Options(signatureKeys: [Tampering.key.publicKey])
-        try await ScriptedPeer.run(
+        try await ProtocolPeer.run(
             { request, _ in
                 .answer(PeerAnswer(to: request, body: Samples.item(7), key: Tampering.key, coverage: .answer))
             },
@@ -142,42 +135,6 @@ import Testing
         }
     }
 
-    /// A portal that announces a body and takes its time: its head says all.
-    @Test func theBodyOfAnAnswerWithoutTheEchoIsNotWaitedFor() async throws {
-        try await ScriptedPeer.run({ _, _ in
-            var answer = PeerAnswer(body: "<html>")
-            answer.framing = .wrongLength(1 << 20)
-            return .answer(answer)
-        }) { _, client in
-            let found = await interference { try await client.notification(7) }
-            #expect(found?.kind == .missingEcho)
-        }
-    }
-
-    @Test(arguments: [PeerAnswer.Framing.length, .chunked(isEnded: true), .untilTheEnd])
-    func anAnswerBeyondTheLimitIsNotTaken(framing: PeerAnswer.Framing) async throws {
-        let options = PushClient.Options(answerLimit: 1000)
-        for (count, kind) in [(1000 - Samples.item(7, "").utf8.count, nil), (1000, Interference.Kind.oversized)] {
-            let body = Samples.item(7, String(repeating: "x", count: count))
-            try await ScriptedPeer.run(
-                { request, _ in
-                    var answer = PeerAnswer(to: request, body: body)
-                    answer.framing = framing
-                    answer.hangsUp = true
-                    return .answer(answer)
-                },
-                options: options
-            ) { _, client async throws in
-                if kind == nil {
-                    #expect(try await client.notification(7).date == nil)
-                } else {
-                    let found = await interference { try await client.notification(7) }
-                    #expect(found?.kind == kind)
-                }
-            }
-        }
-    }
-
     /// Each with what it is answered with, and with what it asks twice.
     @Test func eachCallChecksItsAnswer() async throws {
         let calls: [@Sendable (PushClient) async throws -> Void] = [
@@ -186,7 +143,7 @@ import Testing
             { try await $0.register(platform: "apns", handle: "ab") }, { _ = try await $0.signIn() },
         ]
         for body in [#"{"Id":8,"Read":true}"#, "[1]", #""..""#, "{}"] {
-            try await ScriptedPeer.run({ request, _ in .answer(PeerAnswer(to: request, body: body)) }) { _, client in
+            try await ProtocolPeer.run({ request, _ in .answer(PeerAnswer(to: request, body: body)) }) { _, client in
                 for call in calls.prefix(4) + calls[5...7] {
                     // What was sent is an item of any id; what was registered, an id of a path.
                     do {
@@ -198,7 +155,7 @@ import Testing
                 }
             }
         }
-        try await ScriptedPeer.run({ _, _ in .answer(PeerAnswer(body: "{}")) }) { _, client in
+        try await ProtocolPeer.run({ _, _ in .answer(PeerAnswer(body: "{}")) }) { _, client in
             for call in calls {
                 let found = await interference { try await call(client) }
                 #expect(found?.kind == .missingEcho)
@@ -207,26 +164,13 @@ import Testing
     }
 
     @Test func eachRequestHasATokenOfItsOwn() async throws {
-        try await ScriptedPeer.run({ request, _ in .answer(PeerAnswer(to: request, .notFound)) }) { peer, client in
+        try await ProtocolPeer.run({ request, _ in .answer(PeerAnswer(to: request, .notFound)) }) { peer, client in
             for id in 1...20 {
                 await #expect(throws: PushClientError.self) { try await client.notification(Int64(id)) }
             }
             let tokens = peer.requests.map(\.token)
             #expect(Set(tokens).count == 20)
             for token in tokens { _ = try MyToken(text: token) }
-        }
-    }
-
-    @Test func nobodyIsFollowedElsewhere() async throws {
-        try await ScriptedPeer.run({ _, _ in .hangUp }) { elsewhere in
-            let location = [(name: "Location", value: elsewhere.url.absoluteString + "/api/notifications/7")]
-            try await ScriptedPeer.run({ request, _ in
-                .answer(PeerAnswer(to: request, status: 308, fields: location))
-            }) { _, client in
-                let found = await interference { try await client.notification(7) }
-                #expect(found?.seen == "a redirect to 127.0.0.1")
-            }
-            #expect(elsewhere.requests.isEmpty)
         }
     }
 }

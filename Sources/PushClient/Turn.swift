@@ -1,0 +1,59 @@
+internal import Foundation
+internal import Synchronization
+
+/// Has the calls of one client that must not run at the same time run one after the other.
+///
+/// A lock rather than an actor, so that a call that is cancelled while it waits can leave at once.
+final class Turn: Sendable {
+    private struct State {
+        var isTaken = false
+        var waiting: [(id: UUID, continuation: CheckedContinuation<Bool, Never>)] = []
+    }
+
+    private let state = Mutex(State())
+
+    /// Throws `CancellationError` if the task is cancelled before its turn.
+    func take<Value>(_ body: () async throws -> Value) async throws -> Value {
+        guard await self.wait() else { throw CancellationError() }
+        defer { self.pass() }
+        try Task.checkCancellation()
+        return try await body()
+    }
+
+    // MARK: - Private
+
+    /// Returns whether it is the caller's turn.
+    private func wait() async -> Bool {
+        let id = UUID()
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let now: Bool? = self.state.withLock { state in
+                    if Task.isCancelled { return false }
+                    guard state.isTaken else {
+                        state.isTaken = true
+                        return true
+                    }
+                    state.waiting.append((id, continuation))
+                    return nil
+                }
+                if let now { continuation.resume(returning: now) }
+            }
+        } onCancel: {
+            let left = self.state.withLock { state in
+                state.waiting.firstIndex { $0.id == id }.map { state.waiting.remove(at: $0).continuation }
+            }
+            left?.resume(returning: false)
+        }
+    }
+
+    private func pass() {
+        let next = self.state.withLock { state in
+            if state.waiting.isEmpty {
+                state.isTaken = false
+                return nil as CheckedContinuation<Bool, Never>?
+            }
+            return state.waiting.removeFirst().continuation
+        }
+        next?.resume(returning: true)
+    }
+}

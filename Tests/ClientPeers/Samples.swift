@@ -1,0 +1,83 @@
+internal import Foundation
+package import PushAPI
+package import PushClient
+internal import Synchronization
+package import Testing
+
+package enum Samples {
+    package static func item(
+        _ id: Int64,
+        _ payload: String = "secret",
+        isRead: Bool = false,
+        expires: String = "2099-01-01T00:00:00Z"
+    ) -> String {
+        #"{"Id":\#(id),"Payload":"\#(payload)","Read":\#(isRead),"CreatedAt":"2026-01-01T00:00:0\#(id % 10)Z","#
+            + #""ExpiresAt":"\#(expires)"}"#
+    }
+
+    package static func list(_ items: [String], deleted: [Int64] = [], cursor: String, more: Bool = false) -> String {
+        let deleted = deleted.map(String.init).joined(separator: ",")
+        return #"{"Notifications":[\#(items.joined(separator: ","))],"Deleted":[\#(deleted)],"#
+            + #""Cursor":"\#(cursor)","More":\#(more)}"#
+    }
+}
+
+/// The interference that a call ends with.
+package func interference(
+    of call: () async throws -> some Any,
+    sourceLocation: SourceLocation = #_sourceLocation
+) async -> Interference? {
+    do {
+        _ = try await call()
+        Issue.record("it was believed", sourceLocation: sourceLocation)
+    } catch PushClientError.interference(let interference) {
+        return interference
+    } catch {
+        Issue.record("\(error)", sourceLocation: sourceLocation)
+    }
+    return nil
+}
+
+/// The problem of a call that is refused for its credentials.
+@discardableResult
+package func unauthorized(
+    sourceLocation: SourceLocation = #_sourceLocation,
+    _ call: () async throws -> some Any
+) async -> Problem? {
+    do {
+        _ = try await call()
+        Issue.record("it was let in", sourceLocation: sourceLocation)
+    } catch PushClientError.unauthorized(let problem) {
+        return problem
+    } catch {
+        Issue.record("\(error)", sourceLocation: sourceLocation)
+    }
+    return nil
+}
+
+/// What a call that fails advises.
+package func advice(_ call: () async throws -> some Any) async -> PushClient.Advice? {
+    do {
+        _ = try await call()
+        return nil
+    } catch {
+        return PushClient.Advice(for: error)
+    }
+}
+
+/// Numbers from 0 on.
+package final class Counter: Sendable {
+    private let number = Mutex(0)
+
+    package init() {}
+
+    /// How many it has given.
+    package var count: Int { self.number.withLock { $0 } }
+
+    package func next() -> Int {
+        self.number.withLock { count in
+            defer { count += 1 }
+            return count
+        }
+    }
+}

@@ -1,0 +1,91 @@
+import ClientPeers
+import Foundation
+import HTTPSignatures
+import PushAPI
+import PushClient
+import Testing
+
+/// The same impostors as in `InterferenceTests`, on a real connection, where lengths, chunks and ends are the system's to read.
+@Suite(.timeLimit(.minutes(5))) struct FramingTests {
+    @Test(arguments: Tampering.all)
+    func whatIsNotTheServersOwnIsNamedByItsEcho(tampering: Tampering) async throws {
+        try await ScriptedPeer.run(tampering.script(signing: nil)) { peer, client in
+            guard let kind = tampering.echoed else { return }
+            let found = await interference { try await client.notification(7) }
+            #expect(found?.kind == kind)
+            #expect(found?.path == "/api/notifications/7")
+            // Neither the body nor a portal's address.
+            #expect(found?.description.contains(/secret|Hotel|room/) == false)
+            #expect(peer.requests.count == 1)
+        }
+    }
+
+    @Test(arguments: Tampering.all)
+    func whatIsNotTheServersOwnIsNamedByItsSignature(tampering: Tampering) async throws {
+        let options = PushClient.Options(signatureKeys: [Tampering.key.publicKey])
+        try await ScriptedPeer.run(tampering.script(signing: Tampering.key), options: options) { peer, client in
+            let found = await interference { try await client.notification(7) }
+            #expect(found?.kind == tampering.signed)
+            #expect(peer.requests.count == 1)
+        }
+    }
+
+    @Test(arguments: Tampering.harmless, [nil, Tampering.key])
+    func whatDoesNoHarmIsBelieved(tampering: Tampering, key: SigningKey?) async throws {
+        let options = PushClient.Options(signatureKeys: key.map { [$0.publicKey] } ?? [])
+        try await ScriptedPeer.run(tampering.script(signing: key), options: options) { _, client in
+            let item = try await client.notification(7)
+            #expect(item.value.payload == .string("secret"))
+            #expect(item.date == nil)
+        }
+    }
+
+    /// A portal that announces a body and takes its time: its head says all.
+    @Test func theBodyOfAnAnswerWithoutTheEchoIsNotWaitedFor() async throws {
+        try await ScriptedPeer.run({ _, _ in
+            var answer = PeerAnswer(body: "<html>")
+            answer.framing = .wrongLength(1 << 20)
+            return .answer(answer)
+        }) { _, client in
+            let found = await interference { try await client.notification(7) }
+            #expect(found?.kind == .missingEcho)
+        }
+    }
+
+    @Test(arguments: [PeerAnswer.Framing.length, .chunked(isEnded: true), .untilTheEnd])
+    func anAnswerBeyondTheLimitIsNotTaken(framing: PeerAnswer.Framing) async throws {
+        let options = PushClient.Options(answerLimit: 1000)
+        for (count, kind) in [(1000 - Samples.item(7, "").utf8.count, nil), (1000, Interference.Kind.oversized)] {
+            let body = Samples.item(7, String(repeating: "x", count: count))
+            try await ScriptedPeer.run(
+                { request, _ in
+                    var answer = PeerAnswer(to: request, body: body)
+                    answer.framing = framing
+                    answer.hangsUp = true
+                    return .answer(answer)
+                },
+                options: options
+            ) { _, client async throws in
+                if kind == nil {
+                    #expect(try await client.notification(7).date == nil)
+                } else {
+                    let found = await interference { try await client.notification(7) }
+                    #expect(found?.kind == kind)
+                }
+            }
+        }
+    }
+
+    @Test func nobodyIsFollowedElsewhere() async throws {
+        try await ScriptedPeer.run({ _, _ in .hangUp }) { elsewhere in
+            let location = [(name: "Location", value: elsewhere.url.absoluteString + "/api/notifications/7")]
+            try await ScriptedPeer.run({ request, _ in
+                .answer(PeerAnswer(to: request, status: 308, fields: location))
+            }) { _, client in
+                let found = await interference { try await client.notification(7) }
+                #expect(found?.seen == "a redirect to 127.0.0.1")
+            }
+            #expect(elsewhere.requests.isEmpty)
+        }
+    }
+}
