@@ -119,9 +119,10 @@ sanitize: packages test-packages
 # openapi.json, hostile pages in a browser, a million deliveries with faults, a provider down for hours, a search for secrets
 # in all that leaves, senders behind a Squid, payloads that are read once over a proxy that cuts answers off, a quarter of an
 # hour of full load in which nothing may grow, schemas of the past, guesses at passwords and at who has one, the moves of
-# hostile users, a full disk, a file that becomes shorter, backups under load that are restored, a Prometheus whose alerts
-# fire and clear, the Debian package in a fresh Debian, a newcomer's way by README.md, the client for Android behind the
-# proxies, and it and PushClient in two processes that are killed, and the memory of an extension's fetch.
+# hostile users, a full disk, a file that becomes shorter, backups under load that are restored, the console in a browser, and
+# those of two servers of which one dies, a Prometheus each of whose alerts fires and clears, the Debian package in a fresh
+# Debian, a newcomer's way by README.md, the client for Android behind the proxies, and it and PushClient in two processes that
+# are killed, and the memory of an extension's fetch.
 e2e: release e2e-packages
 	SEALPOST_TEST_PROXIES=all swift test --filter EndToEnd
 	SEALPOST_TEST_FLIPS=10000 SEALPOST_TEST_ID_BITS=16 swift test --filter 'BitFlip|GuessedID'
@@ -143,6 +144,8 @@ e2e: release e2e-packages
 	scripts/e2e run busy .build/release/sealpost
 	scripts/e2e run soak .build/release/sealpost
 	scripts/e2e run browsers .build/release/sealpost
+	scripts/e2e run console .build/release/sealpost
+	scripts/e2e run console-servers .build/release/sealpost
 	scripts/e2e run web-client .build/release/sealpost
 	scripts/e2e run ssrf .build/release/sealpost
 	scripts/e2e run egress .build/release/sealpost

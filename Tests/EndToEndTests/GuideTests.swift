@@ -6,12 +6,10 @@ import Testing
 
 /// The guides say what works: their commands are run, and their configurations load.
 @Suite(.timeLimit(.minutes(5))) struct GuideTests {
-    private static let pages = [
+    static let pages = [
         "README.md", "docs/first-day.md", "docs/backup.md", "docs/keys.md", "docs/upgrade.md", "docs/operations.md",
         "docs/api.md",
     ]
-    /// Those whose commands need more than this machine.
-    private static let pagesOfProviders = ["docs/providers.md"]
     /// What there is before a page's first line.
     private static let preparations = [
         "docs/upgrade.md": "echo 'correct horse battery' | sealpost user add alice --password-stdin\n",
@@ -55,15 +53,6 @@ import Testing
         }
     }
 
-    /// What is neither run here nor by another test says why.
-    @Test(arguments: Self.pages + Self.pagesOfProviders)
-    func eachCommandOfAGuideIsRunOrSaysWhyNot(page: String) throws {
-        let lines = try Repository.text(of: page).split(separator: "\n", omittingEmptySubsequences: false)
-        for (before, line) in zip(lines, lines.dropFirst()) where line == "```bash" {
-            #expect(before.wholeMatch(of: /<!-- (run|not run: .+|[A-Za-z ]+) -->/) != nil, "\(page): \(before)")
-        }
-    }
-
     @Test func aLineThatIsNotPrintedIsFound() {
         let step = Guide.Step(script: "", lines: ["a…c", "d"])
         #expect(step.missing(in: "xabbc\nd") == nil)
@@ -90,7 +79,8 @@ import Testing
         #expect(count > 8)
     }
 
-    private static func allPages() throws -> [String] {
+    /// Each page of the documentation that is read as a guide.
+    static func allPages() throws -> [String] {
         let names = try FileManager.default.contentsOfDirectory(atPath: Repository.file("docs").path)
         return ["README.md"] + names.filter { $0.hasSuffix(".md") }.sorted().map { "docs/\($0)" }
     }

@@ -1,7 +1,10 @@
 import Foundation
+import PostgreSQL
 import PushStore
 import PushTesting
 import Testing
+
+@testable import PushPostgreSQL
 
 /// What a server tells operators of the database that it shares.
 @Suite(.timeLimit(.minutes(2))) struct SharingReportTests {
@@ -34,5 +37,24 @@ import Testing
         #expect(left.map(\.isThis) == [true, false])
         #expect(left[1].release == "9.8")
         #expect(try await first.store.servers(limit: 1).map(\.state) == [.alive])
+    }
+    @Test func oneThatIsSilentIsLateUntilItIsFenced() async throws {
+        var options = StoreOptions()
+        // It neither renews its number nor fences others.
+        options.mayExchange = { false }
+        let silent = try StoreFixture(.postgreSQL, options: options)
+        let other = try silent.reopened(options: options)
+        let database = try BlockingConnection(#require(silent.store as? PostgreSQLStore).address)
+        let number = try #require(silent.store as? PostgreSQLStore).node.number
+        _ = try database.query("update node set until = until - 6000 where number = $1", number)
+        let late = try await other.store.servers(limit: 10)
+        #expect(late.map(\.state) == [.late, .alive])
+        #expect(late.map(\.isThis) == [false, true])
+        #expect(try await other.store.sharing()?.servers == 1)
+        _ = try database.query(Node.fencing, #require(other.store as? PostgreSQLStore).node.number)
+        let gone = try await other.store.servers(limit: 10)
+        #expect(gone.map(\.state) == [.alive, .gone])
+        // Which it sees itself, too, as long as it has not taken another number.
+        #expect(try await silent.store.servers(limit: 10).map(\.isThis) == [false, true])
     }
 }

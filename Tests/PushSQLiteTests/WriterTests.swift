@@ -171,6 +171,23 @@ import Testing
         #expect(self.fixture.store.report.setAside == 1)
     }
 
+    @Test func aPushToADamagedAddressFailsAloneAndIsCounted() async throws {
+        let alice = try await self.fixture.addUser("alice")
+        for number in 1...3 { try await self.fixture.addDevice(of: alice, handle: "d-\(number)") }
+        try await self.fixture.post(1, from: alice, to: "username:alice")
+        try await self.writer.write {
+            try $0.execute(
+                sql: """
+                    update device set handle = (select handle from device order by number limit 1)
+                    where number = (select number from device order by number limit 1 offset 1)
+                    """
+            )
+        }
+        #expect(try await self.fixture.claim().map(\.push.handle).sorted() == ["d-1", "d-3"])
+        #expect(try await self.fixture.reader.tallies()["apns"]?.failed == 1)
+        #expect(self.fixture.store.report.setAside == 1)
+    }
+
     @Test func aSettlementThatCannotBeWrittenKeepsNoneOfItsBatch() async throws {
         let alice = try await self.fixture.addUser("alice")
         for number in 1...3 { try await self.fixture.addDevice(of: alice, handle: "d-\(number)") }

@@ -2,6 +2,7 @@ import Crypto
 import CurlHTTP
 import Foundation
 import PushCore
+import PushTesting
 import Reactor
 import Testing
 
@@ -48,6 +49,12 @@ import Testing
                 == #"{"aps":{"alert":{"loc-key":"New notification"},"sound":"default","mutable-content":1},"#
                 + #""secureId":"9007199254740991"}"#
         )
+    }
+
+    @Test func anAlertIsWhatTheGuideShows() throws {
+        let request = try self.request(Samples.push(id: 4711), .alert(AlertPlaceholder()))
+        let guide = try Repository.text(of: "docs/providers.md")
+        #expect(guide.matches(of: /```json\n(.*)\n```/).map { String($0.output.1) } == [request.bodyText])
     }
 
     @Test func anAlertHasTheTextsThatAreConfigured() throws {

@@ -1,5 +1,8 @@
+import HTTPTypes
 import PushAPI
+import PushCore
 import PushTesting
+import SocketHTTP
 import Testing
 
 /// What the server can say is what its documentation explains.
@@ -21,6 +24,20 @@ import Testing
             guard let code = heading.firstMatch(of: /`([^`]+)`/)?.output.1 else { continue }
             #expect(codes.contains(String(code)), "\(heading)")
         }
+    }
+
+    @Test func theExampleIsWhatTheServerAnswers() async throws {
+        let page = try Repository.text(of: "docs/errors.md")
+        let example = try #require(page.firstMatch(of: /```json\n((?s).*?)```/)).output.1
+        let shown = try JSONValue(reading: Array(example.utf8))
+        let body = #"{"Payload":1,"To":["username:alice"],"ExpiresIn":0}"#
+        let answer = try await ServerFixture().send(.post, Paths.notifications, user: "paul", body: body)
+        for name in ["type", "title", "status", "detail"] {
+            #expect(shown[name] != nil)
+            #expect(shown[name] == (try answer.json[name]), "\(name)")
+        }
+        #expect(shown["instance"]?.text != nil)
+        #expect(try answer.json["instance"]?.text != nil)
     }
 
     @Test func codesAreWrittenAlikeAndHaveTitlesOfTheirOwn() {

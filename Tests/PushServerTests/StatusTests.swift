@@ -46,6 +46,37 @@ import Testing
         #expect(lanes[1]["Pause"] == .null)
     }
 
+    @Test func itNamesTheServersThatShareTheDatabase() async throws {
+        let storage = try StoreFixture(.postgreSQL)
+        let here = try await ServerFixture(storage: storage)
+        try await storage.addUser("ada", role: .admin, ServerFixture.passwordHash)
+        var options = StoreOptions()
+        options.release = "9.8"
+        let other = try storage.reopened(options: options)
+        let both = try await self.nodes(of: here)
+        #expect(both.map { $0["State"]?.text } == ["alive", "alive"])
+        #expect(both.map { $0["IsThis"] } == [.bool(true), .bool(false)])
+        #expect(both.last?["Version"]?.text == "9.8")
+        await other.store.close()
+        let left = try await self.nodes(of: here)
+        #expect(left.map { $0["State"]?.text } == ["alive", "gone"])
+        #expect(left.map { $0["Name"] } == both.map { $0["Name"] })
+        #expect(left.allSatisfy { ($0["StartedAt"]?.text).map { $0 <= left[0]["HeardAt"]?.text ?? "" } == true })
+        #expect(try await self.status(of: here)["Servers"]?.integer == 1)
+    }
+
+    @Test func aServerWithADatabaseOfItsOwnNamesNone() async throws {
+        #expect(try await self.nodes(of: ServerFixture()) == [])
+    }
+
+    private func nodes(of fixture: ServerFixture) async throws -> [JSONValue] {
+        guard case .array(let nodes) = try await self.status(of: fixture)["Nodes"] else {
+            Issue.record("there are no nodes")
+            return []
+        }
+        return nodes
+    }
+
     @Test func aLaneIsTriedAtOnce() async throws {
         let fixture = try await ServerFixture()
         let body = #"{"Lane":"apns/sandbox"}"#

@@ -89,6 +89,32 @@ class Cluster:
         return [*step_down(), find(name)]
 
 
+class Standby(Cluster):
+    """A server that follows a cluster's by asynchronous replication, for as long as the `with` lasts."""
+
+    def __init__(self, primary):
+        super().__init__(hot_standby="on")
+        self.primary = primary
+
+    def __enter__(self):
+        shutil.chown(self.folder, *(("postgres", "postgres") if os.getuid() == 0 else (os.getuid(), os.getgid())))
+        self.folder.chmod(0o755)
+        processes.run(
+            *self.command("pg_basebackup"), "-h", self.primary.folder, "-U", "sealpost", "-D", self.folder / "data", "-R", "-c", "fast",
+            cwd=self.folder,
+        )
+        self.start()
+        return self
+
+    def freeze(self):
+        """Nothing more is received, and the connection stays."""
+        self.receiver = int(self.query("select pid from pg_stat_wal_receiver", "postgres")[0][0])
+        os.kill(self.receiver, signal.SIGSTOP)
+
+    def thaw(self):
+        os.kill(self.receiver, signal.SIGCONT)
+
+
 class Session:
     """A session that stays open, for statements that follow each other fast."""
 

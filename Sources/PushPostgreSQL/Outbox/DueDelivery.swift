@@ -92,6 +92,13 @@ struct DueDelivery {
         """
     }
 
+    /// Whether its address or its alert is damaged, and not merely encrypted with a key that is not there.
+    var isDamaged: Bool {
+        if case .failure(.unreadable) = self.handle { return true }
+        if case .failure(.unreadable) = self.alert { return true }
+        return false
+    }
+
     /// What is done with the push in a lane, apart from the interval between two pushes to its device.
     func decision(in lane: String, now: Date) -> Decision {
         if let own = self.lane, own != lane { return .move }

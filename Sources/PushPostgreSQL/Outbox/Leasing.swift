@@ -11,6 +11,8 @@ struct Leasing {
     /// The number of this process.
     let owner: Int64
     let now: Date
+    /// Takes note of what is damaged.
+    let condition: StoreCondition
 
     /// Leases those that are sent now, oldest first; settles, moves or postpones others.
     func lease(_ due: [DueDelivery], _ tx: WriteTransaction) async throws -> [LeasedDelivery] {
@@ -30,6 +32,11 @@ struct Leasing {
             case .settle(let state, let reason):
                 ends.append(PushEnd(push: key, state: state, reason: reason))
                 pace?.noteEnd(of: delivery)
+                if state == .failed, delivery.isDamaged {
+                    tx.afterCommit { [condition] in
+                        condition.note(.push(notification: key.notification, device: key.device))
+                    }
+                }
             case .send(let push):
                 switch pace?.decide(delivery, now: self.now) ?? .send {
                 case .send: leased.append(self.leased(delivery, push, pace))

@@ -12,7 +12,8 @@ extension PostgreSQLStore {
             lane: request.lane,
             interval: request.interval,
             owner: self.node.number,
-            now: now
+            now: now,
+            condition: self.condition
         )
         let claims = self.hasStreams(request.lane) ? Claims.ofStreams : Claims.all
         return try await self.lease(leasing) { tx in
@@ -55,7 +56,8 @@ extension PostgreSQLStore {
             interval: interval,
             isProbe: true,
             owner: self.node.number,
-            now: now
+            now: now,
+            condition: self.condition
         )
         return try await self.lease(leasing) { tx in
             // A reader found it, and it may have been cancelled or leased since.

@@ -120,6 +120,13 @@ struct DueDelivery {
     /// Whether a provider has accepted a push to the device's address; only known with `needsAcceptance`.
     var isAddressKnown: Bool { self.acceptedAt != nil }
 
+    /// Whether its address or its alert is damaged, and not merely encrypted with a key that is not there.
+    var isDamaged: Bool {
+        if case .failure(.unreadable) = self.handle { return true }
+        if case .failure(.unreadable) = self.alert { return true }
+        return false
+    }
+
     /// Decides whether the push is sent, waits or is settled. `interval`: the least time between two pushes to one device.
     func decision(_ db: Database, interval: Duration?, now: Date) throws -> Decision {
         let decision = self.unpacedDecision(now: now)

@@ -129,6 +129,9 @@ private struct Leasing {
         case .settle(let state, let reason):
             try delivery.settle(db, as: state, reason: reason, now: self.now)
             tally.add(state, lane: self.lane.description)
+            if state == .failed, delivery.isDamaged {
+                self.writer.noteSetAside(.push(notification: delivery.notification, device: delivery.device))
+            }
         }
         return nil
     }

@@ -149,8 +149,8 @@ class Console:
     def recently_sent(self):
         """The newest entries of the audit until fifty are there, as `recent` in notifications.js."""
         cursor, found = None, 0
-        for _ in range(6):
-            answer = self.ask("/api/audit", limit=500, cursor=cursor)
+        for page in range(6):
+            answer = self.ask("/api/audit", limit=500 if page else 100, cursor=cursor)
             found += sum(entry["Action"] == "notification.send" for entry in answer["Entries"])
             if found >= 50 or not answer["More"]:
                 return

@@ -3,6 +3,8 @@
 Requests that the document allows must be accepted, those that it forbids refused, and each answer must be one that it tells of.
 Two daemons share the operations; then schemathesis follows the links from answer to answer, through all of them. What it
 draws depends on the seed, and in the chains on what was answered. Settings are in Tests/Clients/schemathesis.toml, each with its reason.
+
+All of it takes hours. With --minutes it ends in time: what was cut off or not begun is named, and is no failure.
 """
 
 import json
@@ -66,20 +68,31 @@ class Runs:
 
     def __init__(self, options):
         self.options = options
-        self.failed, self.count, self.lock = [], 0, threading.Lock()
+        self.failed, self.unfinished, self.count, self.lock = [], [], 0, threading.Lock()
+        self.end = time.monotonic() + options.minutes * 60 if options.minutes else None
+
+    @property
+    def left(self):
+        """Seconds that are left; `None` without a bound."""
+        return max(0.0, self.end - time.monotonic()) if self.end else None
 
     def run(self, site, facts, name, seed, *arguments):
         """One run; `name` is for the report."""
         start = time.monotonic()
+        if self.left == 0:
+            return self.unfinished.append(name)
         environment = os.environ | {
             "SEALPOST_SITE": json.dumps(facts | {"seed": seed}), "SCHEMATHESIS_HOOKS": "schemathesis_hooks",
             "PYTHONPATH": str(CLIENTS), "NO_COLOR": "1", "COLUMNS": "120",
         }
-        ended = subprocess.run(
-            [TOOL, "--config-file", CLIENTS / "schemathesis.toml", "run", rig.ROOT / "Sources/PushServer/openapi.json",
-                "--url", f"http://127.0.0.1:{facts['port']}", "--seed", str(seed), "--continue-on-failure", *arguments],
-            env=environment, cwd=site.folder, capture_output=True, text=True,
-        )
+        try:
+            ended = subprocess.run(
+                [TOOL, "--config-file", CLIENTS / "schemathesis.toml", "run", rig.ROOT / "Sources/PushServer/openapi.json",
+                    "--url", f"http://127.0.0.1:{facts['port']}", "--seed", str(seed), "--continue-on-failure", *arguments],
+                env=environment, cwd=site.folder, capture_output=True, text=True, timeout=self.left,
+            )
+        except subprocess.TimeoutExpired:
+            return self.unfinished.append(name)
         # "Test cases: 5,112 generated, 5,112 passed", or the like.
         cases = re.search(r"Test cases:\n?\s*([\d,]+) generated(.*)", ended.stdout)
         count = int(cases[1].replace(",", "")) if cases else 0
@@ -98,6 +111,7 @@ class Runs:
 def add_options(parser):
     parser.add_argument("--max-examples", type=int, default=5000, help="cases of each operation: %(default)s")
     parser.add_argument("--chains", type=int, default=50, help="runs along the links, each with a seed of its own: %(default)s")
+    parser.add_argument("--minutes", type=float, help="after which what is left is given up")
     parser.add_argument("--seed", type=int, default=1, help="what all that is drawn depends on: %(default)s")
     parser.add_argument("--operations", nargs="*", metavar="ID", help="only these, and the chains")
     parser.add_argument("--output", help="a folder for what schemathesis says of each operation")
@@ -137,5 +151,7 @@ def run(options):
             thread.join()
     print(f"schemathesis: {runs.count} cases of {len(ids)} operations and {options.chains} chains in "
         f"{time.monotonic() - start:.0f} s, {len(runs.failed)} of them failed{': ' + ', '.join(runs.failed) if runs.failed else ''}")
+    if runs.unfinished:
+        print(f"given up after {options.minutes:g} minutes, {len(runs.unfinished)}: {', '.join(runs.unfinished)}")
     if runs.failed:
         raise SystemExit(1)

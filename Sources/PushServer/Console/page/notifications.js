@@ -38,12 +38,12 @@ async function showRecent(page) {
   found.rows.length ? h('p.small.foot', {}, `From the ${plural(found.read, 'newest entry', 'newest entries')} of the audit. `, h('a', {href: '#/audit?show=notification'}, 'Look further back in the audit'), '.') : '');
 }
 
-/** The newest entries of the audit about sending. */
+/** The newest entries of the audit about sending. Few are read first: a batch's entry names up to 500 notifications. */
 async function recent(signal) {
   const rows = [], recalled = new Set();
   let cursor = null, read = 0;
   for (let pages = 0; pages < PAGES && rows.length < RECENT; pages += 1) {
-    const answer = await ask('GET', path(['audit'], {cursor, limit: 500}), {signal});
+    const answer = await ask('GET', path(['audit'], {cursor, limit: pages ? 500 : 2 * RECENT}), {signal});
     for (const entry of answer.Entries) {
       if (entry.Action === 'notification.recall') recalled.add(entry.Subject);
       if (entry.Action !== 'notification.send' || rows.length >= RECENT) continue;

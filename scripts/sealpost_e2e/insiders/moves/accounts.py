@@ -2,9 +2,10 @@
 
 import json
 import random
+import re
 import time
 
-from sealpost_e2e import api
+from sealpost_e2e import api, rig
 from sealpost_e2e.insiders.insider import move, word
 
 HOME = "127.0.20.1"
@@ -141,18 +142,47 @@ def anothers_enrolment(insider):
         insider.ask("POST", "/api/enrolment", {"Code": f"{number:025d}"}, authorization="")
 
 
-@move("Routes of administrators", "users, tokens, audit, metrics, status and lanes, all methods, of a publisher", "403 forbidden", role="publisher")
+@move(
+    "Routes of administrators", "each operation that `openapi.json` has for administrators, with another's, root's and no name, and its "
+    "own account with another role", "403 forbidden", role="publisher",
+)
 def managing(insider):
+    for method, path in administrators_operations():
+        for name in ("vera", "root", "nobody-at-all"):
+            insider.ask(method, path.replace("{id}", name), None if method == "GET" else {})
     for method, path, body in (
-        ("GET", "/api/users", None), ("GET", "/api/users/root", None),
         ("POST", "/api/users", {"Name": "x", "Password": "long enough 1"}),
         ("PATCH", "/api/users/" + insider.name, {"Role": "admin"}),
         ("PATCH", "/api/users/vera", {"Password": "long enough 1"}),
-        ("PATCH", "/api/users/root", {"Disabled": True}), ("DELETE", "/api/users/vera", None), ("GET", "/api/tokens?user=vera", None),
-        ("POST", "/api/tokens", {"User": "vera"}), ("DELETE", "/api/tokens/spt_00000000", None), ("GET", "/api/audit", None),
-        ("GET", "/metrics", None), ("GET", "/api/status", None), ("POST", "/api/lanes/retry", {"Lane": "apns"}),
+        ("PATCH", "/api/users/root", {"Disabled": True}), ("GET", "/api/tokens?user=vera", None),
+        ("POST", "/api/tokens", {"User": "vera"}), ("DELETE", "/api/tokens/spt_00000000", None),
+        ("POST", "/api/lanes/retry", {"Lane": "apns"}),
     ):
         insider.ask(method, path, body)
+
+
+def administrators_operations():
+    """What the document says is for administrators: method and path."""
+    document = json.loads((rig.ROOT / "Sources/PushServer/openapi.json").read_text())
+    found = [
+        (method.upper(), path) for path, item in document["paths"].items() for method, operation in item.items()
+        if "For users with the role `admin`" in operation["description"]
+    ]
+    if len(found) < 10:
+        raise SystemExit("openapi.json no longer says what is for administrators")
+    return found
+
+
+@move(
+    "Paths of the local socket", "`/local/…`, which only the administrators' socket on the machine has, by all methods", "404 not-found",
+)
+def local_paths(insider):
+    names = re.findall(r'"(/local/\w+)"', (rig.ROOT / "Sources/PushServer/Local/LocalPaths.swift").read_text())
+    if not names:
+        raise SystemExit("LocalPaths.swift names no paths")
+    for path in (*names, "/local", "/local/", *(f"{name}/" for name in names)):
+        for method in ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"):
+            insider.ask(method, path, None if method in ("GET", "HEAD") else {})
 
 
 @move(

@@ -14,8 +14,8 @@ def json_of(answer):
 
 
 @move(
-    "Another's notification", "GET, HEAD, PATCH, DELETE, `taken` and the report of its deliveries, by its id, plain and "
-    "conditional", "404 not-found, 404", role="publisher",
+    "Another's notification", "GET, HEAD, PATCH, DELETE, `taken`, the report of its deliveries, and a single push to be tried or "
+    "cancelled, by its id, plain and conditional", "404 not-found, 404", role="publisher",
 )
 def anothers_notification(insider):
     vera = insider.site.vera

@@ -1,0 +1,153 @@
+"""Trouble of two daemons with PostgreSQL: a server, a standby, the database, the keys of days."""
+
+import datetime
+import secrets
+import signal
+import threading
+import time
+
+from sealpost_e2e import api, postgresql, processes, several
+from sealpost_e2e.alerts import stand_in
+from sealpost_e2e.alerts import watch as watching
+
+# Clients that write while the database does not confirm, each on a connection of its own.
+WRITERS = 300
+FETCHERS = 4
+# Seconds for which a table is locked: shorter than the daemon has patience.
+LOCKED = 1.2
+
+
+def run(options, left_out):
+    """Makes trouble. The alerts that have fired and cleared."""
+    with postgresql.Cluster() as cluster, several.Site(options.sealpost, cluster, 2) as site:
+        site.add_user("ada", "admin")
+        site.simulate()
+        with watching.Watch(site, site.ports, left_out) as watch:
+            for number in range(2):
+                site.begin(number)
+            watching.watch_quiet_daemons(site, watch)
+            lose_server(site, watch)
+            lose_database(cluster, watch)
+            lose_standby(cluster, watch)
+            lock_table(site, cluster, watch)
+            confirm_nothing(site, cluster, watch)
+            forget_day_keys(cluster, watch)
+            keep_day_keys(site, watch)
+        return watch.fired
+
+
+def lose_server(site, watch):
+    site.kill(1)
+    watch.await_firing("SealpostServersMissing")
+    watch.await_firing("SealpostDown", instance=watch.targets[1])
+    site.begin(1)
+    watch.await_clear("SealpostServersMissing", "SealpostDown")
+
+
+def lose_database(cluster, watch):
+    cluster.stop(signal.SIGINT)
+    cluster.start()
+    watch.await_firing("SealpostDatabaseConnectionsLost")
+    watch.await_clear("SealpostDatabaseConnectionsLost")
+
+
+def lose_standby(cluster, watch):
+    """A standby stands still while much is written, goes on, and dies."""
+    with postgresql.Standby(cluster) as standby:
+        processes.wait_until(lambda: watch.value("max(sealpost_database_standbys)") == 1, 60, "the standby", standby.server)
+        standby.freeze()
+        for _ in range(10):
+            cluster.query("select pg_logical_emit_message(false, 'e2e', repeat('x', 30000000))")
+        watch.await_firing("SealpostStandbyBehind")
+        standby.thaw()
+        watch.await_clear("SealpostStandbyBehind")
+        standby.kill()
+        watch.await_firing("SealpostNoStandby")
+        standby.start()
+        watch.await_clear("SealpostNoStandby")
+        standby.stop(signal.SIGINT)
+
+
+def lock_table(site, cluster, watch):
+    """Another program locks a table again and again, so that each fetch waits."""
+    connection = api.connect(site.ports[0])
+    id = api.post(connection, {"Payload": "x", "To": ["username:alice"]})
+    ends = threading.Event()
+
+    def fetch(number):
+        connection = api.connect(site.ports[number % 2])
+        credentials = api.sign_in(connection, "alice")
+        while not ends.is_set():
+            try:
+                api.fetch(connection, id, credentials=credentials)
+            except api.UnexpectedAnswer:
+                # On a busy machine a fetch may run out of patience.
+                connection.close()
+
+    def lock():
+        with postgresql.Session(cluster) as session:
+            while not ends.is_set():
+                session.query("begin; lock table recipient in access exclusive mode")
+                time.sleep(LOCKED)
+                session.query("commit")
+
+    threads = [threading.Thread(target=fetch, args=[number]) for number in range(FETCHERS)] + [threading.Thread(target=lock)]
+    for thread in threads:
+        thread.start()
+    try:
+        watch.await_firing("SealpostFetchesSlow")
+    finally:
+        ends.set()
+        for thread in threads:
+            thread.join()
+    watch.await_clear("SealpostFetchesSlow")
+
+
+def confirm_nothing(site, cluster, watch):
+    """No commit is confirmed, as a synchronous standby is missing, and many clients write."""
+    ends = threading.Event()
+    credentials = api.sign_in(api.connect(site.ports[0]), "alice")
+
+    def write(number):
+        connection = api.connect(site.ports[0])
+        while not ends.is_set():
+            try:
+                api.ask(connection, "POST", "/api/register", credentials=credentials, expected=[200, 201, 409, 503])
+            except (OSError, api.UnexpectedAnswer):
+                connection.close()
+
+    cluster.query("alter system set synchronous_standby_names = 'missing'")
+    cluster.query("select pg_reload_conf()")
+    threads = [threading.Thread(target=write, args=[number]) for number in range(WRITERS)]
+    for thread in threads:
+        thread.start()
+    try:
+        watch.await_firing("SealpostDatabaseStalled")
+        watch.await_firing("SealpostDatabaseSlow")
+    finally:
+        ends.set()
+        cluster.query("alter system reset synchronous_standby_names")
+        cluster.query("select pg_reload_conf()")
+        for thread in threads:
+            thread.join()
+    watch.await_clear("SealpostDatabaseStalled", "SealpostDatabaseSlow")
+
+
+# MARK: Keys of days
+
+def forget_day_keys(cluster, watch):
+    """A server that is off has left what it said of its file."""
+    day = (datetime.datetime.now(datetime.timezone.utc) - datetime.timedelta(days=5)).timestamp() // 86400
+    cluster.query(f"insert into day_key_holder (place, day, at) values ('off:/var/lib/sealpost/day-keys', {day:.0f}, {time.time() * 1000:.0f})")
+    watch.await_firing("SealpostDayKeysLate")
+    cluster.query("delete from day_key_holder where place like 'off:%'")
+    watch.await_clear("SealpostDayKeysLate")
+
+
+def keep_day_keys(site, watch):
+    """A day passes without a new key: the stand-in tells of it."""
+    with stand_in.StandIn(site.ports[0]) as target:
+        watch.configure([f"127.0.0.1:{target.port}"])
+        day = (int(time.time()) // 86400 - 2) * 86400
+        stand_in.fire(watch, target, "SealpostDayKeysKept", "sealpost_day_keys_oldest_timestamp_seconds", day)
+    watch.configure(watch.targets)

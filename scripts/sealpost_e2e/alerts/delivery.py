@@ -1,0 +1,186 @@
+"""Trouble with what a daemon with SQLite sends: providers and a receiver that refuse, queues, a database that cannot be written."""
+
+import base64
+import contextlib
+import datetime
+import signal
+import socket
+import sqlite3
+import threading
+import time
+
+from sealpost_e2e import api, outbox, processes, receiver, tls
+from sealpost_e2e.alerts import watch as watching
+
+# Devices of the lane that is slow, and the pushes that it sends in a second.
+DEVICES, RATE = 12_000, 20
+# Posts that wait while the database is locked.
+POSTS = 4000
+
+
+def run(options, left_out):
+    """Makes trouble. The alerts that have fired and cleared."""
+    processes.raise_descriptor_limit()
+    with outbox.Outbox(options.sealpost) as site:
+        hook = prepare(site)
+        with watching.Watch(site, [site.port], left_out) as watch:
+            daemon, _ = site.serve()
+            watch.await_scrape()
+            pause_lane(site, watch, daemon)
+            refuse_events(site, watch, hook)
+            daemon = lose_events(site, watch, hook, daemon)
+            fill_queue(site, watch)
+        return watch.fired
+
+
+class Hook:
+    """The receiver of events, which takes them or answers 500."""
+
+    def __init__(self, site):
+        certificate, key = tls.make_certificate(site.folder)
+        self.refuses = False
+        self.receiver = receiver.Receiver(certificate, key, self.answer)
+        secret = site.folder / "events.secret"
+        secret.write_text("whsec_" + base64.b64encode(bytes(32)).decode())
+        secret.chmod(0o600)
+        url = f"https://localhost:{self.receiver.port}/events"
+        with open(site.configuration, "a") as text:
+            text.write(f"events: {{webhook: {{url: '{url}', secretFile: {secret}, caFile: {certificate}}}}}\n")
+
+    def answer(self, request, number):
+        if self.refuses:
+            return b"HTTP/1.1 500 Internal Server Error\r\ncontent-length: 0\r\n\r\n"
+        return receiver.accept(request, number)
+
+
+def prepare(site):
+    """An administrator, a simulated WNS with one device, an FCM that is slow for its many devices, and a receiver of events."""
+    site.add_user("ada", "admin")
+    site.simulate()
+    text = site.configuration.read_text()
+    site.configuration.write_text(text.replace("type: fcm,", f"type: fcm, rate: {RATE},"))
+    with site.database() as database:
+        outbox.add_devices(database, "wns", 1, channels=site.channels())
+        outbox.add_devices(database, "fcm", DEVICES, tags=("many",))
+    return Hook(site)
+
+
+def post(site, to="news", **rest):
+    return api.post(site.connect(), {"Payload": "news", "To": [to]} | rest)
+
+
+def pause_lane(site, watch, daemon):
+    """The provider refuses the secret until the right one is back."""
+    secret = site.folder / "simulators/wns.secret"
+    right = secret.read_text()
+    reload(site, daemon, secret, "wrong")
+    post(site)
+    watch.await_firing("SealpostLaneRefused", lane="wns")
+    watch.await_firing("SealpostLanePaused", lane="wns")
+    reload(site, daemon, secret, right)
+    watch.await_clear("SealpostLanePaused", "SealpostLaneRefused")
+
+
+def reload(site, daemon, file, text):
+    """Changes a file with credentials, and has the daemon read it."""
+    position = site.log.stat().st_size
+    file.write_text(text)
+    daemon.send_signal(signal.SIGHUP)
+    processes.wait_until(lambda: b"credentials reloaded" in site.read_log(position), 30, "the reload", daemon)
+
+
+# MARK: Events
+
+def refuse_events(site, watch, hook):
+    hook.refuses = True
+    post(site)
+    watch.await_firing("SealpostEventsPaused")
+    watch.await_firing("SealpostEventsOld")
+    hook.refuses = False
+    watch.await_clear("SealpostEventsPaused", "SealpostEventsOld")
+
+
+def lose_events(site, watch, hook, daemon):
+    """Events grow older than they are kept while the receiver refuses them: their times are put back in the database."""
+    hook.refuses = True
+    # Two, as the newest event is never deleted.
+    post(site)
+    post(site)
+    time.sleep(2)
+    processes.terminate(daemon)
+    with site.database() as database:
+        database.execute("update event set at = at - 30 * 86400000")
+    daemon, _ = site.serve()
+    watch.await_firing("SealpostEventsDropped")
+    hook.refuses = False
+    watch.await_clear("SealpostEventsDropped")
+    return daemon
+
+
+# MARK: The queue
+
+def fill_queue(site, watch):
+    """The slow lane is posted more than it sends, and what expires meanwhile; then the database is locked."""
+    post(site, "many", ExpiresIn=2)
+    watch.await_firing("SealpostPushesFailing", lane="fcm")
+    watch.await_clear("SealpostPushesFailing")
+    ids, next_at = [], 0
+
+    def broadcast():
+        nonlocal next_at
+        if time.monotonic() > next_at:
+            ids.append(post(site, "many"))
+            next_at = time.monotonic() + 5
+
+    watch.await_firing("SealpostQueueGrowing", meanwhile=broadcast, lane="fcm")
+    due = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(seconds=3)
+    post(site, SendAt=due.strftime("%Y-%m-%dT%H:%M:%SZ"))
+    names = ("SealpostWritesWaiting", "SealpostServerErrors", "SealpostScheduledOverdue", "SealpostQueueStuck")
+    posters = Posters(site)
+    with locked(site), posters:
+        for name in names:
+            watch.await_firing(name)
+    connection = site.connect()
+    for id in ids:
+        api.ask(connection, "DELETE", f"/api/notifications/{id}")
+    watch.await_clear(*names, "SealpostQueueGrowing")
+
+
+@contextlib.contextmanager
+def locked(site):
+    """Another program has begun to write to the database, and does not end."""
+    with contextlib.closing(sqlite3.connect(site.folder / "var/sealpost.db", timeout=60, isolation_level=None)) as database:
+        database.execute("begin immediate")
+        yield
+        database.execute("rollback")
+
+
+class Posters:
+    """Many clients that post, each on a connection of its own, as long as the `with` lasts; they are told 503."""
+
+    def __init__(self, site):
+        self.port = site.port
+        self.credentials = api.sign_in(site.connect(), "alice")
+        self.ends = threading.Event()
+        self.thread = threading.Thread(target=self.run)
+
+    def __enter__(self):
+        self.thread.start()
+
+    def __exit__(self, *_):
+        self.ends.set()
+        self.thread.join()
+
+    def run(self):
+        body = '{"Payload": "x", "To": ["news"]}'
+        request = (
+            f"POST /api/notifications HTTP/1.1\r\nHost: h\r\nAuthorization: {self.credentials}\r\n"
+            f"Content-Length: {len(body)}\r\n\r\n{body}"
+        ).encode()
+        while not self.ends.is_set():
+            opened = [socket.create_connection(("127.0.0.1", self.port), timeout=90) for _ in range(POSTS)]
+            for one in opened:
+                one.sendall(request)
+            for one in opened:
+                one.recv(4096)
+                one.close()

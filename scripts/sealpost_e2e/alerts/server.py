@@ -1,0 +1,215 @@
+"""Trouble of one daemon with SQLite: its process, its certificates, its log, its clients."""
+
+import datetime
+import os
+import pathlib
+import resource
+import signal
+import socket
+import threading
+import time
+
+from sealpost_e2e import api, outbox, processes, tls
+from sealpost_e2e.alerts import watch as watching
+
+MOST_CONNECTIONS = 200
+# Sign-ins at a time: more than wait to be hashed, each of another address.
+SIGN_INS = 400
+# Requests whose lines are more than the pipe and the queue of the log hold.
+REQUESTS = 6000
+CLIENT_AUTHORITY = """
+[ca]
+default_ca = own
+[own]
+database = {folder}/index
+default_md = sha256
+"""
+
+
+def run(options, left_out):
+    """Makes trouble. The alerts that have fired and cleared."""
+    settings = {"SERVER_LIMITS_MAXCONNECTIONSPERADDRESS": MOST_CONNECTIONS}
+    with outbox.Outbox(options.sealpost, **settings) as site:
+        site.add_user("ada", "admin")
+        site.simulate()
+        with watching.Watch(site, [site.port], left_out) as watch:
+            daemon, _ = site.serve()
+            watching.watch_quiet_daemons(site, watch)
+            guess_passwords(site, watch)
+            sign_in_often(site, watch)
+            open_connections(site, watch)
+            use_descriptors(site, watch, daemon)
+            daemon = restart_often(site, watch, daemon)
+            daemon = kill(site, watch, daemon)
+            daemon = stop_reading_log(site, watch, daemon)
+            forget_target(watch)
+        fired = watch.fired
+    return fired + revoke(options, left_out)
+
+
+def guess_passwords(site, watch):
+    def guess():
+        for number in range(5):
+            api.ask(site.connect(), "GET", "/api/register", credentials=api.basic("alice", f"wrong {number}"), expected=[401, 429])
+
+    watch.await_firing("SealpostSignInsThrottled", meanwhile=guess)
+    watch.await_clear("SealpostSignInsThrottled")
+
+
+def sign_in_often(site, watch):
+    """Sign-ins of many names from many addresses at a time."""
+    turn = 0
+
+    def sign_in():
+        nonlocal turn
+        turn += 1
+        opened = []
+        for number in range(SIGN_INS):
+            source = f"127.1.{number // 250}.{number % 250 + 1}"
+            opened.append(socket.create_connection(("127.0.0.1", site.port), source_address=(source, 0)))
+        for number, one in enumerate(opened):
+            credentials = api.basic(f"nobody-{turn}-{number}")
+            one.sendall(f"GET /api/register HTTP/1.1\r\nHost: h\r\nAuthorization: {credentials}\r\n\r\n".encode())
+        answers = [one.recv(4096) for one in opened]
+        for one in opened:
+            one.close()
+        if not any(answer.startswith(b"HTTP/1.1 503 ") for answer in answers):
+            raise SystemExit("all sign-ins were hashed")
+
+    sign_in()
+    watch.await_firing("SealpostSignInsBusy")
+    watch.await_clear("SealpostSignInsBusy")
+
+
+def open_connections(site, watch):
+    opened = connect(site, MOST_CONNECTIONS + 20)
+    processes.wait_until(lambda: any(is_closed(one) for one in opened), 30, "a refused connection", watch.process)
+    for one in opened:
+        one.close()
+    watch.await_firing("SealpostConnectionsRefused")
+    watch.await_clear("SealpostConnectionsRefused")
+
+
+def connect(site, count):
+    return [socket.create_connection(("127.0.0.1", site.port)) for _ in range(count)]
+
+
+def is_closed(connection):
+    """Whether the daemon has answered or closed a connection that has asked nothing."""
+    try:
+        connection.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+    except BlockingIOError:
+        return False
+    except ConnectionResetError:
+        pass
+    return True
+
+
+def use_descriptors(site, watch, daemon):
+    """Connections use nearly all descriptors that the process is then allowed."""
+    opened = connect(site, MOST_CONNECTIONS - 20)
+    usual = resource.prlimit(daemon.pid, resource.RLIMIT_NOFILE)
+    processes.wait_until(lambda: descriptors(daemon) > len(opened), 30, "the connections", daemon)
+    resource.prlimit(daemon.pid, resource.RLIMIT_NOFILE, (descriptors(daemon) + 10, usual[1]))
+    watch.await_firing("SealpostDescriptorsShort")
+    resource.prlimit(daemon.pid, resource.RLIMIT_NOFILE, usual)
+    watch.await_clear("SealpostDescriptorsShort")
+    for one in opened:
+        one.close()
+
+
+def descriptors(daemon):
+    return len(os.listdir(f"/proc/{daemon.pid}/fd"))
+
+
+def restart_often(site, watch, daemon):
+    def restart():
+        nonlocal daemon
+        processes.terminate(daemon)
+        daemon, started = site.serve()
+        began = time.time() - (time.monotonic() - started)
+        processes.wait_until(
+            lambda: (watch.value("sealpost_start_time_seconds") or 0) >= int(began), 30, "a scrape of the new process", daemon
+        )
+
+    watch.await_firing("SealpostRestarting", meanwhile=restart)
+    watch.await_clear("SealpostRestarting")
+    return daemon
+
+
+def kill(site, watch, daemon):
+    """The daemon dies; with the next one a secret is about to expire, and with the one after that it is not."""
+    daemon.kill()
+    daemon.wait()
+    watch.await_firing("SealpostDown", severity="critical")
+    text = site.configuration.read_text()
+    day = datetime.date.today() + datetime.timedelta(days=2)
+    site.configuration.write_text(text.replace("type: wns,", f"type: wns, clientSecretExpires: {day},"))
+    daemon, _ = site.serve()
+    watch.await_clear("SealpostDown")
+    names = ("SealpostCredentialExpiresIn14Days", "SealpostCredentialExpiresIn3Days")
+    for name in names:
+        watch.await_firing(name, credential="senders.wns.clientSecretFile")
+    processes.terminate(daemon)
+    site.configuration.write_text(text)
+    daemon, _ = site.serve()
+    watch.await_clear(*names)
+    return daemon
+
+
+def stop_reading_log(site, watch, daemon):
+    """The log goes into a pipe that nobody reads, and then somebody does."""
+    processes.terminate(daemon)
+    site.environment["SEALPOST_LOG_LEVEL"] = "debug"
+    daemon = site.start_daemon("--config", site.configuration)
+    del site.environment["SEALPOST_LOG_LEVEL"]
+    connection = site.connect()
+    for _ in range(REQUESTS):
+        api.ask(connection, "GET", "/healthz")
+    watch.await_firing("SealpostLogLinesDropped")
+    reader = threading.Thread(target=daemon.stderr.read)
+    reader.start()
+    watch.await_clear("SealpostLogLinesDropped")
+    daemon.terminate()
+    daemon.wait(timeout=60)
+    reader.join()
+    return site.serve()[0]
+
+
+def forget_target(watch):
+    watch.configure([])
+    watch.await_firing("SealpostAbsent")
+    watch.configure(watch.targets)
+    watch.await_clear("SealpostAbsent")
+
+
+# MARK: Certificates
+
+def revoke(options, left_out):
+    """A daemon that speaks TLS is given a revocation list which ends soon, and then one which does not."""
+    with outbox.Outbox(options.sealpost) as site:
+        site.add_user("ada", "admin")
+        certificate, key = tls.make_certificate(site.folder)
+        write_list(site.folder, certificate, key, hours=3)
+        names = {"CERTIFICATE": certificate, "PRIVATEKEY": key, "CLIENTCA": certificate, "CLIENTCRL": site.folder / "list.pem"}
+        site.environment |= {f"SEALPOST_SERVER_TLS_{name}": str(path) for name, path in names.items()}
+        site.configuration.write_text("{}\n")
+        with watching.Watch(site, [site.port], left_out, certificate) as watch:
+            daemon, _ = site.serve()
+            watch.await_scrape()
+            watch.await_firing("SealpostRevocationListExpires")
+            write_list(site.folder, certificate, key, hours=72)
+            position = site.log.stat().st_size
+            daemon.send_signal(signal.SIGHUP)
+            processes.wait_until(lambda: b"certificates reloaded" in site.read_log(position), 30, "the reload", daemon)
+            watch.await_clear("SealpostRevocationListExpires")
+        return watch.fired
+
+
+def write_list(folder: pathlib.Path, certificate, key, hours):
+    (folder / "index").touch()
+    (folder / "authority").write_text(CLIENT_AUTHORITY.format(folder=folder))
+    processes.run(
+        "openssl", "ca", "-gencrl", "-config", folder / "authority", "-cert", certificate, "-keyfile", key,
+        "-crlhours", hours, "-out", folder / "list.pem",
+    )

@@ -1,0 +1,58 @@
+"""A stand-in for a daemon: it hands out the daemon's metrics as they are, but for the values that it was told to change."""
+
+import http.server
+import re
+import threading
+
+from sealpost_e2e import api
+
+
+class StandIn:
+    """A target for Prometheus before the daemon at a port, for as long as the `with` lasts."""
+
+    def __init__(self, port):
+        self.values = {}
+        stand_in = self
+
+        class Scrapes(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                connection = api.connect(port)
+                connection.request("GET", self.path, headers={"Authorization": self.headers["Authorization"]})
+                answer = connection.getresponse()
+                body = stand_in.changed(answer.read().decode()).encode()
+                connection.close()
+                self.send_response(answer.status)
+                self.send_header("Content-Type", answer.getheader("Content-Type"))
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Scrapes)
+        self.port = self.server.server_address[1]
+
+    def __enter__(self):
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        return self
+
+    def __exit__(self, *_):
+        self.server.shutdown()
+        self.server.server_close()
+
+    def changed(self, text):
+        """The metrics with the values changed; ends the program if the daemon has no such metric."""
+        for name, value in self.values.items():
+            text, count = re.subn(rf"(?m)^({name}(?:{{.*}})?) .*$", rf"\g<1> {value}", text)
+            if not count:
+                raise SystemExit(f"the daemon has no {name}")
+        return text
+
+
+def fire(watch, stand_in, name, metric, value):
+    """Changes a metric until an alert has fired, and then no longer until it has cleared."""
+    stand_in.values[metric] = value
+    watch.await_firing(name)
+    del stand_in.values[metric]
+    watch.await_clear(name)

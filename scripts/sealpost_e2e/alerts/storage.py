@@ -1,0 +1,152 @@
+"""Trouble with the database of a daemon with SQLite: damage, a restore, a reader that does not end, a full disk."""
+
+import contextlib
+import sqlite3
+import threading
+
+from sealpost_e2e import api, outbox, processes
+from sealpost_e2e.alerts import stand_in
+from sealpost_e2e.alerts import watch as watching
+from sealpost_e2e.programs import full_disk
+
+# Room for a write-ahead log that is too long, and for what it becomes.
+SIZE = "2g"
+PAYLOAD, POSTERS = "x" * 60_000, 4
+
+
+def run(options, left_out):
+    """Makes trouble. The alerts that have fired and cleared."""
+    full_disk.enter_namespace()
+    with Site(options.sealpost) as site:
+        with watching.Watch(site, [site.port], left_out) as watch:
+            daemon, _ = site.serve()
+            site.register()
+            watch.await_scrape()
+            daemon = damage(site, watch, daemon)
+            daemon = restore(site, watch, daemon)
+            drop_receipts(site, watch)
+            read_for_long(site, watch)
+            fill_disk(site, watch)
+        return watch.fired
+
+
+class Site(outbox.Outbox):
+    """A daemon whose database is on a file system of its own, and a device of alice's at a simulated FCM."""
+
+    def __init__(self, sealpost):
+        super().__init__(sealpost, DATABASE="disk/sealpost.db")
+        self.disk = self.folder / "disk"
+        self.add_user("ada", "admin")
+        self.simulate()
+        # What is there is moved in.
+        room = self.folder / "room"
+        room.mkdir()
+        processes.run("mount", "-t", "tmpfs", "-o", f"size={SIZE}", "tmpfs", room)
+        processes.run("cp", "-a", f"{self.disk}/.", room)
+        processes.run("mount", "--move", room, self.disk)
+
+    def __exit__(self, *arguments):
+        for process in self.processes:
+            if process.poll() is None:
+                process.kill()
+                process.wait()
+        processes.run("umount", self.disk)
+        super().__exit__(*arguments)
+
+    def register(self):
+        id = api.ask(self.connect(), "POST", "/api/register")
+        api.ask(self.connect(), "PUT", f"/api/register/{id}", {"Platform": "fcm", "Handle": "token-alice-0000000000"})
+
+    def post(self, payload="x"):
+        return api.post(self.connect(), {"Payload": payload, "To": ["username:alice"]})
+
+    @contextlib.contextmanager
+    def reading(self):
+        """A connection of another program's."""
+        with contextlib.closing(sqlite3.connect(self.disk / "sealpost.db", timeout=60, isolation_level=None)) as database:
+            yield database
+
+    def run(self, *command):
+        processes.run(self.sealpost, *command, cwd=self.folder, env=self.environment)
+
+
+def damage(site, watch, daemon):
+    """The device's sealed address becomes another: a push to it cannot be sent. The next start finds nothing that is damaged."""
+    processes.terminate(daemon)
+    with site.reading() as database:
+        handle, = database.execute("select handle from device").fetchone()
+        database.execute("update device set handle = ?", [handle[:-1] + bytes([handle[-1] ^ 1])])
+    daemon, _ = site.serve()
+    site.post()
+    watch.await_firing("SealpostDamagedRows")
+    processes.terminate(daemon)
+    with site.reading() as database:
+        database.execute("update device set handle = ?", [handle])
+    daemon, _ = site.serve()
+    watch.await_clear("SealpostDamagedRows")
+    return daemon
+
+
+def restore(site, watch, daemon):
+    """A backup takes the place of the database."""
+    site.run("backup", "copy.db")
+    for _ in range(20):
+        site.post()
+    entries = watch.value("sealpost_audit_entries_total") or 0
+    processes.wait_until(lambda: watch.value("sealpost_audit_entries_total") >= entries + 10, 30, "a scrape", daemon)
+    processes.terminate(daemon)
+    site.run("restore", "--replace", "copy.db")
+    daemon, _ = site.serve()
+    watch.await_firing("SealpostAuditShorter")
+    watch.await_clear("SealpostAuditShorter")
+    return daemon
+
+
+def drop_receipts(site, watch):
+    """Half a million receipts that wait would take too long: the stand-in tells of them."""
+    with stand_in.StandIn(site.port) as target:
+        watch.configure([f"127.0.0.1:{target.port}"])
+        stand_in.fire(watch, target, "SealpostReceiptsDropped", "sealpost_receipts_dropped_total", 7)
+    watch.configure(watch.targets)
+
+
+def read_for_long(site, watch):
+    """Another program's transaction keeps the log from being written back, and then ends."""
+    ends = threading.Event()
+
+    def post():
+        connection = site.connect()
+        credentials = api.sign_in(connection, "alice")
+        while not ends.is_set() and (watch.value("sealpost_write_ahead_log_bytes") or 0) < 300 << 20:
+            for _ in range(20):
+                api.post(connection, {"Payload": PAYLOAD, "To": ["username:alice"]}, credentials=credentials)
+
+    with site.reading() as database:
+        database.execute("begin")
+        database.execute("select count(*) from user").fetchone()
+        threads = [threading.Thread(target=post) for _ in range(POSTERS)]
+        for thread in threads:
+            thread.start()
+        try:
+            watch.await_firing("SealpostWriteAheadLogLong")
+        finally:
+            ends.set()
+            for thread in threads:
+                thread.join()
+    # The next checkpoint comes with the next posts.
+    watch.await_clear("SealpostWriteAheadLogLong", meanwhile=site.post)
+
+
+def fill_disk(site, watch):
+    """Something else takes all room, and gives it back."""
+    hog = full_disk.Hog(site.disk / "ballast")
+    connection = site.connect()
+
+    def post():
+        api.ask(connection, "POST", "/api/notifications", {"Payload": PAYLOAD, "To": ["username:alice"]}, expected=[201, 507])
+
+    try:
+        watch.await_firing("SealpostCheckpointsFailing", meanwhile=post)
+    finally:
+        hog.give_back()
+    watch.await_clear("SealpostCheckpointsFailing")

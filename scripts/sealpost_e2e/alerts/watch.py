@@ -1,0 +1,211 @@
+"""A real Prometheus with copies of config/alerts.yml and config/prometheus.yml, and what it says of alerts."""
+
+import json
+import re
+import signal
+import subprocess
+import urllib.parse
+
+from sealpost_e2e import api, processes, rig
+
+CONFIG = rig.ROOT / "config"
+# All durations of the rules are so many times shorter, and at most so many seconds; so are ages that an alert names in seconds.
+FACTOR, LONGEST, UNITS = 60, 30, {"s": 1, "m": 60, "h": 3600, "d": 86400}
+# Seconds until an alert must have fired or cleared; the longest takes some 60 on an idle machine.
+PATIENCE = 180
+# Seconds for which nothing may fire at first.
+QUIET = 12
+
+
+class Watch:
+    """A Prometheus that scrapes the daemons at these ports, as long as the `with` lasts.
+
+    `certificate` is that of daemons which speak TLS. The rules lack the alerts of `left_out`.
+    """
+
+    def __init__(self, site, ports, left_out=(), certificate=None):
+        self.site, self.left_out, self.certificate = site, left_out, certificate
+        self.targets = [f"127.0.0.1:{port}" for port in ports]
+        self.folder = site.folder / "prometheus"
+        self.folder.mkdir()
+        self.port = processes.free_port()
+        self.process = None
+        # Alerts that have fired and cleared.
+        self.fired = []
+        self.token = processes.run(
+            site.sealpost, "token", "create", "ada", "--scope", "manage", cwd=site.folder, env=site.environment
+        ).strip()
+
+    def __enter__(self):
+        token = self.folder / "sealpost.token"
+        token.touch(mode=0o600)
+        token.write_text(self.token)
+        rules = (CONFIG / "alerts.yml").read_text()
+        for name in self.left_out:
+            rules = without(rules, name)
+        (self.folder / "alerts.yml").write_text(shorten(rules))
+        self.configure(self.targets)
+        processes.run("promtool", "check", "config", self.configuration)
+        with open(self.folder / "log", "w") as log:
+            self.process = self.site.start(
+                ["prometheus", f"--config.file={self.configuration}", f"--storage.tsdb.path={self.folder}/data",
+                    f"--web.listen-address=127.0.0.1:{self.port}", "--log.level=warn"],
+                stderr=log, cwd=self.folder,
+            )
+        processes.wait_until(lambda: processes.listens(self.port), 60, "Prometheus", self.process)
+        processes.wait_until(self.is_ready, 60, "Prometheus", self.process)
+        return self
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.process.terminate()
+            self.process.wait(timeout=60)
+
+    @property
+    def configuration(self):
+        return self.folder / "prometheus.yml"
+
+    def configure(self, targets):
+        """Writes config/prometheus.yml for this machine; a Prometheus that runs reads it again."""
+        text = (CONFIG / "prometheus.yml").read_text()
+        if self.certificate:
+            scheme = f"scheme: https\n    tls_config: {{ca_file: {self.certificate}, server_name: localhost}}"
+        else:
+            scheme = "scheme: http"
+        for old, new in (
+            ("interval: 15s", "interval: 1s"), ("scheme: https", scheme), ('["127.0.0.1:9093"]', "[]"),
+            ("/etc/prometheus/sealpost.token", f"{self.folder}/sealpost.token"),
+            ('["push.example.com:443"]', json.dumps(targets)),
+        ):
+            if old not in text:
+                raise SystemExit(f"config/prometheus.yml has no {old}")
+            text = text.replace(old, new)
+        self.configuration.write_text(text)
+        if self.process:
+            self.process.send_signal(signal.SIGHUP)
+
+    def is_ready(self):
+        connection = api.connect(self.port)
+        connection.request("GET", "/-/ready")
+        return connection.getresponse().status == 200
+
+    def ask(self, path, **parameters):
+        """What Prometheus' API answers; ends the program if that is an error."""
+        connection = api.connect(self.port)
+        connection.request("GET", f"/api/v1/{path}?{urllib.parse.urlencode(parameters)}")
+        answer = json.loads(connection.getresponse().read())
+        connection.close()
+        if answer["status"] != "success":
+            raise SystemExit(f"Prometheus: {path} {parameters}: {answer}")
+        return answer["data"]
+
+    def value(self, expression):
+        """The first value of an expression; nothing if it has none."""
+        result = self.ask("query", query=expression)["result"]
+        return float(result[0]["value"][1]) if result else None
+
+    def await_scrape(self):
+        """Waits until all targets were scraped once."""
+        processes.wait_until(lambda: self.value("min(up)") == 1, 60, "a scrape", self.process, pause=0.1)
+
+    def firing(self, name=None, **labels):
+        """The alerts that fire, all or those of a name and with these labels."""
+        wanted = labels | ({"alertname": name} if name else {})
+        return [
+            alert for alert in self.ask("alerts")["alerts"]
+            if alert["state"] == "firing" and wanted.items() <= alert["labels"].items()
+        ]
+
+    def await_firing(self, name, meanwhile=lambda: None, **labels):
+        """Waits until an alert fires, and looks at its texts; `meanwhile` is called again and again."""
+        found = []
+
+        def has_fired():
+            meanwhile()
+            found.extend(self.firing(name, **labels))
+            return found
+
+        processes.wait_until(has_fired, PATIENCE, f"the alert {name}", self.process, pause=0.1)
+        texts = str(found[0]["annotations"])
+        # What a template leaves or writes that names a label which is not there, or cannot be carried out.
+        if any(fault in texts for fault in ("{{", "<no value>", "<error")):
+            raise SystemExit(f"{name} is told as {texts}")
+
+    def await_clear(self, *names, meanwhile=lambda: None):
+        """Waits until alerts no longer fire."""
+        for name in names:
+            def has_cleared():
+                meanwhile()
+                return not self.firing(name)
+
+            processes.wait_until(has_cleared, PATIENCE, f"the end of {name}", self.process, pause=0.1)
+            self.fired.append(name)
+
+
+def names():
+    """The alerts of config/alerts.yml."""
+    return re.findall(r"- alert: (\w+)", (CONFIG / "alerts.yml").read_text())
+
+
+def shorten(rules):
+    """The rules with shorter durations, after `for` and in brackets, and shorter ages, of metrics in seconds."""
+    def divide(match):
+        milliseconds = min(int(match[2]) * UNITS[match[3]] * 1000 // FACTOR, LONGEST * 1000)
+        return f"{match[1]}{milliseconds}ms{match[4]}"
+
+    def divide_age(match):
+        # What is shorter is what a request may take.
+        return f"{match[1]}{int(match[2]) // FACTOR}" if int(match[2]) >= FACTOR else match[0]
+
+    rules = re.sub(r"(?m)( for: |\[)(\d+)([smhd])(\]|$)", divide, rules)
+    return re.sub(r"(?m)(_seconds\) > )(\d+)$", divide_age, rules)
+
+
+def without(rules, name):
+    """The rules without one alert."""
+    rest = re.sub(rf"(?ms)^      - alert: {name}\n.*?^\n(?=      )", "", rules)
+    if rest == rules:
+        raise SystemExit(f"there is no alert {name}")
+    return rest
+
+
+# MARK: While all is well
+
+def watch_quiet_daemons(site, watch):
+    """The scrape succeeds with the token and not without, all expressions can be evaluated, and nothing fires."""
+    watch.await_scrape()
+    api.ask(site.connect(), "GET", "/metrics", credentials="Bearer none", expected=[401])
+    text = api.ask(site.connect(), "GET", "/metrics", credentials=f"Bearer {watch.token}")
+    done = subprocess.run(["promtool", "check", "metrics"], input=text, capture_output=True, text=True)
+    if done.returncode or done.stdout or done.stderr:
+        raise SystemExit(f"promtool check metrics: {done.stdout}{done.stderr}")
+    processes.wait_until(
+        lambda: (watch.value("min(sum_over_time(up[1h]))") or 0) >= QUIET, 60, f"{QUIET} scrapes", watch.process, pause=0.2
+    )
+    rules = [rule for group in watch.ask("rules")["groups"] for rule in group["rules"]]
+    for rule in rules:
+        if rule["health"] != "ok":
+            raise SystemExit(f"{rule['name']}: {rule['health']} {rule.get('lastError')}")
+    if firing := watch.firing():
+        raise SystemExit(f"firing while all is well: {firing}")
+    expressions = list(dashboard())
+    filled = sum(bool(watch.ask("query", query=expression)["result"]) for expression in expressions)
+    families = len(re.findall("(?m)^# TYPE ", text))
+    print(
+        f"{families} metrics scraped, promtool finds nothing to say; {len(rules)} rules and {len(expressions)} expressions of the "
+        f"dashboard evaluated, {filled} with values; nothing fires"
+    )
+
+
+def dashboard():
+    """The expressions of the dashboard, with its variables filled in."""
+    board = json.loads((CONFIG / "grafana.json").read_text())
+    values = {"$__rate_interval": "1m", "$job": "sealpost", "$instance": ".*"}
+    for panel in board["panels"]:
+        for target in panel.get("targets", []):
+            expression = target["expr"]
+            for name, value in values.items():
+                expression = expression.replace(name, value)
+            if "$" in expression:
+                raise SystemExit(f"{panel['title']}: unknown variable in {expression}")
+            yield expression

@@ -1,0 +1,115 @@
+"""Two servers share a PostgreSQL, and the console of each tells how both do: one is stopped, goes on, is killed and comes back.
+
+An operator is in front of each console, one at a desk and one with a phone, each in a browser of its own. Both servers must be named
+as running; one that is stopped (SIGSTOP) as silent, then as gone; as running again when it goes on (SIGCONT), killed (SIGKILL) as
+gone, and started again as running. Meanwhile the other console works: users are added there. Whoever was signed in at the server
+that died need not sign in anew when it is back. Each page is held against the rules of `console`.
+"""
+
+import contextlib
+import json
+import tempfile
+
+from sealpost_e2e import api, chromium, postgresql, several
+from sealpost_e2e.programs.console import ADMINISTRATOR, Operator, Watch, Wrong, sign_in
+
+# Seconds for a change: a server is late after five and gone after up to fifteen, and a page asks each fifth second.
+PATIENCE = 60
+
+
+def add_options(parser):
+    parser.add_argument("--chromium", default="chromium", help="the browser (chromium)")
+
+
+def run(options):
+    with postgresql.Cluster() as cluster, several.Site(options.sealpost, cluster, 2) as site, contextlib.ExitStack() as stack:
+        # Other work of the machine delays the hashing of passwords, which is not what this is about.
+        site.environment |= {"SEALPOST_PASSWORDS_MEMORY": "7168", "SEALPOST_PASSWORDS_PASSES": "5"}
+        site.add_user(ADMINISTRATOR, "admin")
+        site.simulate()
+        for number in range(2):
+            site.begin(number)
+        try:
+            desk = open_console(stack, options, site.ports[0], "desk", "light")
+            phone = open_console(stack, options, site.ports[1], "phone", "dark")
+            go_through(site, desk, phone)
+        except Wrong as wrong:
+            raise SystemExit(f"console-servers: {wrong}") from None
+        print(f"both consoles have told of each change: {desk.judged + phone.judged} pages judged; no error, no violation of the policy")
+
+
+def open_console(stack, options, port, size, theme):
+    """An operator in front of a server's overview."""
+    profile = stack.enter_context(tempfile.TemporaryDirectory(prefix="sealpost-browser-", ignore_cleanup_errors=True))
+    browser = stack.enter_context(chromium.Chromium(profile, options.chromium))
+    base = f"http://127.0.0.1:{port}"
+    operator = Operator(browser, Watch(browser, base), base, size, theme)
+    sign_in(operator)
+    return operator
+
+
+def go_through(site, desk, phone):
+    for operator, number in ((desk, 0), (phone, 1)):
+        for other in range(2):
+            await_state(operator, site, other, "Running", is_this=other == number)
+        operator.judge("two servers that run")
+
+    # One that has begun a moment ago calls nobody gone yet, so that there is time to see who is silent.
+    site.kill(0)
+    site.begin(0)
+    stopped = row(site, 1)
+    site.freeze(1)
+    await_state(desk, site, 1, "Silent")
+    desk.judge("a server that is silent")
+    await_state(desk, site, 1, "Gone")
+    desk.click("2 servers gone")
+    desk.judge("servers that are gone")
+    add_user(desk, "while.stopped")
+
+    site.thaw(1)
+    await_state(desk, site, 1, "Running")
+    # Under a new number: the one before stays gone.
+    if not desk.ask(f"{stopped}.some(row => row.includes('Gone'))"):
+        raise Wrong("the number that was taken from a server is no longer told of")
+    await_state(phone, site, 1, "Running", is_this=True)
+    add_user(phone, "after.the.stop")
+
+    site.kill(1)
+    dead = row(site, 1)
+    desk.until(f"!{dead}.some(row => row.includes('Running') || row.includes('Silent'))", "the end of a server that was killed", PATIENCE)
+    desk.go("users")
+    desk.has("after.the.stop")
+    add_user(desk, "while.dead")
+    desk.go("overview")
+    site.begin(1)
+    await_state(desk, site, 1, "Running")
+    await_state(phone, site, 1, "Running", is_this=True)
+    phone.judge("a server that is back")
+    phone.go("users")
+    phone.has("while.dead")
+
+
+def row(site, number):
+    """JavaScript for the texts of the rows of a server's process."""
+    name = f" {site.daemons[number].pid}"
+    return (
+        "[...document.querySelectorAll('tbody tr')].filter(row => "
+        f"row.querySelector('.mono')?.textContent.endsWith({json.dumps(name)})).map(row => row.textContent)"
+    )
+
+
+def await_state(operator, site, number, state, is_this=False):
+    """Waits until the overview has a server in a state."""
+    texts, words = row(site, number), json.dumps(" · this one" if is_this else "")
+    operator.until(f"{texts}.some(row => row.includes({json.dumps(state)}) && row.includes({words}))", f"{state} of server {number}", PATIENCE)
+
+
+def add_user(operator, name):
+    """Adds a user by the page, as a proof that it works, and goes back."""
+    operator.go("users")
+    operator.click("Add a user")
+    operator.type(name)
+    operator.fill("Password", api.PASSWORD)
+    operator.click("Add")
+    operator.told(f"{name} is added.")
+    operator.go("overview")
