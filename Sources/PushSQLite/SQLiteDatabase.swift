@@ -40,6 +40,13 @@ package struct SQLiteDatabase: StorePlace {
         return try self.look { try DataKeyEntry.fetchAll($0) }
     }
 
+    package func countSealed(with key: UInt32) throws(StoreError) -> Int {
+        guard self.exists else { return 0 }
+        return try self.look { db in
+            try SealedColumn.all.reduce(0) { try $0 + $1.count(db, with: key) }
+        }
+    }
+
     package func inspect() throws(StoreError) -> StoreInspection {
         let (damage, applied, moved) = try self.look { db in
             let damage = try String.fetchAll(db, sql: "pragma quick_check(10)").filter { $0 != "ok" }

@@ -157,6 +157,7 @@ package final class PushServer: Responder {
             LocalAuditHandler(store: store),
             LocalDaemonHandler(daemon: daemon),
             LocalKeyHandler(store: store, reports: reports, daemon: daemon),
+            LocalKeyringHandler(files: daemon.files),
         ]
         self.localRoutes = RouteTable(
             self.routes.routes.filter(\.isAdministrative) + local.flatMap(\.routes)

@@ -239,7 +239,8 @@ struct ApplicationParts: Sendable {
                 workIsWaiting()
             },
             reloadKeys: { try await self.reloadKeys(for: $0) },
-            rewrap: { [keyringHasChanged] in keyringHasChanged() }
+            rewrap: { [keyringHasChanged] in keyringHasChanged() },
+            files: self.localFiles
         )
     }
 

@@ -49,7 +49,7 @@ import Testing
         let routes = ServerFixture.routes.filter { $0.method != .get }
         #expect(Set(routes.map { "\($0.method.rawValue) \($0.path)" }) == Set(Self.actions.keys))
         // The lease of a payload that can be read once is all that a GET changes, and keys are the operator's.
-        let actions = Set(Self.actions.values.flatMap { $0 ?? [] } + [.take, .changeKeys])
+        let actions = Set(Self.actions.values.flatMap { $0 ?? [] } + [.take, .changeKeys, .rotateKeys, .removeKey])
         #expect(actions == Set(AuditRecord.Action.allCases))
     }
 

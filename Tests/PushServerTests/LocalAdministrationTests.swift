@@ -85,18 +85,26 @@ import Testing
     }
 
     @Test func whatOnlyTheSocketHasIsNowhereElse() async throws {
-        for path in [LocalPaths.daemon, LocalPaths.users, LocalPaths.audit] {
+        for path in [LocalPaths.daemon, LocalPaths.users, LocalPaths.audit, LocalPaths.keyring] {
             #expect(try await self.send("GET", path).status == .ok)
             for user in [nil, "ada"] {
                 let answer = try await self.fixture.send(.get, path, user: user, bytes: [], client: .process(user: 0))
                 #expect(answer.status == .notFound, "\(path)")
             }
-            #expect(try await self.fixture.send(.post, LocalPaths.keys, user: "ada").status == .notFound)
+            for path in [LocalPaths.keys, LocalPaths.keyring] {
+                #expect(try await self.fixture.send(.post, path, user: "ada").status == .notFound)
+            }
+            #expect(try await self.fixture.send(.delete, "\(LocalPaths.keyring)/1", user: "ada").status == .notFound)
             #expect(!ServerFixture.routes.contains { $0.path.hasPrefix("/local") })
         }
         // And the kernel's word counts for nothing on the way of everybody.
         let answer = try await self.fixture.send(.get, Paths.users, user: nil, bytes: [], client: .process(user: 0))
         #expect(answer.status == .unauthorized)
+    }
+
+    @Test(arguments: ["0x1", "-1", "4294967296", "1.5", "%31"])
+    func aKeyIsNamedByItsNumberOnly(text: String) async throws {
+        #expect(try await self.send("DELETE", "\(LocalPaths.keyring)/\(text)").status == .notFound)
     }
 
     /// The operator at the machine is no account: it has no devices and no notifications.

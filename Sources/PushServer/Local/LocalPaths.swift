@@ -8,4 +8,6 @@ package enum LocalPaths {
     package static let audit = "/local/audit"
     /// The keyring: to be read again.
     package static let keys = "/local/keys"
+    /// The keyring's file: its keys are listed, one is added, and one removed.
+    package static let keyring = "/local/keyring"
 }
