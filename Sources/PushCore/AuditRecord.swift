@@ -36,6 +36,8 @@ package struct AuditRecord: Sendable, Hashable {
         /// A data key was added to the keyring's file, or removed from it, by a command that the server was asked to carry out.
         case rotateKeys = "keys.rotate"
         case removeKey = "keys.remove"
+        /// The server wrote a copy of the database to a file.
+        case backUp = "database.backup"
     }
 
     /// The actor, and how it was identified.

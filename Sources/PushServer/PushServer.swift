@@ -158,6 +158,7 @@ package final class PushServer: Responder {
             LocalDaemonHandler(daemon: daemon),
             LocalKeyHandler(store: store, reports: reports, daemon: daemon),
             LocalKeyringHandler(files: daemon.files),
+            LocalBackupHandler(files: daemon.files),
         ]
         self.localRoutes = RouteTable(
             self.routes.routes.filter(\.isAdministrative) + local.flatMap(\.routes)

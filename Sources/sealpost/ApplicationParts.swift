@@ -36,6 +36,8 @@ struct ApplicationParts: Sendable {
     let traces: RequestTraces
     let setup = SetupCode()
     private let connections = ConnectionCounts()
+    /// Whether a backup is being written.
+    let copies = CopyMark()
     let loops: EventLoopGroup
     /// A loop of its own: slow providers must not delay an answer to a phone.
     private let outboundLoop: EventLoop

@@ -91,7 +91,7 @@ import Testing
                 let answer = try await self.fixture.send(.get, path, user: user, bytes: [], client: .process(user: 0))
                 #expect(answer.status == .notFound, "\(path)")
             }
-            for path in [LocalPaths.keys, LocalPaths.keyring] {
+            for path in [LocalPaths.keys, LocalPaths.keyring, "\(LocalPaths.backup)?file=%2Ftmp%2Fcopy.db"] {
                 #expect(try await self.fixture.send(.post, path, user: "ada").status == .notFound)
             }
             #expect(try await self.fixture.send(.delete, "\(LocalPaths.keyring)/1", user: "ada").status == .notFound)
@@ -100,6 +100,14 @@ import Testing
         // And the kernel's word counts for nothing on the way of everybody.
         let answer = try await self.fixture.send(.get, Paths.users, user: nil, bytes: [], client: .process(user: 0))
         #expect(answer.status == .unauthorized)
+    }
+
+    @Test(arguments: [
+        "", "?file=copy.db", "?file=./copy.db", "?file=", "?file=%2Ftmp%2Fa%0Ab",
+        "?file=%2F\(String(repeating: "a", count: 4095))",
+    ])
+    func aBackupNeedsAnAbsolutePath(query: String) async throws {
+        #expect(try await self.send("POST", "\(LocalPaths.backup)\(query)").status == .badRequest)
     }
 
     @Test(arguments: ["0x1", "-1", "4294967296", "1.5", "%31"])

@@ -13,13 +13,34 @@ package struct LocalFiles: Sendable {
     /// Removes a key that is not in use from the keyring's file, for the actor.
     package let removeKey: @Sendable (UInt32, AuditRecord.Actor) async -> JSONValue
 
+    /// A copy of the database, to be written to a file for the actor.
+    package let backUp: @Sendable (String, AuditRecord.Actor) -> LocalBackup
+
     package init(
         listKeys: @escaping @Sendable () async -> JSONValue = { .null },
         rotateKeys: @escaping @Sendable (AuditRecord.Actor) async -> JSONValue = { _ in .null },
-        removeKey: @escaping @Sendable (UInt32, AuditRecord.Actor) async -> JSONValue = { _, _ in .null }
+        removeKey: @escaping @Sendable (UInt32, AuditRecord.Actor) async -> JSONValue = { _, _ in .null },
+        backUp: @escaping @Sendable (String, AuditRecord.Actor) -> LocalBackup = { _, _ in LocalBackup(run: { .null }) }
     ) {
         self.listKeys = listKeys
         self.rotateKeys = rotateKeys
         self.removeKey = removeKey
+        self.backUp = backUp
+    }
+}
+
+/// A copy of the database that is made while its progress is asked for.
+package struct LocalBackup: Sendable {
+    /// What is done at the moment, and how much of it, in bytes; `nil` before it begins. From any thread.
+    package let progress: @Sendable () -> (step: String, done: Int, total: Int)?
+    /// Makes the copy, and answers as all `LocalFiles` do. If its task is cancelled it ends soon, and leaves nothing behind.
+    package let run: @Sendable () async -> JSONValue
+
+    package init(
+        progress: @escaping @Sendable () -> (step: String, done: Int, total: Int)? = { nil },
+        run: @escaping @Sendable () async -> JSONValue
+    ) {
+        self.progress = progress
+        self.run = run
     }
 }

@@ -10,4 +10,6 @@ package enum LocalPaths {
     package static let keys = "/local/keys"
     /// The keyring's file: its keys are listed, one is added, and one removed.
     package static let keyring = "/local/keyring"
+    /// A copy of the database, to be written to a file.
+    package static let backup = "/local/backup"
 }

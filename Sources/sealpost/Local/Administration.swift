@@ -95,9 +95,18 @@ struct Administration: Sendable {
         return end.state
     }
 
-    /// The last line of an answer. Throws the `CommandProblem` that it may be instead of a result.
-    func result(_ method: String, _ target: String) async throws -> JSONValue {
-        let last = try await self.lines(method, target, into: JSONValue.null) { $0 = try JSONValue(reading: $1) }
+    /// The last line of an answer; each is given to `note`, as soon as it comes.
+    ///
+    /// Throws the `CommandProblem` that the last one may be instead of a result.
+    func result(
+        _ method: String,
+        _ target: String,
+        _ note: @escaping @Sendable (JSONValue) -> Void = { _ in }
+    ) async throws -> JSONValue {
+        let last = try await self.lines(method, target, into: JSONValue.null) { last, line in
+            last = try JSONValue(reading: line)
+            note(last)
+        }
         if let problem = CommandProblem(in: last) { throw problem }
         return last
     }
