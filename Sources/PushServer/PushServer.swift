@@ -159,6 +159,7 @@ package final class PushServer: Responder {
             LocalKeyHandler(store: store, reports: reports, daemon: daemon),
             LocalKeyringHandler(files: daemon.files),
             LocalBackupHandler(files: daemon.files),
+            LocalDeliveryHandler(reports: reports),
         ]
         self.localRoutes = RouteTable(
             self.routes.routes.filter(\.isAdministrative) + local.flatMap(\.routes)

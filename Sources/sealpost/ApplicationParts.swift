@@ -265,6 +265,9 @@ struct ApplicationParts: Sendable {
                 MetricSample(.longestTurn, ["loop": loop.name], loop.longestTurn.timeInterval)
             }
             + self.status.times.flatMap { lane, times in times.samples(.pushTime, [["lane", lane.description]]) }
+            + Dictionary(self.status.retryCounts.map { ($0.key.platform, $0.value) }, uniquingKeysWith: +).map {
+                MetricSample(.pushRetries, ["platform": $0.key], Double($0.value))
+            }
             + self.status.pauseByLane.map { lane, pause in
                 MetricSample(.resting, ["lane": lane.description], pause == nil ? 0 : 1)
             }

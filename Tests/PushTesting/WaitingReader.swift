@@ -179,6 +179,11 @@ package struct WaitingReader: StoreReader {
         return try await self.base.countDeliveries(of: id, after: device, limit: limit)
     }
 
+    package func isFanningOut(_ id: NotificationID) async throws(StoreError) -> Bool {
+        await Task.yield()
+        return try await self.base.isFanningOut(id)
+    }
+
     package func sendTime(of id: NotificationID) async throws(StoreError) -> Date? {
         await Task.yield()
         return try await self.base.sendTime(of: id)

@@ -12,4 +12,6 @@ package enum LocalPaths {
     package static let keyring = "/local/keyring"
     /// A copy of the database, to be written to a file.
     package static let backup = "/local/backup"
+    /// How far a notification's pushes are.
+    package static let deliveries = "/local/deliveries"
 }
