@@ -102,6 +102,19 @@ import Testing
         #expect(answer.status == .unauthorized)
     }
 
+    @Test func theStateOfAnybodysPushesIsTold() async throws {
+        let path = try await self.fixture.post(#"{"Payload":1,"To":["username:alice"]}"#)
+        let id = try #require(path.split(separator: "/").last)
+        let answer = try await self.send("GET", "\(LocalPaths.deliveries)/\(id)")
+        let start = #"{"Id":\#(id),"SendAt":null,"FanningOut":false,"Counts":{"queued":"#
+        #expect(answer.text.hasPrefix(start), "\(answer.text)")
+        for missing in ["1", "x", "0"] {
+            #expect(try await self.send("GET", "\(LocalPaths.deliveries)/\(missing)").status == .notFound)
+        }
+        let elsewhere = try await self.fixture.send(.get, "\(LocalPaths.deliveries)/\(id)", user: "ada", bytes: [])
+        #expect(elsewhere.status == .notFound)
+    }
+
     @Test(arguments: [
         "", "?file=copy.db", "?file=./copy.db", "?file=", "?file=%2Ftmp%2Fa%0Ab",
         "?file=%2F\(String(repeating: "a", count: 4095))",
@@ -110,7 +123,7 @@ import Testing
         #expect(try await self.send("POST", "\(LocalPaths.backup)\(query)").status == .badRequest)
     }
 
-    @Test(arguments: ["0x1", "-1", "4294967296", "1.5", "%31"])
+    @Test(arguments: ["0x1", "-1", "4294967296", "1.5"])
     func aKeyIsNamedByItsNumberOnly(text: String) async throws {
         #expect(try await self.send("DELETE", "\(LocalPaths.keyring)/\(text)").status == .notFound)
     }

@@ -76,6 +76,13 @@ package struct WaitingReader: StoreReader {
         return try await self.base.devices(ofUser: user)
     }
 
+    package func device(
+        _ id: RegistrationID
+    ) async throws(StoreError) -> (owner: DeviceOwner, device: RegisteredDevice)? {
+        await Task.yield()
+        return try await self.base.device(id)
+    }
+
     package func deviceEntries(
         of user: Username?,
         after last: DevicePlace?,
