@@ -336,8 +336,8 @@ the user was given by an administrator or a publisher stays.""",
     "device", "register", parameters=(REGISTRATION, TOPIC), answers={204: ("The device is not in the topic.", None, {})}, problems=[404, 410],
 )
 operation(
-    "POST", "/api/devices/{id}/test", "testDevice", "devices", "Push to an own device",
-    "Sends a test push to one of the caller's devices, and waits up to 20 seconds for what its provider says.",
+    "POST", "/api/devices/{id}/test", "testDevice", "devices", "Push to a device",
+    "Sends a test push to one of the caller's devices, for an administrator to any, and waits up to 20 seconds for what its provider says.",
     "device", "send", parameters=(REGISTRATION,), answers=ok("What came of it.", schema("DeviceTest")), problems=[404],
 )
 operation(

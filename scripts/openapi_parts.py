@@ -382,7 +382,7 @@ SCHEMAS = {
         ["Devices", "Cursor", "More"],
         {
             "Devices": {"type": "array", "maxItems": 500, "items": thing(
-                ["Id", "User", "State", "App", "Platform", "Environment", "Handle", "Tags", "CreatedAt", "RegisteredAt", "LastPush", "RetiredAt", "Reason"],
+                ["Id", "User", "State", "App", "Platform", "Environment", "Handle", "Tags", "CreatedAt", "RegisteredAt", "LastPush", "LastFetch", "RetiredAt", "Reason"],
                 {
                     "Id": schema("RegistrationId"), "User": schema("Username"),
                     "State": {"enum": ["requested", "registered", "retired"], "description": "`requested` until the device registers under its id; `retired` when the id cannot be used any more."},
@@ -394,6 +394,7 @@ SCHEMAS = {
                     "CreatedAt": time("When the id was issued."),
                     "RegisteredAt": {"type": ["string", "null"], "format": "date-time", "description": "When the device last registered."},
                     "LastPush": {"type": ["string", "null"], "format": "date-time", "description": "When a provider last accepted a push to its handle. With PostgreSQL, further ones within a minute leave it as it is, unless `interval` paces them."},
+                    "LastFetch": {"type": ["string", "null"], "format": "date-time", "description": "When the user last collected, with whichever device, one of the latest 20 notifications of the user's list; null if none of them was collected."},
                     "RetiredAt": {"type": ["string", "null"], "format": "date-time"},
                     "Reason": either("string", description="Why the registration was retired."),
                 },

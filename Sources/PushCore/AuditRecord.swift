@@ -33,6 +33,11 @@ package struct AuditRecord: Sendable, Hashable {
         case retryPush = "notification.retry"
         /// The server read another keyring at the operator's command.
         case changeKeys = "keys.change"
+        /// A data key was added to the keyring's file, or removed from it, by a command that the server was asked to carry out.
+        case rotateKeys = "keys.rotate"
+        case removeKey = "keys.remove"
+        /// The server wrote a copy of the database to a file.
+        case backUp = "database.backup"
     }
 
     /// The actor, and how it was identified.

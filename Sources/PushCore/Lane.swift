@@ -8,4 +8,7 @@ package struct Lane: Sendable, Hashable, CustomStringConvertible {
     package init(_ platform: Platform, part: String? = nil) {
         self.description = part.map { "\(platform)/\($0)" } ?? platform.description
     }
+
+    /// The name of the platform, of which the lane may be a part.
+    package var platform: String { String(self.description.prefix { $0 != "/" }) }
 }

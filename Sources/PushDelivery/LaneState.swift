@@ -41,6 +41,8 @@ struct LaneState: Sendable {
     private var events: [HealthEvent] = []
     /// The number of pauses by cause; a pause whose cause changes counts once for each cause.
     private(set) var pauses: [Pause.Cause: Int] = [:]
+    /// The attempts after which a push was put back for another one. A device that is not connected is none of them.
+    private(set) var retries = 0
     /// How many servers send from the lane, this one among them.
     var servers = 1
     /// When a push was last leased.
@@ -210,6 +212,7 @@ struct LaneState: Sendable {
             self.health.endProbe()
         }
         self.underWay -= 1
+        if case .retried = settlement { self.retries += 1 }
         self.settlements.add([(delivery, settlement)], at: .now)
         let mustClaim = !self.isClaiming && self.leased.isEmpty
         return mustClaim || self.settlements.isNews

@@ -19,6 +19,11 @@ package final class SenderStatus: Sendable {
         self.byLane { $0.pauses }
     }
 
+    /// How often an attempt of each lane was followed by another one.
+    package var retryCounts: [Lane: Int] {
+        self.byLane { $0.retries }
+    }
+
     /// How long each lane's provider took to answer.
     package var times: [Lane: TimeHistogram] {
         let lanes = self.lanes.withLock { $0 }

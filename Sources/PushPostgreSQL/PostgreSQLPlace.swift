@@ -70,6 +70,19 @@ package struct PostgreSQLPlace: Sendable, CustomStringConvertible {
         }
     }
 
+    package func countSealed(with key: UInt32) throws(StoreError) -> Int {
+        do {
+            let connection = try self.connect()
+            guard try connection.query("select to_regclass('data_key') is not null")[0].boolean(0) else { return 0 }
+            let beginning = withUnsafeBytes(of: key.bigEndian) { Data([Vault.format]) + Data($0) }
+            return try SealedColumn.all(usersIn: "account").reduce(0) { count, column in
+                count + Int(clamping: try connection.query(column.counting, beginning)[0].integer(0))
+            }
+        } catch {
+            throw StoreError(opening: self.description, error)
+        }
+    }
+
     package func dayKeys() throws(StoreError) -> DayKeyReport? {
         do {
             let connection = try self.connect()

@@ -10,22 +10,29 @@ extension SQLiteDatabase {
     /// Writers do not wait; the log grows for as long as it takes, and nothing is wiped. `VACUUM INTO` reads in one
     /// transaction: SQLite's backup API begins anew with each commit of another process and so may never end.
     ///
-    /// `begins` is told each step. Throws `StoreError` if the file exists, cannot be written, or is damaged.
-    package func backUp(to path: String, begins: (CopyStep) -> Void = { _ in }) throws(StoreError) {
+    /// `begins` is told each step. Throws `StoreError` if the file exists, cannot be written, or is damaged, or once `interruption` is
+    /// set.
+    package func backUp(
+        to path: String,
+        interruption: CopyInterruption = CopyInterruption(),
+        begins: (CopyStep) -> Void = { _ in }
+    ) throws(StoreError) {
         let partial = path + ".partial"
         guard !FileManager.default.fileExists(atPath: path) else {
             throw .cannotOpen(place: path, reason: "the file already exists")
         }
-        try self.copy(to: partial, begins) { () throws(StoreError) in
-            _ = try SQLiteDatabase(path: partial).inspectBackup()
+        try self.copy(to: partial, interruption, begins) { () throws(StoreError) in
+            _ = try SQLiteDatabase(path: partial).inspectBackup(interruption)
             try Self.move(partial, to: path)
         }
         try Self.syncFolder(of: path)
     }
 
     /// Reads all of a backup. Throws `StoreError` if it is damaged.
-    func inspectBackup() throws(StoreError) -> StoreInspection {
-        let inspection = try self.inspect()
+    func inspectBackup(
+        _ interruption: CopyInterruption = CopyInterruption()
+    ) throws(StoreError) -> StoreInspection {
+        let inspection = try self.inspect(interruption)
         if let line = inspection.damage.first { throw .failed(reason: "the backup is damaged: \(line)") }
         return inspection
     }
@@ -34,6 +41,7 @@ extension SQLiteDatabase {
     /// throws.
     func copy(
         to partial: String,
+        _ interruption: CopyInterruption,
         _ begins: (CopyStep) -> Void,
         _ use: () throws(StoreError) -> Void
     ) throws(StoreError) {
@@ -44,10 +52,12 @@ extension SQLiteDatabase {
         do {
             let connection = try DatabaseQueue.readOnly(path: self.path)
             begins(.copying(bytes: try connection.read(Self.usedBytes), file: partial))
-            try connection.writeWithoutTransaction { db in
-                // A copy of a database of an older version can shrink, too.
-                try FileSpace.choose(db)
-                try db.execute(sql: "vacuum into ?", arguments: [partial])
+            try interruption.during(connection) {
+                try $0.writeWithoutTransaction { db in
+                    // A copy of a database of an older version can shrink, too.
+                    try FileSpace.choose(db)
+                    try db.execute(sql: "vacuum into ?", arguments: [partial])
+                }
             }
             try connection.close()
             // SQLite does not wait for the disk here.

@@ -42,7 +42,7 @@ extension SQLiteDatabase {
         let partial = self.path + ".restoring"
         // Left by a restore that was interrupted.
         unlink(partial)
-        try SQLiteDatabase(path: backup).copy(to: partial, begins) { () throws(StoreError) in
+        try SQLiteDatabase(path: backup).copy(to: partial, CopyInterruption(), begins) { () throws(StoreError) in
             try SQLiteDatabase(path: partial).verify(keyring)
             lock.leave(LockFile.restoring)
             try self.moveAway()

@@ -40,8 +40,20 @@ package struct SQLiteDatabase: StorePlace {
         return try self.look { try DataKeyEntry.fetchAll($0) }
     }
 
+    package func countSealed(with key: UInt32) throws(StoreError) -> Int {
+        guard self.exists else { return 0 }
+        return try self.look { db in
+            try SealedColumn.all.reduce(0) { try $0 + $1.count(db, with: key) }
+        }
+    }
+
     package func inspect() throws(StoreError) -> StoreInspection {
-        let (damage, applied, moved) = try self.look { db in
+        try self.inspect(CopyInterruption())
+    }
+
+    /// The same, which throws once `interruption` is set.
+    func inspect(_ interruption: CopyInterruption) throws(StoreError) -> StoreInspection {
+        let (damage, applied, moved) = try self.look(interruption) { db in
             let damage = try String.fetchAll(db, sql: "pragma quick_check(10)").filter { $0 != "ok" }
             return (damage, try Schema.applied(db), try MovedTo(db))
         }
@@ -73,9 +85,12 @@ package struct SQLiteDatabase: StorePlace {
     }
 
     /// Reads through a connection that changes nothing, while a server may run.
-    private func look<Value>(_ body: (Database) throws -> Value) throws(StoreError) -> Value {
+    private func look<Value>(
+        _ interruption: CopyInterruption = CopyInterruption(),
+        _ body: (Database) throws -> Value
+    ) throws(StoreError) -> Value {
         do {
-            return try DatabaseQueue.readOnly(path: self.path).read(body)
+            return try interruption.during(DatabaseQueue.readOnly(path: self.path)) { try $0.read(body) }
         } catch {
             throw StoreError(opening: self.path, error)
         }

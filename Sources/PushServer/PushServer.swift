@@ -157,6 +157,9 @@ package final class PushServer: Responder {
             LocalAuditHandler(store: store),
             LocalDaemonHandler(daemon: daemon),
             LocalKeyHandler(store: store, reports: reports, daemon: daemon),
+            LocalKeyringHandler(files: daemon.files),
+            LocalBackupHandler(files: daemon.files),
+            LocalDeliveryHandler(reports: reports),
         ]
         self.localRoutes = RouteTable(
             self.routes.routes.filter(\.isAdministrative) + local.flatMap(\.routes)

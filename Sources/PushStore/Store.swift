@@ -138,6 +138,9 @@ package protocol StorePlace: Sendable, CustomStringConvertible {
     /// The keys in use; none if there is no store.
     func dataKeys() throws(StoreError) -> [DataKeyEntry]
 
+    /// How many values are encrypted with a key. Reads all of the store, which can take long.
+    func countSealed(with key: UInt32) throws(StoreError) -> Int
+
     /// What is known of the keys of days; `nil` if the store needs none, or if there is no store.
     func dayKeys() throws(StoreError) -> DayKeyReport?
 

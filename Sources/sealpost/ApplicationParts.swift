@@ -36,6 +36,8 @@ struct ApplicationParts: Sendable {
     let traces: RequestTraces
     let setup = SetupCode()
     private let connections = ConnectionCounts()
+    /// Whether a backup is being written.
+    let copies = CopyMark()
     let loops: EventLoopGroup
     /// A loop of its own: slow providers must not delay an answer to a phone.
     private let outboundLoop: EventLoop
@@ -239,7 +241,8 @@ struct ApplicationParts: Sendable {
                 workIsWaiting()
             },
             reloadKeys: { try await self.reloadKeys(for: $0) },
-            rewrap: { [keyringHasChanged] in keyringHasChanged() }
+            rewrap: { [keyringHasChanged] in keyringHasChanged() },
+            files: self.localFiles
         )
     }
 
@@ -262,6 +265,9 @@ struct ApplicationParts: Sendable {
                 MetricSample(.longestTurn, ["loop": loop.name], loop.longestTurn.timeInterval)
             }
             + self.status.times.flatMap { lane, times in times.samples(.pushTime, [["lane", lane.description]]) }
+            + Dictionary(self.status.retryCounts.map { ($0.key.platform, $0.value) }, uniquingKeysWith: +).map {
+                MetricSample(.pushRetries, ["platform": $0.key], Double($0.value))
+            }
             + self.status.pauseByLane.map { lane, pause in
                 MetricSample(.resting, ["lane": lane.description], pause == nil ? 0 : 1)
             }

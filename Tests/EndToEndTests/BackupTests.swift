@@ -1,8 +1,11 @@
 import Foundation
 import PushAPI
 import PushClient
+import PushServer
 import PushTesting
 import Testing
+
+@testable import sealpost
 
 /// A backup that is made while the server runs, and put back as docs/operations.md says.
 @Suite(.timeLimit(.minutes(5))) struct BackupTests {
@@ -82,5 +85,72 @@ import Testing
         #expect(ended.code == 1)
         #expect(ended.errors.hasPrefix("sealpost: cannot open var/sealpost.db"))
         #expect(try FileManager.default.contentsOfDirectory(atPath: self.folder.path).isEmpty)
+    }
+
+    /// The database with so much in it that a copy takes a while; nobody asks what.
+    private func fill() async throws {
+        _ = try await Daemon.run(["migrate"], in: self.folder)
+        let script = """
+            import sqlite3
+            file = sqlite3.connect('var/sealpost.db')
+            file.execute('create table filler (value)')
+            for _ in range(150): file.execute('insert into filler values (randomblob(1000000))')
+            file.commit()
+            """
+        let ended = try await ChildProcess("/usr/bin/python3", ["-c", script], in: self.folder.path).end()
+        try #require(ended.code == 0, "\(ended.errors)")
+    }
+
+    @Test func theServerWritesTheCopyAndItsAuditNamesWhoAskedForIt() async throws {
+        let daemon = try await Daemon(in: self.folder)
+        #expect(try await Daemon.run(["backup", "copy.db"], in: self.folder).output == "backup written to copy.db\n")
+        let attributes = try FileManager.default.attributesOfItem(atPath: self.folder.file("copy.db"))
+        #expect(attributes[.posixPermissions] as? Int == 0o600)
+        #expect(await daemon.process.errors(until: "backup written").contains("copy.db"))
+        let path = self.folder.file("copy.db")
+        let audit = try await Daemon.run(["audit", "list"], in: self.folder).output
+        let name = LocalUser.name(of: geteuid())
+        #expect(audit.contains("\tdatabase.backup\t\(path)\t\tlocal \(name)\t"), "\(audit)")
+        // By the command itself, and the server notes nothing.
+        #expect(try await Daemon.run(["backup", "own.db", "--direct"], in: self.folder).code == 0)
+        #expect(try await Daemon.run(["audit", "list"], in: self.folder).output == audit)
+        #expect(await daemon.terminate() == 0)
+    }
+
+    @Test(arguments: [
+        ("var/sealpost.db", "cannot open ", "/var/sealpost.db: the file already exists\n"),
+        ("none/copy.db", "the server, as the user ", "/none: No such file or directory; choose another folder"),
+    ])
+    func theServerSaysWhyItDoesNotWrite(file: String, start: String, reason: String) async throws {
+        let daemon = try await Daemon(in: self.folder)
+        let ended = try await Daemon.run(["backup", file], in: self.folder)
+        #expect(ended.code == 1 && ended.output.isEmpty)
+        #expect(ended.errors.hasPrefix("sealpost: \(start)") && ended.errors.contains(reason), "\(ended.errors)")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: self.folder.path) == ["var"])
+        #expect(await daemon.terminate() == 0)
+    }
+
+    @Test func aCopyByTheServerHasABarAndIsGivenUpIfItsCommandGoes() async throws {
+        try await self.fill()
+        let daemon = try await Daemon(in: self.folder)
+        let copied = try await Terminal.run(["backup", "copy.db"], in: self.folder, [("copying [", nil)])
+        #expect(copied.code == 0 && copied.output.contains("\r\u{1B}[Kbackup written to copy.db\n"), "\(copied.output)")
+        struct Leaving: Error {}
+        let path = self.folder.file("other.db")
+        let socket = try #require(AdminSocket(path: self.folder.file("var/admin/sealpost.sock")).connect())
+        do {
+            var exchange = LocalExchange(socket, patience: .seconds(60))
+            _ = try exchange.ask("POST", "\(LocalPaths.backup)?file=\(Administration.encoded(path))", []) { line in
+                #expect(String(decoding: line, as: UTF8.self).hasPrefix(#"{"Step":"copying","Done":"#))
+                throw Leaving()
+            }
+        } catch is Leaving {}
+        // Another one may be written when the first is gone.
+        try await eventually {
+            try await Daemon.run(["backup", "next.db"], in: self.folder).code == 0
+        }
+        let files = try FileManager.default.contentsOfDirectory(atPath: self.folder.path)
+        #expect(files.sorted() == ["copy.db", "next.db", "var"])
+        #expect(await daemon.terminate() == 0)
     }
 }

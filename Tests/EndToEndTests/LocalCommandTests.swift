@@ -95,6 +95,51 @@ import Testing
         #expect(try await self.run("user import -", input: file).hasSuffix("2 unchanged, 0 refused\n"))
     }
 
+    @Test func theStateOfANotificationsPushesIsToldAndWaitedFor() async throws {
+        let daemon = try await Daemon(in: self.folder)
+        _ = try await self.run("user add alice --password-stdin", input: "correct horse\n")
+        let client = PushClient(
+            server: try daemon.server,
+            credentials: .basic(username: "alice", password: "correct horse")
+        )
+        let first = try await client.send("to nobody").id
+        #expect(try await self.run("deliveries \(first) --wait") == "notification \(first): no pushes\n")
+        _ = try await client.register(platform: "stream", handle: "")
+        let second = try await client.send("to a device that is away").id
+        #expect(try await self.run("deliveries \(second)") == "notification \(second): 1 queued\n")
+        let json = try JSONValue(reading: Array(await self.run("deliveries \(second) --json").utf8))
+        #expect(json["Id"]?.integer == Int(second) && json["Counts"]?["queued"]?.integer == 1)
+        #expect(json["SendAt"] == .null && json["FanningOut"] == .bool(false))
+        async let waited = self.run("deliveries \(second) --wait")
+        try await client.unregister()
+        #expect(try await waited.hasPrefix("notification \(second): "))
+        let missing = try await Daemon.run(["deliveries", "1"], in: self.folder)
+        #expect(missing.code == 1 && missing.errors.contains("there is no notification 1; "), "\(missing.errors)")
+        #expect(try await Daemon.run(["deliveries", "x"], in: self.folder).code == 64)
+        #expect(await daemon.terminate() == 0)
+        #expect(try await self.run("deliveries \(first)") == "notification \(first): no pushes\n")
+        let alone = try await Daemon.run(["deliveries", "\(first)", "--wait"], in: self.folder)
+        #expect(alone.code == 1 && alone.errors.contains("no server runs"), "\(alone.errors)")
+    }
+
+    @Test(arguments: [
+        (#"{"Id":7,"SendAt":null,"FanningOut":false,"Counts":{"queued":0,"accepted":2}}"#, true, "2 accepted"),
+        (#"{"Id":7,"SendAt":null,"FanningOut":false,"Counts":{"sending":1,"failed":2}}"#, false, "1 sending, 2 failed"),
+        (
+            #"{"Id":7,"SendAt":null,"FanningOut":true,"Counts":{"accepted":2}}"#, false,
+            "2 accepted, more devices are being found"
+        ),
+        (
+            #"{"Id":7,"SendAt":"2027-01-15T08:00:00Z","FanningOut":false,"Counts":{"queued":0}}"#, false,
+            "scheduled for 2027-01-15T08:00:00Z"
+        ),
+    ])
+    func aFanoutIsOverOnceAllIsFoundAndNothingWaits(json: String, isOver: Bool, line: String) throws {
+        let state = FanoutState(try JSONValue(reading: Array(json.utf8)))
+        #expect(state.isOver == isOver)
+        #expect(state.line == "notification 7: \(line)")
+    }
+
     @Test func theDocumentedCommandsDoWhatTheySay() async throws {
         let daemon = try await Daemon(in: self.folder)
         let text = try Repository.text(of: "docs/operations.md")

@@ -81,6 +81,20 @@ import Testing
         #expect(self.lane.withLock { $0.beginClaim(of: [.direct, .bulk], batch: 100, now: self.now) } == claim)
     }
 
+    @Test func onlyAttemptsThatAreFollowedByAnotherCountAsRetries() throws {
+        let settlements: [Settlement] = [
+            .retried(at: self.now + 60, reason: "later"), .accepted(providerID: nil), .failed(reason: "no"),
+            .away(reason: "no event stream is open"),
+        ]
+        for settlement in settlements {
+            let delivery = try self.next()
+            _ = self.lane.withLock { $0.end(delivery, as: settlement) }
+            _ = self.lane.withLock { $0.beginSettling(after: .zero) }
+            self.lane.withLock { $0.endSettling() }
+        }
+        #expect(self.lane.withLock { $0.retries } == 1)
+    }
+
     /// Has the lane paused and three pushes given back, and the next probe due.
     private func pause() throws -> [LeasedDelivery] {
         let others = try (0..<4).map { _ in

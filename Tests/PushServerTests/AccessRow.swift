@@ -92,7 +92,13 @@ struct AccessRow: Sendable {
         "DELETE /api/devices/{id}": AccessRow(resource: .device, own: 204, foreign: 204, missing: 404),
         "PUT /api/devices/{id}/topics/{topic}": AccessRow(resource: .device, own: 204, foreign: 410, missing: 410),
         "DELETE /api/devices/{id}/topics/{topic}": AccessRow(resource: .device, own: 204, foreign: 410, missing: 410),
-        "POST /api/devices/{id}/test": AccessRow(resource: .device, own: 200, foreign: 404, missing: 404),
+        "POST /api/devices/{id}/test": AccessRow(
+            resource: .device,
+            own: 200,
+            foreign: 404,
+            foreignToAdministrator: 200,
+            missing: 404
+        ),
         "GET /api/stream": AccessRow(resource: .streamDevice, own: 200, foreign: 404, missing: 404),
         "POST /api/sessions": AccessRow(resource: .nothing, own: 403, ownByPassword: 201),
         "GET /api/sessions/current": AccessRow(resource: .nothing, own: 200),

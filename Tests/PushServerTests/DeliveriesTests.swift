@@ -119,13 +119,16 @@ import Testing
     // MARK: Testing a device
 
     /// Tests alice's first device, whose push ends so.
-    private func test(_ end: @escaping @Sendable (Date) -> Settlement) async throws -> JSONValue {
+    private func test(
+        by user: String = "alice",
+        _ end: @escaping @Sendable (Date) -> Settlement
+    ) async throws -> JSONValue {
         let device = try #require(
             try await self.fixture.storage.reader.devices(ofUser: self.fixture.storage.user("alice").id).first
         )
         let path = Paths.deviceTest(device.id.description)
         return try await withThrowingTaskGroup(of: JSONValue?.self) { group in
-            group.addTask { try await self.fixture.send(.post, path).json }
+            group.addTask { try await self.fixture.send(.post, path, user: user).json }
             group.addTask {
                 while true {
                     let leased = try await self.fixture.storage.claim()
@@ -169,6 +172,16 @@ import Testing
         #expect(answer["Reason"]?.text == "no event stream is open")
     }
 
+    @Test func anAdministratorTestsAnyDeviceAndTheAuditSaysWhose() async throws {
+        let answer = try await self.test(by: "ada") { _ in .failed(reason: "BadDeviceToken") }
+        #expect(answer["State"]?.text == "failed" && answer["Reason"]?.text == "BadDeviceToken")
+        let entry = try #require(try await self.fixture.storage.reader.auditEntries(before: nil, limit: 1).first)
+        #expect([entry.action, entry.detail, entry.actor] == ["device.test", "alice", "ada"])
+        #expect(answer["Device"]?.text == entry.subject)
+        _ = try await self.test { _ in .accepted(providerID: nil) }
+        #expect(try await self.fixture.storage.reader.auditEntries(before: nil, limit: 1).first?.detail == "")
+    }
+
     @Test func onlyOnesOwnDeviceCanBeTested() async throws {
         let devices = try await self.fixture.storage.reader.devices(ofUser: self.fixture.storage.user("bob").id)
         let path = Paths.deviceTest(try #require(devices.first).id.description)
@@ -177,6 +190,7 @@ import Testing
         let missing = try await self.fixture.send(.post, Paths.deviceTest("none"), headers: headers)
         try foreign.expectProblem(.notFound)
         #expect(foreign.body == missing.body)
+        try await self.fixture.send(.post, path, user: "paul").expectProblem(.notFound)
         #expect(try await self.fixture.storage.claim() == [])
     }
 }

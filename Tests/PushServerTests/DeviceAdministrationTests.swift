@@ -43,7 +43,7 @@ import Testing
             response.text
                 == #"{"Devices":[{"Id":"\#(id)","User":"alice","State":"registered","App":"default","Platform":"apns","#
                 + #""Environment":"production","Handle":"0123…cdef","Tags":["news","username:alice"],"CreatedAt":"2027-01-15T08:00:00Z","#
-                + #""RegisteredAt":"2027-01-15T08:00:00Z","LastPush":"2027-01-15T08:01:00Z","RetiredAt":null,"#
+                + #""RegisteredAt":"2027-01-15T08:00:00Z","LastPush":"2027-01-15T08:01:00Z","LastFetch":null,"RetiredAt":null,"#
                 + #""Reason":null}],"Cursor":"\#(cursor)","More":false}"#
         )
     }

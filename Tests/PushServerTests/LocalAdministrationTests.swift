@@ -85,18 +85,47 @@ import Testing
     }
 
     @Test func whatOnlyTheSocketHasIsNowhereElse() async throws {
-        for path in [LocalPaths.daemon, LocalPaths.users, LocalPaths.audit] {
+        for path in [LocalPaths.daemon, LocalPaths.users, LocalPaths.audit, LocalPaths.keyring] {
             #expect(try await self.send("GET", path).status == .ok)
             for user in [nil, "ada"] {
                 let answer = try await self.fixture.send(.get, path, user: user, bytes: [], client: .process(user: 0))
                 #expect(answer.status == .notFound, "\(path)")
             }
-            #expect(try await self.fixture.send(.post, LocalPaths.keys, user: "ada").status == .notFound)
+            for path in [LocalPaths.keys, LocalPaths.keyring, "\(LocalPaths.backup)?file=%2Ftmp%2Fcopy.db"] {
+                #expect(try await self.fixture.send(.post, path, user: "ada").status == .notFound)
+            }
+            #expect(try await self.fixture.send(.delete, "\(LocalPaths.keyring)/1", user: "ada").status == .notFound)
             #expect(!ServerFixture.routes.contains { $0.path.hasPrefix("/local") })
         }
         // And the kernel's word counts for nothing on the way of everybody.
         let answer = try await self.fixture.send(.get, Paths.users, user: nil, bytes: [], client: .process(user: 0))
         #expect(answer.status == .unauthorized)
+    }
+
+    @Test func theStateOfAnybodysPushesIsTold() async throws {
+        let path = try await self.fixture.post(#"{"Payload":1,"To":["username:alice"]}"#)
+        let id = try #require(path.split(separator: "/").last)
+        let answer = try await self.send("GET", "\(LocalPaths.deliveries)/\(id)")
+        let start = #"{"Id":\#(id),"SendAt":null,"FanningOut":false,"Counts":{"queued":"#
+        #expect(answer.text.hasPrefix(start), "\(answer.text)")
+        for missing in ["1", "x", "0"] {
+            #expect(try await self.send("GET", "\(LocalPaths.deliveries)/\(missing)").status == .notFound)
+        }
+        let elsewhere = try await self.fixture.send(.get, "\(LocalPaths.deliveries)/\(id)", user: "ada", bytes: [])
+        #expect(elsewhere.status == .notFound)
+    }
+
+    @Test(arguments: [
+        "", "?file=copy.db", "?file=./copy.db", "?file=", "?file=%2Ftmp%2Fa%0Ab",
+        "?file=%2F\(String(repeating: "a", count: 4095))",
+    ])
+    func aBackupNeedsAnAbsolutePath(query: String) async throws {
+        #expect(try await self.send("POST", "\(LocalPaths.backup)\(query)").status == .badRequest)
+    }
+
+    @Test(arguments: ["0x1", "-1", "4294967296", "1.5"])
+    func aKeyIsNamedByItsNumberOnly(text: String) async throws {
+        #expect(try await self.send("DELETE", "\(LocalPaths.keyring)/\(text)").status == .notFound)
     }
 
     /// The operator at the machine is no account: it has no devices and no notifications.

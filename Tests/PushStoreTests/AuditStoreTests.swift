@@ -38,6 +38,14 @@ import Testing
         #expect(try await self.fixture.reader.lastAuditNumber() == 1)
     }
 
+    @Test func whatTheStoreDoesNotHoldIsNotedByItself() async throws {
+        try await self.fixture.addUsersWithRecords(1)
+        try await self.store.note(AuditRecord(.rotateKeys, of: "key 2", at: self.fixture.now))
+        let entries = try await self.fixture.reader.auditEntries(before: nil, limit: 1)
+        #expect(entries.map { "\($0.number) \($0.action) \($0.subject)" } == ["2 keys.rotate key 2"])
+        #expect(try await self.fault() == nil)
+    }
+
     @Test func whatOneTransactionPostsSharesAnEntry() async throws {
         let alice = try await self.fixture.addUser("alice", role: .publisher)
         let before = try await self.fixture.reader.lastAuditNumber()

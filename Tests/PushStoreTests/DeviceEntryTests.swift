@@ -34,6 +34,30 @@ import Testing
         #expect(entry.pushedAt == nil)
     }
 
+    /// Of the user, whichever device collects; and of the latest notifications only, so that a page costs the same with many.
+    @Test func theUsersLastFetchIsThatOfTheLatestNotifications() async throws {
+        let alice = try await self.fixture.addUser("alice")
+        for handle in ["a1", "a2"] { try await self.fixture.addDevice(of: alice, handle: handle) }
+        try await self.fixture.addDevice(of: self.fixture.addUser("bob"), handle: "b1")
+        for number in 1...3 as ClosedRange<Int64> {
+            try await self.fixture.post(number, from: alice, to: "username:alice")
+        }
+        #expect(try await self.entries().map(\.fetchedAt) == [nil, nil, nil])
+        self.fixture.clock.advance(by: 60)
+        for number in [2, 1] as [Int64] {
+            let id = try #require(NotificationID(rawValue: number))
+            self.fixture.store.noteFetch(of: id, by: alice.id, now: self.fixture.now - (number == 1 ? 30 : 0))
+        }
+        try await self.fixture.store.writeReceipts()
+        let (fetched, none): (Date?, Date?) = (self.fixture.now, nil)
+        #expect(try await self.entries().map(\.fetchedAt) == [fetched, fetched, none])
+        #expect(try await self.entries("alice").map(\.fetchedAt) == [fetched, fetched])
+        for number in 4...3 + Int64(DeviceEntry.countedForFetch) {
+            try await self.fixture.post(number, from: alice, to: "username:alice")
+        }
+        #expect(try await self.entries().map(\.fetchedAt) == [none, none, none])
+    }
+
     /// Devices of the same millisecond, and a clock that was set back.
     @Test(arguments: [1, 2, 3, 7])
     func pagesOfAUserNeitherRepeatNorMissADevice(limit: Int) async throws {

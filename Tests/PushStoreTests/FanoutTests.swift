@@ -61,9 +61,13 @@ import Testing
         try await self.addDevices(8) { _ in ["news"] }
         let firstPage = Reach(recipients: 3, pushes: 3, isComplete: false)
         #expect(try await fixture.post(1, from: alice, to: "news", page: 3) == .stored(firstPage))
+        let id = try #require(NotificationID(rawValue: 1))
+        #expect(try await fixture.reader.isFanningOut(id))
         #expect(try await store.expandFanout(page: 3, now: fixture.now) == 3)
+        #expect(try await fixture.reader.isFanningOut(id))
         #expect(try await store.expandFanout(page: 3, now: fixture.now) == 2)
         #expect(try await store.expandFanout(page: 3, now: fixture.now) == nil)
+        #expect(try await !fixture.reader.isFanningOut(id))
     }
 
     @Test func aProcessThatEndsInTheMiddleIsFollowedByOneThatGoesOn() async throws {

@@ -22,6 +22,7 @@ import Testing
     func allIsSealedAnewAndTheOldKeyCanGo(page: Int) async throws {
         try await self.fixture.fillSealed()
         let both = try self.both
+        let needed = try self.fixture.place.countSealed(with: 1)
         #expect(try await fixture.store.rewrap() == nil, "nothing is to be done")
         #expect(try await fixture.store.exchange(Keyring(text: both), now: fixture.now))
         #expect(try await !fixture.store.exchange(Keyring(text: both), now: fixture.now))
@@ -30,9 +31,12 @@ import Testing
         let passed = Mutex<[Int]>([])
         let result = try await fixture.store.rewrap(page: page) { count in passed.withLock { $0.append(count) } }
         #expect(result?.unused == [1])
+        #expect(result?.renewed == needed)
         let counts = passed.withLock(\.self)
         #expect(counts == counts.sorted() && counts.first == page)
         #expect(try await fixture.reader.countSealed() >= result?.renewed ?? .max)
+        #expect(try self.fixture.place.countSealed(with: 1) == 0)
+        #expect(try self.fixture.place.countSealed(with: 2) >= result?.renewed ?? .max)
         await fixture.store.close()
 
         let next = try StoreFixture(in: fixture.folder, keyring: Keyring.removingKey(1, from: both))

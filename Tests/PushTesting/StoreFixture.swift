@@ -49,6 +49,11 @@ package struct StoreFixture: Sendable {
 
     package var now: Date { self.clock.now }
 
+    /// What looks at the store from outside.
+    package var place: any StorePlace {
+        get throws { try self.kind.place(self.folder) }
+    }
+
     /// The store opened anew, after it was closed.
     package func reopened(options: StoreOptions = StoreOptions()) throws -> StoreFixture {
         try StoreFixture(self.kind, in: self.folder, keyring: self.keyring, options: options)

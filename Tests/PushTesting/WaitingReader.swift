@@ -76,6 +76,13 @@ package struct WaitingReader: StoreReader {
         return try await self.base.devices(ofUser: user)
     }
 
+    package func device(
+        _ id: RegistrationID
+    ) async throws(StoreError) -> (owner: DeviceOwner, device: RegisteredDevice)? {
+        await Task.yield()
+        return try await self.base.device(id)
+    }
+
     package func deviceEntries(
         of user: Username?,
         after last: DevicePlace?,
@@ -177,6 +184,11 @@ package struct WaitingReader: StoreReader {
     ) async throws(StoreError) -> (counts: [DeliveryStage: Int], last: Int64?) {
         await Task.yield()
         return try await self.base.countDeliveries(of: id, after: device, limit: limit)
+    }
+
+    package func isFanningOut(_ id: NotificationID) async throws(StoreError) -> Bool {
+        await Task.yield()
+        return try await self.base.isFanningOut(id)
     }
 
     package func sendTime(of id: NotificationID) async throws(StoreError) -> Date? {

@@ -1,8 +1,13 @@
 package import Foundation
 internal import PostgreSQL
+package import PushCore
 internal import PushStore
 
 extension PostgreSQLStore {
+    package func note(_ record: AuditRecord) async throws {
+        try await self.write { tx in tx.append(record) }
+    }
+
     /// Trims one chain after the other, each from its oldest entry on.
     package func trimAudit(before date: Date, limit: Int) async throws -> Int {
         let time = date.milliseconds

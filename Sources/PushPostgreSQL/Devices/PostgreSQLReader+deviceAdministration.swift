@@ -23,7 +23,10 @@ extension PostgreSQLReader {
 
     private static let entries = """
         select d.number, d.id, d.user_id, u.name, d.platform, d.lane, d.handle, d.tags, d.created_at, d.registered_at,
-            d.retired_at, d.retired_reason, p.accepted_at
+            d.retired_at, d.retired_reason, p.accepted_at, (
+                select max(x.fetched_at) from (
+                    select r.fetched_at from recipient r where r.user_id = d.user_id
+                    order by r.change desc limit \(DeviceEntry.countedForFetch)) x)
         from device d join account u on u.id = d.user_id left join device_push p on p.device = d.number
         where d.claims_for is null
         """
@@ -56,6 +59,7 @@ extension DeviceEntry {
             state: state,
             registeredAt: state == .requested ? nil : Date(milliseconds: try row.integer(9)),
             pushedAt: try row.optionalInteger(12).map(Date.init(milliseconds:)),
+            fetchedAt: try row.optionalInteger(13).map(Date.init(milliseconds:)),
             place: DevicePlace(createdAt: Date(milliseconds: try row.integer(8)), number: number)
         )
     }

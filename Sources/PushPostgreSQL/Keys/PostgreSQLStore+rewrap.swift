@@ -58,6 +58,11 @@ extension SealedColumn {
         let unreadable: Int
     }
 
+    /// Counts the values that begin with the bytes of a format and a key's number.
+    var counting: String {
+        "select count(*) from \(self.table) where substr(\(self.column), 1, \(Vault.keyNumber.upperBound)) = $1"
+    }
+
     /// Seals again the values of the next rows that are not sealed with the first key. Locks these rows until the commit.
     func rewrap(_ tx: WriteTransaction, _ vault: Vault, after row: Int64, limit: Int) async throws -> Page {
         let last = try await tx.query(

@@ -4,6 +4,12 @@ package import PushCore
 package import PushStore
 
 extension PostgreSQLReader {
+    package func isFanningOut(_ id: NotificationID) async throws(StoreError) -> Bool {
+        try await self.read("select exists (select 1 from fanout where notification_id = $1)", id.rawValue) { rows in
+            try rows.first?.boolean(0) ?? false
+        }
+    }
+
     package func sendTime(of id: NotificationID) async throws(StoreError) -> Date? {
         try await self.read(
             "select due_at from scheduled where notification_id = $1 and not is_set_aside",

@@ -1,6 +1,6 @@
 package import Foundation
 internal import GRDB
-internal import PushCore
+package import PushCore
 internal import PushStore
 
 extension SQLiteStore {
@@ -22,6 +22,10 @@ extension SQLiteStore {
         _ body: @escaping @Sendable (Database) throws -> Bool
     ) async throws -> Bool {
         try await self.write(body, noting: { $0 ? record : nil })
+    }
+
+    package func note(_ record: AuditRecord) async throws {
+        try await self.writer.write { [audit] db in try audit.append(record, to: db) }
     }
 
     package func trimAudit(before date: Date, limit: Int) async throws -> Int {

@@ -21,7 +21,10 @@ extension SQLiteReader {
 
     private static let entryColumns = """
         d.number, d.id, d.user_id, d.platform, d.lane, d.handle, d.tags, d.created_at, d.registered_at, d.retired_at,
-            d.retired_reason, u.name, p.accepted_at
+            d.retired_reason, u.name, p.accepted_at, (
+                select max(x.fetched_at) from (
+                    select r.fetched_at from recipient r where r.user_id = d.user_id
+                    order by r.change desc limit \(DeviceEntry.countedForFetch)) x) as fetched_at
         """
 
     static let allDevices = """
@@ -62,6 +65,7 @@ extension DeviceEntry {
             state: state,
             registeredAt: state == .requested ? nil : Date(milliseconds: try row["registered_at"]),
             pushedAt: try (row["accepted_at"] as Int64?).map(Date.init(milliseconds:)),
+            fetchedAt: try (row["fetched_at"] as Int64?).map(Date.init(milliseconds:)),
             place: DevicePlace(createdAt: Date(milliseconds: try row["created_at"]), number: number)
         )
     }

@@ -15,6 +15,18 @@ extension SealedColumn {
         let unreadable: Int
     }
 
+    /// How many values are sealed with a key.
+    func count(_ db: Database, with key: UInt32) throws -> Int {
+        try Int.fetchOne(
+            db,
+            sql: """
+                select count(*) from \(self.table)
+                where substr(\(self.column), \(Vault.keyNumber.lowerBound + 1), \(Vault.keyNumber.count)) = ?
+                """,
+            arguments: [withUnsafeBytes(of: key.bigEndian) { Data($0) }]
+        ) ?? 0
+    }
+
     /// Seals again the values of the next rows that are not sealed with the first key.
     func rewrap(_ db: Database, _ vault: Vault, after row: Int64, limit: Int) throws -> Page {
         let last = try Int64.fetchOne(

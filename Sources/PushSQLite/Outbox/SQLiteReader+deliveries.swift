@@ -18,6 +18,15 @@ extension SQLiteReader {
         }
     }
 
+    package func isFanningOut(_ id: NotificationID) throws(StoreError) -> Bool {
+        try self.read { db in
+            try Bool.fetchOne(
+                db.cachedStatement(sql: "select exists (select 1 from fanout where notification_id = ?)"),
+                arguments: [id.rawValue]
+            ) ?? false
+        }
+    }
+
     package func deliveries(
         of id: NotificationID,
         after device: Int64,

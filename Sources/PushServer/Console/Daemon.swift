@@ -15,6 +15,7 @@ package struct Daemon: Sendable {
     package let reloadKeys: @Sendable (AuditRecord.Actor) async throws -> String?
     /// Has all that is sealed with other keys sealed anew, in the background.
     package let rewrap: @Sendable () -> Void
+    package let files: LocalFiles
 
     package init(
         version: String = "",
@@ -22,7 +23,8 @@ package struct Daemon: Sendable {
         pauses: @escaping @Sendable () -> [Lane: Pause?] = { [:] },
         retry: @escaping @Sendable (Lane) -> Void = { _ in },
         reloadKeys: @escaping @Sendable (AuditRecord.Actor) async throws -> String? = { _ in nil },
-        rewrap: @escaping @Sendable () -> Void = {}
+        rewrap: @escaping @Sendable () -> Void = {},
+        files: LocalFiles = LocalFiles()
     ) {
         self.version = version
         self.credentials = credentials
@@ -30,5 +32,6 @@ package struct Daemon: Sendable {
         self.retry = retry
         self.reloadKeys = reloadKeys
         self.rewrap = rewrap
+        self.files = files
     }
 }

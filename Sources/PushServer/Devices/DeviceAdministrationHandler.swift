@@ -98,6 +98,7 @@ extension DeviceEntry {
             .init("CreatedAt", .string(self.createdAt.rfc3339)),
             .init("RegisteredAt", self.registeredAt.map { .string($0.rfc3339) } ?? .null),
             .init("LastPush", self.pushedAt.map { .string($0.rfc3339) } ?? .null),
+            .init("LastFetch", self.fetchedAt.map { .string($0.rfc3339) } ?? .null),
             .init("RetiredAt", retiredAt),
             .init("Reason", reason),
         ])

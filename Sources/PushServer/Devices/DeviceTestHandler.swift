@@ -5,7 +5,7 @@ internal import PushCore
 internal import PushStore
 internal import SocketHTTP
 
-/// Sends one device a push, and returns its provider's answer.
+/// Sends one device a push, and returns its provider's answer: one of the caller's, or for an administrator any.
 struct DeviceTestHandler: Handler {
     let poster: NotificationPoster
     /// Signals when the delivery has stored the outcome of pushes.
@@ -24,16 +24,17 @@ struct DeviceTestHandler: Handler {
     private func testDevice(_ context: RequestContext) async throws -> Response {
         let user = try context.user
         guard
-            let device = try await context.reader.devices(ofUser: user.id).first(where: {
-                $0.id.description == context.parameter
-            })
+            let id = RegistrationID(context.parameter),
+            let (owner, device) = try await context.reader.device(id),
+            owner.id == user.id || user.role == .admin
         else { throw Problem(.notFound) }
-        let order = NotificationOrder(testing: device, of: user.id)
-        let id = try await self.poster.post(order, payload: order.payload.bytes, of: context) { _ in
-            try context.record(.testDevice, of: device.id.description)
-        }.id
-        let answer = try await self.settlements.watching(id) { bell in
-            try await self.answer(to: id, at: device.number, context.reader, bell)
+        let order = NotificationOrder(testing: device, of: owner.id)
+        let detail = owner.id == user.id ? "" : owner.name.description
+        let posted = try await self.poster.post(order, payload: order.payload.bytes, of: context) { _ in
+            try context.record(.testDevice, of: device.id.description, detail: detail)
+        }
+        let answer = try await self.settlements.watching(posted.id) { bell in
+            try await self.answer(to: posted.id, at: device.number, context.reader, bell)
         }
         return Response(
             uncached: .object([

@@ -67,7 +67,7 @@ private final class LinePace: Sendable {
 }
 
 extension BodyWriter {
-    fileprivate func write(line members: [JSONValue.Member]) async throws {
+    func write(line members: [JSONValue.Member]) async throws {
         try await self.write(JSONValue.object(members).bytes + [UInt8(ascii: "\n")])
     }
 }

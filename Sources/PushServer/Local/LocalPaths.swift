@@ -8,4 +8,10 @@ package enum LocalPaths {
     package static let audit = "/local/audit"
     /// The keyring: to be read again.
     package static let keys = "/local/keys"
+    /// The keyring's file: its keys are listed, one is added, and one removed.
+    package static let keyring = "/local/keyring"
+    /// A copy of the database, to be written to a file.
+    package static let backup = "/local/backup"
+    /// How far a notification's pushes are.
+    package static let deliveries = "/local/deliveries"
 }

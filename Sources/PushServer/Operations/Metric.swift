@@ -9,6 +9,7 @@ package enum MetricName: String, CaseIterable, Sendable {
     case requestsRunning = "sealpost_requests_in_flight"
     case deliveries = "sealpost_deliveries_total"
     case pushTime = "sealpost_push_duration_seconds"
+    case pushRetries = "sealpost_push_retries_total"
     case pending = "sealpost_deliveries_pending"
     case overdue = "sealpost_deliveries_overdue_seconds"
     case scheduled = "sealpost_scheduled_notifications"
@@ -67,6 +68,7 @@ package enum MetricName: String, CaseIterable, Sendable {
         case .requestsRunning: "Requests that are being answered."
         case .deliveries: "Pushes by lane and state: enqueued, accepted, expired, failed, cancelled."
         case .pushTime: "Time from the call of a provider to its answer, in seconds, by lane."
+        case .pushRetries: "Attempts since the start after which a push was put back for another one, by platform."
         case .pending: "Pushes that are not settled yet, by lane."
         case .overdue:
             "Time since the oldest push that is due and not leased became due, in seconds, by lane; 0 if none is."
@@ -125,7 +127,8 @@ package enum MetricName: String, CaseIterable, Sendable {
 
     var kind: String {
         switch self {
-        case .deliveries, .pauses, .eventsDelivered, .eventFailures, .eventsDropped, .auditEntries, .identityIgnored,
+        case .deliveries, .pushRetries, .pauses, .eventsDelivered, .eventFailures, .eventsDropped, .auditEntries,
+            .identityIgnored,
             .signIns, .requestsLimited, .writes, .receiptsDropped, .rowsSetAside, .databaseRetries,
             .databaseConnectionsLost, .checkpointFailures, .logLinesDropped, .connectionsRefused, .connectionsEvicted,
             .requests, .processorTime:

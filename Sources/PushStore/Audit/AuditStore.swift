@@ -67,8 +67,11 @@ package protocol AuditReader: Sendable {
     func auditFault() async throws(StoreError) -> AuditFault?
 }
 
-/// Trims the audit. Its entries are written in the transactions of the changes that they record.
+/// Keeps the audit. Its entries are written in the transactions of the changes that they record, but for changes of files.
 package protocol AuditStore: Sendable {
+    /// Adds an entry about something that the store does not hold, such as a file.
+    func note(_ record: AuditRecord) async throws
+
     /// Deletes the audit's entries from before a time, oldest first; returns how many, at most `limit`.
     func trimAudit(before date: Date, limit: Int) async throws -> Int
 }

@@ -39,6 +39,17 @@ package struct RegisteredDevice: Sendable, Hashable {
     }
 }
 
+/// Whose a device is.
+package struct DeviceOwner: Sendable, Hashable {
+    package let id: Int64
+    package let name: Username
+
+    package init(id: Int64, name: Username) {
+        self.id = id
+        self.name = name
+    }
+}
+
 /// The properties that a device registers.
 package struct DeviceRegistration: Sendable, Hashable {
     package let platform: Platform

@@ -17,10 +17,16 @@ package struct DeviceEntry: Sendable, Hashable {
     /// When the device last registered; `nil` if it never has.
     package let registeredAt: Date?
     package let pushedAt: Date?
+    /// When the user last collected one of the `countedForFetch` notifications that are the latest in the user's list, with whichever
+    /// device; `nil` if none of them was collected.
+    package let fetchedAt: Date?
     /// Its place in the list.
     package let place: DevicePlace
 
     package var createdAt: Date { self.place.createdAt }
+
+    /// Receipts are rows of notifications, of which a user may have any number.
+    package static let countedForFetch = 20
 
     package init(
         id: RegistrationID,
@@ -28,6 +34,7 @@ package struct DeviceEntry: Sendable, Hashable {
         state: State,
         registeredAt: Date?,
         pushedAt: Date?,
+        fetchedAt: Date?,
         place: DevicePlace
     ) {
         self.id = id
@@ -35,6 +42,7 @@ package struct DeviceEntry: Sendable, Hashable {
         self.state = state
         self.registeredAt = registeredAt
         self.pushedAt = pushedAt
+        self.fetchedAt = fetchedAt
         self.place = place
     }
 }

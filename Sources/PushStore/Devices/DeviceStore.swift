@@ -6,6 +6,9 @@ package protocol DeviceReader: Sendable {
     /// The registered devices of a user, oldest first.
     func devices(ofUser user: Int64) async throws(StoreError) -> [RegisteredDevice]
 
+    /// A registered device, of whichever user, with its owner; `nil` if there is none of that id.
+    func device(_ id: RegistrationID) async throws(StoreError) -> (owner: DeviceOwner, device: RegisteredDevice)?
+
     /// The registrations of one user or of all, in any state and in a fixed order; at most `limit` after `last`.
     func deviceEntries(
         of user: Username?,

@@ -28,6 +28,9 @@ package protocol OutboxReader: Sendable {
         limit: Int
     ) async throws(StoreError) -> (counts: [DeliveryStage: Int], last: Int64?)
 
+    /// Whether more devices of a notification may still be found, each for a push.
+    func isFanningOut(_ id: NotificationID) async throws(StoreError) -> Bool
+
     /// When a scheduled notification is sent; `nil` if it was sent, or was never scheduled.
     func sendTime(of id: NotificationID) async throws(StoreError) -> Date?
 

@@ -1,13 +1,19 @@
 import ArgumentParser
+import Foundation
+import Glibc
 import PushAPI
 import PushSQLite
+import PushServer
+import Synchronization
 
 struct BackupCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "backup",
         abstract: "Back up the database, also while the server is running.",
         discussion: """
-            The copy is of one moment, verified, and encrypted as the database is: `restore` needs the keyring of that day.
+            The copy is of one moment, verified, and encrypted as the database is: `restore` needs the keyring of that day. If a \
+            server runs, it writes the copy, as its own user, where it may write; its audit notes who had it written. An \
+            interrupted copy leaves nothing behind.
             """
     )
 
@@ -18,11 +24,62 @@ struct BackupCommand: AsyncParsableCommand {
     @Argument(help: "The backup file to create.")
     var file: String
 
+    @Flag(help: "Do not ask the server: copy in this process, which must be able to read the database.")
+    var direct = false
+
     func run() async throws {
         try await reportingErrors(json: self.output.json) {
-            let database = try self.options.load().databaseFile(insteadUse: "pg_dump or pg_basebackup")
-            try await CopyWatch().run { try database.backUp(to: self.file, begins: $0) }
+            let configuration = try self.options.load()
+            let database = try configuration.databaseFile(insteadUse: "pg_dump or pg_basebackup")
+            if !self.direct, let daemon = try await Administration(of: configuration) {
+                try await self.backUp(by: daemon)
+            } else {
+                try await CopyWatch().run { try database.backUp(to: self.file, begins: $0) }
+            }
             self.output.show(.object([.init("File", .string(self.file))]), "backup written to \(self.file)")
         }
+    }
+
+    private func backUp(by daemon: Administration) async throws {
+        let path = URL(fileURLWithPath: self.file).path
+        let bar = StepBar()
+        defer { bar.end() }
+        let target = "\(LocalPaths.backup)?file=\(Administration.encoded(path))"
+        let result = try await daemon.result("POST", target) { bar.note($0) }
+        var status = stat()
+        guard let inode = result["Inode"]?.integer, lstat(path, &status) == 0, UInt64(exactly: inode) == status.st_ino
+        else {
+            throw CommandFailure(
+                """
+                the server has written \(path), but in a file system of its own (PrivateTmp, a container), where this command does not \
+                see it: choose another folder, or copy with --direct
+                """
+            )
+        }
+    }
+}
+
+/// The bar of work in steps, which a server tells of.
+private final class StepBar: Sendable {
+    private let bar = ProgressBar()
+    // A lock, since lines come on a thread of their own.
+    private let step = Mutex<String?>(nil)
+
+    /// Draws what a line of the answer says.
+    func note(_ line: JSONValue) {
+        guard let step = line["Step"]?.text, let done = line["Done"]?.integer, let total = line["Total"]?.integer else {
+            return
+        }
+        let isNext = self.step.withLock { last in
+            defer { last = step }
+            return last != step
+        }
+        if isNext { self.bar.begin(step, total: total, unit: .bytes) }
+        self.bar.update(done)
+    }
+
+    /// Removes the bar.
+    func end() {
+        self.bar.end()
     }
 }

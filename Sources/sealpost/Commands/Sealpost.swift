@@ -15,7 +15,7 @@ struct Sealpost: AsyncParsableCommand {
         version: Version.text,
         subcommands: [
             InitCommand.self, Serve.self, Demo.self, Simulate.self, UserCommand.self, TokenCommand.self,
-            AuditCommand.self,
+            AuditCommand.self, DeliveriesCommand.self,
             KeysCommand.self, SigningKeysCommand.self, BackupCommand.self, RestoreCommand.self, MoveCommand.self,
             Migrate.self, DoctorCommand.self, HealthCommand.self,
         ]

@@ -9,6 +9,26 @@ import PushServer
 struct Administration: Sendable {
     /// A connection for one request.
     let connect: @Sendable () throws -> Int32
+
+    init(connect: @escaping @Sendable () throws -> Int32) {
+        self.connect = connect
+    }
+
+    /// The daemon; `nil` if none runs, or if the configuration has no admin socket.
+    ///
+    /// Throws `AdminSocketError` if one runs that cannot be asked.
+    init?(of configuration: Configuration) async throws {
+        guard let socket = configuration.adminSocket, let connection = try socket.connect() else { return nil }
+        close(connection)
+        self.init {
+            guard let connection = try socket.connect() else { throw AdminSocketError.silent(socket.path) }
+            return connection
+        }
+        try await self.greet(socket)
+    }
+
+    // MARK: - Requests
+
     /// The bound for each wait of a request.
     private static let patience = Duration.seconds(60)
     /// How long the daemon may take to say that it is there.
@@ -75,6 +95,22 @@ struct Administration: Sendable {
         return end.state
     }
 
+    /// The last line of an answer; each is given to `note`, as soon as it comes.
+    ///
+    /// Throws the `CommandProblem` that the last one may be instead of a result.
+    func result(
+        _ method: String,
+        _ target: String,
+        _ note: @escaping @Sendable (JSONValue) -> Void = { _ in }
+    ) async throws -> JSONValue {
+        let last = try await self.lines(method, target, into: JSONValue.null) { last, line in
+            last = try JSONValue(reading: line)
+            note(last)
+        }
+        if let problem = CommandProblem(in: last) { throw problem }
+        return last
+    }
+
     /// A user's name, or a token's prefix, as a segment of a path.
     static func encoded(_ text: String) -> String {
         text.utf8.map { byte in
@@ -111,18 +147,12 @@ struct Administration: Sendable {
         into state: State,
         _ piece: @escaping @Sendable (inout State, ArraySlice<UInt8>) throws -> Void
     ) async throws -> State {
-        try await withCheckedThrowingContinuation { continuation in
-            Thread.detachNewThread {
-                continuation.resume(
-                    with: Result {
-                        var exchange = LocalExchange(try self.connect(), patience: patience)
-                        var state = state
-                        let answer = try exchange.ask(method, target, body) { try piece(&state, $0) }
-                        guard (200...299).contains(answer.status) else { throw Self.problem(in: answer) }
-                        return state
-                    }
-                )
-            }
+        try await onThread {
+            var exchange = LocalExchange(try self.connect(), patience: patience)
+            var state = state
+            let answer = try exchange.ask(method, target, body) { try piece(&state, $0) }
+            guard (200...299).contains(answer.status) else { throw Self.problem(in: answer) }
+            return state
         }
     }
 
@@ -144,15 +174,7 @@ func withAdministration<Value>(
     admitsMoved: Bool = false,
     _ body: (Administration) async throws -> Value
 ) async throws -> Value {
-    if let socket = configuration.adminSocket, let connection = try socket.connect() {
-        close(connection)
-        let daemon = Administration {
-            guard let connection = try socket.connect() else { throw AdminSocketError.silent(socket.path) }
-            return connection
-        }
-        try await daemon.greet(socket)
-        return try await body(daemon)
-    }
+    if let daemon = try await Administration(of: configuration) { return try await body(daemon) }
     try configuration.refuseForeignDatabase()
     return try await LocalServer(configuration, admitsMoved: admitsMoved).whileServing(body)
 }

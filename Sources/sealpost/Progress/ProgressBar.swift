@@ -26,12 +26,13 @@ final class ProgressBar: Sendable {
         }
     }
 
-    /// So much of it is done. Drawn ten times a second at the most.
-    func update(_ done: Int) {
+    /// So much of it is done, maybe of another total than was thought. Drawn ten times a second at the most.
+    func update(_ done: Int, of total: Int? = nil) {
         self.state.withLock { state in
             let now = ContinuousClock.now
             guard state.line != nil, state.drawn.map({ now - $0 >= .milliseconds(100) }) ?? true else { return }
             state.line?.done = done
+            if let total { state.line?.total = total }
             state.line?.elapsed = now - state.begin
             Self.draw(&state)
         }

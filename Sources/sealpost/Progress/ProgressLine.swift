@@ -3,12 +3,13 @@ struct ProgressLine: Hashable {
     enum Unit: Sendable {
         case bytes
         case rows
+        case pushes
     }
 
     let title: String
     let unit: Unit
     /// An estimate: there may be more in the end.
-    let total: Int
+    var total: Int
     var done = 0
     var elapsed = Duration.zero
 
@@ -37,6 +38,7 @@ struct ProgressLine: Hashable {
         guard let rate else { return nil }
         switch self.unit {
         case .rows: return "\(Int(min(rate, 1e15))) rows/s"
+        case .pushes: return "\(Int(min(rate, 1e15))) pushes/s"
         case .bytes:
             let units = ["B", "KiB", "MiB", "GiB", "TiB"]
             var (value, index) = (rate, 0)

@@ -1,7 +1,7 @@
 // Devices: what is registered, and ending a registration.
 
 import {ask, path} from './api.js';
-import {ask as askFirst, form} from './act.js';
+import {actionButton, ask as askFirst, form, tell} from './act.js';
 import {VERBATIM, badge, empty, field, h, table} from './dom.js';
 import {list} from './lists.js';
 import {ago, platformName} from './words.js';
@@ -38,7 +38,7 @@ export function deviceList(place, user, page) {
     },
     draw: (devices, reload) => devices.length
       ? table(user ? `Devices of ${user}` : 'Devices', [
-        ['Device'], ...(user ? [] : [['User']]), ['Platform'], ['State'], ['Topics'], ['Registered'], ['Last push'], ['Action', {kind: 'action'}],
+        ['Device'], ...(user ? [] : [['User']]), ['Platform'], ['State'], ['Topics'], ['Registered'], ['Last push'], ['Last fetch'], ['Action', {kind: 'action'}],
       ], devices.map(device => ({key: device.Id, cells: cells(device, user, reload)})))
       : empty(user ? `${user} has no devices` : 'There are no devices', 'A device shows here from its first request for a registration on.'),
   });
@@ -53,8 +53,8 @@ function cells(device, user, reload) {
     device.Platform ? [platformName(device.Platform), device.Environment === 'sandbox' ? ' · sandbox' : null, device.App && device.App !== 'default' ? ` · ${device.App}` : null] : '—',
     [badge(state, tone), device.Reason ? h('span.small.below', {}, device.Reason) : null],
     topics.length ? h('span.tags', {}, topics.map(tag => h('span.tag', {}, tag))) : '—',
-    ago(device.RegisteredAt), ago(device.LastPush),
-    device.State === 'retired' ? '' : h('button.quiet.danger', {type: 'button', 'aria-label': `Unregister the device ${device.Id.slice(0, 8)} of ${device.User}`, onclick: () => askFirst({
+    ago(device.RegisteredAt), ago(device.LastPush), h('span', {title: 'By any device of the user'}, ago(device.LastFetch)),
+    device.State === 'retired' ? '' : [device.State === 'registered' ? test(device) : null, h('button.quiet.danger', {type: 'button', 'aria-label': `Unregister the device ${device.Id.slice(0, 8)} of ${device.User}`, onclick: () => askFirst({
       title: `Unregister a device of ${device.User}?`, submit: 'Unregister',
       text: ['Pushes that wait for it are cancelled. The device may register again: to keep the user out, disable the user.', `Device ${device.Id}`],
       perform: async () => {
@@ -62,6 +62,18 @@ function cells(device, user, reload) {
         await reload();
         return `The device of ${device.User} is unregistered.`;
       },
-    })}, 'Unregister'),
+    })}, 'Unregister')],
   ];
+}
+
+/** Sends one push that says “Test.”, and tells what its provider has answered. */
+function test(device) {
+  return actionButton('Test', async () => {
+    const {State, Reason} = await ask('POST', path(['devices', device.Id, 'test']), {patience: 30});
+    const text = `The test push to the device of ${device.User} `;
+    if (State === 'accepted') return `${text}was accepted by its provider.`;
+    const answer = `${text}${State === 'queued' ? 'waits' : 'has failed'}: ${Reason ?? 'no reason was given'}.`.replace(/\.\.$/, '.');
+    tell(answer, State === 'failed');
+    return null;
+  }, {kind: 'quiet', name: `Send a test push to the device ${device.Id.slice(0, 8)} of ${device.User}`});
 }

@@ -4,7 +4,7 @@ import PushStore
 import Reactor
 
 /// Why a command failed: what people read, and what scripts go by.
-struct CommandProblem {
+struct CommandProblem: Error {
     /// The codes of what goes wrong outside of the API, which has its own. None is ever renamed.
     enum Code: String, CaseIterable {
         /// What the command was given cannot be.
@@ -42,6 +42,7 @@ struct CommandProblem {
     /// `nil` for an error that is not for operators, such as a mistake of the program.
     init?(_ error: any Error) {
         switch error {
+        case let problem as CommandProblem: self = problem
         case let error as ConfigurationError: self.init(78, .badConfiguration, error)
         case let error as StoreError where error.isConfiguration: self.init(78, .badConfiguration, error)
         case let error as StoreError: self.init(1, .databaseFailed, error)
@@ -59,6 +60,22 @@ struct CommandProblem {
     /// What ArgumentParser would tell people with the usage.
     init(usage error: ValidationError) {
         self.init(64, .wrongUsage, error.message)
+    }
+
+    /// Anything else, in a text.
+    init(failure: String) {
+        self.init(1, .commandFailed, failure)
+    }
+
+    /// What the daemon has answered instead of a result; `nil` if it is one.
+    init?(in answer: JSONValue) {
+        guard let json = answer["Problem"], let exitCode = answer["ExitCode"]?.integer else { return nil }
+        self.init(exitCode: Int32(clamping: exitCode), detail: json.field("detail"), json: json)
+    }
+
+    /// The daemon's answer instead of a result.
+    var answer: JSONValue {
+        .object([.init("Problem", self.json), .init("ExitCode", .number(Int(self.exitCode)))])
     }
 
     private init(_ exitCode: Int32, _ code: Code, _ error: some CustomStringConvertible) {

@@ -1,0 +1,58 @@
+internal import HTTPTypes
+internal import PushAPI
+internal import PushCore
+internal import SocketHTTP
+internal import Synchronization
+
+/// Has the daemon write a copy of its database to a file.
+struct LocalBackupHandler: Handler {
+    let files: LocalFiles
+    /// How often the command is told how far it is.
+    private static let pace = Duration.milliseconds(250)
+
+    var routes: [Route] {
+        [Route(.post, LocalPaths.backup, .atLeast(.admin, .manage), query: ["file"]) { try self.backUp($0) }]
+    }
+
+    /// Answers with lines: `Step`, `Done` and `Total` as it goes on, and in the end what `LocalFiles.backUp` has answered.
+    private func backUp(_ context: RequestContext) throws -> Response {
+        guard let file = try Query(context.request.head.query)["file"], file.hasPrefix("/") else {
+            throw Problem(.invalidParameter, "file must be an absolute path")
+        }
+        guard file.utf8.count < 4096, file.unicodeScalars.allSatisfy({ $0.value >= 0x20 && $0.value != 0x7F }) else {
+            throw Problem(.invalidParameter, "file must be a path of at most 4095 bytes without control characters")
+        }
+        let backup = self.files.backUp(file, try context.actor)
+        return Response(lines: { writer in try await Self.run(backup, writer) })
+    }
+
+    /// A copy whose command has gone is given up, and one that the end of the server interrupts.
+    private static func run(_ backup: LocalBackup, _ writer: BodyWriter) async throws {
+        let outcome = Outcome()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask {
+                let result = await backup.run()
+                outcome.answer.withLock { $0 = result }
+                writer.ring()
+            }
+            while outcome.answer.withLock({ $0 == nil }) {
+                if try await writer.wait(until: .now + self.pace) == .serverStops {
+                    group.cancelAll()
+                    try await group.waitForAll()
+                } else if let progress = backup.progress() {
+                    try await writer.write(line: [
+                        .init("Step", .string(progress.step)), .init("Done", .number(progress.done)),
+                        .init("Total", .number(progress.total)),
+                    ])
+                }
+            }
+        }
+        guard let answer = outcome.answer.withLock(\.self) else { return }
+        try await writer.write(answer.bytes + [UInt8(ascii: "\n")])
+    }
+
+    /// What the copy has answered, once it has. A lock, since it runs in a task of its own.
+    private final class Outcome: Sendable {
+        let answer = Mutex<JSONValue?>(nil)
+    }
+}

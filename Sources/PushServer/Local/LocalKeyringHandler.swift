@@ -1,0 +1,34 @@
+internal import HTTPTypes
+internal import PushAPI
+internal import PushCore
+internal import SocketHTTP
+
+/// Lists the keys of the keyring's file, adds one, and removes one. Nothing is sealed with another key before `LocalKeyHandler` has
+/// the file read again.
+struct LocalKeyringHandler: Handler {
+    let files: LocalFiles
+
+    var routes: [Route] {
+        [
+            Route(.get, LocalPaths.keyring, .atLeast(.admin, .manage)) { _ in
+                Response(line: self.files.listKeys)
+            },
+            Route(.post, LocalPaths.keyring, .atLeast(.admin, .manage)) { context in
+                let actor = try context.actor
+                return Response(line: { await self.files.rotateKeys(actor) })
+            },
+            Route(.delete, "\(LocalPaths.keyring)/{id}", .atLeast(.admin, .manage)) { context in
+                guard let number = UInt32(context.parameter) else { throw Problem(.notFound) }
+                let actor = try context.actor
+                return Response(line: { await self.files.removeKey(number, actor) })
+            },
+        ]
+    }
+}
+
+extension Response {
+    /// One line of JSON, as soon as there is one, without a limit of time.
+    init(line: @escaping @Sendable () async -> JSONValue) {
+        self.init(lines: { writer in try await writer.write(await line().bytes + [UInt8(ascii: "\n")]) })
+    }
+}

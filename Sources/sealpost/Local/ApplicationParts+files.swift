@@ -1,0 +1,124 @@
+import Foundation
+import Glibc
+import PushAPI
+import PushCore
+import PushSQLite
+import PushServer
+import PushStore
+import Synchronization
+
+extension ApplicationParts {
+    /// What commands have this daemon do with its files.
+    var localFiles: LocalFiles {
+        let keyring = LocalKeyring(configuration: self.configuration)
+        return LocalFiles(
+            listKeys: { await self.answer { try await onThread { try keyring.list() } } },
+            rotateKeys: { actor in
+                await self.answer { try await self.change(.rotateKeys, for: actor) { try keyring.rotate() } }
+            },
+            removeKey: { number, actor in
+                await self.answer { try await self.change(.removeKey, for: actor) { try keyring.remove(number) } }
+            },
+            backUp: { file, actor in
+                let samples = CopySamples()
+                return LocalBackup(progress: { samples.current }) {
+                    await self.answer { try await self.backUp(to: file, for: actor, samples) }
+                }
+            }
+        )
+    }
+
+    /// Writes the copy as this process' user. Returns the file and its number in the file system, by which the command sees whether
+    /// its file is the same one.
+    private func backUp(
+        to file: String,
+        for actor: AuditRecord.Actor,
+        _ samples: CopySamples
+    ) async throws -> JSONValue {
+        let database = try self.configuration.databaseFile(insteadUse: "pg_dump or pg_basebackup")
+        guard !FileManager.default.fileExists(atPath: file) else {
+            throw StoreError.cannotOpen(place: file, reason: "the file already exists")
+        }
+        let folder = URL(fileURLWithPath: file).deletingLastPathComponent().path
+        guard access(folder, W_OK | X_OK) == 0 else {
+            let (reason, user) = (String(cString: strerror(errno)), LocalUser.name(of: geteuid()))
+            throw CommandFailure(
+                """
+                the server, as the user \(user), cannot write to \(folder): \(reason); choose another folder, let the server write there, or \
+                copy with --direct
+                """
+            )
+        }
+        guard self.copies.begin() else {
+            throw CommandFailure("another backup is being written; try again when it is done")
+        }
+        defer { self.copies.end() }
+        let interruption = CopyInterruption()
+        do {
+            try await withTaskCancellationHandler {
+                try await onThread {
+                    try database.backUp(to: file, interruption: interruption, begins: samples.begin)
+                }
+            } onCancel: {
+                interruption.set()
+            }
+        } catch {
+            guard Task.isCancelled else { throw error }
+            throw CommandFailure("the server has given up the copy, as it ends; nothing is left of it")
+        }
+        self.logger.info("backup written", metadata: ["file": "\(file)"])
+        do {
+            try await self.store.note(AuditRecord(.backUp, of: file, by: actor, at: Date()))
+        } catch {
+            throw CommandFailure("the backup \(file) is written, but the audit has no entry of it: \(error)")
+        }
+        var status = stat()
+        guard stat(file, &status) == 0 else { throw CommandFailure("\(file): \(String(cString: strerror(errno)))") }
+        return .object([.init("File", .string(file)), .init("Inode", .number(UInt64(status.st_ino)))])
+    }
+
+    /// Changes the keyring's file, and then notes it: an entry is never about what was not done.
+    private func change(
+        _ action: AuditRecord.Action,
+        for actor: AuditRecord.Actor,
+        _ work: @escaping @Sendable () throws -> JSONValue
+    ) async throws -> JSONValue {
+        let changed = try await onThread(work)
+        let subject = "key \(changed["Key"]?.integer ?? 0)"
+        self.logger.info("keyring file changed", metadata: ["action": "\(action.rawValue)", "key": "\(subject)"])
+        do {
+            try await self.store.note(AuditRecord(action, of: subject, by: actor, at: Date()))
+        } catch {
+            throw CommandFailure("the keyring is changed (\(subject)), but the audit has no entry of it: \(error)")
+        }
+        return changed
+    }
+
+    /// The result of work, or the error as the command that asked reports it.
+    private func answer(_ work: () async throws -> JSONValue) async -> JSONValue {
+        do {
+            return try await work()
+        } catch {
+            if let problem = CommandProblem(error) { return problem.answer }
+            self.logger.error("local command failed", metadata: ["error": "\(error)"])
+            return CommandProblem(failure: "the server failed; see its log").answer
+        }
+    }
+}
+
+/// Runs work that blocks on a thread of its own.
+func onThread<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
+    try await withCheckedThrowingContinuation { continuation in
+        Thread.detachNewThread { continuation.resume(with: Result { try work() }) }
+    }
+}
+
+/// Whether a copy is being written, of which there is one at a time.
+final class CopyMark: Sendable {
+    private let isSet = Atomic(false)
+
+    /// `false`: there is one already.
+    func begin() -> Bool { !self.isSet.exchange(true, ordering: .relaxed) }
+
+    func end() { self.isSet.store(false, ordering: .relaxed) }
+}

@@ -1,0 +1,101 @@
+import Foundation
+import PushAPI
+import PushCore
+import PushStore
+
+/// The keyring's file, and what the database knows of its keys: the work of `sealpost keys`, in the daemon or, where none runs, in
+/// the command. Its calls block.
+struct LocalKeyring {
+    let configuration: Configuration
+
+    private var file: KeyringFile { KeyringFile(self.configuration.keyring) }
+
+    /// `Keys`, with PostgreSQL also `DayKeys`, and a `Fault` if a key in use, or the file of day keys, is missing or does not match.
+    ///
+    /// Throws `ConfigurationError` or `StoreError` if nothing can be listed.
+    func list() throws -> JSONValue {
+        let keyring = try self.file.load()
+        let used = try self.configuration.storePlace.dataKeys()
+        let days = try self.configuration.storePlace.dayKeys()
+        let keys = keyring.numbers.map { number in
+            let entry = used.first { $0.number == number }
+            return JSONValue.object([
+                .init("Key", .number(number)),
+                .init("Task", .string(number == keyring.sealing ? "seals" : "opens")),
+                .init("UsedSince", entry.map { .string($0.usedSince.rfc3339) } ?? .null),
+                .init("Seals", .number(entry?.seals ?? 0)),
+            ])
+        }
+        let (holders, dayFault) = try self.dayKeys(days)
+        let fault = Self.fault { () throws(StoreError) in try used.check(keyring) } ?? dayFault
+        return .object([
+            .init("Keys", .array(keys)),
+            .init("SealsDays", days.map { .bool($0.isSealing) } ?? .null),
+            .init("DayKeys", .array(holders)),
+            .init("Fault", fault.map { .string($0) } ?? .null),
+        ])
+    }
+
+    /// Adds a key to the file; returns its number and the file.
+    func rotate() throws -> JSONValue {
+        self.json(of: try self.file.rotate())
+    }
+
+    /// Removes a key from the file; returns its number and the file. Throws `CommandFailure` if it is in use.
+    func remove(_ number: UInt32) throws -> JSONValue {
+        let place = self.configuration.storePlace
+        if let entry = try place.dataKeys().first(where: { $0.number == number }) {
+            let since = entry.usedSince.rfc3339.prefix(10)
+            let count = try place.countSealed(with: number)
+            throw CommandFailure(
+                """
+                key \(number) is in use since \(since) and \(count) values need it: have them re-encrypted with another key, by sealpost \
+                keys rotate and sealpost keys reload
+                """
+            )
+        }
+        try self.file.remove(number)
+        return self.json(of: number)
+    }
+
+    // MARK: - Private
+
+    private func json(of number: UInt32) -> JSONValue {
+        .object([.init("Key", .number(number)), .init("File", .string(self.configuration.keyring))])
+    }
+
+    /// The file of this machine, and how far each server has destroyed; and what is wrong with the file.
+    private func dayKeys(_ report: DayKeyReport?) throws -> (holders: [JSONValue], fault: String?) {
+        guard let report else { return ([], nil) }
+        let file = DayKeyFile(self.configuration.dayKeys)
+        let chain: DayChain?
+        do {
+            chain = try file.load()
+        } catch let error as ConfigurationError {
+            return ([], error.description)
+        }
+        let own = Self.json(file.place, chain.map { "\($0.day)" }, at: nil)
+        let others = report.holders.filter { $0.place != file.place }.map {
+            Self.json($0.place, "\($0.day)", at: $0.at.ISO8601Format())
+        }
+        let place = self.configuration.dayKeys
+        return ([own] + others, Self.fault { () throws(StoreError) in try report.check(chain, at: place) })
+    }
+
+    /// A holder of day keys: the place, the first day that it can still open, and when it told so; `nil` for this machine's file.
+    private static func json(_ place: String, _ day: String?, at: String?) -> JSONValue {
+        .object([
+            .init("DayKeys", .string(place)), .init("From", day.map { .string($0) } ?? .null),
+            .init("ToldAt", at.map { .string($0) } ?? .null),
+        ])
+    }
+
+    private static func fault(_ check: () throws(StoreError) -> Void) -> String? {
+        do throws(StoreError) {
+            try check()
+            return nil
+        } catch {
+            return error.description
+        }
+    }
+}
