@@ -137,7 +137,8 @@ import Testing
         #expect(copied.code == 0 && copied.output.contains("\r\u{1B}[Kbackup written to copy.db\n"), "\(copied.output)")
         struct Leaving: Error {}
         let path = self.folder.file("other.db")
-        let socket = try #require(AdminSocket(path: self.folder.file("var/admin/sealpost.sock")).connect())
+        let place = AdminSocket(path: self.folder.file("var/admin/sealpost.sock"))
+        let socket = try #require(try place.connect())
         do {
             var exchange = LocalExchange(socket, patience: .seconds(60))
             _ = try exchange.ask("POST", "\(LocalPaths.backup)?file=\(Administration.encoded(path))", []) { line in

@@ -166,7 +166,8 @@ import Testing
     /// Asks the daemon for a reload, and leaves once it has begun.
     private func beginReload() throws {
         struct Leaving: Error {}
-        let socket = try #require(AdminSocket(path: self.folder.file("var/admin/sealpost.sock")).connect())
+        let place = AdminSocket(path: self.folder.file("var/admin/sealpost.sock"))
+        let socket = try #require(try place.connect())
         var exchange = LocalExchange(socket, patience: .seconds(60))
         do {
             _ = try exchange.ask("POST", LocalPaths.keys, []) { line in

@@ -22,10 +22,10 @@ import Testing
     func allIsSealedAnewAndTheOldKeyCanGo(page: Int) async throws {
         try await self.fixture.fillSealed()
         let both = try self.both
-        let needed = try self.fixture.place.countSealed(with: 1)
         #expect(try await fixture.store.rewrap() == nil, "nothing is to be done")
         #expect(try await fixture.store.exchange(Keyring(text: both), now: fixture.now))
         #expect(try await !fixture.store.exchange(Keyring(text: both), now: fixture.now))
+        let needed = try self.fixture.place.countSealed(with: 1)
         let entries = try await fixture.reader.auditEntries(before: nil, limit: 9)
         #expect(entries.map { "\($0.action) \($0.subject)" } == ["keys.change key 2"])
         let passed = Mutex<[Int]>([])

@@ -47,7 +47,7 @@ struct BackupCommand: AsyncParsableCommand {
         let target = "\(LocalPaths.backup)?file=\(Administration.encoded(path))"
         let result = try await daemon.result("POST", target) { bar.note($0) }
         var status = stat()
-        guard let inode = result["Inode"]?.integer, lstat(path, &status) == 0, UInt64(exactly: inode) == status.st_ino
+        guard let inode = result["Inode"]?.integer, lstat(path, &status) == 0, Int(exactly: status.st_ino) == inode
         else {
             throw CommandFailure(
                 """
