@@ -17,7 +17,8 @@ import Testing
             if interferer.isCache {
                 // Fetches last: a cache gives up what somebody changes through it (RFC 9111 section 4.4).
                 for call in Interferer.Call.allCases.reversed() {
-                    #expect(try await visit.outcome(of: call, visit.client()) == .fresh, "the first \(call)")
+                    let outcome = try await visit.outcome(of: call, visit.client())
+                    #expect(outcome == .fresh, "the first \(call)")
                 }
                 _ = try await phone.sync()
             }
@@ -35,7 +36,8 @@ import Testing
                 let shown = try await phone.sync()
                 if interferer.isCache, shown.date == nil {
                     // HAProxy and Squid let conditions pass, and keep no 304.
-                    #expect(try await shown.value.notifications == visit.inbox())
+                    let inbox = try await visit.inbox()
+                    #expect(shown.value.notifications == inbox)
                 } else {
                     #expect(shown.value.notifications == keptInbox)
                     #expect(shown.date != nil)
@@ -82,7 +84,7 @@ import Testing
             if cache.needsNoDaemon { try await cache.sign.expectToBeSeenWithoutDaemon(visit) }
             for user in ["alice", "bob"] {
                 let late = await Result { try await visit.client(user).sync() }
-                #expect(visit.kind(of: late) == .wrongEcho, "\(user)")
+                #expect(visit.kind(of: late) == .wrongEcho, "\(user): \(late)")
             }
         }
     }
@@ -112,19 +114,20 @@ extension Interferer.Sign {
         case .repeats:
             let first = try await site.curl(path, options: plain)
             let second = try await site.curl(path, options: plain)
-            #expect(first.status == 200)
-            #expect(first.values("X-Request-Id").count == 1)
-            #expect(first.values("X-Request-Id") == second.values("X-Request-Id"))
+            let both = "\(first.head)\n\n\(second.head)"
+            #expect(first.status == 200, "\(both)")
+            #expect(first.values("X-Request-Id").count == 1, "\(both)")
+            #expect(first.values("X-Request-Id") == second.values("X-Request-Id"), "\(both)")
         case .own(let status):
             let answer = try await site.curl(path, options: plain)
-            #expect(answer.status == status)
-            #expect(answer.values("X-Request-Id").isEmpty)
+            #expect(answer.status == status, "\(answer.head)")
+            #expect(answer.values("X-Request-Id").isEmpty, "\(answer.head)")
         case .otherText:
             let (own, other) = try await (
                 site.curl(path, port: site.daemon.port, options: plain), site.curl(path, options: plain)
             )
-            #expect(other.status == own.status)
-            #expect(other.values("MyToken") == ["20"])
+            #expect(other.status == own.status, "\(other.head)")
+            #expect(other.values("MyToken") == ["20"], "\(other.head)")
             #expect(other.body != own.body)
         case .cut:
             let (own, other) = try await (
@@ -135,10 +138,14 @@ extension Interferer.Sign {
         case .lacks(let name):
             // A field of a signature is there only if it was asked for, and a tag only if it was not.
             for options in name == "ETag" ? [plain] : [options] {
-                #expect(try await site.curl(path, port: site.daemon.port, options: options).values(name).count == 1)
-                #expect(try await site.curl(path, options: options).values(name).isEmpty)
+                let own = try await site.curl(path, port: site.daemon.port, options: options)
+                let other = try await site.curl(path, options: options)
+                #expect(own.values(name).count == 1, "\(own.head)")
+                #expect(other.values(name).isEmpty, "\(other.head)")
             }
-        case .shows(let words): #expect(try await (site.curl(path, options: plain).head + "\r\n").contains(words))
+        case .shows(let words):
+            let head = try await site.curl(path, options: plain).head + "\r\n"
+            #expect(head.contains(words))
         }
     }
 }
