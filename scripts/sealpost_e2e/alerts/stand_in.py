@@ -4,7 +4,7 @@ import http.server
 import re
 import threading
 
-from sealpost_e2e import api
+from sealpost_e2e import api, processes
 
 
 class StandIn:
@@ -52,6 +52,9 @@ class StandIn:
 
 def fire(watch, stand_in, name, metric, value):
     """Changes a metric until an alert has fired, and then no longer until it has cleared."""
+    # An increase is one of a series that was there before.
+    before = f'{metric}{{instance="127.0.0.1:{stand_in.port}"}}'
+    processes.wait_until(lambda: watch.value(before) is not None, 60, f"a scrape of {metric}", watch.process, pause=0.1)
     stand_in.values[metric] = value
     watch.await_firing(name)
     del stand_in.values[metric]
