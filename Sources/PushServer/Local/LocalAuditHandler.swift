@@ -23,7 +23,7 @@ struct LocalAuditHandler: Handler {
                 }
                 return .object([.init("Verified", .number(try await reader.lastAuditNumber()))])
             }
-            try await writer.write(line.bytes + [UInt8(ascii: "\n")])
+            try await writer.write(line: line)
         })
     }
 }

@@ -48,7 +48,7 @@ struct LocalBackupHandler: Handler {
             }
         }
         guard let answer = outcome.answer.withLock(\.self) else { return }
-        try await writer.write(answer.bytes + [UInt8(ascii: "\n")])
+        try await writer.write(line: answer)
     }
 
     /// What the copy has answered, once it has. A lock, since it runs in a task of its own.

@@ -68,6 +68,10 @@ private final class LinePace: Sendable {
 
 extension BodyWriter {
     func write(line members: [JSONValue.Member]) async throws {
-        try await self.write(JSONValue.object(members).bytes + [UInt8(ascii: "\n")])
+        try await self.write(line: .object(members))
+    }
+
+    func write(line value: JSONValue) async throws {
+        try await self.write(value.bytes + [UInt8(ascii: "\n")])
     }
 }

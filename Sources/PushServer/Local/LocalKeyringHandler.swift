@@ -29,6 +29,6 @@ struct LocalKeyringHandler: Handler {
 extension Response {
     /// One line of JSON, as soon as there is one, without a limit of time.
     init(line: @escaping @Sendable () async -> JSONValue) {
-        self.init(lines: { writer in try await writer.write(await line().bytes + [UInt8(ascii: "\n")]) })
+        self.init(lines: { writer in try await writer.write(line: await line()) })
     }
 }

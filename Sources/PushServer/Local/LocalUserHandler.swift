@@ -76,7 +76,7 @@ struct LocalUserHandler: Handler {
                 let (name, outcome) = try await Self.apply(line, &users, apps: apps)
                 if let name, !isDry { authenticator.accountChanged(name) }
                 let json = outcome.json(ofLine: number + 1, name)
-                try await writer.write(json.bytes + [UInt8(ascii: "\n")])
+                try await writer.write(line: json)
             }
         })
     }

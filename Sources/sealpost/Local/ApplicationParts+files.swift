@@ -78,7 +78,7 @@ extension ApplicationParts {
         return .object([.init("File", .string(file)), .init("Inode", .number(UInt64(status.st_ino)))])
     }
 
-    /// Changes the keyring's file, and then notes it: an entry is never about what was not done.
+    /// Changes the keyring's file, and then adds an entry to the audit, so that no entry tells of a change that failed.
     private func change(
         _ action: AuditRecord.Action,
         for actor: AuditRecord.Actor,
