@@ -17,11 +17,12 @@ import Testing
     private let address: DatabaseAddress
     private let alice: User
 
-    /// All happens ten days ago and later, since no key is destroyed before its day has passed by the database's clock, too.
+    /// All happens from noon of ten days ago, since no key is destroyed before its day has passed by the database's clock,
+    /// too, and an hour or two must lead into no other day.
     init() async throws {
         let folder = try TemporaryFolder()
         self.address = try FolderDatabases.database(of: folder)
-        let first = Date() - 10 * Self.day
+        let first = Day(of: Date() - 10 * Self.day).end - Self.day / 2
         self.chain = MemoryDayChain(DayChain(from: Day(of: first)), place: "first")
         var options = StoreOptions()
         options.dayChain = self.chain
