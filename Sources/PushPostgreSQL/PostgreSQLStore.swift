@@ -73,7 +73,10 @@ package final class PostgreSQLStore: Sendable {
             opened.sealing.vault,
             self.database,
             on: loop
-        )
+        ) { [marks] in
+            marks.forgetAll()
+            options.onWork()
+        }
         self.database.listen("listen sealpost") { [weak node, echoes] in
             guard let message = node?.hear($0), message.hasEvents else { return }
             echoes.signal.set()

@@ -28,11 +28,34 @@ import Testing
     }
 
     @Test func aMessageIsWrittenAsItIsRead() {
-        let message = NodeMessage(sender: 7).with(.work(["b", "a"])).with(.ends).with(.events)
-        #expect(message.description == "7 ends events work=a work=b")
+        let message = NodeMessage(sender: 7).with(.work(["b", "a"])).with(.ends).with(.events).with(.freed)
+        #expect(message.description == "7 ends events freed work=a work=b")
         #expect(NodeMessage(message.description) == message)
         let long = NodeMessage(sender: 7).with(.work(Set((0..<1000).map { "lane-\($0)" })))
         #expect(long.description == "7 work=*")
+    }
+
+    /// One that leaves by itself, and one that is silent and fenced by another.
+    @Test(arguments: [true, false])
+    func theEndOfAServerWakesTheOthers(isOrderly: Bool) async throws {
+        let wakeUps = Atomics()
+        var options = StoreOptions()
+        options.mayExchange = { !wakeUps.isSilent.load(ordering: .relaxed) }
+        let fixture = try StoreFixture(.postgreSQL, options: options)
+        options = StoreOptions()
+        options.onWork = { wakeUps.poster.wrappingAdd(1, ordering: .relaxed) }
+        let second = try fixture.reopened(options: options)
+        options.onWork = { wakeUps.other.wrappingAdd(1, ordering: .relaxed) }
+        let third = try fixture.reopened(options: options)
+        // Their connections listen as soon as they are open, and this is answered when they have heard of it.
+        let ada = try await fixture.addUser("ada", role: .admin)
+        _ = try await fixture.store.changeUser(ada.name, role: .device, now: fixture.now)
+        if isOrderly { await fixture.store.close() } else { wakeUps.isSilent.store(true, ordering: .relaxed) }
+        try await eventually {
+            wakeUps.poster.load(ordering: .relaxed) > 0 && wakeUps.other.load(ordering: .relaxed) > 0
+        }
+        await third.store.close()
+        await second.store.close()
     }
 
     @Test func aPostToALaneThatOthersSendWakesThem() async throws {
@@ -63,6 +86,7 @@ import Testing
     private final class Atomics: Sendable {
         let poster = Atomic(0)
         let other = Atomic(0)
+        let isSilent = Atomic(false)
     }
 
     @Test func newsOfAMomentAreOneMessage() async throws {

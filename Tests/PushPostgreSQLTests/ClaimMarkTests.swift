@@ -77,4 +77,22 @@ import Testing
         #expect(self.question(after: 13.1, taking: .milliseconds(500), first: 70) == .min)
         #expect(self.question(after: 14, taking: .milliseconds(1), first: 70) == 70)
     }
+
+    @Test func whatAnotherServerHadLeasedIsLookedForAtOnce() {
+        self.claim(after: 0, taking: .seconds(1), first: nil)
+        let look = self.marks.beginClaim(in: self.lane, .bulk, at: self.begin + .seconds(1))
+        #expect(look.start == 49_000)
+        self.marks.forgetAll()
+        // It has not seen what has come below its start.
+        self.marks.endClaim(
+            look,
+            in: self.lane,
+            .bulk,
+            first: nil,
+            wentBelow: false,
+            date: 50_000,
+            at: self.begin + .seconds(2)
+        )
+        #expect(self.claim(after: 2, first: nil) == (.min, false))
+    }
 }

@@ -17,7 +17,7 @@ final class PipelineConnection: SessionOwner {
     private var session: Session?
     private var race: ConnectRace?
     private var queue = Fifo<Request>()
-    private var backoff = Backoff(first: .milliseconds(50), longest: .seconds(1))
+    private var backoff = Backoff(first: .milliseconds(50), longest: .milliseconds(400))
     private var isResting = false
     private var lastFailure: String?
     private var isClosed = false
@@ -214,7 +214,7 @@ final class PipelineConnection: SessionOwner {
 
     private func watchDeadlines() {
         self.isWatched = true
-        self.deadlineTimer?.arm(at: self.loop.now + self.options.readLimit / 20)
+        self.deadlineTimer?.arm(at: self.loop.now + self.options.readLimit / 24)
     }
 
     private func checkDeadlines() {

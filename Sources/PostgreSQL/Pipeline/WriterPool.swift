@@ -19,7 +19,7 @@ final class WriterPool: SessionOwner {
     private var borrowed: [ObjectIdentifier: Session] = [:]
     private var races: [ObjectIdentifier: ConnectRace] = [:]
     private var waiters = Fifo<Waiter>()
-    private var backoff = Backoff(first: .milliseconds(50), longest: .seconds(1))
+    private var backoff = Backoff(first: .milliseconds(50), longest: .milliseconds(400))
     private var isResting = false
     private var lastFailure: String?
     private var isClosed = false
@@ -177,7 +177,7 @@ final class WriterPool: SessionOwner {
     private func watchDeadlines() {
         guard !self.isWatched, !self.isClosed else { return }
         self.isWatched = true
-        self.deadlineTimer?.arm(at: self.loop.now + self.options.silenceLimit / 20)
+        self.deadlineTimer?.arm(at: self.loop.now + self.options.silenceLimit / 24)
     }
 
     private func checkDeadlines() {

@@ -9,6 +9,8 @@ internal import Synchronization
 final class Announcements: Sendable {
     private static let interval = Duration.milliseconds(20)
 
+    static let sending = "select pg_notify('sealpost', $1)"
+
     private struct State {
         var message: NodeMessage?
         var sentAt: ContinuousClock.Instant?
@@ -48,7 +50,7 @@ final class Announcements: Sendable {
         }
         guard let message else { return }
         // A lost one costs a poll.
-        self.database.control("select pg_notify('sealpost', $1)", message.description) { _ in }
+        self.database.control(Self.sending, message.description) { _ in }
     }
 }
 
@@ -59,6 +61,8 @@ struct NodeMessage: Sendable, Hashable, CustomStringConvertible {
         case ends
         /// Streams of devices that have one elsewhere, too, have got events.
         case events
+        /// What a process had leased is anybody's: it was fenced, or has left.
+        case freed
         /// There are new pushes in these lanes.
         case work(Set<String>)
     }
@@ -69,6 +73,7 @@ struct NodeMessage: Sendable, Hashable, CustomStringConvertible {
     let sender: Int64
     private(set) var hasEnds = false
     private(set) var hasEvents = false
+    private(set) var hasFreed = false
     /// The lanes with new pushes; an asterisk stands for any.
     private(set) var lanes: Set<String> = []
 
@@ -86,6 +91,7 @@ struct NodeMessage: Sendable, Hashable, CustomStringConvertible {
         for word in words.dropFirst() {
             if word == "ends" { self.hasEnds = true }
             if word == "events" { self.hasEvents = true }
+            if word == "freed" { self.hasFreed = true }
             if word.hasPrefix("work="), word.count > 5 { self.lanes.insert(String(word.dropFirst(5))) }
         }
     }
@@ -95,6 +101,7 @@ struct NodeMessage: Sendable, Hashable, CustomStringConvertible {
         switch news {
         case .ends: message.hasEnds = true
         case .events: message.hasEvents = true
+        case .freed: message.hasFreed = true
         case .work(let lanes): message.lanes.formUnion(lanes)
         }
         return message
@@ -103,6 +110,7 @@ struct NodeMessage: Sendable, Hashable, CustomStringConvertible {
     var description: String {
         let head =
             [String(self.sender)] + (self.hasEnds ? ["ends"] : []) + (self.hasEvents ? ["events"] : [])
+            + (self.hasFreed ? ["freed"] : [])
         let full = (head + self.lanes.sorted().map { "work=\($0)" }).joined(separator: " ")
         return full.utf8.count <= Self.mostBytes ? full : (head + ["work=*"]).joined(separator: " ")
     }

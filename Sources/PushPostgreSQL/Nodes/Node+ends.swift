@@ -48,7 +48,7 @@ extension Node {
             if mayFence, waited > Self.longestSilence {
                 // Once is enough. If it fails, the limit ends the wait.
                 mayFence = false
-                _ = try? await self.database.query(Self.fencingUnaware, epoch)
+                if let rows = try? await self.database.query(Self.fencingUnaware, epoch) { self.noteFencing(rows) }
             }
             try await Task.sleep(for: pause)
             pause = min(pause * 2, Self.longestPause)

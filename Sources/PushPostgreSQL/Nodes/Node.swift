@@ -20,8 +20,10 @@ final class Node: Sendable {
     /// How long after the last renewal, counted from when it was sent, this process may begin to send pushes: less than the
     /// lease, so that a process that was stopped and goes on has stopped sending by itself.
     static let confidence = Duration.seconds(4)
-    /// How long this process's renewals must have been answered before it fences others: after a failover all seem to be late.
-    static let patience = Duration.seconds(10)
+    /// How long this process's renewals must have been answered before it fences others: after a failover all seem to be late,
+    /// and each renews its number within 2.5 s: pauses and attempts to connect take a second at most, and `interval`. Less than
+    /// `duration`, so that a process that has just started, or gone on, takes over as soon as another one.
+    static let patience = Duration.seconds(4)
     /// After how many renewals it deletes what ended an hour ago.
     private static let trimInterval = 300
 
@@ -38,6 +40,8 @@ final class Node: Sendable {
     }
 
     let options: StoreOptions
+    /// Called from any thread when what others have leased has become anybody's.
+    private let onFreed: @Sendable () -> Void
     let database: ConnectionPool
     let announcements: Announcements
     let lease: CredentialLease
@@ -52,9 +56,11 @@ final class Node: Sendable {
         schema: String,
         _ vault: Vault,
         _ database: ConnectionPool,
-        on loop: EventLoop
+        on loop: EventLoop,
+        onFreed: @escaping @Sendable () -> Void
     ) {
         self.options = options
+        self.onFreed = onFreed
         self.schema = schema
         self.vault = vault
         self.database = database
@@ -94,6 +100,11 @@ final class Node: Sendable {
         self.abandon()
         // If this fails, others do it some seconds later.
         _ = try? await self.database.query(Self.leaving, self.number)
+        // Without it, others see it when they look again.
+        _ = try? await self.database.query(
+            Announcements.sending,
+            NodeMessage(sender: self.number).with(.freed).description
+        )
     }
 
     /// Takes a message of another process, and returns it; `nil`: it is none.
@@ -102,7 +113,7 @@ final class Node: Sendable {
             return nil
         }
         if message.hasEnds { self.catchUp { _ in } }
-        if message.hasWork { self.options.onWork() }
+        if message.hasFreed { self.onFreed() } else if message.hasWork { self.options.onWork() }
         return message
     }
 
@@ -115,6 +126,13 @@ final class Node: Sendable {
     /// Tells other processes that there is something to repeat at event streams of theirs.
     func announceEvents() {
         self.announcements.add(.events, from: self.number)
+    }
+
+    /// Notes a fencing by this process, and tells others: each lane looks at once, and need not wait until it is time.
+    func noteFencing(_ rows: Rows) {
+        guard rows.changed > 0 else { return }
+        self.onFreed()
+        self.announcements.add(.freed, from: self.number)
     }
 
     // MARK: - Private
@@ -158,7 +176,11 @@ final class Node: Sendable {
         // If it fails, it is done later, or by another process.
         if mayTrim { self.database.control(Self.trimming) { _ in } }
         guard mayFence else { return self.wait() }
-        self.database.control(Self.fencing, number) { _ in self.wait() }
+        self.database.control(Self.fencing, number) { outcome in
+            // If it fails, it is done with the next renewal.
+            if case .success(let rows) = outcome { self.noteFencing(rows) }
+            self.wait()
+        }
     }
 
     /// Takes another number, after the last one was fenced.
