@@ -7,6 +7,7 @@ final class StoreCondition: Sendable {
     private struct State {
         var isFull = false
         var isClosed = false
+        var missingKeys: Set<UInt32> = []
     }
 
     private let mark: (any DatabaseMarkKeeper)?
@@ -59,6 +60,12 @@ final class StoreCondition: Sendable {
             // The process knows it all the same, until it ends.
             self.onEvent(.markNotKept(reason: "\(error)"))
         }
+    }
+
+    /// Reports a data key that this process lacks, once.
+    func note(missingKey number: UInt32) {
+        let isNew = self.state.withLock { $0.missingKeys.insert(number).inserted }
+        if isNew { self.onEvent(.keyMissing(number)) }
     }
 
     /// Records and reports a row that cannot be read.

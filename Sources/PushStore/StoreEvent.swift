@@ -10,6 +10,9 @@ package enum StoreEvent: Sendable, Hashable {
     case roomAgain
     /// Erased data may remain in the free space of the database's pages.
     case notWiped(reason: String)
+    /// Another process that shares the store has encrypted with a data key that this one lacks; pushes wait for a process that
+    /// has it. Reported once for each key.
+    case keyMissing(UInt32)
     /// A row cannot be read; it is skipped, so that it does not block others.
     case setAside(SetAside)
     /// Too many receipts wait to be written, and the newest were dropped; `inAll` counts them since the start.

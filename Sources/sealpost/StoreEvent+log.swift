@@ -19,6 +19,14 @@ extension Logger {
                 "page wiping failed; erased data may remain in the database file",
                 metadata: ["reason": "\(reason)"]
             )
+        case .keyMissing(let number):
+            self.error(
+                """
+                data key missing; another server encrypts with it, and pushes wait here: copy that server's keyring to this one \
+                and run sealpost keys reload
+                """,
+                metadata: ["key": "\(number)"]
+            )
         case .setAside(let row):
             self.error("damaged row skipped", metadata: ["row": "\(row)"])
         case .receiptsDropped(let count):

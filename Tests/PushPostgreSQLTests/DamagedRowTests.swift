@@ -2,6 +2,7 @@ import PostgreSQL
 import PushCore
 import PushStore
 import PushTesting
+import Synchronization
 import Testing
 
 @testable import PushPostgreSQL
@@ -23,5 +24,32 @@ import Testing
         #expect(try await fixture.claim().map(\.push.handle).sorted() == ["d-1", "d-3"])
         #expect(try await fixture.reader.tallies()["apns"]?.failed == 1)
         #expect(store.report.setAside == 1)
+    }
+
+    /// Another server has a new key, has sealed an address with it, and this one does not have it yet.
+    @Test func aPushWhoseKeyThisServerLacksWaitsForIt() async throws {
+        let events = Mutex([StoreEvent]())
+        var options = StoreOptions()
+        options.onEvent = { event in events.withLock { $0.append(event) } }
+        let text = Keyring.generateText()
+        let fixture = try StoreFixture(.postgreSQL, keyring: text, options: options)
+        let alice = try await fixture.addUser("alice")
+        try await fixture.addDevice(of: alice, handle: "old")
+        let other = try fixture.reopened()
+        let new = try Keyring(text: Keyring.addingKey(to: text).text)
+        _ = try await other.store.exchange(new, now: fixture.now)
+        try await other.addDevice(of: alice, handle: "new")
+        try await fixture.post(1, from: alice, to: "username:alice")
+        #expect(try await fixture.claim().map(\.push.handle) == ["old"])
+        #expect(try await fixture.claim().isEmpty)
+        #expect(events.withLock { $0 } == [.keyMissing(new.sealing)])
+        #expect(try await fixture.reader.tallies()["apns"]?.failed == 0)
+        fixture.clock.advance(by: Leasing.keyPause)
+        // Any server that has it sends it, this one as well when it has been given the key.
+        #expect(try await fixture.claim().isEmpty)
+        _ = try await fixture.store.exchange(new, now: fixture.now)
+        fixture.clock.advance(by: Leasing.keyPause)
+        #expect(try await fixture.claim().map(\.push.handle) == ["new"])
+        await other.store.close()
     }
 }

@@ -8,6 +8,8 @@ struct DueDelivery {
     enum Decision {
         case send(Push)
         case settle(TallyState, reason: String?)
+        /// It is encrypted with this key, which this process lacks: another one has it, or this one will.
+        case waitForKey(UInt32)
         /// The device has another lane: an address at another provider must never be shown to this one.
         case move
     }
@@ -107,6 +109,7 @@ struct DueDelivery {
         }
         if self.isRecalled { return .settle(.cancelled, reason: PushReason.recalled) }
         if self.isWithdrawn { return .settle(.cancelled, reason: self.withdrawal) }
+        if let number = self.missingKey { return .waitForKey(number) }
         // One damaged row must not stop the others.
         if case .failure(let error) = self.handle { return .settle(.failed, reason: "\(error)") }
         if case .failure(let error) = self.alert { return .settle(.failed, reason: "\(error)") }
@@ -123,6 +126,12 @@ struct DueDelivery {
     }
 
     // MARK: - Private
+
+    private var missingKey: UInt32? {
+        if case .failure(.keyMissing(let number)) = self.handle { return number }
+        if case .failure(.keyMissing(let number)) = self.alert { return number }
+        return nil
+    }
 
     private var push: Push? {
         guard

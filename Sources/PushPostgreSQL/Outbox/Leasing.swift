@@ -5,6 +5,9 @@ internal import PushStore
 
 /// Leases the due pushes of a lane that a transaction has locked.
 struct Leasing {
+    /// After which time a push is looked at again whose key this process lacks.
+    static let keyPause: TimeInterval = 5
+
     let lane: Lane
     let interval: Duration?
     var isProbe = false
@@ -24,11 +27,14 @@ struct Leasing {
             pace = try await DevicePace(staying.map(\.0), interval: self.interval, tx)
         }
         var (leased, waits, ends): ([LeasedDelivery], [(DuePush, Date)], [PushEnd]) = ([], [], [])
-        var moves: [DuePush] = []
+        var (moves, keyless): ([DuePush], [(DuePush, Date)]) = ([], [])
         for (delivery, decision) in decisions {
             let key = delivery.key
             switch decision {
             case .move: moves.append(key)
+            case .waitForKey(let number):
+                keyless.append((key, self.now + Self.keyPause))
+                tx.afterCommit { [condition] in condition.note(missingKey: number) }
             case .settle(let state, let reason):
                 ends.append(PushEnd(push: key, state: state, reason: reason))
                 pace?.noteEnd(of: delivery)
@@ -50,7 +56,8 @@ struct Leasing {
             }
         }
         try await self.store(leased, tx)
-        try await Self.postpone(waits, tx)
+        try await Self.postpone(waits, reason: PushReason.paced, tx)
+        try await Self.postpone(keyless, reason: nil, tx)
         try await PostgreSQLStore.move(tx, moves, now: self.now)
         try await PostgreSQLStore.end(tx, ends, now: self.now)
         return leased
@@ -75,14 +82,19 @@ struct Leasing {
         _ = try await tx.query(Self.taking, keys.map(\.notification), keys.map(\.device), self.owner)
     }
 
-    private static func postpone(_ waits: [(push: DuePush, date: Date)], _ tx: WriteTransaction) async throws {
+    /// Without a reason a push keeps its own.
+    private static func postpone(
+        _ waits: [(push: DuePush, date: Date)],
+        reason: String?,
+        _ tx: WriteTransaction
+    ) async throws {
         if waits.isEmpty { return }
         _ = try await tx.query(
             Self.postponing,
             waits.map(\.push.notification),
             waits.map(\.push.device),
             waits.map(\.date.milliseconds),
-            PushReason.paced
+            reason
         )
     }
 
@@ -93,7 +105,7 @@ struct Leasing {
         """
 
     static let postponing = """
-        update push p set owner = null, due_at = k.due_at, reason = $4
+        update push p set owner = null, due_at = k.due_at, reason = coalesce($4, p.reason)
         from unnest($1::int8[], $2::int8[], $3::int8[]) as k (notification_id, device, due_at)
         where \(DuePush.equal("p", "k"))
         """
