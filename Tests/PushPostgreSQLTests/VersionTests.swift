@@ -76,4 +76,38 @@ import Testing
         _ = try self.open(Self.expansion)
         #expect(try PostgreSQLPlace(self.address).inspect().unknownMigration == Self.contraction.name)
     }
+
+    /// Such as a `pg_dump`: all that use the table would wait behind a migration that waits for it.
+    @Test func aMigrationWaitsForALongReadAndLetsOthersGoOn() async throws {
+        let alice = try await self.old.addUser("alice", role: .publisher)
+        let reader = try BlockingConnection(self.address)
+        try reader.execute("begin; select count(*) from notification;")
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            let (address, keyring) = (self.address, self.old.keyring)
+            group.addTask {
+                let place = PostgreSQLPlace(address, Migration.allPostgreSQL + [Self.expansion])
+                // Opening waits, which no thread of the tasks' may.
+                let store = try await withCheckedThrowingContinuation { continuation in
+                    DispatchQueue.global().async { continuation.resume(with: Result { try place.open(keyring) }) }
+                }
+                await store.close()
+            }
+            let watch = try BlockingConnection(self.address)
+            try await eventually {
+                try watch.query("select 1 from pg_locks where mode = 'AccessExclusiveLock' and not granted").count > 0
+            }
+            // They wait behind it, for as long as a statement may wait for a lock.
+            for number in Int64(1)...3 {
+                let outcome = try await self.old.post(number, from: alice, to: "username:alice")
+                guard case .stored = outcome else {
+                    Issue.record("\(outcome)")
+                    break
+                }
+            }
+            try reader.execute("commit")
+            try await group.waitForAll()
+        }
+        let names = try reader.query("select name from migration").map { try $0.text(0) }
+        #expect(names.contains(Self.expansion.name))
+    }
 }

@@ -6,9 +6,14 @@ internal import PushStore
 /// Migrates a database to the newest schema.
 enum Schema {
     /// The oldest version whose SQL the store uses, as `server_version_num` has it.
-    private static let oldestServer: Int64 = 130_000
-    /// How often a lock that another process holds is asked for, each time for as long as the connection waits for locks.
+    private static let oldestServer: Int64 = 140_000
+    /// How often a table that another session uses, such as a `pg_dump`, is asked for.
     private static let attempts = 30
+    /// How long a statement of a migration waits for a table: less than a server's statements wait, since all that use the table
+    /// wait behind it.
+    private static let lockLimit = "500ms"
+    /// The pause before the next attempt, in which the others go on, in seconds.
+    private static let pause: TimeInterval = 2
 
     /// Runs the missing migrations, each in a transaction of its own. Processes that start at the same time take turns.
     ///
@@ -20,14 +25,7 @@ enum Schema {
         guard try !Self.missing(connection, migrations).isEmpty else { return }
         try Self.createTables(connection)
         while let name = try Self.missing(connection, migrations).first {
-            for attempt in 1... {
-                do {
-                    try Self.run(name, of: migrations, on: connection)
-                    break
-                } catch DatabaseError.refused(code: "55P03", _) where attempt < Self.attempts {
-                    // Another process migrates for longer than this connection waits for its lock.
-                }
-            }
+            try Self.runPatiently(name, of: migrations, on: connection)
         }
     }
 
@@ -62,7 +60,7 @@ enum Schema {
             "select current_setting('server_version_num')::int8, current_setting('server_encoding')"
         ).first
         guard let version = try row?.integer(0), version >= Self.oldestServer else {
-            throw StoreError.failed(reason: "the server is older than PostgreSQL 13")
+            throw StoreError.failed(reason: "the server is older than PostgreSQL 14")
         }
         guard let encoding = try row?.text(1), encoding == "UTF8" else {
             throw StoreError.failed(reason: "the database's encoding is not UTF8")
@@ -95,10 +93,30 @@ enum Schema {
         _ = try connection.query("insert into schema_state (id) values (1) on conflict do nothing")
     }
 
+    /// Runs a migration, also beside sessions that use its tables for some time.
+    private static func runPatiently(
+        _ name: String,
+        of migrations: [Migration],
+        on connection: BlockingConnection
+    ) throws {
+        for _ in 0..<Self.attempts {
+            do {
+                return try Self.run(name, of: migrations, on: connection)
+            } catch DatabaseError.refused(code: "55P03", _) {
+                Thread.sleep(forTimeInterval: Self.pause)
+            }
+        }
+        throw StoreError.failed(
+            reason: "another session, such as a pg_dump, uses a table that migration \(name) changes; start again when it has ended"
+        )
+    }
+
     /// Runs a migration, unless another process has run it meanwhile.
     private static func run(_ name: String, of migrations: [Migration], on connection: BlockingConnection) throws {
         try connection.transaction {
+            // This lock only those wait for that migrate or start.
             _ = try connection.query("select id from schema_state where id = 1 for update")
+            try connection.execute("set local lock_timeout = '\(Self.lockLimit)'")
             guard try Self.missing(connection, migrations).contains(name),
                 let migration = migrations.first(where: { $0.name == name })
             else { return }
