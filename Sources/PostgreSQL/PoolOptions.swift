@@ -5,11 +5,14 @@ package struct PoolOptions: Sendable {
     /// Pipelined connections for single statements; the second and further ones are opened when many wait on the others.
     package var readers = 2
     /// The longest that the server may leave the oldest single statement unanswered. One that was sent again has twice as long in all.
-    package var readLimit = Duration.milliseconds(2500)
+    package var readLimit = Duration.milliseconds(2400)
     /// The longest that the server may leave a statement of a transaction unanswered.
-    package var silenceLimit = Duration.milliseconds(2500)
+    package var silenceLimit = Duration.milliseconds(2400)
     /// The longest that a transaction waits for a connection, and after which none is run again.
     package var writeLimit = Duration.seconds(5)
+    /// The longest that the server keeps a transaction, and what it has locked, whose client sends nothing: the client was
+    /// stopped, or its machine is gone.
+    package var transactionLimit = Duration.seconds(4)
     /// How long a connection for transactions is kept unused, if it is not the only one.
     package var idleLimit = Duration.seconds(60)
     /// The longest that one attempt to connect may take.
@@ -32,7 +35,7 @@ package struct PoolOptions: Sendable {
             name: self.name,
             statementLimit: self.silenceLimit * 4 / 5,
             lockLimit: self.silenceLimit * 3 / 5,
-            idleLimit: self.writeLimit * 2
+            idleLimit: self.transactionLimit
         )
     }
 }

@@ -17,6 +17,8 @@ struct SessionSettings: Sendable {
             // Each statement has its index, and one plan for good: one that is made while tables are small must not read them
             // whole when they have grown, and planning costs more than most statements do.
             "enable_seqscan=off", "plan_cache_mode=force_generic_plan", "jit=off",
+            // A client whose machine is gone is noticed, and its session ended.
+            "tcp_keepalives_idle=10", "tcp_keepalives_interval=5", "tcp_keepalives_count=3",
         ]
         for (name, limit) in [
             ("statement_timeout", self.statementLimit), ("lock_timeout", self.lockLimit),
