@@ -58,6 +58,7 @@ class Site(outbox.Outbox):
 
     def thaw(self, number):
         self.daemons[number].send_signal(signal.SIGCONT)
+        self.since[number] = time.monotonic()
 
     def register(self, name):
         """Registers a device of a user; its handle is remembered by its registration's id."""
@@ -72,10 +73,10 @@ class Site(outbox.Outbox):
     def leased(self, number):
         """The pushes that are leased to a daemon, each as its notification and its device."""
         # Under one of the numbers that this process has had.
-        return self.cluster.query(
+        return {(int(notification), int(device)) for notification, device in self.cluster.query(
             "select notification_id, device from push join node on node.number = push.owner "
             f"where node.name like '% {self.daemons[number].pid}'"
-        )
+        )}
 
     def pending(self, pushes):
         """How many of these pushes have not ended."""
@@ -192,12 +193,14 @@ def pushes(site):
 
 
 def compare(site, ledger):
-    """How many acknowledged notifications lack a push, how many pushes have another id, and how many came twice."""
+    """How many acknowledged notifications lack a push, how many pushes have another id, and which ones came more than once, each
+    as its notification and its device."""
     seeds = {int(id): int(seed) for id, seed in site.cluster.query("select id, seed from notification")}
     devices = {id: int(number) for id, number in site.cluster.query("select id, number from device")}
     users = {int(id): int(device) for id, device in site.cluster.query("select notification_id, device from push_end")}
     handles = {devices[id]: handle for id, handle in site.handles.items()}
-    expected = {outbox.apns_id(seed, users[id]): handles[users[id]] for id, seed in seeds.items() if id in users}
+    ids = {outbox.apns_id(seed, users[id]): id for id, seed in seeds.items() if id in users}
+    expected = {push: handles[users[id]] for push, id in ids.items()}
     got, foreign = collections.Counter(), 0
     for _, push, outcome, handle in site.received():
         if outcome == "200" and expected.get(push) == handle:
@@ -207,4 +210,4 @@ def compare(site, ledger):
     unpushed = sum(
         1 for id in ledger.posted if id not in users or not got[outbox.apns_id(seeds[id], users[id])]
     )
-    return unpushed, foreign, sum(got.values()) - len(got)
+    return unpushed, foreign, {(ids[push], users[ids[push]]) for push, count in got.items() if count > 1}

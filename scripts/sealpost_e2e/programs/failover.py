@@ -58,7 +58,7 @@ def run(options):
     waits = {how: [outage.wait for outage in outages if outage.how == how] for how in ("kill", "freeze")}
     print(
         f"{options.kills} kills and {options.freezes} freezes of the primary (seed {options.seed}): {len(ledger.posted)} notifications "
-        f"acknowledged, {missing} of them missing, {unpushed} without their push, {foreign} pushes with another id, {twice} sent twice, of "
+        f"acknowledged, {missing} of them missing, {unpushed} without their push, {foreign} pushes with another id, {len(twice)} sent twice, of "
         f"which {unexplained} were not under way at a failover; the first post was stored after {describe(waits['kill'])} (kills) and "
         f"{describe(waits['freeze'])} (freezes), at most {LIMIT:.0f}; the outbox was {'' if is_settled else 'not '}empty {emptied:.1f} s "
         f"after the last post; {ledger.counts['fetched']} fetches, {len(ledger.faults)} wrong answers, {ledger.counts['lost']} connections lost, "
