@@ -81,8 +81,8 @@ package struct StoreFixture: Sendable {
     }
 
     /// Makes users `user<number>` from 0 on; in the audit each has made itself, under the name `canary<number>`.
-    package func addUsersWithRecords(_ count: Int) async throws {
-        for number in 0..<count {
+    package func addUsersWithRecords(_ count: Int, from first: Int = 0) async throws {
+        for number in first..<first + count {
             guard let name = Username("user\(number)") else { throw Missing("user\(number) is no name") }
             let actor = AuditRecord.Actor(name: name, token: nil, client: "192.0.2.1", request: "r\(number)")
             let record = AuditRecord(.addUser, of: "canary\(number)", by: actor, at: self.now)

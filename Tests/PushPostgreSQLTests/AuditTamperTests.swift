@@ -1,0 +1,73 @@
+import PostgreSQL
+import PushCore
+import PushStore
+import PushTesting
+import Testing
+
+@testable import PushPostgreSQL
+
+/// The audit of two processes, each with a chain of its own, which nobody who can write to the database changes unnoticed.
+@Suite(.timeLimit(.minutes(2))) struct AuditTamperTests {
+    /// The number before the second chain's first entry.
+    private static let second = AuditNumber.start(ofChain: 1)
+
+    private let fixture: StoreFixture
+    private let other: StoreFixture
+
+    init() throws {
+        self.fixture = try StoreFixture(.postgreSQL)
+        self.other = try self.fixture.reopened()
+    }
+
+    private func connection() throws -> BlockingConnection {
+        try BlockingConnection(FolderDatabases.database(of: self.fixture.folder))
+    }
+
+    private func fault() async throws -> Int64? { try await self.fixture.reader.auditFault()?.number }
+
+    @Test(arguments: [
+        ("update audit set at = at + 1 where number = 2", 2),
+        ("update audit set entry = (select entry from audit where number = 1) where number = 2", 2),
+        ("update audit set entry = (select entry from audit where number = 2) where number = \(second + 2)", second + 2),
+        ("update audit set link = (select link from audit where number = 1) where number = 3", 3),
+        ("delete from audit where number = 1", 2), ("delete from audit where number = 3", 3),
+        // The end as it was before, which its code does not fit.
+        (
+            """
+            delete from audit where number = 3;
+            update audit_chain set number = 2, link = (select link from audit where number = 2) where chain = 0
+            """, 2
+        ),
+        // Another chain's end, with its code.
+        (
+            """
+            update audit_chain c set number = o.number, link = o.link, mac = o.mac from audit_chain o
+            where c.chain = 0 and o.chain = 1
+            """, second + 3
+        ),
+        ("delete from audit_chain where chain = 0", 0),
+    ])
+    func whatIsChangedOrTakenOutIsFound(sql: String, number: Int64) async throws {
+        try await self.fixture.addUsersWithRecords(3)
+        try await self.other.addUsersWithRecords(3, from: 3)
+        let connection = try self.connection()
+        let numbers = try connection.query("select number from audit order by number").map { try $0.integer(0) }
+        #expect(numbers == [1, 2, 3, Self.second + 1, Self.second + 2, Self.second + 3])
+        #expect(try await self.fault() == nil)
+        try connection.execute(sql)
+        #expect(try await self.fault() == number)
+        await self.other.store.close()
+    }
+
+    /// Such as a process that was stopped for long, and whose chain another one has gone on with.
+    @Test func whoseChainIsTakenGoesOnInAnotherOne() async throws {
+        try await self.fixture.addUsersWithRecords(1)
+        let connection = try self.connection()
+        try connection.execute("update audit_chain set node = (select max(number) from node)")
+        try await self.fixture.addUsersWithRecords(2, from: 1)
+        let numbers = try connection.query("select number from audit order by number").map { try $0.integer(0) }
+        #expect(numbers == [1, Self.second + 1, Self.second + 2])
+        #expect(try await self.fault() == nil)
+        await self.other.store.close()
+    }
+}
