@@ -29,6 +29,8 @@ import Testing
     /// Files that ask the server about itself, for operators and at the start, and each function that they call for it.
     private static let inquiries: [String: Set<String>] = [
         "Announcements.swift": ["pg_notify"],
+        // Each connection is asked on which timeline its server writes.
+        "ClusterIdentity.swift": ["pg_control_system", "pg_walfile_name", "pg_current_wal_insert_lsn"],
         "PostgreSQLStore+sharing.swift": ["pg_wal_lsn_diff", "pg_current_wal_lsn"],
         "PostgreSQLStore+health.swift": [
             "pg_read_binary_file", "pg_relation_filepath", "string_agg", "quote_ident", "to_regclass",
@@ -96,8 +98,10 @@ import Testing
 
     /// The statements of the store and of its schema, those of one file's migration one by one.
     private static func statements() throws -> [Statement] {
-        let sources = try Repository.files(under: "Sources/PushPostgreSQL", ending: ".swift").flatMap { file, text in
-            Self.literals(in: text).map { Statement(file: file, sql: $0) }
+        let sources = try ["Sources/PushPostgreSQL", "Sources/PostgreSQL"].flatMap { folder in
+            try Repository.files(under: folder, ending: ".swift").flatMap { file, text in
+                Self.literals(in: text).map { Statement(file: file, sql: $0) }
+            }
         }
         let migrations = try Repository.files(under: "Migrations/postgresql", ending: ".sql").flatMap { file, text in
             text.replacing(/--[^\n]*/, with: "").split(separator: ";").map { Statement(file: file, sql: String($0)) }
