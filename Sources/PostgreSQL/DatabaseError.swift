@@ -27,6 +27,11 @@ extension DatabaseError: CustomStringConvertible {
 }
 
 extension DatabaseError {
+    /// The SQLSTATE of a refusal.
+    package var code: String? {
+        if case .refused(let code, _) = self { code } else { nil }
+    }
+
     /// Whether the same transaction can succeed if it runs again from its beginning: after a serialization failure, a deadlock,
     /// a lock that was not free in time, or several that together were not (57014).
     var isConflict: Bool {

@@ -53,6 +53,8 @@ package final class Transaction: @unchecked Sendable {
 
     private var hasBegun = false
     private var hasEnded = false
+    /// Set once a commit that was sent with other statements has an outcome, unless one of them failed before it.
+    private var earlyEnding: Ending?
     /// The first failure of a statement: nothing of the transaction will be stored.
     private var failure: DatabaseError?
 
@@ -83,12 +85,24 @@ package final class Transaction: @unchecked Sendable {
         return try await self.loop.outcome { self.start(all: statements, $0) }.get()
     }
 
-    /// Commits, or rolls back; then calls `finally` on the loop. `failure`: the first one of a statement.
+    /// Runs statements, and commits, in one message: what the transaction has locked waits no more for this process.
+    ///
+    /// The first failure of a statement is thrown; nothing is stored then. Throws `unknownOutcome` if the connection is lost
+    /// before the commit is confirmed. After it the transaction can only end.
+    package func commit(after statements: [Statement]) async throws(DatabaseError) -> [Rows] {
+        try await self.loop.outcome { self.startCommit(after: statements, $0) }.get()
+    }
+
+    /// Commits, or rolls back, unless that is done; then calls `finally` on the loop. `failure`: the first one of a statement.
     func end(
         commits: Bool,
         finally: @escaping @Sendable () -> Void
     ) async -> (ending: Ending, failure: DatabaseError?) {
         let outcome: Result<End, DatabaseError> = await self.loop.outcome { completion in
+            if let ending = self.earlyEnding {
+                finally()
+                return completion(.success(End(ending: ending, failure: self.failure)))
+            }
             let isCommit = commits && self.failure == nil
             self.finish(isCommit ? Self.commit : Self.rollback) { outcome in
                 let ending = self.ending(isCommit: isCommit, outcome)
@@ -122,6 +136,49 @@ package final class Transaction: @unchecked Sendable {
                 if missing == 0 { completion(failure.map { .failure($0) } ?? .success(answers)) }
             }
         }
+        self.session.sync()
+    }
+
+    private func startCommit(
+        after statements: [Statement],
+        _ completion: @escaping (Result<[Rows], DatabaseError>) -> Void
+    ) {
+        var answers: [Rows] = []
+        for statement in statements {
+            self.start(statement) { if case .success(let rows) = $0 { answers.append(rows) } }
+        }
+        guard self.hasBegun, !self.hasEnded else {
+            return completion(.failure(.refused(code: "25P01", message: "no transaction is under way")))
+        }
+        let isSent =
+            self.failure == nil
+            && self.send(Self.commit, isLast: true) { outcome in
+                // Whether the server has come to the commit is not known.
+                if case .failure(.unavailable(let reason)) = outcome, self.failure?.isLostConnection ?? true {
+                    self.failure = nil
+                    self.earlyEnding = .unknown(reason: reason)
+                    return completion(.failure(.unknownOutcome(reason: reason)))
+                }
+                // It was passed over; the transaction has still to be rolled back.
+                if let failure = self.failure {
+                    self.hasEnded = false
+                    return completion(.failure(failure))
+                }
+                let ending = self.ending(isCommit: true, outcome)
+                self.earlyEnding = ending
+                switch ending {
+                case .committed: completion(.success(answers))
+                case .rolledBack:
+                    completion(.failure(.refused(code: "25P02", message: "the transaction had failed before")))
+                case .refused(let error): completion(.failure(error))
+                case .unknown(let reason): completion(.failure(.unknownOutcome(reason: reason)))
+                }
+            }
+        // Part of it may be on its way even if it could not be sent; without the commit's end nothing is stored.
+        guard isSent else {
+            return completion(.failure(self.failure ?? .unavailable(reason: "the connection was lost")))
+        }
+        self.hasEnded = true
         self.session.sync()
     }
 

@@ -74,10 +74,6 @@ func failure(_ body: () async throws -> Void) async -> DatabaseError? {
 }
 
 extension DatabaseError {
-    var code: String? {
-        if case .refused(let code, _) = self { code } else { nil }
-    }
-
     var isUnavailable: Bool {
         if case .unavailable = self { true } else { false }
     }

@@ -16,9 +16,12 @@ enum AuditNumber {
 
 /// Entries that a transaction adds to a chain.
 ///
-/// As many rows must have changed as there are entries. Otherwise the chain does not end any more where it was known to: so a
-/// process that was stopped for long, and whose chain another one has taken, cannot fork it.
+/// As many rows must be inserted as there are entries, or the statement fails. Otherwise the chain does not end any more where it
+/// was known to: so a process that was stopped for long, and whose chain another one has taken, cannot fork it.
 struct AuditExtension {
+    /// The code of the statement's failure: a division by zero.
+    static let refusal = "22012"
+
     private let before: AuditHead
     private let entries: [SealedAuditEntry]
     private let mac: Data
@@ -39,8 +42,6 @@ struct AuditExtension {
         self.head = AuditHead(chain: head.chain, node: head.node, link: link)
     }
 
-    var count: Int { self.entries.count }
-
     var statement: Statement {
         get throws {
             try Statement(
@@ -54,7 +55,8 @@ struct AuditExtension {
                 self.entries.map(\.link.number),
                 self.entries.map(\.at),
                 self.entries.map(\.entry),
-                self.entries.map(\.link.code)
+                self.entries.map(\.link.code),
+                self.entries.count
             )
         }
     }
@@ -62,12 +64,14 @@ struct AuditExtension {
     private static let newEntries = """
         with h as (
             update audit_chain set number = $4, link = $5, mac = $6 where chain = $1 and node = $2 and number = $3
-            returning chain)
-        insert into audit (number, at, entry, link)
-        select e.number, e.at, e.entry, e.link
-        from h cross join unnest($7::int8[], $8::int8[], $9::bytea[], $10::bytea[]) as e (number, at, entry, link)
+            returning chain),
+        a as (
+            insert into audit (number, at, entry, link)
+            select e.number, e.at, e.entry, e.link
+            from h cross join unnest($7::int8[], $8::int8[], $9::bytea[], $10::bytea[]) as e (number, at, entry, link)
+            returning number)
+        select 1 / case when count(*) = $11 then 1 else 0 end from a
         """
-
 }
 
 extension WriteTransaction {

@@ -7,6 +7,9 @@ internal import PushStore
 ///
 /// Their rows are inserted before anything else: of two transactions with the same key, one waits here for the other's end,
 /// and then reads its outcome. Rows of requests that have stored nothing are deleted at the end.
+///
+/// A first run of a group only looks for them, and inserts them at its end, once and not twice: where another transaction was
+/// faster it fails, and runs again as all others do.
 struct IdempotencyKeys {
     /// A request, and the notification that it stores.
     typealias Reserved = (request: IdempotentRequest, for: NewNotification)
@@ -25,6 +28,8 @@ struct IdempotencyKeys {
     private var stored: [Data: Stored] = [:]
     /// The rows that this transaction has inserted.
     private let reserved: Set<Data>
+    /// The keys that have no row yet.
+    private let free: Set<Data>
 
     /// Inserts rows for the requests, in which these notifications stand until `write`.
     init(_ tx: WriteTransaction, _ requests: [Reserved]) async throws {
@@ -35,9 +40,28 @@ struct IdempotencyKeys {
     /// The same after the statement `reservation`, which has returned these rows; `nil`: there were no requests.
     init(_ tx: WriteTransaction, _ requests: [Reserved], _ rows: Rows?) async throws {
         let reserved = Set(try rows?.map { try $0.data(0) } ?? [])
-        self.reserved = reserved
+        (self.reserved, self.free) = (reserved, [])
         let earlier = Set(requests.map(\.request.key)).subtracting(reserved)
         if !earlier.isEmpty { self.stored = try await Self.stored(tx, Array(earlier)) }
+    }
+
+    /// After the statement `lookup` of a first run, which has returned these rows. Throws `PostBatch.Overtaken` if a row that does not
+    /// count any more has to be replaced.
+    init(_ requests: [Reserved], found rows: Rows?) throws {
+        let found = try rows.map(Self.stored) ?? [:]
+        for (request, notification) in requests {
+            guard let earlier = found[request.key] else { continue }
+            let end = notification.createdAt - IdempotentRequest.lifetime
+            if earlier.createdAt <= end.milliseconds { throw PostBatch.Overtaken() }
+        }
+        self.stored = found
+        self.reserved = []
+        self.free = Set(requests.map(\.request.key)).subtracting(found.keys)
+    }
+
+    /// Finds the rows of the requests.
+    static func lookup(of requests: [Reserved]) throws -> Statement {
+        try Statement(Self.lookup, Array(Set(requests.map(\.request.key))))
     }
 
     /// The outcome of an earlier request with the same key; `nil` if this is the first.
@@ -75,13 +99,14 @@ struct IdempotencyKeys {
 
     /// Writes what the requests have stored, and deletes the rows of those that have stored nothing.
     func write(_ tx: WriteTransaction) throws {
-        let outcomes = self.stored.filter { self.reserved.contains($0.key) }.sorted {
-            $0.key.lexicographicallyPrecedes($1.key)
-        }
-        if !outcomes.isEmpty {
+        for (sql, keys) in [(Self.completion, self.reserved), (Self.insertion, self.free)] {
+            let outcomes = self.stored.filter { keys.contains($0.key) }.sorted {
+                $0.key.lexicographicallyPrecedes($1.key)
+            }
+            guard !outcomes.isEmpty else { continue }
             tx.queryLast(
                 try Statement(
-                    Self.completion,
+                    sql,
                     outcomes.map(\.key),
                     outcomes.map(\.value.request),
                     outcomes.map(\.value.notification),
@@ -127,6 +152,20 @@ struct IdempotencyKeys {
         returning key
         """
 
+    /// Fails for a key that another transaction has inserted meanwhile.
+    private static let insertion = """
+        insert into idempotency (key, request, notification_id, created_at, expires_at, recipients, pushes)
+        select t.key, t.request, t.notification_id, t.created_at, t.expires_at, t.recipients, t.pushes
+        from unnest($1::bytea[], $2::bytea[], $3::int8[], $4::int8[], $5::int8[], $6::int8[], $7::int8[])
+            as t (key, request, notification_id, created_at, expires_at, recipients, pushes)
+        order by t.key
+        """
+
+    private static let lookup = """
+        select key, request, notification_id, created_at, expires_at, recipients, pushes from idempotency
+        where key = any($1::bytea[])
+        """
+
     /// The comparison with an array has each key looked up: see `KeyLookup`.
     private static let completion = """
         update idempotency i set request = t.request, notification_id = t.notification_id, created_at = t.created_at,
@@ -137,13 +176,10 @@ struct IdempotencyKeys {
         """
 
     private static func stored(_ tx: WriteTransaction, _ keys: [Data]) async throws -> [Data: Stored] {
-        let rows = try await tx.query(
-            """
-            select key, request, notification_id, created_at, expires_at, recipients, pushes from idempotency
-            where key = any($1::bytea[])
-            """,
-            keys
-        )
+        try Self.stored(try await tx.query(Self.lookup, keys))
+    }
+
+    private static func stored(_ rows: Rows) throws -> [Data: Stored] {
         let stored = try rows.map { row in
             (
                 try row.data(0),

@@ -70,9 +70,10 @@ extension PostgreSQLStore {
         let (value, finished) = try await self.database.transaction(traits) { transaction in
             let tx = WriteTransaction(transaction, of: self)
             let value = try await body(tx)
-            let finished = try await tx.finish(loan.slot, node: node)
-            // The request may have waited for long, and its caller's credentials ended meanwhile.
-            if let term = CredentialLease.admission { try self.node.lease.check(term) }
+            let finished = try await tx.finish(loan.slot, node: node) {
+                // The request may have waited for long, and its caller's credentials ended meanwhile.
+                if let term = CredentialLease.admission { try self.node.lease.check(term) }
+            }
             return (value, finished)
         }
         if let head = finished.head { loan.slot.note(head) }

@@ -16,12 +16,8 @@ final class WriteTransaction: Sendable {
         var events: [NewEvent] = []
         var ends: [CredentialLease.End] = []
         var calls: [@Sendable () -> Void] = []
-        var last: [Last] = []
-    }
-
-    struct Last: Sendable {
-        let statement: Statement
-        let check: @Sendable (Rows) throws -> Void
+        var last: [Statement] = []
+        var hasty: (@Sendable (DatabaseError) -> (any Error)?)?
     }
 
     private let transaction: Transaction
@@ -55,9 +51,17 @@ final class WriteTransaction: Sendable {
         try await self.transaction.query(all: statements)
     }
 
-    /// Runs a statement at the end, together with others; `check` may refuse the transaction for what it returns.
-    func queryLast(_ statement: Statement, _ check: @escaping @Sendable (Rows) throws -> Void = { _ in }) {
-        self.pending.withLock { $0.last.append(Last(statement: statement, check: check)) }
+    /// Runs a statement at the end, together with others; one that must refuse the transaction fails.
+    func queryLast(_ statement: Statement) {
+        self.pending.withLock { $0.last.append(statement) }
+    }
+
+    /// Has the statements at the end and the commit sent in one message: others wait for what is locked no longer than the
+    /// database needs. `body` makes another error of a statement's failure.
+    ///
+    /// Where the connection is lost meanwhile it is unknown whether the transaction is stored.
+    func commitHastily(_ body: @escaping @Sendable (DatabaseError) -> (any Error)?) {
+        self.pending.withLock { $0.hasty = body }
     }
 
     /// Counts pushes that enter a state.
@@ -90,12 +94,17 @@ final class WriteTransaction: Sendable {
         self.pending.withLock { $0.calls.append(body) }
     }
 
-    /// Writes what was gathered. Must be called once, as the last of the transaction.
-    func finish(_ slot: WriterSlot, node: Int64) async throws -> FinishedWrite {
+    /// Writes what was gathered. Must be called once, as the last of the transaction. `admit` throws if it must not be
+    /// committed any more.
+    func finish(
+        _ slot: WriterSlot,
+        node: Int64,
+        admit: @Sendable () throws -> Void
+    ) async throws -> FinishedWrite {
         let pending = self.pending.withLock { $0 }
         let epoch = try await self.write(pending.ends)
         var finished = FinishedWrite(calls: pending.calls, epoch: epoch, filled: pending.tally.filled)
-        var statements = pending.last.map(\.statement)
+        var statements = pending.last
         if let counts = try pending.tally.addition(to: slot.tallyWriter(node: node)) { statements.append(counts) }
         if let events = try NewEvent.insertion(of: pending.events) { statements.append(events) }
         var entries: AuditExtension?
@@ -105,13 +114,35 @@ final class WriteTransaction: Sendable {
             statements.append(try added.statement)
             entries = added
         }
-        let answers = try await self.query(all: statements)
-        for (last, rows) in zip(pending.last, answers) { try last.check(rows) }
-        if let entries {
-            guard let added = answers.last, added.changed == entries.count else { throw AuditChainLost() }
-            finished.head = entries.head
+        if let body = pending.hasty {
+            try admit()
+            try await self.commit(after: statements, body)
+        } else {
+            try await self.run(statements)
+            try admit()
         }
+        finished.head = entries?.head
         return finished
+    }
+
+    // MARK: - Private
+
+    private func run(_ statements: [Statement]) async throws {
+        do {
+            _ = try await self.query(all: statements)
+        } catch let error as DatabaseError where error.code == AuditExtension.refusal {
+            throw AuditChainLost()
+        }
+    }
+
+    private func commit(after statements: [Statement], _ body: (DatabaseError) -> (any Error)?) async throws {
+        do {
+            _ = try await self.transaction.commit(after: statements)
+        } catch  where error.code == AuditExtension.refusal {
+            throw AuditChainLost()
+        } catch {
+            throw body(error) ?? error
+        }
     }
 }
 

@@ -18,6 +18,9 @@ struct GroupRecipient {
     let seed: Int64
     let user: Int64
     let change: Int64
+    /// When the notification was stored, in milliseconds.
+    let createdAt: Int64
+    let isReadOnce: Bool
     let mac: Int64
 }
 
@@ -104,6 +107,19 @@ extension PostGroup {
         )
     }
 
+    /// The same, but fails if a sender then has more than the most that is given for it.
+    static func adding(_ added: [(sender: Int64, usage: Usage)], most: [Int64: Usage]) throws -> Statement {
+        if most.isEmpty { return try Self.adding(added) }
+        return try Statement(
+            Self.usageAdditionWithinBounds,
+            added.map(\.sender),
+            added.map(\.usage.notifications),
+            added.map(\.usage.bytes),
+            added.map { most[$0.sender]?.notifications },
+            added.map { most[$0.sender]?.bytes }
+        )
+    }
+
     static func usage(_ rows: Rows) throws -> [Int64: Usage] {
         var usage: [Int64: Usage] = [:]
         for row in rows.map({ $0 }) {
@@ -119,6 +135,21 @@ extension PostGroup {
         on conflict (user_id) do update set notifications = usage.notifications + excluded.notifications,
             bytes = usage.bytes + excluded.bytes
         returning user_id, notifications, bytes
+        """
+
+    /// A number out of range (22003) if a bound is exceeded.
+    static let usageAdditionWithinBounds = """
+        with t as materialized (
+            select t.* from unnest($1::int8[], $2::int8[], $3::int8[], $4::int8[], $5::int8[])
+                as t (user_id, notifications, bytes, most_notifications, most_bytes)),
+        u as (
+            insert into usage (user_id, notifications, bytes)
+            select t.user_id, t.notifications, t.bytes from t order by t.user_id
+            on conflict (user_id) do update set notifications = usage.notifications + excluded.notifications,
+                bytes = usage.bytes + excluded.bytes
+            returning user_id, notifications, bytes)
+        select 9223372036854775807 + case when count(*) = 0 then 0 else 1 end from u join t on t.user_id = u.user_id
+        where u.notifications > t.most_notifications or u.bytes > t.most_bytes
         """
 
     /// Finds the devices with each of the posts' tags; of very many not all. The counters of their users must be locked, so that
@@ -185,6 +216,70 @@ extension PostGroup {
             pushes.map { $0.device.isAway ? PushReason.away : nil } as [String?]
         )
     }
+
+    /// The same for a first run, which fails (23505) if an id is taken: not even the order of its parts matters then.
+    static func insertionOfAll(_ chosen: [Chosen], _ recipients: [GroupRecipient]) throws -> [Statement] {
+        let notifications = chosen.map(\.post.notification)
+        let pushes = chosen.flatMap { chosen in
+            chosen.devices.map {
+                (id: chosen.post.notification.id.rawValue, now: chosen.post.notification.createdAt, device: $0)
+            }
+        }
+        let all = try Statement(
+            Self.insertionOfAll,
+            notifications.map(\.id.rawValue),
+            notifications.map(\.sender),
+            notifications.map(\.audience.app.stored),
+            notifications.map(\.isStoredByClients),
+            notifications.map(\.isReadOnce),
+            notifications.map(\.priority.rawValue),
+            notifications.map { _ in Int64.random(in: 0..<256) },
+            chosen.map(\.post.seed),
+            notifications.map(\.createdAt.milliseconds),
+            notifications.map(\.expiresAt.milliseconds),
+            chosen.map(\.payload),
+            chosen.map(\.alert),
+            recipients.map(\.id),
+            recipients.map(\.user),
+            recipients.map(\.change),
+            recipients.map(\.createdAt),
+            recipients.map(\.mac),
+            pushes.map(\.id),
+            pushes.map(\.device.number),
+            pushes.map(\.device.user),
+            pushes.map(\.device.lane),
+            pushes.map { $0.device.isAway ? nil : $0.now.milliseconds } as [Int64?],
+            pushes.map { $0.device.isAway ? PushReason.away : nil } as [String?]
+        )
+        let untaken = recipients.filter(\.isReadOnce)
+        if untaken.isEmpty { return [all] }
+        return [all, try Statement(Self.untakenInsertion, untaken.map(\.id), untaken.map(\.user))]
+    }
+
+    static let insertionOfAll = """
+        with n as (
+            insert into notification (id, sender_id, app, is_stored_by_clients, is_read_once, priority,
+                sequence, seed, created_at, expires_at, payload, alert)
+            select t.id, t.sender_id, t.app, t.is_stored_by_clients, t.is_read_once, t.priority,
+                (extract(epoch from clock_timestamp()) * 1000000)::int8 << 8 | t.random, t.seed, t.created_at, t.expires_at,
+                t.payload, t.alert
+            from unnest($1::int8[], $2::int8[], $3::text[], $4::boolean[], $5::boolean[], $6::text[], $7::int8[], $8::int8[],
+                $9::int8[], $10::int8[], $11::bytea[], $12::bytea[])
+                as t (id, sender_id, app, is_stored_by_clients, is_read_once, priority, random, seed, created_at, expires_at,
+                    payload, alert)
+            order by t.id),
+        r as (
+            insert into recipient (notification_id, user_id, change, changed_at, mac)
+            select * from unnest($13::int8[], $14::int8[], $15::int8[], $16::int8[], $17::int8[]))
+        insert into push (notification_id, device, user_id, lane, is_bulk, due_at, reason)
+        select t.id, t.device, t.user_id, t.lane, false, t.due_at, t.reason
+        from unnest($18::int8[], $19::int8[], $20::int8[], $21::text[], $22::int8[], $23::text[])
+            as t (id, device, user_id, lane, due_at, reason)
+        """
+
+    static let untakenInsertion = """
+        insert into untaken (notification_id, user_id) select * from unnest($1::int8[], $2::int8[])
+        """
 
     static func seeds(_ rows: Rows) throws -> Set<Int64> { Set(try rows.map { try $0.integer(0) }) }
 

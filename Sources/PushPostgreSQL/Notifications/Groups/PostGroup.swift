@@ -9,8 +9,8 @@ internal import PushStore
 /// locked for all of them at once, in the order of `PostBatch`: the requests' keys, the accounts of the users whom they name,
 /// these users' counters of changes; the usage of the senders comes last. A refusal is the outcome of its post only.
 ///
-/// Others wait for what a group has locked, so a first run takes no more turns with the server than three: it reads and locks,
-/// it writes, it commits. That all it writes could be written is checked in between; where it could not, it runs again.
+/// Others wait for what a group has locked, so a first run takes no more turns with the server than two: it reads and locks, and
+/// it writes and commits. What could not be written fails, and it runs again.
 struct PostGroup {
     /// A post that is stored unless its id is taken.
     struct Chosen {
@@ -45,13 +45,19 @@ struct PostGroup {
         let posts = members.map(\.post)
         let requests = posts.compactMap(\.idempotence)
         let senders = Set(posts.map(\.notification.sender)).sorted()
-        let reservation = requests.isEmpty ? [] : [try IdempotencyKeys.reservation(of: requests)]
+        let reservation =
+            requests.isEmpty
+            ? []
+            : [try run == .first ? IdempotencyKeys.lookup(of: requests) : IdempotencyKeys.reservation(of: requests)]
         let answers = try await tx.query(
             all: reservation + [
                 Self.look(for: posts, senders), Self.draw(for: posts), Self.lookForDevices(of: posts, tx.streamLanes),
             ]
         )
-        self.keys = try await IdempotencyKeys(tx, requests, requests.isEmpty ? nil : answers[0])
+        let rows = requests.isEmpty ? nil : answers[0]
+        self.keys =
+            run == .first
+            ? try IdempotencyKeys(requests, found: rows) : try await IdempotencyKeys(tx, requests, rows)
         let found = try Self.found(answers[reservation.count])
         (self.users, self.takenIDs) = (found.users, found.takenIDs)
         self.numbers = try WriteTransaction.numbers(answers[reservation.count + 1])
@@ -70,6 +76,7 @@ struct PostGroup {
             try self.keys.write(self.tx)
             return nil
         }
+        if self.run == .first { self.tx.commitHastily { $0.isOvertaking ? PostBatch.Overtaken() : nil } }
         var chosen = try self.choose()
         let areSomeUnfit = self.fit(&chosen)
         let stored = try await self.insert(chosen)
@@ -171,19 +178,29 @@ struct PostGroup {
         var recipients: [GroupRecipient] = []
         let rows = self.store.sealing.rows
         for chosen in chosen {
-            let (id, seed) = (chosen.post.notification.id.rawValue, chosen.post.seed)
+            let (notification, seed) = (chosen.post.notification, chosen.post.seed)
+            let id = notification.id.rawValue
             for user in chosen.recipients {
                 let change = try PostgreSQLStore.number(of: user, in: self.numbers)
                 self.numbers[user] = change &+ 1
                 let mac = rows.recipient(of: id, user: user)
-                recipients.append(GroupRecipient(id: id, seed: seed, user: user, change: change, mac: mac))
+                recipients.append(
+                    GroupRecipient(
+                        id: id,
+                        seed: seed,
+                        user: user,
+                        change: change,
+                        createdAt: notification.createdAt.milliseconds,
+                        isReadOnce: notification.isReadOnce,
+                        mac: mac
+                    )
+                )
             }
         }
-        let insertion = try Self.insertion(of: chosen, recipients)
-        guard self.run == .first else { return try Self.seeds(try await self.tx.query(all: [insertion])[0]) }
-        self.tx.queryLast(insertion) { rows in
-            if rows.count < chosen.count { throw PostBatch.Overtaken() }
+        guard self.run == .first else {
+            return try Self.seeds(try await self.tx.query(all: [Self.insertion(of: chosen, recipients)])[0])
         }
+        for statement in try Self.insertionOfAll(chosen, recipients) { self.tx.queryLast(statement) }
         return Set(chosen.map(\.post.seed))
     }
 
@@ -197,18 +214,24 @@ struct PostGroup {
     /// it locked, and what goes beyond one member's bounds then is another's, whose bounds are wider.
     private func write(_ added: [Int64: Usage]) throws {
         if added.isEmpty { return }
-        let bounds =
-            self.run == .first
-            ? self.members.compactMap { member in
-                member.bounds.map { (sender: member.post.notification.sender, bounds: $0) }
-            } : []
-        self.tx.queryLast(try Self.adding(added.sorted { $0.key < $1.key }.map { ($0.key, $0.value) })) { rows in
-            let usage = try Self.usage(rows)
-            for (sender, bounds) in bounds {
-                if let usage = usage[sender], !bounds.allow(usage) { throw PostBatch.Overtaken() }
-            }
+        let added = added.sorted { $0.key < $1.key }.map { (sender: $0.key, usage: $0.value) }
+        guard self.run == .first else { return self.tx.queryLast(try Self.adding(added)) }
+        var most: [Int64: Usage] = [:]
+        for member in self.members {
+            guard let bounds = member.bounds else { continue }
+            let known = most[member.post.notification.sender]
+            most[member.post.notification.sender] = Usage(
+                notifications: min(Int64(bounds.notifications), known?.notifications ?? .max),
+                bytes: min(Int64(bounds.bytes), known?.bytes ?? .max)
+            )
         }
+        self.tx.queryLast(try Self.adding(added, most: most))
     }
+}
+
+extension DatabaseError {
+    /// Whether an id or a key was taken meanwhile, or a bound was reached: see `PostGroup.usageAdditionWithinBounds`.
+    fileprivate var isOvertaking: Bool { self.code == "23505" || self.code == "22003" }
 }
 
 extension Usage {
