@@ -836,11 +836,14 @@ const newKey = () => crypto.subtle.generateKey({name: 'AES-GCM', length: 256}, f
 /** One change to come: reads of one revision, and what is to be written. */
 class Draft {
   constructor(store, head, key) {
-    Object.assign(this, {store, head: {...head}, key, changes: new Map()});
+    Object.assign(this, {store, head: {...head}, key, changes: new Map(), known: new Map()});
   }
 
+  /** The same each time: what another has committed meanwhile refuses this draft, and must not break it before. */
   async row(name) {
-    return this.changes.has(name) ? this.changes.get(name) : await this.store.get(name);
+    if (this.changes.has(name)) return this.changes.get(name);
+    if (!this.known.has(name)) this.known.set(name, await this.store.get(name));
+    return this.known.get(name);
   }
 
   async read(name) {
@@ -898,40 +901,49 @@ const inbox = {
     return !isSame;
   },
 
-  async remove(draft, id) {
-    if (!await draft.row(entryName(id))) return false;
+  /**
+   * Notes that an id is no longer shown, for consumers and for answers that are still on their way: so it does for one that is not
+   * kept, too.
+   */
+  remove(draft, id) {
     draft.remove(entryName(id));
-    inbox.bury(draft, id);
-    return true;
+    draft.writeClear(goneName(id), {id, change: draft.head.change += 1});
   },
 
-  /** Notes for consumers that an id is no longer shown. */
-  bury(draft, id) {
-    draft.writeClear(goneName(id), {id, change: draft.head.change += 1});
+  /**
+   * Whether nothing has happened to an id since a change of that number: an answer to a request of that time is then its latest state.
+   * What has happened is newer, or comes again with the next page, whose cursor is of an earlier time.
+   */
+  async isUntouched(draft, id, since) {
+    const [row, grave] = await Promise.all([draft.row(entryName(id)), draft.row(goneName(id))]);
+    return (row?.change ?? 0) <= since && (grave?.change ?? 0) <= since && draft.head.floor <= since;
+  },
+
+  /** Whether an id has gone since, which ids never come back from. */
+  async wasRemoved(draft, id, since) {
+    return ((await draft.row(goneName(id)))?.change ?? 0) > since;
   },
 
   /**
    * Merges a page; false, and nothing is changed, if the cursor is no longer `after`.
    *
-   * What the user has read or dismissed here, and the server has not been told yet, stays so.
+   * What the user has read or dismissed here, and the server has not been told yet, stays so; what has gone since the change `before`,
+   * when the page was asked for, does not come back.
    */
-  async merge(draft, page, {after, replaces, pending, date}) {
+  async merge(draft, page, {after, before, replaces, pending, date}) {
     if ((await draft.read('cursor'))?.cursor !== after) return false;
     if (replaces) {
       const staying = new Set(page.items.map(({item}) => entryName(item.id)));
       for (const name of await draft.names('entry/')) {
-        if (!staying.has(name)) await inbox.remove(draft, Number(name.slice(6)));
+        if (!staying.has(name)) inbox.remove(draft, Number(name.slice(6)));
       }
     }
     for (const {item, isKept} of page.items) {
-      if (pending.dismissed.has(item.id)) continue;
+      if (pending.dismissed.has(item.id) || await inbox.wasRemoved(draft, item.id, before)) continue;
       const kept = isKept ? item : withoutPayload(item);
       await inbox.put(draft, {...kept, isRead: pending.read.get(item.id) ?? item.isRead}, {date});
     }
-    for (const id of page.deleted) {
-      draft.remove(entryName(id));
-      inbox.bury(draft, id);
-    }
+    for (const id of page.deleted) inbox.remove(draft, id);
     await draft.write('cursor', {cursor: page.cursor, date});
     return true;
   },
@@ -939,7 +951,7 @@ const inbox = {
   /** Deletes what has expired by the server's time, which alone deletes. */
   async expire(draft, entries, time) {
     if (time === null) return;
-    for (const {item} of entries) if (isPast(item, time * 1000)) await inbox.remove(draft, item.id);
+    for (const {item} of entries) if (isPast(item, time * 1000)) inbox.remove(draft, item.id);
   },
 
   /** Keeps to the bounds. */
@@ -948,7 +960,7 @@ const inbox = {
     if (count > MAXIMUM.count || bytes > MAXIMUM.bytes) {
       for (const entry of entries) {
         if (count > MAXIMUM.count) {
-          await inbox.remove(draft, entry.item.id);
+          inbox.remove(draft, entry.item.id);
           [count, bytes] = [count - 1, bytes - entry.size];
         } else if (bytes > MAXIMUM.bytes && entry.item.hasPayload) {
           await draft.write(entryName(entry.item.id), {item: packed(withoutPayload(entry.item)), tag: null, date: entry.date}, {change: entry.change});
@@ -1274,6 +1286,7 @@ export class Sealpost {
 
   /** One page: fetched, checked and merged. */
   async #advance(isRestart, unkept, deadline) {
+    const before = (await this.#store.head()).change;
     const kept = (await this.#read('cursor'))?.cursor, cursor = isRestart ? undefined : kept;
     const query = [['limit', String(this.#settings.limit)]];
     if (this.#settings.app) query.push(['app', this.#settings.app]);
@@ -1293,7 +1306,8 @@ export class Sealpost {
       if (page) {
         const pending = await this.#pending(draft);
         // Without a cursor the server names nothing that is gone, such as what was collected before the first page.
-        if (!await inbox.merge(draft, page, {after: kept, replaces: cursor === undefined, pending, date: this.#now()})) return false;
+        const how = {after: kept, before, replaces: cursor === undefined, pending, date: this.#now()};
+        if (!await inbox.merge(draft, page, how)) return false;
       } else {
         if ((await draft.read('cursor'))?.cursor !== cursor) return false;
         await draft.write('cursor', {cursor, date: this.#now()});
@@ -1318,17 +1332,18 @@ export class Sealpost {
    * minute: show it, then call `confirmTaken`.
    */
   async notification(id) {
-    const name = entryName(id), kept = await this.#read(name);
+    const before = (await this.#store.head()).change, name = entryName(id), kept = await this.#read(name);
     try {
       const answer = await this.#call('GET', `/api/notifications/${checked(id)}`, {condition: kept?.item.hasPayload ? kept.tag : null});
       if (answer.status === 304) {
         await this.#change(async draft => {
-          const row = await draft.row(name);
-          if (row) await draft.write(name, {...kept, date: this.#now()}, {change: row.change});
+          const now = await draft.read(name);
+          if (!now || !await inbox.isUntouched(draft, id, before)) return;
+          await draft.write(name, {...now, date: this.#now()}, {change: (await draft.row(name)).change});
         });
         return {item: unpacked(kept.item), isFresh: true, date: null, failure: null};
       }
-      return {item: await this.#take(answer, id), isFresh: true, date: null, failure: null};
+      return {item: await this.#take(answer, id, before), isFresh: true, date: null, failure: null};
     } catch (failure) {
       if (isGone(failure)) await this.#forget([id]);
       if (!failure.leavesWhatIsKept || !kept?.item.hasPayload || isPast(unpacked(kept.item), this.#now())) throw failure;
@@ -1345,6 +1360,7 @@ export class Sealpost {
   async collect(id) {
     const query = [['ids', String(checked(id))]];
     if (this.#settings.app) query.push(['app', this.#settings.app]);
+    const before = (await this.#store.head()).change;
     const answer = await this.#call('GET', '/api/notifications', {query}), page = readPage(answer, {ids: [id]});
     const [found] = page.items;
     if (!found) {
@@ -1353,7 +1369,7 @@ export class Sealpost {
     }
     await this.#change(async draft => {
       const pending = await this.#pending(draft);
-      if (pending.dismissed.has(id)) return;
+      if (pending.dismissed.has(id) || !await inbox.isUntouched(draft, id, before)) return;
       const item = found.isKept ? found.item : withoutPayload(found.item);
       await inbox.put(draft, {...item, isRead: pending.read.get(id) ?? item.isRead}, {date: this.#now()});
     });
@@ -1361,21 +1377,25 @@ export class Sealpost {
     return found.item;
   }
 
-  /** Keeps the item of an answer, if that is allowed. */
-  async #take(answer, id) {
+  /** Keeps the item of an answer, if that is allowed, and nothing newer was kept since the change `before`. */
+  async #take(answer, id, before) {
     const item = readItem(answer, id), isKept = !answer.isNoStore && !item.isReadOnce && !item.isNeverStored && item.hasPayload;
     await this.#change(async draft => {
-      if (isKept) return void await inbox.put(draft, item, {tag: answer.tag, date: this.#now()});
+      const pending = await this.#pending(draft);
+      if (pending.dismissed.has(id) || !await inbox.isUntouched(draft, id, before)) return;
+      const isRead = pending.read.get(id) ?? item.isRead;
+      // With a tag of another state a 304 would say that this one is right.
+      if (isKept) return void await inbox.put(draft, {...item, isRead}, {tag: isRead === item.isRead ? answer.tag : null, date: this.#now()});
       // Its entry stays, without the payload, and so does the change's number: nothing has changed for consumers but what is kept.
       const row = await draft.row(entryName(id));
-      if (row) await draft.write(entryName(id), {item: packed(withoutPayload(item)), tag: null, date: this.#now()}, {change: row.change});
+      if (row) await draft.write(entryName(id), {item: packed(withoutPayload({...item, isRead})), tag: null, date: this.#now()}, {change: row.change});
     });
     this.#announce();
     return item;
   }
 
   async #forget(ids) {
-    await this.#change(async draft => { for (const id of ids) await inbox.remove(draft, id); });
+    await this.#change(async draft => { for (const id of ids) inbox.remove(draft, id); });
     this.#announce();
     await this.#closeNotifications(ids);
   }
@@ -1404,7 +1424,7 @@ export class Sealpost {
   /** Dismisses a notification on all of the user's devices: at once here, and at the server when it can be reached. Whether it was told. */
   async dismiss(id) {
     await this.#change(async draft => {
-      await inbox.remove(draft, checked(id));
+      inbox.remove(draft, checked(id));
       await this.#enqueue(draft, {kind: 'dismiss', ids: [id]});
     });
     this.#announce();

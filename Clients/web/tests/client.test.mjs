@@ -98,6 +98,42 @@ test('what is read, dismissed and sent without a network is told later, once, an
   assert.deepEqual([server.items.get(read).Read, server.items.has(gone)], [true, false]);
 });
 
+test('an answer that was on its way undoes nothing of what has happened meanwhile', async t => {
+  const server = new FakeServer(), push = await clientOf(t, server);
+  const [gone, read, same, pushed, listed] = ['gone', 'read', 'same', 'pushed', 'listed'].map(text => server.post(text));
+  for (const id of [gone, read, same]) await push.notification(id);
+  server.change(gone, {Title: 'changed'});
+  server.change(read, {Title: 'changed'});
+
+  /** Has the server answer, makes changes that it is told of, and lets the answers through only then. */
+  async function late(calls, changes) {
+    let release;
+    const held = new Promise(done => { release = done; }), statuses = [];
+    server.after = async ({status}) => {
+      statuses.push(status);
+      await held;
+    };
+    const running = calls();
+    while (statuses.length < running.length) await new Promise(next => setImmediate(next));
+    server.after = response => response;
+    for (const isTold of await changes()) assert.equal(isTold, true);
+    release();
+    await Promise.all(running);
+    return statuses.sort();
+  }
+  const shown = async () => (await push.kept()).notifications.map(({id, isRead}) => [id, isRead]);
+
+  assert.deepEqual(await late(
+    () => [push.notification(gone), push.notification(read), push.notification(same), push.collect(pushed)],
+    () => Promise.all([push.dismiss(gone), push.dismiss(pushed), push.markRead([read, same])]),
+  ), [200, 200, 200, 304]);
+  assert.deepEqual(await shown(), [[read, true], [same, true]]);
+  await late(() => [push.sync()], async () => [await push.dismiss(listed)]);
+  assert.deepEqual(await shown(), [[read, true], [same, true]], 'a page brings back nothing that is gone');
+  await push.sync();
+  assert.deepEqual(await shown(), [[read, true], [same, true]]);
+});
+
 test('many are marked in one request', async t => {
   const server = new FakeServer(), push = await clientOf(t, server);
   for (let count = 0; count < 600; count += 1) server.post('x');
@@ -330,7 +366,13 @@ test('page and worker over one store, with failures anywhere: nothing is lost or
     return result;
   };
   server.before = () => { if (chance > 0 && randomInt(8) === 0) lost(); };
-  server.after = response => { if (chance > 0 && randomInt(8) === 0) lost(); return response; };
+  server.after = async response => {
+    if (chance === 0) return response;
+    if (randomInt(8) === 0) lost();
+    // Some answers take longer than others.
+    for (let turns = randomInt(4) === 0 ? randomInt(50) : 0; turns > 0; turns -= 1) await new Promise(next => setImmediate(next));
+    return response;
+  };
   const clients = [await clientOf(t, server, {store, limit: 3}), await clientOf(t, server, {store, limit: 3})];
   const seen = new Map();
   let mark = null;
@@ -350,11 +392,20 @@ test('page and worker over one store, with failures anywhere: nothing is lost or
     const push = clients[randomInt(2)], all = [...server.items.keys()], id = all[randomInt(Math.max(1, all.length))];
     const steps = [
       () => server.post(`payload ${step}`), () => server.post(`payload ${step}`), () => id && server.delete(id),
-      () => id && server.change(id, {Read: !server.items.get(id).Read}), () => push.sync(), () => push.sync(), () => id && push.collect(id),
+      () => id && server.change(id, {Read: !server.items.get(id).Read}), () => push.sync(), () => push.sync(), () => id && push.collect(id), () => id && push.notification(id),
       () => id && push.markRead(id, randomInt(2) === 0), () => id && randomInt(3) === 0 && push.dismiss(id),
       async () => {
         // To the end of both, whichever fails.
         for (const {reason} of await Promise.allSettled(clients.map(client => client.sync()))) if (reason) throw reason;
+      },
+      async () => {
+        if (!id) return;
+        // One is asked for while something happens to it.
+        const other = clients[randomInt(2)], calls = [push.notification(id), randomInt(2) === 0 ? push.sync() : push.collect(id)];
+        calls.push((randomInt(3) === 0 ? other.dismiss(id) : other.markRead(id, randomInt(2) === 0)).then(() => other.sync()));
+        for (const {reason} of await Promise.allSettled(calls)) {
+          if (reason && !['crash', undefined].includes(reason.message) && reason.code !== 'offline' && reason.problem?.status !== 404) throw reason;
+        }
       },
     ];
     try {
