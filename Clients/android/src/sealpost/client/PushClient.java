@@ -136,7 +136,7 @@ public final class PushClient {
     }
 
     /**
-     * Fetches a notification by the id of its push.
+     * Fetches a notification by the id of its push, for its reader; {@link #shown} is for a notification on the screen.
      *
      * <p>If the server cannot be reached, it is the kept one; if it says that it is gone, it is deleted here, too, and the call
      * throws. A payload that may be read once is not kept, and the server gives it again for one minute only: show or store
@@ -145,6 +145,20 @@ public final class PushClient {
     public Fetched<Item> notification(long id) throws PushException {
         try {
             return notifications.fetch(id);
+        } finally {
+            tell();
+        }
+    }
+
+    /**
+     * What a notification on the screen may show of a push; null if it was recalled or dismissed, or has expired.
+     *
+     * <p>A payload that may be read once is not fetched, so that it is still there when the app is opened: {@link Item#payload} is
+     * null. If the server cannot be reached, it is the kept one, or the call throws.
+     */
+    public @Nullable Item shown(long id) throws PushException {
+        try {
+            return notifications.shown(id);
         } finally {
             tell();
         }

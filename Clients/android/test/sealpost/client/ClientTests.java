@@ -15,6 +15,7 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
 import javax.crypto.spec.SecretKeySpec;
 
@@ -85,6 +86,32 @@ public final class ClientTests {
             Check.equal(second.deleted(), Collections.singleton(ids.get(1)), "deleted");
             Check.that(second.arrived().isEmpty(), "nothing arrived");
             Check.equal(client.changes("another").arrived().size(), 4, "another consumer has a mark of its own");
+        });
+    }
+
+    public static void aNotificationOnTheScreenTakesNothingFromItsReader() throws Exception {
+        with((server, folder) -> {
+            PushClient client = server.client(folder.store());
+            long plain = server.add("plain");
+            long once = server.addReadOnce("once");
+            Check.equal(client.shown(plain).text(), "plain", "shown");
+            Check.equal(client.kept(plain).text(), "plain", "and kept");
+            Item shown = client.shown(once);
+            Check.that(shown.isReadOnce() && shown.payload() == null, "there is something to read");
+            Check.equal(server.log, Arrays.asList("GET /api/notifications", "GET /api/notifications"), "as lists of one");
+            Check.equal(client.notification(once).value().text(), "once", "its reader finds it");
+            server.put(plain, null);
+            Check.equal(client.shown(plain), null, "gone");
+            Check.equal(client.kept(plain), null, "and not kept");
+            long other = server.add("other");
+            client.shown(other);
+            Set<Long> arrived = client.changes("screen").arrived();
+            client.confirm(client.changes("screen"));
+            client.shown(other);
+            Check.that(arrived.contains(other) && client.changes("screen").isEmpty(), "the same again is no change");
+            server.close();
+            Check.equal(client.shown(other).text(), "other", "the kept one without a network");
+            Check.fails(() -> client.shown(plain), PushException.Reason.OFFLINE);
         });
     }
 

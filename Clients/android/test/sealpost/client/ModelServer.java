@@ -14,6 +14,7 @@ import java.security.Signature;
 import java.security.spec.PKCS8EncodedKeySpec;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
@@ -97,6 +98,13 @@ final class ModelServer implements AutoCloseable {
                 .with("Read", Json.of(false))
                 .with("CreatedAt", Json.of("2027-01-15T08:00:00Z"))
                 .with("ExpiresAt", Json.of(ttl)));
+        return id;
+    }
+
+    /** A payload that each may read once: for a minute at the real server, and here in one answer. */
+    synchronized long addReadOnce(String payload) {
+        long id = add(payload);
+        put(id, entries.get(id).json.with("ReadOnce", Json.of(true)));
         return id;
     }
 
@@ -226,12 +234,29 @@ final class ModelServer implements AutoCloseable {
         if (method.equals("PATCH")) put(id, entry.json.replacing("Read", body.get("Read")));
         String tag = "\"i" + id + "-" + entry.version + "\"";
         fields.put("ETag", tag);
+        if (entry.json.isTrue("ReadOnce") && method.equals("GET")) {
+            Json item = entry.json;
+            put(id, null);
+            return new Object[] {200, item};
+        }
         boolean isSame = tag.equals(exchange.getRequestHeaders().getFirst("If-None-Match"));
         return isSame && method.equals("GET") ? new Object[] {304, null} : new Object[] {200, entry.json};
     }
 
     private Object[] list(HttpExchange exchange, Map<String, String> fields) {
         String query = exchange.getRequestURI().getRawQuery();
+        if (query.startsWith("ids=")) {
+            Entry entry = entries.get(Long.parseLong(query.substring(4)));
+            List<Json> found = new ArrayList<>();
+            if (entry != null && !entry.isDeleted) found.add(listed(entry.json));
+            return new Object[] {
+                200,
+                Json.object()
+                        .with("Notifications", Json.array(found))
+                        .with("Deleted", Json.array(Collections.<Json>emptyList()))
+                        .with("More", Json.of(false))
+            };
+        }
         int start = query.indexOf("since=");
         long since = 0;
         if (start >= 0) {
@@ -259,7 +284,7 @@ final class ModelServer implements AutoCloseable {
             }
             end = next.getKey();
             if (next.getValue().getValue().isDeleted) deleted.add(Json.of(next.getValue().getKey()));
-            else items.add(next.getValue().getValue().json);
+            else items.add(listed(next.getValue().getValue().json));
         }
         if (!hasMore) end = version;
         String cursor = String.format(Locale.ROOT, "e%dv%d", epoch, end);
@@ -275,6 +300,10 @@ final class ModelServer implements AutoCloseable {
                     .with("Cursor", Json.of(cursor))
                     .with("More", Json.of(hasMore))
         };
+    }
+
+    private static Json listed(Json item) {
+        return item.isTrue("ReadOnce") ? item.without("Payload") : item;
     }
 
     static long version(String cursor) {
