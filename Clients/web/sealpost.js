@@ -39,7 +39,7 @@ const ADVICE_OF_KIND = {missingEcho: 'portal', redirect: 'portal', signature: 'u
  * - `interference`: the answer is not the server's own to this request; `interference` says what was seen;
  * - `unauthorized`: the token is no longer good, and there is no way to get another; `signedOut`: the user has signed out, perhaps
  *   in another tab;
- * - `busy`: the server refuses for now (429 or 503), perhaps for `retryAfter` seconds; `problem`: it refuses. Both have `problem`;
+ * - `busy`: the server refuses for now (408, 429, 503, or 409 while it works on the same message), perhaps for `retryAfter` seconds; `problem`: it refuses. Both have `problem`;
  * - `unavailable`: this browser lacks something; `denied`: the user does not allow notifications; `uncertain`: a message may have been
  *   sent or not, and it is too late to ask with the same key;
  * - `invalidServer`: the server's address is not one of HTTP.
@@ -572,7 +572,9 @@ export function success(answer) {
   }
   const problem = {code: type.replace(/^urn:sealpost:problem:/, ''), title, status, detail: detail ?? null};
   if (status === 401) throw new SealpostError('unauthorized', title, {problem});
-  if (status === 429 || status === 503) throw new SealpostError('busy', title, {problem, retryAfter: answer.retryAfter});
+  // A 408 came before the request was whole, and the last one while another of the same key is at work: neither is a decision.
+  const isForNow = [408, 429, 503].includes(status) || problem.code === 'idempotency-key-in-use';
+  if (isForNow) throw new SealpostError('busy', title, {problem, retryAfter: answer.retryAfter});
   throw new SealpostError('problem', title, {problem});
 }
 

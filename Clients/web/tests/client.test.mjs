@@ -160,6 +160,22 @@ test('a message that may have arrived is not sent again after the server has for
   assert.deepEqual(await push.outbox(), []);
 });
 
+test('a message that the server is still working on waits, and is sent once', async t => {
+  const server = new FakeServer(), push = await clientOf(t, server), answers = [];
+  // The connection is lost while the server works, and the repeat comes too early.
+  server.before = ({method}) => { if (method === 'POST' && answers.length === 0) { answers.push('lost'); lost(); } };
+  server.after = (response, {method}) => {
+    if (method !== 'POST' || answers.length > 1) return response;
+    answers.push('in use');
+    return new Response('{"type":"urn:sealpost:problem:idempotency-key-in-use","title":"in use","status":409}', {status: 409, headers: response.headers});
+  };
+  assert.equal(await push.send('once'), null);
+  const [waiting] = await push.outbox();
+  assert.deepEqual([answers, waiting.payload, waiting.failure], [['lost', 'in use'], 'once', null]);
+  const inbox = await push.sync();
+  assert.deepEqual([await push.outbox(), inbox.notifications.map(({payload}) => payload)], [[], ['once']]);
+});
+
 test('a refusal of a message is thrown to its sender', async t => {
   const server = new FakeServer(), push = await clientOf(t, server);
   server.after = (response, {method}) => {
