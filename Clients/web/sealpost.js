@@ -706,6 +706,17 @@ class Conversation {
   }
 }
 
+/** What a promise gives, or `offline` when the time is up: what it waits for may never come. */
+async function within(deadline, promise, message) {
+  let timer;
+  const late = new Promise((_, fail) => { timer = setTimeout(() => fail(offline(message)), Math.max(0, deadline - Date.now())); });
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
 const offline = (message, details) => new SealpostError('offline', message, details);
 
 /** What `checkHead` needs of a response. */
@@ -1121,8 +1132,7 @@ export class Sealpost {
       this.account = account;
     }, {isAnyEpoch: true});
     this.#announce();
-    if (!isAnother) return;
-    await this.#closeNotifications(null);
+    if (isAnother) await this.#closeNotifications(null);
     await this.finishSigningOut();
   }
 
@@ -1130,47 +1140,73 @@ export class Sealpost {
    * Deletes all that is kept of the account, ends every writer of it, and ends the device and the token at the server.
    *
    * The first two are done when this returns, with or without a network. Returns whether the server has been told; if not, that is
-   * kept, and done as soon as it can be reached: at the next start of the page, and with each event of the worker.
+   * kept, and done as soon as it can be reached: at the next start of the page, and with each event of the worker. A device that the
+   * token can no longer end is ended when the account signs in here again.
    */
   async signOut() {
+    // Only now there is somebody to ask for a token. Having none must not keep anybody signed in.
+    if (this.account !== null && this.#settings.token) await this.#authorization().catch(() => {});
+    let isKnown = true;
     await this.#change(async draft => {
       const settings = await draft.row('settings');
+      isKnown = settings.account === null || await draft.read('session') !== undefined;
       await this.#endSession(draft, settings);
       draft.writeClear('settings', {...settings, account: null});
     }, {isAnyEpoch: true});
     this.account = null;
     this.#announce();
     await Promise.all([this.#unsubscribe(), this.#closeNotifications(null)]);
-    return this.finishSigningOut();
+    // Without a token there is a session at the server that nobody has ended.
+    return await this.finishSigningOut() && isKnown;
   }
 
   /** Tells the server of sign-outs that it has not heard of yet. Whether none is left. */
   async finishSigningOut() {
-    let isDone = true;
+    let isDone = true, isWaiting = false;
     for (const name of (await this.#store.list('ending/')).keys()) {
       const ending = await this.#read(name);
       try {
-        if (ending) await this.#tellEnd(ending);
-        await this.#change(async draft => draft.remove(name), {isAnyEpoch: true});
+        const left = ending && await this.#tellEnd(ending);
+        await this.#change(async draft => {
+          if (!left) draft.remove(name);
+          else if (await draft.row(name)) await draft.write(name, left);
+        }, {isAnyEpoch: true});
+        if (left) isDone = false;
       } catch (error) {
         if (!(error instanceof SealpostError)) throw error;
         isDone = false;
+        isWaiting = true;
       }
     }
-    if (!isDone) await this.#wakeWorkerLater();
+    if (isWaiting) await this.#wakeWorkerLater();
     return isDone;
   }
 
-  async #tellEnd({server, keys, token, registrations}) {
+  /** Ends devices and session; what is left is for another token of the account, and null if nothing is. */
+  async #tellEnd(ending) {
+    const {server, keys, account, token, registrations} = ending;
     const api = Object.assign(Object.create(Conversation.prototype), this.#api, {base: server, keys: await importKeys(keys)});
-    const authorization = `Bearer ${token}`;
-    for (const path of [...registrations.map(id => `/api/register/${id}`), '/api/sessions/current']) {
-      try {
-        await api.call('DELETE', path, {authorization});
-      } catch (error) {
-        // A token that is dead has no devices to end; those of the account go when their pushes are refused.
-        if (error.leavesWhatIsKept) throw error;
-      }
+    // Of an account that has signed in again; its session is not the one to end.
+    const own = this.account !== null && this.account === account && this.#api.base === server ? (await this.#read('session'))?.token : null;
+    const left = [];
+    for (const id of registrations) {
+      const path = `/api/register/${id}`;
+      if (!await this.#isEnded(api, path, token) && !await this.#isEnded(api, path, own)) left.push(id);
+    }
+    // A token that is refused has no session any more.
+    await this.#isEnded(api, '/api/sessions/current', token);
+    return left.length > 0 ? {...ending, token: null, registrations: left} : null;
+  }
+
+  /** Whether the server has said that something is gone; not if it refuses the token, or there is none. Throws where it may yet answer. */
+  async #isEnded(api, path, token) {
+    if (!token) return false;
+    try {
+      await api.call('DELETE', path, {authorization: `Bearer ${token}`});
+      return true;
+    } catch (error) {
+      if (error.leavesWhatIsKept) throw error;
+      return isGone(error);
     }
   }
 
@@ -1182,10 +1218,10 @@ export class Sealpost {
     draft.key = await newKey();
     draft.writeClear('key', draft.key);
     for (const [name, ending] of endings) if (ending) await draft.write(name, ending); else draft.remove(name);
-    if (session) {
-      const registrations = [registration?.id, stream?.id].filter(Boolean);
-      const server = settings.server.replace(/\/+$/, '');
-      await draft.write(`ending/${crypto.randomUUID()}`, {server, keys: settings.keys, token: session.token, registrations});
+    const registrations = [registration?.id, stream?.id].filter(Boolean);
+    if (session || registrations.length > 0) {
+      const {server, keys, account} = settings, token = session?.token ?? null;
+      await draft.write(`ending/${crypto.randomUUID()}`, {server: server.replace(/\/+$/, ''), keys, account, token, registrations});
     }
     draft.head.epoch = crypto.randomUUID();
     this.#epoch = draft.head.epoch;
@@ -1639,12 +1675,17 @@ export class Sealpost {
   async #register(name, body, details) {
     if (this.#settings.app) body.App = this.#settings.app;
     const put = id => this.#call('PUT', `/api/register/${id}`, {body});
-    let id = (await this.#read(name))?.id ?? await this.#requestID();
+    // Noted before the server has it, so that a sign-out meanwhile, or after a lost answer, names it, too.
+    const note = async id => {
+      await this.#change(async draft => draft.write(name, {id, date: 0, ...details, handle: null}));
+      return id;
+    };
+    let id = (await this.#read(name))?.id ?? await note(await this.#requestID());
     try {
       await put(id);
     } catch (error) {
       if (error.problem?.code !== 'registration-gone') throw error;
-      id = await this.#requestID();
+      id = await note(await this.#requestID());
       await put(id);
     }
     await this.#change(async draft => draft.write(name, {id, date: this.#now(), ...details}));
@@ -1795,7 +1836,7 @@ export class Sealpost {
   }
 
   /** The field that signs a request in; with `refused`, another one than that, or null if there is none. */
-  async #authorization(refused = null) {
+  async #authorization(refused = null, deadline = this.#api.deadline()) {
     const head = await this.#store.head();
     if (this.account === null || head.epoch !== this.#epoch) throw new SealpostError('signedOut', 'Nobody is signed in.');
     const session = await this.#read('session'), kept = session && `Bearer ${session.token}`;
@@ -1806,8 +1847,9 @@ export class Sealpost {
       if (refused !== null) return null;
       throw new SealpostError('unauthorized', 'There is no token.');
     }
-    this.#renewal ??= this.#renew().finally(() => { this.#renewal = null; });
-    return this.#renewal;
+    const renewal = this.#renewal ??= this.#renew(), forget = () => { if (this.#renewal === renewal) this.#renewal = null; };
+    // One that never ends is left alone: the next call asks anew.
+    return within(deadline, renewal, 'There was no token in time.').finally(forget);
   }
 
   async #renew() {

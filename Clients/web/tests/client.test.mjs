@@ -525,3 +525,66 @@ test('an account alone registers as before, and ends its subscription', async t 
   await push.signOut();
   assert.equal(subscription.ended, true);
 });
+
+test('a device whose token is dead stays to be ended, and is when its account signs in again', async t => {
+  browser(t);
+  const server = new FakeServer(), store = new MemoryStore(), push = await clientOf(t, server, {store});
+  const device = await push.enablePush();
+  server.tokens.delete('spt_first');
+  assert.equal(await push.signOut(), false);
+  const again = await clientOf(t, server, {store, isIn: false});
+  assert.equal(await again.finishSigningOut(), false);
+  assert.deepEqual([...server.devices], [device]);
+  // Another account's token is not for it.
+  server.tokens.add('spt_bob').add('spt_second');
+  await again.useToken('spt_bob', {account: 'bob'});
+  assert.deepEqual([...server.devices], [device]);
+  await again.signOut();
+  await again.useToken('spt_second', {account: 'alice'});
+  assert.deepEqual([[...server.devices], (await store.list('ending/')).size], [[], 0]);
+  assert.deepEqual([...server.tokens], ['spt_second'], 'the new session stays');
+});
+
+test('a provider is asked for a token to sign out with, and if it has none the server was not told', async t => {
+  browser(t);
+  for (const has of [true, false]) {
+    const server = new FakeServer();
+    server.tokens.add('spt_asked');
+    const token = () => has ? {Token: 'spt_asked', ExpiresAt: null} : new Promise(() => {});
+    const push = await clientOf(t, server, {token, timeout: 0.2, isIn: false});
+    await push.useToken('spt_first', {account: 'alice', expiresAt: new Date(Date.now() + 3_600_000)});
+    await push.enablePush();
+    // A cold start, after the token has ended.
+    server.tokens.delete('spt_first');
+    const store = push.settings.store;
+    const later = await clientOf(t, server, {store, token, timeout: 0.2, isIn: false, now: () => Date.now() + 3_600_000});
+    assert.deepEqual([await later.signOut(), later.account], [has, null]);
+    assert.equal(server.devices.size, has ? 0 : 1);
+    assert.equal((await store.list('ending/')).size, has ? 0 : 1);
+  }
+});
+
+test('who signs out without any token is told that the server does not know', async t => {
+  const server = new FakeServer(), store = new MemoryStore(), push = await clientOf(t, server, {store});
+  store.rows.delete('session');
+  assert.deepEqual([await push.signOut(), push.account, [...server.tokens]], [false, null, ['spt_first']]);
+});
+
+test('a device that was being registered while its account signed out is ended, too', async t => {
+  browser(t);
+  const server = new FakeServer(), push = await clientOf(t, server);
+  let isPut, release;
+  const arrived = new Promise(done => { isPut = done; }), held = new Promise(done => { release = done; });
+  server.after = async (response, {method}) => {
+    if (method !== 'PUT') return response;
+    isPut();
+    await held;
+  };
+  const registering = push.enablePush();
+  await arrived;
+  assert.equal(server.devices.size, 1);
+  assert.equal(await push.signOut(), true);
+  release();
+  await assert.rejects(registering, {code: 'signedOut'});
+  assert.equal(server.devices.size, 0);
+});
