@@ -37,6 +37,11 @@ final class Api {
         return second.success();
     }
 
+    /** Whose credentials they are. */
+    String account() {
+        return credentials.account();
+    }
+
     /** What the session is ended with; null if there is nothing. Not being able to tell must not keep anybody signed in. */
     @Nullable String lastAuthorization() {
         try {

@@ -125,6 +125,7 @@ public final class PushClient {
                 if (!isOfTask) throw error;
             }
             refresh.run();
+            endEarlierDevices(deadline);
             return Fetched.fresh(inbox(refresh.unkept));
         } catch (PushException error) {
             if (!error.leavesWhatIsKept()) throw error;
@@ -255,18 +256,29 @@ public final class PushClient {
      * Signs out: at once on this device, in all of its processes, and at the server as soon as it can be reached.
      *
      * <p>All that is kept is removed, and every later call of this account's clients is {@link
-     * PushException.Reason#SIGNED_OUT}. What ends session and device at the server is kept until it has done so.
+     * PushException.Reason#SIGNED_OUT}. What ends session and device at the server is kept until it has done so. A device that
+     * the token can no longer end is ended by the first {@link #refresh} after the account has signed in again.
      *
      * @return whether the server knows; if not, call {@link #finishSignOuts} when there is a network
      */
     public boolean signOut() throws PushException {
         String registration = account.read().index.registration;
         String authorization = api.lastAuthorization();
-        SignOut signOut = new SignOut(store, options);
-        if (authorization != null) signOut.keep(authorization, registration);
+        if (authorization != null || registration != null) {
+            signOuts().keep(authorization, registration, api.account());
+        }
         account.remove();
         tell();
-        return finishSignOuts(options, store);
+        // Without a credential there is a session at the server that nobody has ended.
+        return finishSignOuts(options, store) && authorization != null;
+    }
+
+    SignOut signOuts() {
+        return new SignOut(store, options);
+    }
+
+    Store store() {
+        return store;
     }
 
     /** Tells the server of sign-outs that it does not know yet. Whether all of them are done. */
@@ -338,6 +350,15 @@ public final class PushClient {
             }
         });
         return shown;
+    }
+
+    /** Ends devices of this account that an earlier sign-out could not end. */
+    private void endEarlierDevices(Deadline deadline) {
+        try {
+            signOuts().finish(api, api.account(), deadline);
+        } catch (PushException later) {
+            // They wait: the inbox that was just fetched is as good without.
+        }
     }
 
     private void tell() {

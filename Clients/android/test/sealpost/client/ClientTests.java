@@ -297,6 +297,85 @@ public final class ClientTests {
         });
     }
 
+    public static void aDeviceWhoseTokenIsDeadIsEndedWhenItsAccountSignsInAgain() throws Exception {
+        with((server, folder) -> {
+            PushClient client = server.client(folder.store());
+            client.register("fcm", "handle", Collections.<String>emptyList());
+            server.authorization = "Bearer spt_second";
+            Check.that(!client.signOut(), "the server does not know");
+            Check.equal(server.devices, Collections.singleton("device-1"), "it is there");
+            server.log.clear();
+            Check.that(!PushClient.finishSignOuts(server.options(), folder.store()), "and stays to be ended");
+            Check.equal(server.log, Collections.emptyList(), "a dead token is not shown again");
+            new PushClient(server.options(), Credentials.token("spt_second", "bob"), folder.store()).refresh();
+            Check.equal(server.devices, Collections.singleton("device-1"), "another account's token is not for it");
+            Check.that(new PushClient(server.options(), Credentials.token("spt_second", "alice"), folder.store()).refresh().isFresh(), "fresh");
+            Check.equal(server.devices, Collections.emptySet(), "ended");
+            Check.that(!server.log.contains("DELETE /api/sessions/current"), "the new session goes on");
+            Check.that(PushClient.finishSignOuts(server.options(), folder.store()), "nothing is left");
+        });
+    }
+
+    public static void whoSignsOutWithoutATokenIsToldThatTheServerDoesNotKnow() throws Exception {
+        with((server, folder) -> {
+            TokenProvider none = refused -> null;
+            PushClient fresh = new PushClient(server.options(), Credentials.token(none, "bob"), folder.store());
+            Check.that(!fresh.signOut(), "a session of which nothing is known");
+            server.client(folder.store()).register("fcm", "handle", Collections.<String>emptyList());
+            PushClient cold = new PushClient(server.options(), Credentials.token(none, "alice"), folder.store());
+            Check.that(!cold.signOut(), "a device that nobody can end now");
+            Check.that(!PushClient.finishSignOuts(server.options(), folder.store()), "it waits");
+            server.client(folder.store()).refresh();
+            Check.equal(server.devices, Collections.emptySet(), "ended");
+        });
+    }
+
+    public static void aSignOutThatWaitsDoesNotEndTheDeviceOfWhoSignsInAgain() throws Exception {
+        with((server, folder) -> {
+            PushClient client = server.client(folder.store());
+            client.register("fcm", "handle", Collections.<String>emptyList());
+            Options nowhere = server.options().connections(url -> {
+                throw new java.net.UnknownHostException("no network");
+            });
+            Check.that(!new PushClient(nowhere, Credentials.token("spt_first", "alice"), folder.store()).signOut(), "offline");
+            server.client(folder.store()).register("fcm", "handle", Collections.<String>emptyList());
+            server.log.clear();
+            Check.that(PushClient.finishSignOuts(server.options(), folder.store()), "told");
+            Check.equal(server.log, Collections.singletonList("DELETE /api/sessions/current"), "the session of before");
+            Check.equal(server.devices, Collections.singleton("device-1"), "the server gives a handle its id again");
+        });
+    }
+
+    public static void aDeviceThatIsBeingRegisteredIsEndedByTheSignOut() throws Exception {
+        with((server, folder) -> {
+            PushClient other = server.client(folder.store());
+            other.kept();
+            boolean[] isOver = {false};
+            Options options = server.options().connections(url -> {
+                // The request is made, and on its way.
+                if (url.getPath().startsWith("/api/register/") && !isOver[0]) {
+                    isOver[0] = true;
+                    try {
+                        other.signOut();
+                    } catch (PushException error) {
+                        throw new IOException(error);
+                    }
+                }
+                return (java.net.HttpURLConnection) url.openConnection();
+            });
+            PushClient client = new PushClient(options, Credentials.token("spt_first", "alice"), folder.store());
+            Check.fails(() -> client.register("fcm", "handle", Collections.<String>emptyList()), PushException.Reason.SIGNED_OUT);
+            String ended = "DELETE /api/register/device-1";
+            Check.equal(
+                    server.log,
+                    Arrays.asList(
+                            "POST /api/register", ended, "DELETE /api/sessions/current", "PUT /api/register/device-1", ended,
+                            "DELETE /api/sessions/current"),
+                    "what the server was told");
+            Check.equal(server.devices, Collections.emptySet(), "ended");
+        });
+    }
+
     public static void aLostKeyLeavesNoOrphansAndADamagedFileIsFetchedAgain() throws Exception {
         with((server, folder) -> {
             for (int count = 0; count < 5; count++) server.add("text " + count);

@@ -20,7 +20,9 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Random;
+import java.util.Set;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 
@@ -40,6 +42,7 @@ final class ModelServer implements AutoCloseable {
     final TreeMap<Long, Entry> entries = new TreeMap<>();
     final Map<String, Long> sentByKey = new HashMap<>();
     final List<String> log = new ArrayList<>();
+    final Set<String> devices = Collections.synchronizedSet(new TreeSet<String>());
     /** The body of the last registration. */
     String lastRegistration = "";
     final List<String> credentials = new ArrayList<>();
@@ -197,6 +200,8 @@ final class ModelServer implements AutoCloseable {
             return problem(401, "invalid-token");
         }
         if (path.equals("/api/register") && method.equals("POST")) return new Object[] {200, Json.of("device-1")};
+        if (method.equals("PUT")) devices.add(path.substring("/api/register/".length()));
+        if (path.startsWith("/api/register/") && method.equals("DELETE")) devices.remove(path.substring("/api/register/".length()));
         if (path.startsWith("/api/register/") && body != null) {
             lastRegistration = new String(body.bytes(), StandardCharsets.UTF_8);
         }
