@@ -249,7 +249,7 @@ final class Account {
         }
     }
 
-    private static PushException busy() {
+    static PushException busy() {
         return PushException.of(PushException.Reason.STORAGE, "others change the store all the time", null);
     }
 }

@@ -124,9 +124,15 @@ public final class PushClient {
                 boolean isOfTask = error.reason() == PushException.Reason.BUSY || error.reason() == PushException.Reason.PROBLEM;
                 if (!isOfTask) throw error;
             }
-            refresh.run();
+            Inbox inbox = null;
+            // Twice, if the file of a notification was lost, which is found when all are read.
+            for (int attempt = 0; attempt < 2 && (inbox == null || !inbox.isComplete()); attempt++) {
+                refresh.run();
+                inbox = inbox(refresh.unkept);
+            }
+            if (inbox == null || !inbox.isComplete()) throw Account.busy();
             endEarlierDevices(deadline);
-            return Fetched.fresh(inbox(refresh.unkept));
+            return Fetched.fresh(inbox);
         } catch (PushException error) {
             if (!error.leavesWhatIsKept()) throw error;
             Inbox kept = inbox(refresh.unkept);
@@ -307,13 +313,17 @@ public final class PushClient {
             }
             // A commit may have replaced some while they were read. If none has, they are damaged.
             boolean isConclusive = missing.isEmpty() || account.read().commit == now.commit;
-            if (!isConclusive && attempt < 100) continue;
-            if (!missing.isEmpty()) fetchAgain(missing, now.commit);
+            if (isConclusive && !missing.isEmpty()) fetchAgain(missing, now.commit);
+            if (!missing.isEmpty() && attempt < 100) continue;
             return new Inbox(shown(items, now.index), now.index.completeAt);
         }
     }
 
-    /** Gives up entries that cannot be read, and the cursor with them, so that the next refresh fetches all. */
+    /**
+     * Gives up entries that cannot be read, and the cursor with them, so that the next refresh fetches all.
+     *
+     * <p>They are told as deleted: what is gone at the server meanwhile no page would name.
+     */
     private void fetchAgain(final List<Long> ids, final long commit) throws PushException {
         account.change(new Account.Change<Void>() {
             @Override
@@ -321,7 +331,7 @@ public final class PushClient {
                 for (long id : ids) {
                     Index.Place place = draft.index.entries.get(id);
                     if (place == null || place.commit > commit) continue;
-                    draft.index.entries.remove(id);
+                    draft.remove(id);
                     draft.index.cursor = null;
                     draft.index.completeAt = 0;
                 }

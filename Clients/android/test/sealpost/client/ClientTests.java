@@ -381,18 +381,7 @@ public final class ClientTests {
             for (int count = 0; count < 5; count++) server.add("text " + count);
             PushClient client = server.client(folder.store());
             client.refresh();
-            File entry = null;
-            for (File account : folder.file.listFiles()) {
-                for (File commit : account.isDirectory() ? account.listFiles() : new File[0]) {
-                    if (new File(commit, "3").exists()) entry = new File(commit, "3");
-                }
-            }
-            Check.that(entry != null, "each entry is a file");
-            byte[] bytes = Files.read(entry);
-            bytes[bytes.length / 2] ^= 1;
-            try (FileOutputStream out = new FileOutputStream(entry)) {
-                out.write(bytes);
-            }
+            damage(folder, "3");
             Check.equal(client.kept().items().size(), 4, "without the damaged");
             Check.equal(client.refresh().value().items().size(), 5, "fetched again");
             byte[] other = new byte[32];
@@ -401,6 +390,45 @@ public final class ClientTests {
             Check.equal(lost.kept().items().size(), 0, "nothing opens");
             // The keys, the mark of the sign-in, and nothing else.
             Check.equal(TestFolder.count(folder.file), 2, "files");
+        });
+    }
+
+    /** Changes a bit of the last file of a name that there is in a commit. */
+    private static void damage(TestFolder folder, String name) throws IOException {
+        File damaged = null;
+        for (File account : folder.file.listFiles()) {
+            for (File commit : account.isDirectory() ? account.listFiles() : new File[0]) {
+                File file = new File(commit, name);
+                boolean isLater = damaged == null || commit.getName().compareTo(damaged.getParentFile().getName()) > 0;
+                if (file.exists() && isLater) damaged = file;
+            }
+        }
+        Check.that(damaged != null, "there is a file " + name);
+        byte[] bytes = Files.read(damaged);
+        bytes[bytes.length / 2] ^= 1;
+        try (FileOutputStream out = new FileOutputStream(damaged)) {
+            out.write(bytes);
+        }
+    }
+
+    public static void aFreshInboxHasWhatWasDamaged() throws Exception {
+        with((server, folder) -> {
+            List<Long> ids = new ArrayList<>();
+            for (int count = 0; count < 5; count++) ids.add(server.add("text " + count));
+            PushClient client = server.client(folder.store());
+            client.refresh();
+            client.confirm(client.changes("screen"));
+            damage(folder, "3");
+            Fetched<Inbox> inbox = client.refresh();
+            Check.that(inbox.isFresh() && inbox.value().isComplete(), "fresh");
+            Check.equal(inbox.value().items().size(), 5, "nothing is missing");
+            // One that is gone when it is to be fetched again.
+            client.confirm(client.changes("screen"));
+            damage(folder, "2");
+            for (long id : ids) server.put(id, null);
+            client.kept();
+            client.refresh();
+            Check.equal(client.changes("screen").deleted(), new HashSet<>(ids), "all are told as deleted");
         });
     }
 
