@@ -530,6 +530,9 @@ function itemOf(json) {
   };
 }
 
+/** How many bytes of UTF-8 a cursor may have. */
+const MAXIMUM_CURSOR = 1024;
+
 const withoutPayload = item => ({...item, payload: undefined, hasPayload: false});
 
 /** The notification of an answer; with an `id`, it must be that one. */
@@ -550,6 +553,8 @@ export function readPage(answer, {ids} = {}) {
   if (!Array.isArray(list) || !Array.isArray(gone) || typeof hasMore !== 'boolean' || (!ids && typeof cursor !== 'string')) {
     throw unexpected(answer, 'a list of notifications');
   }
+  // Those of the server have some forty bytes; it comes back in each request.
+  if (!ids && utf8(cursor).length > MAXIMUM_CURSOR) throw unexpected(answer, `a cursor of at most ${MAXIMUM_CURSOR} bytes`);
   const items = list.map(json => itemOf(json) ?? (() => { throw unexpected(answer, 'a list of notifications'); })());
   if (!gone.every(Number.isSafeInteger)) throw unexpected(answer, 'a list of ids');
   if (ids) {

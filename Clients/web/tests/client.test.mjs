@@ -345,6 +345,19 @@ test('a push of what may be read once is collected without its payload, and stay
   assert.equal(await push.collect(4711), null);
 });
 
+test('a cursor longer than any of the server is none of its own', async t => {
+  const server = new FakeServer(), push = await clientOf(t, server);
+  server.post('one');
+  for (const [cursor, isTaken] of [['c'.repeat(1025), false], ['€'.repeat(342), false], ['c'.repeat(1024), true]]) {
+    server.after = async (response, {method}) => {
+      if (method !== 'GET') return response;
+      return new Response(JSON.stringify({...await response.json(), Cursor: cursor}), {headers: response.headers});
+    };
+    const kind = await push.sync().then(() => null, error => error.interference.kind);
+    assert.deepEqual([kind, (await push.kept()).notifications.length], isTaken ? [null, 1] : ['unexpectedBody', 0]);
+  }
+});
+
 test('what was collected before the first page, and is gone since, goes with it', async t => {
   const server = new FakeServer(), push = await clientOf(t, server), id = server.post('pushed'), other = server.post('stays');
   await push.collect(id);

@@ -67,8 +67,11 @@ public final class PushClient {
      * What has changed since a consumer of that name has confirmed changes, by whichever process of the app.
      *
      * <p>The first time it is everything. Nothing is lost between pages or in a crash: it is told again until confirmed.
+     *
+     * @param consumer a name of at most 128 characters
      */
     public Changes changes(String consumer) throws PushException {
+        if (consumer.length() > 128) throw new IllegalArgumentException("the name of a consumer is too long");
         Account.Snapshot now = account.read();
         Long mark = now.index.marks.get(consumer);
         long since = mark == null ? 0 : mark;

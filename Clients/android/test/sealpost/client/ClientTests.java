@@ -157,6 +157,40 @@ public final class ClientTests {
         });
     }
 
+    public static void whatIsLongerThanTheServersOwnIsNotKept() throws Exception {
+        with((server, folder) -> {
+            server.add("text");
+            PushClient client = server.client(folder.store());
+            // A character of three bytes.
+            for (String cursor : new String[] {repeated("c", 1025), repeated("\u20ac", 342), repeated("c", 70_000)}) {
+                server.cursor = cursor;
+                Fetched<Inbox> inbox = client.refresh();
+                Check.that(!inbox.isFresh(), "a cursor of " + cursor.length());
+                Check.equal(inbox.failure().interference().kind(), Interference.Kind.UNEXPECTED_BODY, "the kind");
+                Check.equal(client.kept().items().size(), 0, "nothing of the page is kept");
+            }
+            server.cursor = repeated("c", 1024);
+            Check.that(client.refresh().isFresh(), "as long as one may be");
+            server.tooLarge = repeated("x", 70_000);
+            client.outbox().send(Json.of(true));
+            client.outbox().flush();
+            Check.equal(client.outbox().failed().get(0).code(), repeated("x", 128), "the code of a refusal");
+            try {
+                client.changes(repeated("x", 129));
+                throw new AssertionError("a consumer's name was taken");
+            } catch (IllegalArgumentException expected) {
+                Check.that(client.changes(repeated("x", 128)).arrived().size() == 1, "a shorter one is");
+            }
+            Item item = client.kept().items().get(0);
+            byte[] encoded = new Kept(item, repeated("t", 70_000), 0).encode();
+            Check.equal(Kept.decode(encoded).tag, null, "a validator");
+        });
+    }
+
+    private static String repeated(String text, int count) {
+        return String.join("", Collections.nCopies(count, text));
+    }
+
     public static void whatTheServerRefusesIsToldUntilItIsForgotten() throws Exception {
         with((server, folder) -> {
             server.add("text");

@@ -53,6 +53,10 @@ final class ModelServer implements AutoCloseable {
     volatile boolean isForged = false;
     volatile int loseOneIn = 0;
     volatile int forgetOneIn = 0;
+    /** A cursor in place of its own. */
+    volatile String cursor;
+    /** The type of the refusal of what is too large. */
+    volatile String tooLarge = "payload-too-large";
     volatile String ttl = "2099-01-01T00:00:00Z";
 
     private final HttpServer server;
@@ -218,7 +222,7 @@ final class ModelServer implements AutoCloseable {
             return new Object[] {200, Json.object().with("Read", Json.array(read))};
         }
         if (path.equals("/api/notifications") && method.equals("POST")) {
-            if (body.string() == null) return problem(413, "payload-too-large");
+            if (body.string() == null) return problem(413, tooLarge);
             if (body.string().equals("too soon")) return problem(503, "busy");
             String key = exchange.getRequestHeaders().getFirst("Idempotency-Key");
             Long id = sentByKey.get(key);
@@ -292,7 +296,7 @@ final class ModelServer implements AutoCloseable {
             else items.add(listed(next.getValue().getValue().json));
         }
         if (!hasMore) end = version;
-        String cursor = String.format(Locale.ROOT, "e%dv%d", epoch, end);
+        String cursor = this.cursor == null ? String.format(Locale.ROOT, "e%dv%d", epoch, end) : this.cursor;
         if (start >= 0 && changed.isEmpty() && end == since) {
             fields.put("ETag", '"' + cursor + '"');
             if (fields.get("ETag").equals(exchange.getRequestHeaders().getFirst("If-None-Match"))) return new Object[] {304, null};
