@@ -1150,7 +1150,7 @@ export class Sealpost {
    */
   async signOut() {
     // Only now there is somebody to ask for a token. Having none must not keep anybody signed in.
-    if (this.account !== null && this.#settings.token) await this.#authorization().catch(() => {});
+    if (this.account !== null && this.#settings.token) await this.#authorization(null, this.#api.deadline()).catch(() => {});
     let isKnown = true;
     await this.#change(async draft => {
       const settings = await draft.row('settings');
@@ -1167,11 +1167,12 @@ export class Sealpost {
 
   /** Tells the server of sign-outs that it has not heard of yet. Whether none is left. */
   async finishSigningOut() {
+    const deadline = this.#api.deadline();
     let isDone = true, isWaiting = false;
     for (const name of (await this.#store.list('ending/')).keys()) {
       const ending = await this.#read(name);
       try {
-        const left = ending && await this.#tellEnd(ending);
+        const left = ending && await this.#tellEnd(ending, deadline);
         await this.#change(async draft => {
           if (!left) draft.remove(name);
           else if (await draft.row(name)) await draft.write(name, left);
@@ -1188,7 +1189,7 @@ export class Sealpost {
   }
 
   /** Ends devices and session; what is left is for another token of the account, and null if nothing is. */
-  async #tellEnd(ending) {
+  async #tellEnd(ending, deadline) {
     const {server, keys, account, token, registrations} = ending;
     const api = Object.assign(Object.create(Conversation.prototype), this.#api, {base: server, keys: await importKeys(keys)});
     // Of an account that has signed in again; its session is not the one to end.
@@ -1196,18 +1197,18 @@ export class Sealpost {
     const left = [];
     for (const id of registrations) {
       const path = `/api/register/${id}`;
-      if (!await this.#isEnded(api, path, token) && !await this.#isEnded(api, path, own)) left.push(id);
+      if (!await this.#isEnded(api, path, token, deadline) && !await this.#isEnded(api, path, own, deadline)) left.push(id);
     }
     // A token that is refused has no session any more.
-    await this.#isEnded(api, '/api/sessions/current', token);
+    await this.#isEnded(api, '/api/sessions/current', token, deadline);
     return left.length > 0 ? {...ending, token: null, registrations: left} : null;
   }
 
   /** Whether the server has said that something is gone; not if it refuses the token, or there is none. Throws where it may yet answer. */
-  async #isEnded(api, path, token) {
+  async #isEnded(api, path, token, deadline) {
     if (!token) return false;
     try {
-      await api.call('DELETE', path, {authorization: `Bearer ${token}`});
+      await api.call('DELETE', path, {authorization: `Bearer ${token}`, deadline});
       return true;
     } catch (error) {
       if (error.leavesWhatIsKept) throw error;
@@ -1304,7 +1305,7 @@ export class Sealpost {
     let restart = null;
     try {
       // What the server does not take now does not keep the user from what is new.
-      await this.#drain().catch(error => { if (error.code === 'offline' || !error.leavesWhatIsKept) throw error; });
+      await this.#drain(deadline).catch(error => { if (error.code === 'offline' || !error.leavesWhatIsKept) throw error; });
       for (let pages = 0; ; pages += 1) {
         // Far more pages than an inbox has: somebody answers `More` for ever.
         if (pages === 1000) {
@@ -1550,17 +1551,28 @@ export class Sealpost {
   }
 
   /** Sends what waits, in its order; throws what stops it. One tab or worker at a time: each call may be repeated, but need not be. */
-  async #drain() {
+  async #drain(deadline = this.#api.deadline()) {
     const drain = async () => {
       for (const name of [...(await this.#store.list('outbox/')).keys()].sort()) {
         const call = await this.#read(name);
-        if (call && !call.failure) await this.#deliver(name, call);
+        if (call && !call.failure) await this.#deliver(name, call, deadline);
       }
     };
-    return globalThis.navigator?.locks ? navigator.locks.request(`${this.#channelName} outbox`, drain) : drain();
+    if (!globalThis.navigator?.locks) return drain();
+    // A tab that the browser has suspended keeps its lock: what waits then goes on waiting, and nothing else does.
+    const limit = new AbortController(), end = Math.min(deadline, this.#api.deadline());
+    const timer = setTimeout(() => limit.abort(), Math.max(0, end - Date.now()));
+    try {
+      return await navigator.locks.request(`${this.#channelName} outbox`, {signal: limit.signal}, () => (clearTimeout(timer), drain()));
+    } catch (error) {
+      if (error.name !== 'AbortError') throw error;
+      throw new SealpostError('busy', 'Another tab is sending.', {retryAfter: null});
+    } finally {
+      clearTimeout(timer);
+    }
   }
 
-  async #deliver(name, call) {
+  async #deliver(name, call, deadline) {
     // The server remembers a key for 24 hours. Later a message that may have arrived would be sent twice.
     const isLate = call.kind === 'send' && call.firstTry !== null && this.#now() - call.firstTry > 23 * 3_600_000;
     if (isLate) return this.#fail(name, call, {code: 'uncertain', title: 'It is not known whether this was sent.', status: 0});
@@ -1568,7 +1580,7 @@ export class Sealpost {
       await this.#change(async draft => { if (await draft.row(name)) await draft.write(name, {...call, firstTry: this.#now()}); });
     }
     try {
-      const answer = await this.#request(call);
+      const answer = await this.#request(call, deadline);
       if (call.kind === 'send') this.#sent = {name, id: readItem(answer).id};
     } catch (error) {
       if (error.code !== 'problem' || error.leavesWhatIsKept) throw error;
@@ -1578,15 +1590,15 @@ export class Sealpost {
     await this.#change(async draft => draft.remove(name));
   }
 
-  #request({kind, ids, isRead, payload, key}) {
-    if (ids.length > 1) return this.#call('POST', '/api/notifications/read', {body: {Ids: ids}});
+  #request({kind, ids, isRead, payload, key}, deadline) {
+    if (ids.length > 1) return this.#call('POST', '/api/notifications/read', {body: {Ids: ids}, deadline});
     const path = `/api/notifications/${ids[0]}`;
-    if (kind === 'read') return this.#call('PATCH', path, {body: {Read: isRead}});
-    if (kind === 'dismiss') return this.#call('DELETE', path);
+    if (kind === 'read') return this.#call('PATCH', path, {body: {Read: isRead}, deadline});
+    if (kind === 'dismiss') return this.#call('DELETE', path, {deadline});
     // An object would be taken for an order: a string is the payload itself.
     const body = typeof payload === 'string' ? payload : {Payload: payload, ...(this.#settings.app ? {App: this.#settings.app} : {})};
     const query = this.#settings.app && typeof payload === 'string' ? [['app', this.#settings.app]] : [];
-    return this.#call('POST', '/api/notifications', {body, query, key});
+    return this.#call('POST', '/api/notifications', {body, query, key, deadline});
   }
 
   async #fail(name, call, failure) {
@@ -1791,7 +1803,7 @@ export class Sealpost {
 
   /** One stream to its end. Streams are not signed: what is fetched for their ids is. */
   async *#stream(device, last, signal, silence) {
-    const authorization = await this.#authorization();
+    const authorization = await this.#authorization(null, this.#api.deadline());
     const request = {method: 'GET', path: '/api/stream', query: queryOf([['device', device]]), token: this.#settings.makeToken(), condition: null};
     const limit = new AbortController(), end = () => limit.abort();
     let timer = setTimeout(end, this.#settings.timeout * 1000);
@@ -1827,21 +1839,22 @@ export class Sealpost {
   // MARK: Calls
 
   /** A call with the account's token; if the server refuses it, once more with another. */
-  async #call(method, path, options = {}) {
-    const authorization = await this.#authorization();
+  async #call(method, path, given = {}) {
+    const options = {...given, deadline: given.deadline ?? this.#api.deadline()};
+    const authorization = await this.#authorization(null, options.deadline);
     const epoch = this.#epoch;
     try {
       return await this.#api.call(method, path, {...options, authorization});
     } catch (error) {
       if (error.code !== 'unauthorized' || epoch !== this.#epoch) throw error;
-      const renewed = await this.#authorization(authorization);
+      const renewed = await this.#authorization(authorization, options.deadline);
       if (renewed === null) throw error;
       return this.#api.call(method, path, {...options, authorization: renewed});
     }
   }
 
   /** The field that signs a request in; with `refused`, another one than that, or null if there is none. */
-  async #authorization(refused = null, deadline = this.#api.deadline()) {
+  async #authorization(refused, deadline) {
     const head = await this.#store.head();
     if (this.account === null || head.epoch !== this.#epoch) throw new SealpostError('signedOut', 'Nobody is signed in.');
     const session = await this.#read('session'), kept = session && `Bearer ${session.token}`;

@@ -337,6 +337,29 @@ test('a server that does not answer is offline when the time is up', async t => 
   await assert.rejects(silent.sync(), {code: 'offline'});
 });
 
+test('a provider that never answers is waited for as long as a call may take, and asked again', async t => {
+  const server = new FakeServer();
+  let asked = 0;
+  const push = await clientOf(t, server, {timeout: 0.2, token: () => {
+    asked += 1;
+    return asked === 1 ? new Promise(() => {}) : {Token: 'spt_second', ExpiresAt: null};
+  }});
+  server.tokens = new Set(['spt_second']);
+  const id = server.post('one');
+  await assert.rejects(push.notification(id), {code: 'offline'});
+  assert.deepEqual([(await push.notification(id)).item.payload, asked], ['one', 2]);
+});
+
+test('a tab that is suspended while it sends does not keep others from what is new', async t => {
+  const server = new FakeServer(), push = await clientOf(t, server, {timeout: 0.2}), id = server.post('one');
+  const request = (name, {signal}) => new Promise((_, fail) => signal.addEventListener('abort', () => fail(signal.reason)));
+  Object.defineProperty(globalThis, 'navigator', {value: {locks: {request}}, configurable: true});
+  t.after(() => { delete globalThis.navigator; });
+  assert.equal(await push.dismiss(id), false);
+  const other = server.post('two'), inbox = await push.sync();
+  assert.deepEqual([inbox.isFresh, ids(inbox.notifications), (await push.outbox()).length], [true, [other], 1]);
+});
+
 test('a push of what may be read once is collected without its payload, and stays to be read', async t => {
   const server = new FakeServer(), push = await clientOf(t, server), id = server.post(undefined, {ReadOnce: true});
   const item = await push.collect(id);
