@@ -23,13 +23,13 @@ final class Api {
     /** The server's answer if it is a success or 304; its refusals are thrown. */
     Answer call(Request request, Deadline deadline) throws PushException {
         boolean isHeldBack = credentials.isAskedFirst() && !isLetIn;
-        String authorization = credentials.authorization(null);
+        String authorization = credentials.authorization(null, deadline);
         if (authorization == null) throw unauthorized();
         Answer answer = ask(request, isHeldBack ? null : authorization, deadline);
         last = authorization;
         if (answer.status != 401) return answer.success();
         // Once: a refused credential is not tried again.
-        String next = isHeldBack ? authorization : credentials.authorization(authorization);
+        String next = isHeldBack ? authorization : credentials.authorization(authorization, deadline);
         if (next == null || !isHeldBack && next.equals(authorization)) return answer.success();
         Answer second = ask(request, next, deadline);
         last = next;
@@ -43,9 +43,9 @@ final class Api {
     }
 
     /** What the session is ended with; null if there is nothing. Not being able to tell must not keep anybody signed in. */
-    @Nullable String lastAuthorization() {
+    @Nullable String lastAuthorization(Deadline deadline) {
         try {
-            String current = credentials.authorization(null);
+            String current = credentials.authorization(null, deadline);
             return current == null ? last : current;
         } catch (PushException unavailable) {
             return last;

@@ -272,7 +272,7 @@ public final class PushClient {
      */
     public boolean signOut() throws PushException {
         String registration = account.read().index.registration;
-        String authorization = api.lastAuthorization();
+        String authorization = api.lastAuthorization(options.deadline());
         if (authorization != null || registration != null) {
             signOuts().keep(authorization, registration, api.account());
         }

@@ -5,7 +5,7 @@ public interface TokenProvider {
     /**
      * The token to send; null if the user must sign in again.
      *
-     * <p>Called on the thread of the call, before each request.
+     * <p>Called before each request, on a thread of the client's own, which is interrupted when the time of the call is over.
      *
      * @param refused the token that the server has just refused, so that another one is due; null otherwise
      * @throws java.io.IOException if a new one cannot be had for want of a network, which is {@link

@@ -16,6 +16,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 import javax.crypto.spec.SecretKeySpec;
 
@@ -226,6 +227,25 @@ public final class ClientTests {
             provider = refused -> null;
             PushClient other = new PushClient(server.options(), Credentials.token(provider, "alice"), folder.store());
             Check.fails(other::refresh, PushException.Reason.UNAUTHORIZED);
+        });
+    }
+
+    public static void aProviderThatNeverAnswersHoldsNoCallForLonger() throws Exception {
+        with((server, folder) -> {
+            server.add("text");
+            CountDownLatch never = new CountDownLatch(1);
+            AtomicInteger asked = new AtomicInteger();
+            TokenProvider provider = refused -> {
+                if (asked.incrementAndGet() > 6) return "spt_first";
+                never.await();
+                return null;
+            };
+            Options options = server.options().deadlineMillis(100);
+            PushClient client = new PushClient(options, Credentials.token(provider, "alice"), folder.store());
+            // More of them than there are threads.
+            for (int count = 0; count < 6; count++) Check.fails(() -> client.notification(1), PushException.Reason.DEADLINE);
+            options.deadlineMillis(10_000);
+            Check.that(client.refresh().isFresh(), "the next one answers");
         });
     }
 
