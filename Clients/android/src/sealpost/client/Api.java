@@ -1,6 +1,8 @@
 package sealpost.client;
 
 import java.util.Locale;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.ReentrantLock;
 
 /** Sends requests with credentials and a {@code MyToken} of their own, and returns checked answers. */
 final class Api {
@@ -12,6 +14,11 @@ final class Api {
     private volatile boolean isLetIn = false;
 
     private volatile @Nullable String last;
+
+    private final ReentrantLock renewal = new ReentrantLock();
+    /** The credential that was renewed last, and what has come in its place. */
+    private volatile @Nullable String replaced;
+    private volatile @Nullable String replacement;
 
     Api(Options options, Credentials credentials) {
         this.options = options;
@@ -29,12 +36,35 @@ final class Api {
         last = authorization;
         if (answer.status != 401) return answer.success();
         // Once: a refused credential is not tried again.
-        String next = isHeldBack ? authorization : credentials.authorization(authorization, deadline);
+        String next = isHeldBack ? authorization : renewed(authorization, deadline);
         if (next == null || !isHeldBack && next.equals(authorization)) return answer.success();
         Answer second = ask(request, next, deadline);
         last = next;
         if (second.status != 401) isLetIn = true;
+        // The provider is asked again, and not for what came of it before.
+        else if (next.equals(replacement)) replaced = null;
         return second.success();
+    }
+
+    /** Another credential in place of one that was refused: one for all calls that it was refused to. */
+    private @Nullable String renewed(String refused, Deadline deadline) throws PushException {
+        try {
+            if (!renewal.tryLock(deadline.remainingMillis(), TimeUnit.MILLISECONDS)) throw Deadline.passed();
+        } catch (InterruptedException interrupted) {
+            Thread.currentThread().interrupt();
+            throw PushException.of(PushException.Reason.DEADLINE, "the call was interrupted", interrupted);
+        }
+        try {
+            if (refused.equals(replaced)) return replacement;
+            String next = credentials.authorization(refused, deadline);
+            if (next != null && !next.equals(refused)) {
+                replaced = refused;
+                replacement = next;
+            }
+            return next;
+        } finally {
+            renewal.unlock();
+        }
     }
 
     /** Whose credentials they are. */

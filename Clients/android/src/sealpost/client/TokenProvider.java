@@ -7,7 +7,8 @@ public interface TokenProvider {
      *
      * <p>Called before each request, on a thread of the client's own, which is interrupted when the time of the call is over.
      *
-     * @param refused the token that the server has just refused, so that another one is due; null otherwise
+     * @param refused the token that the server has just refused, so that another one is due; null otherwise. A client asks so for
+     *     one call at a time, and once for all to which it was refused.
      * @throws java.io.IOException if a new one cannot be had for want of a network, which is {@link
      *     PushException.Reason#OFFLINE}; anything else is {@link PushException.Reason#UNAUTHORIZED}
      */

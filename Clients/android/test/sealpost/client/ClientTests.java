@@ -17,6 +17,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicInteger;
 import javax.crypto.spec.SecretKeySpec;
 
@@ -266,6 +269,37 @@ public final class ClientTests {
             server.authorization = "Bearer spt_third";
             PushException error = Check.fails(client::refresh, PushException.Reason.UNAUTHORIZED);
             Check.equal(error.problem().code(), "invalid-token", "the server's words");
+        });
+    }
+
+    public static void callsThatWereRefusedTogetherRenewTheTokenOnce() throws Exception {
+        with((server, folder) -> {
+            long id = server.add("text");
+            server.authorization = "Bearer spt_1";
+            AtomicInteger renewals = new AtomicInteger();
+            CountDownLatch all = new CountDownLatch(4);
+            TokenProvider provider = refused -> {
+                if (refused == null) {
+                    all.countDown();
+                    all.await();
+                    return "spt_0";
+                }
+                // A token that is renewed again is dead, as with a backend that gives each refresh token once.
+                return "spt_" + renewals.incrementAndGet();
+            };
+            PushClient client = new PushClient(server.options(), Credentials.token(provider, "alice"), folder.store());
+            ExecutorService threads = Executors.newFixedThreadPool(4);
+            try {
+                List<Future<Fetched<Item>>> calls = new ArrayList<>();
+                for (int count = 0; count < 4; count++) calls.add(threads.submit(() -> client.notification(id)));
+                for (Future<Fetched<Item>> call : calls) Check.equal(call.get().value().text(), "text", "let in");
+            } finally {
+                threads.shutdown();
+            }
+            Check.equal(renewals.get(), 1, "renewals");
+            server.authorization = "Bearer spt_2";
+            Check.fails(() -> client.notification(id), PushException.Reason.UNAUTHORIZED);
+            Check.that(client.notification(id).isFresh(), "what was refused is not given to others");
         });
     }
 
