@@ -150,7 +150,8 @@ final class Notifications {
         client.account.change(new Account.Change<Void>() {
             @Override
             public @Nullable Void make(Draft draft) {
-                if (draft.index.entries.containsKey(id)) draft.remove(id);
+                // One that is not kept, too: an answer that is on its way must not bring it back.
+                draft.remove(id);
                 Outbox.finish(draft, task);
                 return null;
             }

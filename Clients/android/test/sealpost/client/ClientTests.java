@@ -119,6 +119,18 @@ public final class ClientTests {
         });
     }
 
+    public static void anAnswerOnItsWayBringsBackNothingThatWasDismissed() throws Exception {
+        with((server, folder) -> {
+            long id = server.add("text");
+            PushClient other = server.client(folder.store());
+            server.held = () -> other.dismiss(id);
+            PushClient client = server.client(folder.store());
+            Check.equal(client.notification(id).value().text(), "text", "the answer was made before");
+            Check.equal(client.kept(id), null, "and is not kept");
+            Check.equal(client.changes("screen").deleted(), Collections.singleton(id), "nor shown any longer");
+        });
+    }
+
     /** The first page names nothing that is deleted, so what it does not have is gone. */
     public static void whatWasFetchedBeforeTheFirstPageAndIsGoneGoesWithIt() throws Exception {
         with((server, folder) -> {

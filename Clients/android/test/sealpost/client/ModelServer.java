@@ -53,6 +53,8 @@ final class ModelServer implements AutoCloseable {
     volatile boolean isForged = false;
     volatile int loseOneIn = 0;
     volatile int forgetOneIn = 0;
+    /** What happens between the next request and its answer. */
+    volatile Check.Body held;
     /** A cursor in place of its own. */
     volatile String cursor;
     /** The type of the refusal of what is too large. */
@@ -149,6 +151,13 @@ final class ModelServer implements AutoCloseable {
             }
             // The connection is closed.
             if (loseOneIn > 0 && random.nextInt(loseOneIn) == 0) throw new IOException("the answer is lost");
+        }
+        Check.Body held = this.held;
+        this.held = null;
+        try {
+            if (held != null) held.run();
+        } catch (Exception error) {
+            throw new IOException(error);
         }
         send(exchange, status, answer == null ? new byte[0] : answer.bytes(), fields);
     }
