@@ -16,6 +16,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -495,20 +496,61 @@ public final class ClientTests {
 
     /** Changes a bit of the last file of a name that there is in a commit. */
     private static void damage(TestFolder folder, String name) throws IOException {
-        File damaged = null;
+        TreeMap<Long, File> files = files(folder, name);
+        Check.that(!files.isEmpty(), "there is a file " + name);
+        damage(files.lastEntry().getValue());
+    }
+
+    /** The files of a name, by their commit. */
+    private static TreeMap<Long, File> files(TestFolder folder, String name) {
+        TreeMap<Long, File> files = new TreeMap<>();
         for (File account : folder.file.listFiles()) {
             for (File commit : account.isDirectory() ? account.listFiles() : new File[0]) {
                 File file = new File(commit, name);
-                boolean isLater = damaged == null || commit.getName().compareTo(damaged.getParentFile().getName()) > 0;
-                if (file.exists() && isLater) damaged = file;
+                if (file.exists()) files.put(Long.parseLong(commit.getName().substring(1)), file);
             }
         }
-        Check.that(damaged != null, "there is a file " + name);
+        return files;
+    }
+
+    private static void damage(File damaged) throws IOException {
         byte[] bytes = Files.read(damaged);
         bytes[bytes.length / 2] ^= 1;
         try (FileOutputStream out = new FileOutputStream(damaged)) {
             out.write(bytes);
         }
+    }
+
+    public static void aDamagedIndexLosesNoRegistrationAndNoOutbox() throws Exception {
+        with((server, folder) -> {
+            PushClient client = server.client(folder.store());
+            client.register("fcm", "handle", Collections.<String>emptyList());
+            long gone = server.add("gone");
+            client.refresh();
+            client.confirm(client.changes("screen"));
+            String key = client.outbox().send(Json.of("waiting"));
+            server.put(gone, null);
+            long other = server.add("other");
+            client.notification(other);
+            damage(folder, "index");
+            PushClient later = server.client(folder.store());
+            Check.equal(later.outbox().count(), 1, "what waits");
+            server.log.clear();
+            later.refreshRegistration("fcm", "handle", Collections.<String>emptyList());
+            Check.equal(server.log, Collections.emptyList(), "it is registered");
+            Check.that(later.refresh().isFresh(), "fresh");
+            Check.equal(server.sentByKey.keySet(), Collections.singleton('"' + key + '"'), "sent");
+            Changes changes = later.changes("screen");
+            Check.that(changes.deleted().contains(gone) && changes.arrived().contains(other), "what has changed is told");
+            Check.equal(later.kept().items().size(), 2, "and is there");
+            // None of the indexes that are left can be read.
+            later.confirm(changes);
+            server.put(other, null);
+            for (File index : files(folder, "index").values()) damage(index);
+            PushClient last = server.client(folder.store());
+            Check.that(last.refresh().isFresh() && last.changes("screen").isEverything(), "all is told anew");
+            Check.equal(last.changes("screen").arrived().size(), 1, "which is what was sent");
+        });
     }
 
     public static void aFreshInboxHasWhatWasDamaged() throws Exception {
