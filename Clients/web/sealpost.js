@@ -1983,6 +1983,7 @@ export class EventLines {
   #decoder = new TextDecoder();
   #rest = '';
   #data = [];
+  #count = 0;
 
   take(bytes) {
     const lines = (this.#rest + this.#decoder.decode(bytes, {stream: true})).split(/\r\n|\n|\r(?!$)/), ids = [];
@@ -1990,11 +1991,16 @@ export class EventLines {
     // Something that never ends a line is no stream of ours.
     if (this.#rest.length > 65_536) throw offline('The stream has a line without an end.');
     for (const line of lines) {
-      if (line.startsWith('data:')) this.#data.push(line.slice(5).trim());
+      if (line.startsWith('data:')) {
+        this.#data.push(line.slice(5).trim());
+        this.#count += line.length;
+        // Nor is an event without an end.
+        if (this.#count > 16_384) throw offline('The stream has an event without an end.');
+      }
       if (line !== '' || this.#data.length === 0) continue;
       const id = pushedID(this.#data.join('\n'));
       if (id !== null) ids.push(id);
-      this.#data = [];
+      [this.#data, this.#count] = [[], 0];
     }
     return ids;
   }

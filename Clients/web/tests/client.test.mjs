@@ -502,6 +502,11 @@ test('an event stream is read however it comes in pieces, and a push names an id
     for (let start = 0; start < text.length; start += size) found.push(...lines.take(new TextEncoder().encode(text.slice(start, start + size))));
     assert.deepEqual(found, [7, 8], `in pieces of ${size}`);
   }
+  const bytes = text => new TextEncoder().encode(text), lines = new EventLines();
+  // A message of thirty bytes, and blanks that are none of it.
+  for (let count = 0; count < 600; count += 1) assert.deepEqual(lines.take(bytes(`data: {"secureId":"7"}${' '.repeat(100)}\n\n`)), [7]);
+  for (let count = 0; count < 160; count += 1) lines.take(bytes(`data: ${'x'.repeat(94)}\n`));
+  assert.throws(() => { for (let count = 0; count < 10; count += 1) lines.take(bytes(`data: ${'x'.repeat(94)}\n`)); }, {code: 'offline'});
   for (const message of ['', '{}', '{"secureId":"x"}', '{"secureId":-1}', '[]', 'null', '{"secureId":"1/../2"}', '{"secureId":"99999999999999999999"}']) {
     assert.equal(pushedID(message), null, message);
   }
