@@ -1917,9 +1917,29 @@ export class Sealpost {
     const head = await this.#store.head();
     if (this.#cache.revision !== head.revision) {
       const [key, rows] = await Promise.all([this.#store.get('key'), this.#store.list('entry/')]);
-      this.#cache = {revision: head.revision, entries: await this.#unsealAll(rows, key)};
+      const entries = await this.#unsealAll(rows, key), damaged = [...rows.keys()].filter(name => !entries.has(name));
+      if (damaged.length > 0 && await this.#giveUp(damaged)) return this.#entries();
+      this.#cache = {revision: head.revision, entries};
     }
     return [...this.#cache.entries.values()].sort((one, other) => inOrder(one.item, other.item));
+  }
+
+  /**
+   * Gives up rows that cannot be read, and the cursor with them, so that the next page brings all again; whether there were any. They are
+   * told as deleted: what is gone at the server meanwhile no page would name.
+   */
+  async #giveUp(names) {
+    return this.#change(async draft => {
+      let isAny = false;
+      for (const name of names) {
+        // Another may have written it meanwhile, or signed out.
+        if (!await draft.row(name) || await draft.read(name) !== undefined) continue;
+        isAny = true;
+        inbox.remove(draft, Number(name.slice(6)));
+        draft.remove('cursor');
+      }
+      return isAny;
+    }, {isAnyEpoch: true});
   }
 
   /** The same as a draft will leave them. */
@@ -1937,7 +1957,7 @@ export class Sealpost {
       const known = this.#cache.entries.get(name);
       if (known && base64(known.iv) === base64(row.iv)) return [name, known];
       const value = await unseal(key, name, row);
-      // A row that cannot be read is not shown; the next page that names it replaces it.
+      // A row that cannot be read is not shown.
       return value && [name, {item: unpacked(value.item), date: value.date, tag: value.tag, change: row.change, size: row.data.length, iv: row.iv}];
     }));
     return new Map(all.filter(Boolean));

@@ -316,6 +316,23 @@ test('no row can be put in the place of another', async t => {
   assert.deepEqual((await again.kept()).notifications.map(({payload}) => payload), ['two']);
 });
 
+test('what cannot be read is fetched again, and consumers are told if it is gone', async t => {
+  const server = new FakeServer(), store = new MemoryStore(), push = await clientOf(t, server, {store});
+  const [one, two] = [server.post('one'), server.post('two')];
+  await push.sync();
+  const {mark} = await push.changes();
+  const damage = id => store.rows.set(`entry/${id}`, {...store.rows.get(`entry/${id}`), data: new Uint8Array(40)});
+  damage(one);
+  const again = await clientOf(t, server, {store});
+  const fresh = await again.sync();
+  assert.deepEqual([fresh.isFresh, ids(fresh.notifications)], [true, [one, two]]);
+  assert.deepEqual(ids((await again.changes(mark)).arrived), [one]);
+  damage(two);
+  for (const id of [one, two]) server.delete(id);
+  const last = await clientOf(t, server, {store});
+  assert.deepEqual([(await last.kept()).date, (await last.sync()).notifications, (await last.changes(mark)).deleted], [null, [], [one, two]]);
+});
+
 test('of a portal that sends without an end nothing is read, and of too long an answer no more than the bound', async t => {
   const server = new FakeServer(), push = await clientOf(t, server, {maximumBody: 100_000});
   let pulled = 0;
