@@ -997,7 +997,8 @@ const inbox = {
   async clear(draft) {
     for (const prefix of ['entry/', 'gone/', 'outbox/']) for (const name of await draft.names(prefix)) draft.remove(name);
     for (const name of ['cursor', 'session', 'registration', 'stream']) draft.remove(name);
-    Object.assign(draft.head, {change: 0, floor: 0});
+    // Numbers begin anew, so that no mark of before is one of these.
+    Object.assign(draft.head, {change: 0, floor: 0, epoch: ''});
   },
 };
 
@@ -1098,7 +1099,8 @@ export class Sealpost {
       } else if (isWeaker) {
         for (const prefix of ['entry/', 'gone/']) for (const name of await draft.names(prefix)) draft.remove(name);
         draft.remove('cursor');
-        draft.head.floor = draft.head.change;
+        // Beyond the mark of every consumer: none of them knows what is left.
+        draft.head.floor = draft.head.change += 1;
       }
       // An inbox whose key is gone cannot be read by anybody: all of it goes.
       if (draft.isDamaged) await inbox.clear(draft);

@@ -274,8 +274,11 @@ test('what was believed without signatures is not read by who demands them', asy
   const server = new FakeServer(), store = new MemoryStore(), push = await clientOf(t, server, {store});
   server.post('believed');
   await push.sync();
+  const {mark} = await push.changes();
   const strict = await clientOf(t, server, {store, keys: ['gUZkDwJJOvT7xU_jM4jnXcLJN64LdyfMKyr7G3UZmj4']});
   assert.deepEqual([strict.account, (await strict.kept()).notifications], ['alice', []]);
+  const changes = await strict.changes(mark);
+  assert.deepEqual([changes.isWhole, changes.arrived], [true, []], 'who has shown it takes it back');
   await assert.rejects(strict.sync(), error => error.interference.kind === 'signature');
 });
 
@@ -283,8 +286,10 @@ test('an inbox whose key is lost goes as a whole', async t => {
   const server = new FakeServer(), store = new MemoryStore(), push = await clientOf(t, server, {store});
   server.post('one');
   await push.sync();
+  const {mark} = await push.changes();
   store.rows.delete('key');
   const again = await clientOf(t, server, {store, isIn: false});
+  assert.equal((await again.changes(mark)).isWhole, true);
   assert.deepEqual([again.account, (await again.kept()).notifications], [null, []]);
   assert.equal((await store.list('entry/')).size, 0);
 });
