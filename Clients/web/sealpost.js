@@ -39,7 +39,7 @@ const ADVICE_OF_KIND = {missingEcho: 'portal', redirect: 'portal', signature: 'u
  * - `interference`: the answer is not the server's own to this request; `interference` says what was seen;
  * - `unauthorized`: the token is no longer good, and there is no way to get another; `signedOut`: the user has signed out, perhaps
  *   in another tab;
- * - `busy`: the server refuses for now (429 or 503), perhaps for `retryAfter` seconds; `problem`: it refuses. Both have `problem`;
+ * - `busy`: the server refuses for now (408, 429, 503, or 409 while it works on the same message), perhaps for `retryAfter` seconds; `problem`: it refuses. Both have `problem`;
  * - `unavailable`: this browser lacks something; `denied`: the user does not allow notifications; `uncertain`: a message may have been
  *   sent or not, and it is too late to ask with the same key;
  * - `invalidServer`: the server's address is not one of HTTP.
@@ -530,6 +530,9 @@ function itemOf(json) {
   };
 }
 
+/** How many bytes of UTF-8 a cursor may have. */
+const MAXIMUM_CURSOR = 1024;
+
 const withoutPayload = item => ({...item, payload: undefined, hasPayload: false});
 
 /** The notification of an answer; with an `id`, it must be that one. */
@@ -550,6 +553,8 @@ export function readPage(answer, {ids} = {}) {
   if (!Array.isArray(list) || !Array.isArray(gone) || typeof hasMore !== 'boolean' || (!ids && typeof cursor !== 'string')) {
     throw unexpected(answer, 'a list of notifications');
   }
+  // Those of the server have some forty bytes; it comes back in each request.
+  if (!ids && utf8(cursor).length > MAXIMUM_CURSOR) throw unexpected(answer, `a cursor of at most ${MAXIMUM_CURSOR} bytes`);
   const items = list.map(json => itemOf(json) ?? (() => { throw unexpected(answer, 'a list of notifications'); })());
   if (!gone.every(Number.isSafeInteger)) throw unexpected(answer, 'a list of ids');
   if (ids) {
@@ -572,7 +577,9 @@ export function success(answer) {
   }
   const problem = {code: type.replace(/^urn:sealpost:problem:/, ''), title, status, detail: detail ?? null};
   if (status === 401) throw new SealpostError('unauthorized', title, {problem});
-  if (status === 429 || status === 503) throw new SealpostError('busy', title, {problem, retryAfter: answer.retryAfter});
+  // A 408 came before the request was whole, and the last one while another of the same key is at work: neither is a decision.
+  const isForNow = [408, 429, 503].includes(status) || problem.code === 'idempotency-key-in-use';
+  if (isForNow) throw new SealpostError('busy', title, {problem, retryAfter: answer.retryAfter});
   throw new SealpostError('problem', title, {problem});
 }
 
@@ -701,6 +708,17 @@ class Conversation {
     const body = new Uint8Array(end === 'oversized' ? 0 : count);
     if (end !== 'oversized') pieces.reduce((start, piece) => (body.set(piece, start), start + piece.length), 0);
     return {body, end};
+  }
+}
+
+/** What a promise gives, or `offline` when the time is up: what it waits for may never come. */
+async function within(deadline, promise, message) {
+  let timer;
+  const late = new Promise((_, fail) => { timer = setTimeout(() => fail(offline(message)), Math.max(0, deadline - Date.now())); });
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    clearTimeout(timer);
   }
 }
 
@@ -836,11 +854,14 @@ const newKey = () => crypto.subtle.generateKey({name: 'AES-GCM', length: 256}, f
 /** One change to come: reads of one revision, and what is to be written. */
 class Draft {
   constructor(store, head, key) {
-    Object.assign(this, {store, head: {...head}, key, changes: new Map()});
+    Object.assign(this, {store, head: {...head}, key, changes: new Map(), known: new Map()});
   }
 
+  /** The same each time: what another has committed meanwhile refuses this draft, and must not break it before. */
   async row(name) {
-    return this.changes.has(name) ? this.changes.get(name) : await this.store.get(name);
+    if (this.changes.has(name)) return this.changes.get(name);
+    if (!this.known.has(name)) this.known.set(name, await this.store.get(name));
+    return this.known.get(name);
   }
 
   async read(name) {
@@ -898,40 +919,49 @@ const inbox = {
     return !isSame;
   },
 
-  async remove(draft, id) {
-    if (!await draft.row(entryName(id))) return false;
+  /**
+   * Notes that an id is no longer shown, for consumers and for answers that are still on their way: so it does for one that is not
+   * kept, too.
+   */
+  remove(draft, id) {
     draft.remove(entryName(id));
-    inbox.bury(draft, id);
-    return true;
+    draft.writeClear(goneName(id), {id, change: draft.head.change += 1});
   },
 
-  /** Notes for consumers that an id is no longer shown. */
-  bury(draft, id) {
-    draft.writeClear(goneName(id), {id, change: draft.head.change += 1});
+  /**
+   * Whether nothing has happened to an id since a change of that number: an answer to a request of that time is then its latest state.
+   * What has happened is newer, or comes again with the next page, whose cursor is of an earlier time.
+   */
+  async isUntouched(draft, id, since) {
+    const [row, grave] = await Promise.all([draft.row(entryName(id)), draft.row(goneName(id))]);
+    return (row?.change ?? 0) <= since && (grave?.change ?? 0) <= since && draft.head.floor <= since;
+  },
+
+  /** Whether an id has gone since, which ids never come back from. */
+  async wasRemoved(draft, id, since) {
+    return ((await draft.row(goneName(id)))?.change ?? 0) > since;
   },
 
   /**
    * Merges a page; false, and nothing is changed, if the cursor is no longer `after`.
    *
-   * What the user has read or dismissed here, and the server has not been told yet, stays so.
+   * What the user has read or dismissed here, and the server has not been told yet, stays so; what has gone since the change `before`,
+   * when the page was asked for, does not come back.
    */
-  async merge(draft, page, {after, replaces, pending, date}) {
+  async merge(draft, page, {after, before, replaces, pending, date}) {
     if ((await draft.read('cursor'))?.cursor !== after) return false;
     if (replaces) {
       const staying = new Set(page.items.map(({item}) => entryName(item.id)));
       for (const name of await draft.names('entry/')) {
-        if (!staying.has(name)) await inbox.remove(draft, Number(name.slice(6)));
+        if (!staying.has(name)) inbox.remove(draft, Number(name.slice(6)));
       }
     }
     for (const {item, isKept} of page.items) {
-      if (pending.dismissed.has(item.id)) continue;
+      if (pending.dismissed.has(item.id) || await inbox.wasRemoved(draft, item.id, before)) continue;
       const kept = isKept ? item : withoutPayload(item);
       await inbox.put(draft, {...kept, isRead: pending.read.get(item.id) ?? item.isRead}, {date});
     }
-    for (const id of page.deleted) {
-      draft.remove(entryName(id));
-      inbox.bury(draft, id);
-    }
+    for (const id of page.deleted) inbox.remove(draft, id);
     await draft.write('cursor', {cursor: page.cursor, date});
     return true;
   },
@@ -939,7 +969,7 @@ const inbox = {
   /** Deletes what has expired by the server's time, which alone deletes. */
   async expire(draft, entries, time) {
     if (time === null) return;
-    for (const {item} of entries) if (isPast(item, time * 1000)) await inbox.remove(draft, item.id);
+    for (const {item} of entries) if (isPast(item, time * 1000)) inbox.remove(draft, item.id);
   },
 
   /** Keeps to the bounds. */
@@ -948,7 +978,7 @@ const inbox = {
     if (count > MAXIMUM.count || bytes > MAXIMUM.bytes) {
       for (const entry of entries) {
         if (count > MAXIMUM.count) {
-          await inbox.remove(draft, entry.item.id);
+          inbox.remove(draft, entry.item.id);
           [count, bytes] = [count - 1, bytes - entry.size];
         } else if (bytes > MAXIMUM.bytes && entry.item.hasPayload) {
           await draft.write(entryName(entry.item.id), {item: packed(withoutPayload(entry.item)), tag: null, date: entry.date}, {change: entry.change});
@@ -967,7 +997,8 @@ const inbox = {
   async clear(draft) {
     for (const prefix of ['entry/', 'gone/', 'outbox/']) for (const name of await draft.names(prefix)) draft.remove(name);
     for (const name of ['cursor', 'session', 'registration', 'stream']) draft.remove(name);
-    Object.assign(draft.head, {change: 0, floor: 0});
+    // Numbers begin anew, so that no mark of before is one of these.
+    Object.assign(draft.head, {change: 0, floor: 0, epoch: ''});
   },
 };
 
@@ -1068,7 +1099,8 @@ export class Sealpost {
       } else if (isWeaker) {
         for (const prefix of ['entry/', 'gone/']) for (const name of await draft.names(prefix)) draft.remove(name);
         draft.remove('cursor');
-        draft.head.floor = draft.head.change;
+        // Beyond the mark of every consumer: none of them knows what is left.
+        draft.head.floor = draft.head.change += 1;
       }
       // An inbox whose key is gone cannot be read by anybody: all of it goes.
       if (draft.isDamaged) await inbox.clear(draft);
@@ -1107,8 +1139,7 @@ export class Sealpost {
       this.account = account;
     }, {isAnyEpoch: true});
     this.#announce();
-    if (!isAnother) return;
-    await this.#closeNotifications(null);
+    if (isAnother) await this.#closeNotifications(null);
     await this.finishSigningOut();
   }
 
@@ -1116,47 +1147,74 @@ export class Sealpost {
    * Deletes all that is kept of the account, ends every writer of it, and ends the device and the token at the server.
    *
    * The first two are done when this returns, with or without a network. Returns whether the server has been told; if not, that is
-   * kept, and done as soon as it can be reached: at the next start of the page, and with each event of the worker.
+   * kept, and done as soon as it can be reached: at the next start of the page, and with each event of the worker. A device that the
+   * token can no longer end is ended when the account signs in here again.
    */
   async signOut() {
+    // Only now there is somebody to ask for a token. Having none must not keep anybody signed in.
+    if (this.account !== null && this.#settings.token) await this.#authorization(null, this.#api.deadline()).catch(() => {});
+    let isKnown = true;
     await this.#change(async draft => {
       const settings = await draft.row('settings');
+      isKnown = settings.account === null || await draft.read('session') !== undefined;
       await this.#endSession(draft, settings);
       draft.writeClear('settings', {...settings, account: null});
     }, {isAnyEpoch: true});
     this.account = null;
     this.#announce();
     await Promise.all([this.#unsubscribe(), this.#closeNotifications(null)]);
-    return this.finishSigningOut();
+    // Without a token there is a session at the server that nobody has ended.
+    return await this.finishSigningOut() && isKnown;
   }
 
   /** Tells the server of sign-outs that it has not heard of yet. Whether none is left. */
   async finishSigningOut() {
-    let isDone = true;
+    const deadline = this.#api.deadline();
+    let isDone = true, isWaiting = false;
     for (const name of (await this.#store.list('ending/')).keys()) {
       const ending = await this.#read(name);
       try {
-        if (ending) await this.#tellEnd(ending);
-        await this.#change(async draft => draft.remove(name), {isAnyEpoch: true});
+        const left = ending && await this.#tellEnd(ending, deadline);
+        await this.#change(async draft => {
+          if (!left) draft.remove(name);
+          else if (await draft.row(name)) await draft.write(name, left);
+        }, {isAnyEpoch: true});
+        if (left) isDone = false;
       } catch (error) {
         if (!(error instanceof SealpostError)) throw error;
         isDone = false;
+        isWaiting = true;
       }
     }
-    if (!isDone) await this.#wakeWorkerLater();
+    if (isWaiting) await this.#wakeWorkerLater();
     return isDone;
   }
 
-  async #tellEnd({server, keys, token, registrations}) {
+  /** Ends devices and session; what is left is for another token of the account, and null if nothing is. */
+  async #tellEnd(ending, deadline) {
+    const {server, keys, account, token, registrations} = ending;
     const api = Object.assign(Object.create(Conversation.prototype), this.#api, {base: server, keys: await importKeys(keys)});
-    const authorization = `Bearer ${token}`;
-    for (const path of [...registrations.map(id => `/api/register/${id}`), '/api/sessions/current']) {
-      try {
-        await api.call('DELETE', path, {authorization});
-      } catch (error) {
-        // A token that is dead has no devices to end; those of the account go when their pushes are refused.
-        if (error.leavesWhatIsKept) throw error;
-      }
+    // Of an account that has signed in again; its session is not the one to end.
+    const own = this.account !== null && this.account === account && this.#api.base === server ? (await this.#read('session'))?.token : null;
+    const left = [];
+    for (const id of registrations) {
+      const path = `/api/register/${id}`;
+      if (!await this.#isEnded(api, path, token, deadline) && !await this.#isEnded(api, path, own, deadline)) left.push(id);
+    }
+    // A token that is refused has no session any more.
+    await this.#isEnded(api, '/api/sessions/current', token, deadline);
+    return left.length > 0 ? {...ending, token: null, registrations: left} : null;
+  }
+
+  /** Whether the server has said that something is gone; not if it refuses the token, or there is none. Throws where it may yet answer. */
+  async #isEnded(api, path, token, deadline) {
+    if (!token) return false;
+    try {
+      await api.call('DELETE', path, {authorization: `Bearer ${token}`, deadline});
+      return true;
+    } catch (error) {
+      if (error.leavesWhatIsKept) throw error;
+      return isGone(error);
     }
   }
 
@@ -1168,10 +1226,10 @@ export class Sealpost {
     draft.key = await newKey();
     draft.writeClear('key', draft.key);
     for (const [name, ending] of endings) if (ending) await draft.write(name, ending); else draft.remove(name);
-    if (session) {
-      const registrations = [registration?.id, stream?.id].filter(Boolean);
-      const server = settings.server.replace(/\/+$/, '');
-      await draft.write(`ending/${crypto.randomUUID()}`, {server, keys: settings.keys, token: session.token, registrations});
+    const registrations = [registration?.id, stream?.id].filter(Boolean);
+    if (session || registrations.length > 0) {
+      const {server, keys, account} = settings, token = session?.token ?? null;
+      await draft.write(`ending/${crypto.randomUUID()}`, {server: server.replace(/\/+$/, ''), keys, account, token, registrations});
     }
     draft.head.epoch = crypto.randomUUID();
     this.#epoch = draft.head.epoch;
@@ -1249,7 +1307,7 @@ export class Sealpost {
     let restart = null;
     try {
       // What the server does not take now does not keep the user from what is new.
-      await this.#drain().catch(error => { if (error.code === 'offline' || !error.leavesWhatIsKept) throw error; });
+      await this.#drain(deadline).catch(error => { if (error.code === 'offline' || !error.leavesWhatIsKept) throw error; });
       for (let pages = 0; ; pages += 1) {
         // Far more pages than an inbox has: somebody answers `More` for ever.
         if (pages === 1000) {
@@ -1274,6 +1332,7 @@ export class Sealpost {
 
   /** One page: fetched, checked and merged. */
   async #advance(isRestart, unkept, deadline) {
+    const before = (await this.#store.head()).change;
     const kept = (await this.#read('cursor'))?.cursor, cursor = isRestart ? undefined : kept;
     const query = [['limit', String(this.#settings.limit)]];
     if (this.#settings.app) query.push(['app', this.#settings.app]);
@@ -1293,7 +1352,8 @@ export class Sealpost {
       if (page) {
         const pending = await this.#pending(draft);
         // Without a cursor the server names nothing that is gone, such as what was collected before the first page.
-        if (!await inbox.merge(draft, page, {after: kept, replaces: cursor === undefined, pending, date: this.#now()})) return false;
+        const how = {after: kept, before, replaces: cursor === undefined, pending, date: this.#now()};
+        if (!await inbox.merge(draft, page, how)) return false;
       } else {
         if ((await draft.read('cursor'))?.cursor !== cursor) return false;
         await draft.write('cursor', {cursor, date: this.#now()});
@@ -1318,17 +1378,18 @@ export class Sealpost {
    * minute: show it, then call `confirmTaken`.
    */
   async notification(id) {
-    const name = entryName(id), kept = await this.#read(name);
+    const before = (await this.#store.head()).change, name = entryName(id), kept = await this.#read(name);
     try {
       const answer = await this.#call('GET', `/api/notifications/${checked(id)}`, {condition: kept?.item.hasPayload ? kept.tag : null});
       if (answer.status === 304) {
         await this.#change(async draft => {
-          const row = await draft.row(name);
-          if (row) await draft.write(name, {...kept, date: this.#now()}, {change: row.change});
+          const now = await draft.read(name);
+          if (!now || !await inbox.isUntouched(draft, id, before)) return;
+          await draft.write(name, {...now, date: this.#now()}, {change: (await draft.row(name)).change});
         });
         return {item: unpacked(kept.item), isFresh: true, date: null, failure: null};
       }
-      return {item: await this.#take(answer, id), isFresh: true, date: null, failure: null};
+      return {item: await this.#take(answer, id, before), isFresh: true, date: null, failure: null};
     } catch (failure) {
       if (isGone(failure)) await this.#forget([id]);
       if (!failure.leavesWhatIsKept || !kept?.item.hasPayload || isPast(unpacked(kept.item), this.#now())) throw failure;
@@ -1345,6 +1406,7 @@ export class Sealpost {
   async collect(id) {
     const query = [['ids', String(checked(id))]];
     if (this.#settings.app) query.push(['app', this.#settings.app]);
+    const before = (await this.#store.head()).change;
     const answer = await this.#call('GET', '/api/notifications', {query}), page = readPage(answer, {ids: [id]});
     const [found] = page.items;
     if (!found) {
@@ -1353,7 +1415,7 @@ export class Sealpost {
     }
     await this.#change(async draft => {
       const pending = await this.#pending(draft);
-      if (pending.dismissed.has(id)) return;
+      if (pending.dismissed.has(id) || !await inbox.isUntouched(draft, id, before)) return;
       const item = found.isKept ? found.item : withoutPayload(found.item);
       await inbox.put(draft, {...item, isRead: pending.read.get(id) ?? item.isRead}, {date: this.#now()});
     });
@@ -1361,21 +1423,25 @@ export class Sealpost {
     return found.item;
   }
 
-  /** Keeps the item of an answer, if that is allowed. */
-  async #take(answer, id) {
+  /** Keeps the item of an answer, if that is allowed, and nothing newer was kept since the change `before`. */
+  async #take(answer, id, before) {
     const item = readItem(answer, id), isKept = !answer.isNoStore && !item.isReadOnce && !item.isNeverStored && item.hasPayload;
     await this.#change(async draft => {
-      if (isKept) return void await inbox.put(draft, item, {tag: answer.tag, date: this.#now()});
+      const pending = await this.#pending(draft);
+      if (pending.dismissed.has(id) || !await inbox.isUntouched(draft, id, before)) return;
+      const isRead = pending.read.get(id) ?? item.isRead;
+      // With a tag of another state a 304 would say that this one is right.
+      if (isKept) return void await inbox.put(draft, {...item, isRead}, {tag: isRead === item.isRead ? answer.tag : null, date: this.#now()});
       // Its entry stays, without the payload, and so does the change's number: nothing has changed for consumers but what is kept.
       const row = await draft.row(entryName(id));
-      if (row) await draft.write(entryName(id), {item: packed(withoutPayload(item)), tag: null, date: this.#now()}, {change: row.change});
+      if (row) await draft.write(entryName(id), {item: packed(withoutPayload({...item, isRead})), tag: null, date: this.#now()}, {change: row.change});
     });
     this.#announce();
     return item;
   }
 
   async #forget(ids) {
-    await this.#change(async draft => { for (const id of ids) await inbox.remove(draft, id); });
+    await this.#change(async draft => { for (const id of ids) inbox.remove(draft, id); });
     this.#announce();
     await this.#closeNotifications(ids);
   }
@@ -1404,7 +1470,7 @@ export class Sealpost {
   /** Dismisses a notification on all of the user's devices: at once here, and at the server when it can be reached. Whether it was told. */
   async dismiss(id) {
     await this.#change(async draft => {
-      await inbox.remove(draft, checked(id));
+      inbox.remove(draft, checked(id));
       await this.#enqueue(draft, {kind: 'dismiss', ids: [id]});
     });
     this.#announce();
@@ -1487,17 +1553,28 @@ export class Sealpost {
   }
 
   /** Sends what waits, in its order; throws what stops it. One tab or worker at a time: each call may be repeated, but need not be. */
-  async #drain() {
+  async #drain(deadline = this.#api.deadline()) {
     const drain = async () => {
       for (const name of [...(await this.#store.list('outbox/')).keys()].sort()) {
         const call = await this.#read(name);
-        if (call && !call.failure) await this.#deliver(name, call);
+        if (call && !call.failure) await this.#deliver(name, call, deadline);
       }
     };
-    return globalThis.navigator?.locks ? navigator.locks.request(`${this.#channelName} outbox`, drain) : drain();
+    if (!globalThis.navigator?.locks) return drain();
+    // A tab that the browser has suspended keeps its lock: what waits then goes on waiting, and nothing else does.
+    const limit = new AbortController(), end = Math.min(deadline, this.#api.deadline());
+    const timer = setTimeout(() => limit.abort(), Math.max(0, end - Date.now()));
+    try {
+      return await navigator.locks.request(`${this.#channelName} outbox`, {signal: limit.signal}, () => (clearTimeout(timer), drain()));
+    } catch (error) {
+      if (error.name !== 'AbortError') throw error;
+      throw new SealpostError('busy', 'Another tab is sending.', {retryAfter: null});
+    } finally {
+      clearTimeout(timer);
+    }
   }
 
-  async #deliver(name, call) {
+  async #deliver(name, call, deadline) {
     // The server remembers a key for 24 hours. Later a message that may have arrived would be sent twice.
     const isLate = call.kind === 'send' && call.firstTry !== null && this.#now() - call.firstTry > 23 * 3_600_000;
     if (isLate) return this.#fail(name, call, {code: 'uncertain', title: 'It is not known whether this was sent.', status: 0});
@@ -1505,7 +1582,7 @@ export class Sealpost {
       await this.#change(async draft => { if (await draft.row(name)) await draft.write(name, {...call, firstTry: this.#now()}); });
     }
     try {
-      const answer = await this.#request(call);
+      const answer = await this.#request(call, deadline);
       if (call.kind === 'send') this.#sent = {name, id: readItem(answer).id};
     } catch (error) {
       if (error.code !== 'problem' || error.leavesWhatIsKept) throw error;
@@ -1515,15 +1592,15 @@ export class Sealpost {
     await this.#change(async draft => draft.remove(name));
   }
 
-  #request({kind, ids, isRead, payload, key}) {
-    if (ids.length > 1) return this.#call('POST', '/api/notifications/read', {body: {Ids: ids}});
+  #request({kind, ids, isRead, payload, key}, deadline) {
+    if (ids.length > 1) return this.#call('POST', '/api/notifications/read', {body: {Ids: ids}, deadline});
     const path = `/api/notifications/${ids[0]}`;
-    if (kind === 'read') return this.#call('PATCH', path, {body: {Read: isRead}});
-    if (kind === 'dismiss') return this.#call('DELETE', path);
+    if (kind === 'read') return this.#call('PATCH', path, {body: {Read: isRead}, deadline});
+    if (kind === 'dismiss') return this.#call('DELETE', path, {deadline});
     // An object would be taken for an order: a string is the payload itself.
     const body = typeof payload === 'string' ? payload : {Payload: payload, ...(this.#settings.app ? {App: this.#settings.app} : {})};
     const query = this.#settings.app && typeof payload === 'string' ? [['app', this.#settings.app]] : [];
-    return this.#call('POST', '/api/notifications', {body, query, key});
+    return this.#call('POST', '/api/notifications', {body, query, key, deadline});
   }
 
   async #fail(name, call, failure) {
@@ -1617,12 +1694,17 @@ export class Sealpost {
   async #register(name, body, details) {
     if (this.#settings.app) body.App = this.#settings.app;
     const put = id => this.#call('PUT', `/api/register/${id}`, {body});
-    let id = (await this.#read(name))?.id ?? await this.#requestID();
+    // Noted before the server has it, so that a sign-out meanwhile, or after a lost answer, names it, too.
+    const note = async id => {
+      await this.#change(async draft => draft.write(name, {id, date: 0, ...details, handle: null}));
+      return id;
+    };
+    let id = (await this.#read(name))?.id ?? await note(await this.#requestID());
     try {
       await put(id);
     } catch (error) {
       if (error.problem?.code !== 'registration-gone') throw error;
-      id = await this.#requestID();
+      id = await note(await this.#requestID());
       await put(id);
     }
     await this.#change(async draft => draft.write(name, {id, date: this.#now(), ...details}));
@@ -1723,7 +1805,7 @@ export class Sealpost {
 
   /** One stream to its end. Streams are not signed: what is fetched for their ids is. */
   async *#stream(device, last, signal, silence) {
-    const authorization = await this.#authorization();
+    const authorization = await this.#authorization(null, this.#api.deadline());
     const request = {method: 'GET', path: '/api/stream', query: queryOf([['device', device]]), token: this.#settings.makeToken(), condition: null};
     const limit = new AbortController(), end = () => limit.abort();
     let timer = setTimeout(end, this.#settings.timeout * 1000);
@@ -1759,21 +1841,22 @@ export class Sealpost {
   // MARK: Calls
 
   /** A call with the account's token; if the server refuses it, once more with another. */
-  async #call(method, path, options = {}) {
-    const authorization = await this.#authorization();
+  async #call(method, path, given = {}) {
+    const options = {...given, deadline: given.deadline ?? this.#api.deadline()};
+    const authorization = await this.#authorization(null, options.deadline);
     const epoch = this.#epoch;
     try {
       return await this.#api.call(method, path, {...options, authorization});
     } catch (error) {
       if (error.code !== 'unauthorized' || epoch !== this.#epoch) throw error;
-      const renewed = await this.#authorization(authorization);
+      const renewed = await this.#authorization(authorization, options.deadline);
       if (renewed === null) throw error;
       return this.#api.call(method, path, {...options, authorization: renewed});
     }
   }
 
   /** The field that signs a request in; with `refused`, another one than that, or null if there is none. */
-  async #authorization(refused = null) {
+  async #authorization(refused, deadline) {
     const head = await this.#store.head();
     if (this.account === null || head.epoch !== this.#epoch) throw new SealpostError('signedOut', 'Nobody is signed in.');
     const session = await this.#read('session'), kept = session && `Bearer ${session.token}`;
@@ -1784,8 +1867,9 @@ export class Sealpost {
       if (refused !== null) return null;
       throw new SealpostError('unauthorized', 'There is no token.');
     }
-    this.#renewal ??= this.#renew().finally(() => { this.#renewal = null; });
-    return this.#renewal;
+    const renewal = this.#renewal ??= this.#renew(), forget = () => { if (this.#renewal === renewal) this.#renewal = null; };
+    // One that never ends is left alone: the next call asks anew.
+    return within(deadline, renewal, 'There was no token in time.').finally(forget);
   }
 
   async #renew() {
@@ -1835,9 +1919,29 @@ export class Sealpost {
     const head = await this.#store.head();
     if (this.#cache.revision !== head.revision) {
       const [key, rows] = await Promise.all([this.#store.get('key'), this.#store.list('entry/')]);
-      this.#cache = {revision: head.revision, entries: await this.#unsealAll(rows, key)};
+      const entries = await this.#unsealAll(rows, key), damaged = [...rows.keys()].filter(name => !entries.has(name));
+      if (damaged.length > 0 && await this.#giveUp(damaged)) return this.#entries();
+      this.#cache = {revision: head.revision, entries};
     }
     return [...this.#cache.entries.values()].sort((one, other) => inOrder(one.item, other.item));
+  }
+
+  /**
+   * Gives up rows that cannot be read, and the cursor with them, so that the next page brings all again; whether there were any. They are
+   * told as deleted: what is gone at the server meanwhile no page would name.
+   */
+  async #giveUp(names) {
+    return this.#change(async draft => {
+      let isAny = false;
+      for (const name of names) {
+        // Another may have written it meanwhile, or signed out.
+        if (!await draft.row(name) || await draft.read(name) !== undefined) continue;
+        isAny = true;
+        inbox.remove(draft, Number(name.slice(6)));
+        draft.remove('cursor');
+      }
+      return isAny;
+    }, {isAnyEpoch: true});
   }
 
   /** The same as a draft will leave them. */
@@ -1855,7 +1959,7 @@ export class Sealpost {
       const known = this.#cache.entries.get(name);
       if (known && base64(known.iv) === base64(row.iv)) return [name, known];
       const value = await unseal(key, name, row);
-      // A row that cannot be read is not shown; the next page that names it replaces it.
+      // A row that cannot be read is not shown.
       return value && [name, {item: unpacked(value.item), date: value.date, tag: value.tag, change: row.change, size: row.data.length, iv: row.iv}];
     }));
     return new Map(all.filter(Boolean));
@@ -1901,6 +2005,7 @@ export class EventLines {
   #decoder = new TextDecoder();
   #rest = '';
   #data = [];
+  #count = 0;
 
   take(bytes) {
     const lines = (this.#rest + this.#decoder.decode(bytes, {stream: true})).split(/\r\n|\n|\r(?!$)/), ids = [];
@@ -1908,11 +2013,16 @@ export class EventLines {
     // Something that never ends a line is no stream of ours.
     if (this.#rest.length > 65_536) throw offline('The stream has a line without an end.');
     for (const line of lines) {
-      if (line.startsWith('data:')) this.#data.push(line.slice(5).trim());
+      if (line.startsWith('data:')) {
+        this.#data.push(line.slice(5).trim());
+        this.#count += line.length;
+        // Nor is an event without an end.
+        if (this.#count > 16_384) throw offline('The stream has an event without an end.');
+      }
       if (line !== '' || this.#data.length === 0) continue;
       const id = pushedID(this.#data.join('\n'));
       if (id !== null) ids.push(id);
-      this.#data = [];
+      [this.#data, this.#count] = [[], 0];
     }
     return ids;
   }

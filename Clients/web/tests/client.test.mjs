@@ -98,6 +98,42 @@ test('what is read, dismissed and sent without a network is told later, once, an
   assert.deepEqual([server.items.get(read).Read, server.items.has(gone)], [true, false]);
 });
 
+test('an answer that was on its way undoes nothing of what has happened meanwhile', async t => {
+  const server = new FakeServer(), push = await clientOf(t, server);
+  const [gone, read, same, pushed, listed] = ['gone', 'read', 'same', 'pushed', 'listed'].map(text => server.post(text));
+  for (const id of [gone, read, same]) await push.notification(id);
+  server.change(gone, {Title: 'changed'});
+  server.change(read, {Title: 'changed'});
+
+  /** Has the server answer, makes changes that it is told of, and lets the answers through only then. */
+  async function late(calls, changes) {
+    let release;
+    const held = new Promise(done => { release = done; }), statuses = [];
+    server.after = async ({status}) => {
+      statuses.push(status);
+      await held;
+    };
+    const running = calls();
+    while (statuses.length < running.length) await new Promise(next => setImmediate(next));
+    server.after = response => response;
+    for (const isTold of await changes()) assert.equal(isTold, true);
+    release();
+    await Promise.all(running);
+    return statuses.sort();
+  }
+  const shown = async () => (await push.kept()).notifications.map(({id, isRead}) => [id, isRead]);
+
+  assert.deepEqual(await late(
+    () => [push.notification(gone), push.notification(read), push.notification(same), push.collect(pushed)],
+    () => Promise.all([push.dismiss(gone), push.dismiss(pushed), push.markRead([read, same])]),
+  ), [200, 200, 200, 304]);
+  assert.deepEqual(await shown(), [[read, true], [same, true]]);
+  await late(() => [push.sync()], async () => [await push.dismiss(listed)]);
+  assert.deepEqual(await shown(), [[read, true], [same, true]], 'a page brings back nothing that is gone');
+  await push.sync();
+  assert.deepEqual(await shown(), [[read, true], [same, true]]);
+});
+
 test('many are marked in one request', async t => {
   const server = new FakeServer(), push = await clientOf(t, server);
   for (let count = 0; count < 600; count += 1) server.post('x');
@@ -122,6 +158,22 @@ test('a message that may have arrived is not sent again after the server has for
   assert.equal(server.requests.filter(request => request === 'POST /api/notifications').length, 2);
   await push.discard(left.key);
   assert.deepEqual(await push.outbox(), []);
+});
+
+test('a message that the server is still working on waits, and is sent once', async t => {
+  const server = new FakeServer(), push = await clientOf(t, server), answers = [];
+  // The connection is lost while the server works, and the repeat comes too early.
+  server.before = ({method}) => { if (method === 'POST' && answers.length === 0) { answers.push('lost'); lost(); } };
+  server.after = (response, {method}) => {
+    if (method !== 'POST' || answers.length > 1) return response;
+    answers.push('in use');
+    return new Response('{"type":"urn:sealpost:problem:idempotency-key-in-use","title":"in use","status":409}', {status: 409, headers: response.headers});
+  };
+  assert.equal(await push.send('once'), null);
+  const [waiting] = await push.outbox();
+  assert.deepEqual([answers, waiting.payload, waiting.failure], [['lost', 'in use'], 'once', null]);
+  const inbox = await push.sync();
+  assert.deepEqual([await push.outbox(), inbox.notifications.map(({payload}) => payload)], [[], ['once']]);
 });
 
 test('a refusal of a message is thrown to its sender', async t => {
@@ -222,8 +274,11 @@ test('what was believed without signatures is not read by who demands them', asy
   const server = new FakeServer(), store = new MemoryStore(), push = await clientOf(t, server, {store});
   server.post('believed');
   await push.sync();
+  const {mark} = await push.changes();
   const strict = await clientOf(t, server, {store, keys: ['gUZkDwJJOvT7xU_jM4jnXcLJN64LdyfMKyr7G3UZmj4']});
   assert.deepEqual([strict.account, (await strict.kept()).notifications], ['alice', []]);
+  const changes = await strict.changes(mark);
+  assert.deepEqual([changes.isWhole, changes.arrived], [true, []], 'who has shown it takes it back');
   await assert.rejects(strict.sync(), error => error.interference.kind === 'signature');
 });
 
@@ -231,8 +286,10 @@ test('an inbox whose key is lost goes as a whole', async t => {
   const server = new FakeServer(), store = new MemoryStore(), push = await clientOf(t, server, {store});
   server.post('one');
   await push.sync();
+  const {mark} = await push.changes();
   store.rows.delete('key');
   const again = await clientOf(t, server, {store, isIn: false});
+  assert.equal((await again.changes(mark)).isWhole, true);
   assert.deepEqual([again.account, (await again.kept()).notifications], [null, []]);
   assert.equal((await store.list('entry/')).size, 0);
 });
@@ -264,6 +321,23 @@ test('no row can be put in the place of another', async t => {
   assert.deepEqual((await again.kept()).notifications.map(({payload}) => payload), ['two']);
 });
 
+test('what cannot be read is fetched again, and consumers are told if it is gone', async t => {
+  const server = new FakeServer(), store = new MemoryStore(), push = await clientOf(t, server, {store});
+  const [one, two] = [server.post('one'), server.post('two')];
+  await push.sync();
+  const {mark} = await push.changes();
+  const damage = id => store.rows.set(`entry/${id}`, {...store.rows.get(`entry/${id}`), data: new Uint8Array(40)});
+  damage(one);
+  const again = await clientOf(t, server, {store});
+  const fresh = await again.sync();
+  assert.deepEqual([fresh.isFresh, ids(fresh.notifications)], [true, [one, two]]);
+  assert.deepEqual(ids((await again.changes(mark)).arrived), [one]);
+  damage(two);
+  for (const id of [one, two]) server.delete(id);
+  const last = await clientOf(t, server, {store});
+  assert.deepEqual([(await last.kept()).date, (await last.sync()).notifications, (await last.changes(mark)).deleted], [null, [], [one, two]]);
+});
+
 test('of a portal that sends without an end nothing is read, and of too long an answer no more than the bound', async t => {
   const server = new FakeServer(), push = await clientOf(t, server, {maximumBody: 100_000});
   let pulled = 0;
@@ -285,12 +359,48 @@ test('a server that does not answer is offline when the time is up', async t => 
   await assert.rejects(silent.sync(), {code: 'offline'});
 });
 
+test('a provider that never answers is waited for as long as a call may take, and asked again', async t => {
+  const server = new FakeServer();
+  let asked = 0;
+  const push = await clientOf(t, server, {timeout: 0.2, token: () => {
+    asked += 1;
+    return asked === 1 ? new Promise(() => {}) : {Token: 'spt_second', ExpiresAt: null};
+  }});
+  server.tokens = new Set(['spt_second']);
+  const id = server.post('one');
+  await assert.rejects(push.notification(id), {code: 'offline'});
+  assert.deepEqual([(await push.notification(id)).item.payload, asked], ['one', 2]);
+});
+
+test('a tab that is suspended while it sends does not keep others from what is new', async t => {
+  const server = new FakeServer(), push = await clientOf(t, server, {timeout: 0.2}), id = server.post('one');
+  const request = (name, {signal}) => new Promise((_, fail) => signal.addEventListener('abort', () => fail(signal.reason)));
+  Object.defineProperty(globalThis, 'navigator', {value: {locks: {request}}, configurable: true});
+  t.after(() => { delete globalThis.navigator; });
+  assert.equal(await push.dismiss(id), false);
+  const other = server.post('two'), inbox = await push.sync();
+  assert.deepEqual([inbox.isFresh, ids(inbox.notifications), (await push.outbox()).length], [true, [other], 1]);
+});
+
 test('a push of what may be read once is collected without its payload, and stays to be read', async t => {
   const server = new FakeServer(), push = await clientOf(t, server), id = server.post(undefined, {ReadOnce: true});
   const item = await push.collect(id);
   assert.deepEqual([item.isReadOnce, item.hasPayload, ids((await push.kept()).notifications)], [true, false, [id]]);
   assert.deepEqual(server.requests, ['GET /api/notifications']);
   assert.equal(await push.collect(4711), null);
+});
+
+test('a cursor longer than any of the server is none of its own', async t => {
+  const server = new FakeServer(), push = await clientOf(t, server);
+  server.post('one');
+  for (const [cursor, isTaken] of [['c'.repeat(1025), false], ['€'.repeat(342), false], ['c'.repeat(1024), true]]) {
+    server.after = async (response, {method}) => {
+      if (method !== 'GET') return response;
+      return new Response(JSON.stringify({...await response.json(), Cursor: cursor}), {headers: response.headers});
+    };
+    const kind = await push.sync().then(() => null, error => error.interference.kind);
+    assert.deepEqual([kind, (await push.kept()).notifications.length], isTaken ? [null, 1] : ['unexpectedBody', 0]);
+  }
 });
 
 test('what was collected before the first page, and is gone since, goes with it', async t => {
@@ -330,7 +440,13 @@ test('page and worker over one store, with failures anywhere: nothing is lost or
     return result;
   };
   server.before = () => { if (chance > 0 && randomInt(8) === 0) lost(); };
-  server.after = response => { if (chance > 0 && randomInt(8) === 0) lost(); return response; };
+  server.after = async response => {
+    if (chance === 0) return response;
+    if (randomInt(8) === 0) lost();
+    // Some answers take longer than others.
+    for (let turns = randomInt(4) === 0 ? randomInt(50) : 0; turns > 0; turns -= 1) await new Promise(next => setImmediate(next));
+    return response;
+  };
   const clients = [await clientOf(t, server, {store, limit: 3}), await clientOf(t, server, {store, limit: 3})];
   const seen = new Map();
   let mark = null;
@@ -350,11 +466,20 @@ test('page and worker over one store, with failures anywhere: nothing is lost or
     const push = clients[randomInt(2)], all = [...server.items.keys()], id = all[randomInt(Math.max(1, all.length))];
     const steps = [
       () => server.post(`payload ${step}`), () => server.post(`payload ${step}`), () => id && server.delete(id),
-      () => id && server.change(id, {Read: !server.items.get(id).Read}), () => push.sync(), () => push.sync(), () => id && push.collect(id),
+      () => id && server.change(id, {Read: !server.items.get(id).Read}), () => push.sync(), () => push.sync(), () => id && push.collect(id), () => id && push.notification(id),
       () => id && push.markRead(id, randomInt(2) === 0), () => id && randomInt(3) === 0 && push.dismiss(id),
       async () => {
         // To the end of both, whichever fails.
         for (const {reason} of await Promise.allSettled(clients.map(client => client.sync()))) if (reason) throw reason;
+      },
+      async () => {
+        if (!id) return;
+        // One is asked for while something happens to it.
+        const other = clients[randomInt(2)], calls = [push.notification(id), randomInt(2) === 0 ? push.sync() : push.collect(id)];
+        calls.push((randomInt(3) === 0 ? other.dismiss(id) : other.markRead(id, randomInt(2) === 0)).then(() => other.sync()));
+        for (const {reason} of await Promise.allSettled(calls)) {
+          if (reason && !['crash', undefined].includes(reason.message) && reason.code !== 'offline' && reason.problem?.status !== 404) throw reason;
+        }
       },
     ];
     try {
@@ -399,6 +524,11 @@ test('an event stream is read however it comes in pieces, and a push names an id
     for (let start = 0; start < text.length; start += size) found.push(...lines.take(new TextEncoder().encode(text.slice(start, start + size))));
     assert.deepEqual(found, [7, 8], `in pieces of ${size}`);
   }
+  const bytes = text => new TextEncoder().encode(text), lines = new EventLines();
+  // A message of thirty bytes, and blanks that are none of it.
+  for (let count = 0; count < 600; count += 1) assert.deepEqual(lines.take(bytes(`data: {"secureId":"7"}${' '.repeat(100)}\n\n`)), [7]);
+  for (let count = 0; count < 160; count += 1) lines.take(bytes(`data: ${'x'.repeat(94)}\n`));
+  assert.throws(() => { for (let count = 0; count < 10; count += 1) lines.take(bytes(`data: ${'x'.repeat(94)}\n`)); }, {code: 'offline'});
   for (const message of ['', '{}', '{"secureId":"x"}', '{"secureId":-1}', '[]', 'null', '{"secureId":"1/../2"}', '{"secureId":"99999999999999999999"}']) {
     assert.equal(pushedID(message), null, message);
   }
@@ -457,4 +587,67 @@ test('an account alone registers as before, and ends its subscription', async t 
   assert.equal(await push.isRecipient('{"secureId":"7"}'), true);
   await push.signOut();
   assert.equal(subscription.ended, true);
+});
+
+test('a device whose token is dead stays to be ended, and is when its account signs in again', async t => {
+  browser(t);
+  const server = new FakeServer(), store = new MemoryStore(), push = await clientOf(t, server, {store});
+  const device = await push.enablePush();
+  server.tokens.delete('spt_first');
+  assert.equal(await push.signOut(), false);
+  const again = await clientOf(t, server, {store, isIn: false});
+  assert.equal(await again.finishSigningOut(), false);
+  assert.deepEqual([...server.devices], [device]);
+  // Another account's token is not for it.
+  server.tokens.add('spt_bob').add('spt_second');
+  await again.useToken('spt_bob', {account: 'bob'});
+  assert.deepEqual([...server.devices], [device]);
+  await again.signOut();
+  await again.useToken('spt_second', {account: 'alice'});
+  assert.deepEqual([[...server.devices], (await store.list('ending/')).size], [[], 0]);
+  assert.deepEqual([...server.tokens], ['spt_second'], 'the new session stays');
+});
+
+test('a provider is asked for a token to sign out with, and if it has none the server was not told', async t => {
+  browser(t);
+  for (const has of [true, false]) {
+    const server = new FakeServer();
+    server.tokens.add('spt_asked');
+    const token = () => has ? {Token: 'spt_asked', ExpiresAt: null} : new Promise(() => {});
+    const push = await clientOf(t, server, {token, timeout: 0.2, isIn: false});
+    await push.useToken('spt_first', {account: 'alice', expiresAt: new Date(Date.now() + 3_600_000)});
+    await push.enablePush();
+    // A cold start, after the token has ended.
+    server.tokens.delete('spt_first');
+    const store = push.settings.store;
+    const later = await clientOf(t, server, {store, token, timeout: 0.2, isIn: false, now: () => Date.now() + 3_600_000});
+    assert.deepEqual([await later.signOut(), later.account], [has, null]);
+    assert.equal(server.devices.size, has ? 0 : 1);
+    assert.equal((await store.list('ending/')).size, has ? 0 : 1);
+  }
+});
+
+test('who signs out without any token is told that the server does not know', async t => {
+  const server = new FakeServer(), store = new MemoryStore(), push = await clientOf(t, server, {store});
+  store.rows.delete('session');
+  assert.deepEqual([await push.signOut(), push.account, [...server.tokens]], [false, null, ['spt_first']]);
+});
+
+test('a device that was being registered while its account signed out is ended, too', async t => {
+  browser(t);
+  const server = new FakeServer(), push = await clientOf(t, server);
+  let isPut, release;
+  const arrived = new Promise(done => { isPut = done; }), held = new Promise(done => { release = done; });
+  server.after = async (response, {method}) => {
+    if (method !== 'PUT') return response;
+    isPut();
+    await held;
+  };
+  const registering = push.enablePush();
+  await arrived;
+  assert.equal(server.devices.size, 1);
+  assert.equal(await push.signOut(), true);
+  release();
+  await assert.rejects(registering, {code: 'signedOut'});
+  assert.equal(server.devices.size, 0);
 });

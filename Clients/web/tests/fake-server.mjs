@@ -78,7 +78,8 @@ export class FakeServer {
     if (!item) return problem(404, 'not-found');
     if (action === 'taken' || method === 'DELETE') return this.delete(id), [204];
     if (method === 'PATCH') this.change(id, body);
-    return [200, item, {ETag: `"${id}-${item.Read}"`}];
+    const tag = `"${id}-${item.Read}-${item.Title ?? ''}"`;
+    return method === 'GET' && headers['If-None-Match'] === tag ? [304, undefined, {ETag: tag}] : [200, item, {ETag: tag}];
   }
 
   #register(method, name, problem) {

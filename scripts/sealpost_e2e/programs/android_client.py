@@ -247,6 +247,7 @@ def certificates_and_outbox(options, phone):
         if phone.ask(client, "unread", keys, id=id)["value"]["Read"] or truth.item(id)["Read"]:
             raise SystemExit("it is still read")
         phone.ask(client, "dismiss", keys, id=id)
+        read_once(phone, truth, client, keys)
         phone.ask(client, "register", keys)
         if [item["Payload"] for item in truth.inbox()] != ["sent later"] or len(truth.devices()) != 1:
             raise SystemExit("neither dismissed nor registered")
@@ -257,6 +258,20 @@ def certificates_and_outbox(options, phone):
         if phone.ask(client, "sync", keys).get("reason") != "SIGNED_OUT":
             raise SystemExit("signed out, and still in")
         front.close()
+
+
+def read_once(phone, truth, client, keys):
+    """What the worker shows leaves the payload to whoever opens the app."""
+    id = truth.ask("POST", "/api/notifications", {"Payload": "for one reading", "ReadOnce": True})["Id"]
+    for _ in range(2):
+        shown = phone.ask(client, "shown", keys, id=id)["value"]
+        if "Payload" in shown or not shown.get("ReadOnce"):
+            raise SystemExit(f"the worker shows {shown}")
+    if (read := phone.ask(client, "notification", keys, id=id)["value"].get("Payload")) != "for one reading":
+        raise SystemExit(f"its reader finds {read}")
+    phone.ask(client, "taken", keys, id=id)
+    if phone.ask(client, "shown", keys, id=id)["value"] is not None:
+        raise SystemExit("it was taken, and is still shown")
 
 
 def add_options(parser):

@@ -69,11 +69,8 @@ final class Account {
             long commit = latest(folder);
             if (commit == 0) return new Snapshot(0, new Index());
             try {
-                byte[] sealed = Files.read(new File(commitFolder(folder, commit), INDEX));
-                byte[] bytes = store.sealer().open(sealed, place(commit, INDEX));
-                Index index = bytes == null ? null : Index.decode(bytes);
-                // A damaged index is fetched again: the next commit is upon an empty one.
-                return new Snapshot(commit, index == null ? new Index() : index);
+                Index index = index(folder, commit);
+                return new Snapshot(commit, index == null ? salvaged(folder, commit) : index);
             } catch (FileNotFoundException replaced) {
                 pause(attempt);
             } catch (IOException | GeneralSecurityException error) {
@@ -81,6 +78,33 @@ final class Account {
             }
         }
         throw busy();
+    }
+
+    /** The index of a commit; null if it is damaged. */
+    private @Nullable Index index(File folder, long commit) throws IOException, GeneralSecurityException, PushException {
+        byte[] sealed = Files.read(new File(commitFolder(folder, commit), INDEX));
+        byte[] bytes = store.sealer().open(sealed, place(commit, INDEX));
+        return bytes == null ? null : Index.decode(bytes);
+    }
+
+    /**
+     * What the next commit is made upon where the latest index is damaged: the one before it that can be read, or an empty one.
+     *
+     * <p>With the old cursor what has changed since is fetched again; what was done since is done again, under the same keys. Of an
+     * empty one consumers are told that it is everything.
+     */
+    private Index salvaged(File folder, long damaged) throws IOException, GeneralSecurityException, PushException {
+        for (long commit = damaged - 1; commit > 0 && commit > damaged - KEPT; commit--) {
+            try {
+                Index index = index(folder, commit);
+                if (index != null) return index;
+            } catch (FileNotFoundException removed) {
+                // The latest indexes alone are there.
+            }
+        }
+        Index index = new Index();
+        index.forgottenUpTo = damaged;
+        return index;
     }
 
     /** Makes a change, or nothing if it leaves the state as it is. */
@@ -249,7 +273,7 @@ final class Account {
         }
     }
 
-    private static PushException busy() {
+    static PushException busy() {
         return PushException.of(PushException.Reason.STORAGE, "others change the store all the time", null);
     }
 }

@@ -1,6 +1,8 @@
 package sealpost.client;
 
 import java.util.Locale;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.ReentrantLock;
 
 /** Sends requests with credentials and a {@code MyToken} of their own, and returns checked answers. */
 final class Api {
@@ -13,6 +15,11 @@ final class Api {
 
     private volatile @Nullable String last;
 
+    private final ReentrantLock renewal = new ReentrantLock();
+    /** The credential that was renewed last, and what has come in its place. */
+    private volatile @Nullable String replaced;
+    private volatile @Nullable String replacement;
+
     Api(Options options, Credentials credentials) {
         this.options = options;
         this.credentials = credentials;
@@ -23,24 +30,52 @@ final class Api {
     /** The server's answer if it is a success or 304; its refusals are thrown. */
     Answer call(Request request, Deadline deadline) throws PushException {
         boolean isHeldBack = credentials.isAskedFirst() && !isLetIn;
-        String authorization = credentials.authorization(null);
+        String authorization = credentials.authorization(null, deadline);
         if (authorization == null) throw unauthorized();
         Answer answer = ask(request, isHeldBack ? null : authorization, deadline);
         last = authorization;
         if (answer.status != 401) return answer.success();
         // Once: a refused credential is not tried again.
-        String next = isHeldBack ? authorization : credentials.authorization(authorization);
+        String next = isHeldBack ? authorization : renewed(authorization, deadline);
         if (next == null || !isHeldBack && next.equals(authorization)) return answer.success();
         Answer second = ask(request, next, deadline);
         last = next;
         if (second.status != 401) isLetIn = true;
+        // The provider is asked again, and not for what came of it before.
+        else if (next.equals(replacement)) replaced = null;
         return second.success();
     }
 
-    /** What the session is ended with; null if there is nothing. Not being able to tell must not keep anybody signed in. */
-    @Nullable String lastAuthorization() {
+    /** Another credential in place of one that was refused: one for all calls that it was refused to. */
+    private @Nullable String renewed(String refused, Deadline deadline) throws PushException {
         try {
-            String current = credentials.authorization(null);
+            if (!renewal.tryLock(deadline.remainingMillis(), TimeUnit.MILLISECONDS)) throw Deadline.passed();
+        } catch (InterruptedException interrupted) {
+            Thread.currentThread().interrupt();
+            throw PushException.of(PushException.Reason.DEADLINE, "the call was interrupted", interrupted);
+        }
+        try {
+            if (refused.equals(replaced)) return replacement;
+            String next = credentials.authorization(refused, deadline);
+            if (next != null && !next.equals(refused)) {
+                replaced = refused;
+                replacement = next;
+            }
+            return next;
+        } finally {
+            renewal.unlock();
+        }
+    }
+
+    /** Whose credentials they are. */
+    String account() {
+        return credentials.account();
+    }
+
+    /** What the session is ended with; null if there is nothing. Not being able to tell must not keep anybody signed in. */
+    @Nullable String lastAuthorization(Deadline deadline) {
+        try {
+            String current = credentials.authorization(null, deadline);
             return current == null ? last : current;
         } catch (PushException unavailable) {
             return last;

@@ -1,6 +1,7 @@
 package sealpost.client;
 
 import java.nio.charset.StandardCharsets;
+import java.util.concurrent.Callable;
 
 /** How a client signs in. */
 public final class Credentials {
@@ -67,8 +68,18 @@ public final class Credentials {
     }
 
     /** The value of {@code Authorization}; null if there is none any more. */
-    @Nullable String authorization(@Nullable String refused) throws PushException {
+    @Nullable String authorization(final @Nullable String refused, Deadline deadline) throws PushException {
         if (provider == null) return refused == null ? basic : null;
+        if (provider instanceof FixedToken) return ask(provider, refused);
+        return ProviderThreads.ask(new Callable<String>() {
+            @Override
+            public @Nullable String call() throws PushException {
+                return ask(provider, refused);
+            }
+        }, deadline);
+    }
+
+    private static @Nullable String ask(TokenProvider provider, @Nullable String refused) throws PushException {
         try {
             String token = provider.token(refused == null ? null : refused.substring("Bearer ".length()));
             return token == null ? null : "Bearer " + token;

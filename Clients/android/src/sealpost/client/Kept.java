@@ -8,13 +8,16 @@ import java.io.IOException;
 
 /** The content of an entry: a notification, its validator, and when it was last known to be right. */
 final class Kept {
+    private static final int MAXIMUM_TAG = 1024;
+
     final Item item;
     final @Nullable String tag;
     final long date;
 
     Kept(Item item, @Nullable String tag, long date) {
         this.item = item;
-        this.tag = tag;
+        // What is longer than any of the server's is fetched again without a condition.
+        this.tag = tag == null || tag.length() > MAXIMUM_TAG ? null : tag;
         this.date = date;
     }
 

@@ -26,7 +26,7 @@ final class Notifications {
             Answer answer = client.api.call(request, client.options.deadline());
             if (answer.status == 304 && kept != null) return Fetched.fresh(kept.item);
             Item item = answer.item(id);
-            take(answer, item, before.commit, null, now);
+            take(answer, item, answer.tag, before.commit, null, now);
             return Fetched.fresh(item);
         } catch (PushException error) {
             if (error.isGone()) {
@@ -38,6 +38,39 @@ final class Notifications {
             long date = Math.max(kept == null ? 0 : kept.date, client.account.read().index.completeAt);
             return Fetched.kept(item, date == 0 ? null : new Date(date), error);
         }
+    }
+
+    /**
+     * One as it may be shown before its reader asks for it; null if it is gone.
+     *
+     * <p>It is asked for as a list of one, which has no payload of what may be read once: else the minute of that would begin.
+     */
+    @Nullable Item shown(long id) throws PushException {
+        long before = client.account.read().commit;
+        long now = client.options.now();
+        Request request = new Request("GET", Paths.NOTIFICATIONS).parameter("ids", Long.toString(id));
+        if (client.options.app() != null) request.parameter("app", client.options.app());
+        Answer answer;
+        try {
+            answer = client.api.call(request, client.options.deadline());
+        } catch (PushException error) {
+            Item kept = error.leavesWhatIsKept() ? client.kept(id) : null;
+            if (kept == null) throw error;
+            return kept;
+        }
+        Json items = answer.json == null ? null : answer.json.get("Notifications");
+        if (items == null || items.kind() != Json.Kind.ARRAY) throw answer.unexpected("a list of notifications");
+        Item found = null;
+        for (Json element : items.elements()) {
+            found = Item.read(element);
+            if (found == null) throw answer.unexpected("a list of notifications");
+            if (found.id() != id) {
+                throw answer.interference(Interference.Kind.WRONG_ID, Long.toString(id), Long.toString(found.id()));
+            }
+        }
+        if (found == null) forget(id, null);
+        else take(answer, found, null, before, null, now);
+        return found;
     }
 
     void confirmTaken(long id) throws PushException {
@@ -56,7 +89,7 @@ final class Notifications {
         request.body = Json.object().with("Read", Json.of(isRead));
         Answer answer = client.api.call(request, deadline);
         Item item = answer.item(id);
-        take(answer, item, before, task, now);
+        take(answer, item, answer.tag, before, task, now);
         return item;
     }
 
@@ -117,7 +150,8 @@ final class Notifications {
         client.account.change(new Account.Change<Void>() {
             @Override
             public @Nullable Void make(Draft draft) {
-                if (draft.index.entries.containsKey(id)) draft.remove(id);
+                // One that is not kept, too: an answer that is on its way must not bring it back.
+                draft.remove(id);
                 Outbox.finish(draft, task);
                 return null;
             }
@@ -126,7 +160,12 @@ final class Notifications {
 
     /** Keeps the item of an answer as far as that is allowed, unless something newer was kept meanwhile. */
     private void take(
-            final Answer answer, final Item item, final long before, final @Nullable String task, final long now)
+            final Answer answer,
+            final Item item,
+            final @Nullable String tag,
+            final long before,
+            final @Nullable String task,
+            final long now)
             throws PushException {
         final boolean isKept =
                 !answer.isNoStore && !item.isReadOnce() && !item.isNeverStored() && item.payload() != null;
@@ -137,11 +176,12 @@ final class Notifications {
                 boolean isOver = answer.serverTime != null && item.expiresMillis() <= answer.serverTime;
                 if (isOver || !draft.isUntouched(item.id(), before)) return null;
                 Kept kept = isKept
-                        ? new Kept(item, answer.tag, now)
+                        ? new Kept(item, tag, now)
                         : new Kept(item.withoutPayload(), null, now);
                 Kept old = draft.entry(item.id());
                 // Of the same content only the validator is new, which is no change to tell of.
-                if (old != null && old.item.equals(kept.item) && old.tag != null) return null;
+                boolean isSame = old != null && old.item.equals(kept.item);
+                if (isSame && (old.tag != null || kept.tag == null)) return null;
                 draft.put(kept);
                 return null;
             }

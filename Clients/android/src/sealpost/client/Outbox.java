@@ -17,6 +17,8 @@ import sealpost.client.Index.Task;
 public final class Outbox {
     private static final int MAXIMUM_TASKS = 500;
     private static final int MAXIMUM_FAILED = 100;
+    /** Of a code that is kept; the server's are shorter. */
+    private static final int MAXIMUM_CODE = 128;
     /** The server remembers the key of what was sent for a day. */
     private static final long REMEMBERED = 23 * 3_600_000L;
 
@@ -233,7 +235,7 @@ public final class Outbox {
                 for (Task task : new ArrayList<>(tasks)) {
                     if (!task.key.equals(key)) continue;
                     tasks.remove(task);
-                    draft.index.failed.put(key, code);
+                    draft.index.failed.put(key, code.substring(0, Math.min(code.length(), MAXIMUM_CODE)));
                 }
                 while (draft.index.failed.size() > MAXIMUM_FAILED) {
                     draft.index.failed.remove(draft.index.failed.keySet().iterator().next());

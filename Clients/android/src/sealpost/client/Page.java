@@ -1,5 +1,6 @@
 package sealpost.client;
 
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -7,6 +8,9 @@ import java.util.Map;
 
 /** One answer to {@code GET /api/notifications}. */
 final class Page {
+    /** In UTF-8; those of the server have some forty. A longer one would leave no room in the index. */
+    private static final int MAXIMUM_CURSOR = 1024;
+
     final List<Kept> kept = new ArrayList<>();
     /** Items whose payload is shown this once, and not kept. */
     final Map<Long, Item> unkept = new LinkedHashMap<>();
@@ -27,6 +31,9 @@ final class Page {
             throw answer.unexpected("a list of notifications");
         }
         this.cursor = cursor.string();
+        if (this.cursor.getBytes(StandardCharsets.UTF_8).length > MAXIMUM_CURSOR) {
+            throw answer.unexpected("a cursor of at most " + MAXIMUM_CURSOR + " bytes");
+        }
         this.hasMore = more.bool();
         List<Item> read = new ArrayList<>();
         boolean hasReason = false;

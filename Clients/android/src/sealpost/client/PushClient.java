@@ -67,8 +67,11 @@ public final class PushClient {
      * What has changed since a consumer of that name has confirmed changes, by whichever process of the app.
      *
      * <p>The first time it is everything. Nothing is lost between pages or in a crash: it is told again until confirmed.
+     *
+     * @param consumer a name of at most 128 characters
      */
     public Changes changes(String consumer) throws PushException {
+        if (consumer.length() > 128) throw new IllegalArgumentException("the name of a consumer is too long");
         Account.Snapshot now = account.read();
         Long mark = now.index.marks.get(consumer);
         long since = mark == null ? 0 : mark;
@@ -124,8 +127,15 @@ public final class PushClient {
                 boolean isOfTask = error.reason() == PushException.Reason.BUSY || error.reason() == PushException.Reason.PROBLEM;
                 if (!isOfTask) throw error;
             }
-            refresh.run();
-            return Fetched.fresh(inbox(refresh.unkept));
+            Inbox inbox = null;
+            // Twice, if the file of a notification was lost, which is found when all are read.
+            for (int attempt = 0; attempt < 2 && (inbox == null || !inbox.isComplete()); attempt++) {
+                refresh.run();
+                inbox = inbox(refresh.unkept);
+            }
+            if (inbox == null || !inbox.isComplete()) throw Account.busy();
+            endEarlierDevices(deadline);
+            return Fetched.fresh(inbox);
         } catch (PushException error) {
             if (!error.leavesWhatIsKept()) throw error;
             Inbox kept = inbox(refresh.unkept);
@@ -136,7 +146,7 @@ public final class PushClient {
     }
 
     /**
-     * Fetches a notification by the id of its push.
+     * Fetches a notification by the id of its push, for its reader; {@link #shown} is for a notification on the screen.
      *
      * <p>If the server cannot be reached, it is the kept one; if it says that it is gone, it is deleted here, too, and the call
      * throws. A payload that may be read once is not kept, and the server gives it again for one minute only: show or store
@@ -145,6 +155,20 @@ public final class PushClient {
     public Fetched<Item> notification(long id) throws PushException {
         try {
             return notifications.fetch(id);
+        } finally {
+            tell();
+        }
+    }
+
+    /**
+     * What a notification on the screen may show of a push; null if it was recalled or dismissed, or has expired.
+     *
+     * <p>A payload that may be read once is not fetched, so that it is still there when the app is opened: {@link Item#payload} is
+     * null. If the server cannot be reached, it is the kept one, or the call throws.
+     */
+    public @Nullable Item shown(long id) throws PushException {
+        try {
+            return notifications.shown(id);
         } finally {
             tell();
         }
@@ -241,18 +265,29 @@ public final class PushClient {
      * Signs out: at once on this device, in all of its processes, and at the server as soon as it can be reached.
      *
      * <p>All that is kept is removed, and every later call of this account's clients is {@link
-     * PushException.Reason#SIGNED_OUT}. What ends session and device at the server is kept until it has done so.
+     * PushException.Reason#SIGNED_OUT}. What ends session and device at the server is kept until it has done so. A device that
+     * the token can no longer end is ended by the first {@link #refresh} after the account has signed in again.
      *
      * @return whether the server knows; if not, call {@link #finishSignOuts} when there is a network
      */
     public boolean signOut() throws PushException {
         String registration = account.read().index.registration;
-        String authorization = api.lastAuthorization();
-        SignOut signOut = new SignOut(store, options);
-        if (authorization != null) signOut.keep(authorization, registration);
+        String authorization = api.lastAuthorization(options.deadline());
+        if (authorization != null || registration != null) {
+            signOuts().keep(authorization, registration, api.account());
+        }
         account.remove();
         tell();
-        return finishSignOuts(options, store);
+        // Without a credential there is a session at the server that nobody has ended.
+        return finishSignOuts(options, store) && authorization != null;
+    }
+
+    SignOut signOuts() {
+        return new SignOut(store, options);
+    }
+
+    Store store() {
+        return store;
     }
 
     /** Tells the server of sign-outs that it does not know yet. Whether all of them are done. */
@@ -281,13 +316,17 @@ public final class PushClient {
             }
             // A commit may have replaced some while they were read. If none has, they are damaged.
             boolean isConclusive = missing.isEmpty() || account.read().commit == now.commit;
-            if (!isConclusive && attempt < 100) continue;
-            if (!missing.isEmpty()) fetchAgain(missing, now.commit);
+            if (isConclusive && !missing.isEmpty()) fetchAgain(missing, now.commit);
+            if (!missing.isEmpty() && attempt < 100) continue;
             return new Inbox(shown(items, now.index), now.index.completeAt);
         }
     }
 
-    /** Gives up entries that cannot be read, and the cursor with them, so that the next refresh fetches all. */
+    /**
+     * Gives up entries that cannot be read, and the cursor with them, so that the next refresh fetches all.
+     *
+     * <p>They are told as deleted: what is gone at the server meanwhile no page would name.
+     */
     private void fetchAgain(final List<Long> ids, final long commit) throws PushException {
         account.change(new Account.Change<Void>() {
             @Override
@@ -295,7 +334,7 @@ public final class PushClient {
                 for (long id : ids) {
                     Index.Place place = draft.index.entries.get(id);
                     if (place == null || place.commit > commit) continue;
-                    draft.index.entries.remove(id);
+                    draft.remove(id);
                     draft.index.cursor = null;
                     draft.index.completeAt = 0;
                 }
@@ -324,6 +363,15 @@ public final class PushClient {
             }
         });
         return shown;
+    }
+
+    /** Ends devices of this account that an earlier sign-out could not end. */
+    private void endEarlierDevices(Deadline deadline) {
+        try {
+            signOuts().finish(api, api.account(), deadline);
+        } catch (PushException later) {
+            // They wait: the inbox that was just fetched is as good without.
+        }
     }
 
     private void tell() {

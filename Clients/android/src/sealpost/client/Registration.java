@@ -33,17 +33,43 @@ final class Registration {
 
     String register(Deadline deadline) throws PushException {
         String id = client.account.read().index.registration;
-        if (id == null) id = requestId(handle, deadline);
+        if (id == null) id = note(requestId(handle, deadline));
         try {
             put(id, deadline);
         } catch (PushException error) {
             if (error.problem() == null || !error.problem().code().equals("registration-gone")) throw error;
             keep(null);
-            id = requestId(null, deadline);
+            id = note(requestId(null, deadline));
             put(id, deadline);
         }
-        keep(id);
+        try {
+            keep(id);
+        } catch (PushException error) {
+            if (error.reason() == PushException.Reason.SIGNED_OUT) end(id);
+            throw error;
+        }
         return id;
+    }
+
+    /** Remembers an id before the server has it, so that a sign-out meanwhile, or after a lost answer, names it, too. */
+    private String note(final String id) throws PushException {
+        client.signOuts().release(id);
+        client.account.change(new Account.Change<Void>() {
+            @Override
+            public @Nullable Void make(Draft draft) {
+                draft.index.registration = id;
+                draft.index.fingerprint = new byte[0];
+                draft.index.registeredAt = 0;
+                return null;
+            }
+        });
+        return id;
+    }
+
+    /** Ends what the server has taken after the account had signed out. */
+    private void end(String id) throws PushException {
+        client.signOuts().keep(client.api.lastAuthorization(client.options.deadline()), id, client.api.account());
+        PushClient.finishSignOuts(client.options, client.store());
     }
 
     private String requestId(@Nullable String handle, Deadline deadline) throws PushException {

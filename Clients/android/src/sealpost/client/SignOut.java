@@ -19,14 +19,22 @@ final class SignOut {
         this.options = options;
     }
 
-    /** Keeps what it takes to end session and device later. */
-    void keep(String authorization, @Nullable String registration) throws PushException {
+    /** Keeps what it takes to end session and device later; without a credential the device waits for the account's next one. */
+    void keep(@Nullable String authorization, @Nullable String registration, String account) throws PushException {
         Json order = Json.object()
                 .with("Server", Json.of(options.base()))
-                .with("Authorization", Json.of(authorization))
-                .with("Registration", registration == null ? Json.NULL : Json.of(registration));
+                .with("Authorization", text(authorization))
+                .with("Registration", text(registration))
+                .with("Account", Json.of(account));
+        write(Files.hexadecimal(Files.random(8)), order);
+    }
+
+    private static Json text(@Nullable String text) {
+        return text == null ? Json.NULL : Json.of(text);
+    }
+
+    private void write(String name, Json order) throws PushException {
         File folder = new File(store.folder(), FOLDER);
-        String name = Files.hexadecimal(Files.random(8));
         try {
             if (!folder.mkdir() && !folder.isDirectory()) throw new IOException("a folder cannot be made");
             File made = new File(folder, "." + name);
@@ -37,7 +45,7 @@ final class SignOut {
         }
     }
 
-    /** Ends what is kept for this server; throws when the network fails. */
+    /** Ends what is kept for this server; throws when the network fails. What the credential cannot end any more stays. */
     void finish(Deadline deadline) throws PushException {
         // Credentials are those of each order.
         Api api = new Api(options, Credentials.basic("", ""));
@@ -47,18 +55,43 @@ final class SignOut {
                 file.delete();
                 continue;
             }
-            Json server = order.get("Server");
-            Json authorization = order.get("Authorization");
-            Json registration = order.get("Registration");
-            if (server == null || authorization == null || !options.base().equals(server.string())) continue;
-            String credential = authorization.string();
-            if (credential == null) continue;
-            if (registration != null && registration.string() != null) {
-                end(api, Paths.registration(registration.string()), credential, deadline);
-            }
-            if (credential.startsWith("Bearer ")) end(api, Paths.CURRENT_SESSION, credential, deadline);
-            file.delete();
+            String credential = string(order, "Authorization");
+            if (credential == null || !options.base().equals(string(order, "Server"))) continue;
+            String registration = string(order, "Registration");
+            boolean isOver = registration == null
+                    || isEnded(api, Paths.registration(registration), credential, deadline);
+            // A token that is refused has no session any more.
+            if (credential.startsWith("Bearer ")) isEnded(api, Paths.CURRENT_SESSION, credential, deadline);
+            if (isOver) file.delete();
+            else write(file.getName(), order.replacing("Authorization", Json.NULL));
         }
+    }
+
+    /** Ends the devices of an account whose credential of then could not, with the one that it has now. */
+    void finish(Api api, String account, Deadline deadline) throws PushException {
+        for (File file : pending()) {
+            Json order = read(file);
+            String registration = order == null ? null : string(order, "Registration");
+            if (registration == null || string(order, "Authorization") != null) continue;
+            if (!account.equals(string(order, "Account")) || !options.base().equals(string(order, "Server"))) continue;
+            if (isEnded(api, Paths.registration(registration), null, deadline)) file.delete();
+        }
+    }
+
+    /** Takes a device out of all orders: the server gives the id of a handle again to whoever signs in again. */
+    void release(String registration) throws PushException {
+        for (File file : pending()) {
+            Json order = read(file);
+            if (order == null || !registration.equals(string(order, "Registration"))) continue;
+            if (!options.base().equals(string(order, "Server"))) continue;
+            if (string(order, "Authorization") == null) file.delete();
+            else write(file.getName(), order.replacing("Registration", Json.NULL));
+        }
+    }
+
+    private static @Nullable String string(Json order, String name) {
+        Json member = order.get(name);
+        return member == null ? null : member.string();
     }
 
     int count() throws PushException {
@@ -85,14 +118,17 @@ final class SignOut {
         }
     }
 
-    private static void end(Api api, String path, String authorization, Deadline deadline) throws PushException {
+    /** Whether the server has said that something is gone; not if it refuses the credential. Without one it is that of the client. */
+    private static boolean isEnded(Api api, String path, @Nullable String authorization, Deadline deadline)
+            throws PushException {
+        Request request = new Request("DELETE", path);
         try {
-            api.call(new Request("DELETE", path), authorization, deadline);
+            if (authorization == null) api.call(request, deadline);
+            else api.call(request, authorization, deadline);
+            return true;
         } catch (PushException error) {
-            // Ended already, with its session or by somebody else.
-            boolean isOver = error.isGone() || error.reason() == PushException.Reason.UNAUTHORIZED
-                    || error.problem() != null && error.problem().status() == 403;
-            if (!isOver) throw error;
+            if (error.leavesWhatIsKept()) throw error;
+            return error.isGone();
         }
     }
 }

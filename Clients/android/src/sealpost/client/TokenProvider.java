@@ -5,9 +5,10 @@ public interface TokenProvider {
     /**
      * The token to send; null if the user must sign in again.
      *
-     * <p>Called on the thread of the call, before each request.
+     * <p>Called before each request, on a thread of the client's own, which is interrupted when the time of the call is over.
      *
-     * @param refused the token that the server has just refused, so that another one is due; null otherwise
+     * @param refused the token that the server has just refused, so that another one is due; null otherwise. A client asks so for
+     *     one call at a time, and once for all to which it was refused.
      * @throws java.io.IOException if a new one cannot be had for want of a network, which is {@link
      *     PushException.Reason#OFFLINE}; anything else is {@link PushException.Reason#UNAUTHORIZED}
      */

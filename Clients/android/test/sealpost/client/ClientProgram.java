@@ -96,6 +96,13 @@ public final class ClientProgram {
                 Fetched<Item> item = client.notification(command.get("id").integer());
                 return fetched(outcome.with("value", item.value().json()), item);
             }
+            case "shown": {
+                Item item = client.shown(command.get("id").integer());
+                return outcome.with("value", item == null ? Json.NULL : item.json());
+            }
+            case "taken":
+                client.confirmTaken(command.get("id").integer());
+                return outcome.with("value", Json.of(true));
             case "sync": {
                 Fetched<Inbox> inbox = client.refresh();
                 java.util.List<Json> items = new java.util.ArrayList<>();

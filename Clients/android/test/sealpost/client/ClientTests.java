@@ -15,6 +15,12 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicInteger;
 import javax.crypto.spec.SecretKeySpec;
 
@@ -88,6 +94,44 @@ public final class ClientTests {
         });
     }
 
+    public static void aNotificationOnTheScreenTakesNothingFromItsReader() throws Exception {
+        with((server, folder) -> {
+            PushClient client = server.client(folder.store());
+            long plain = server.add("plain");
+            long once = server.addReadOnce("once");
+            Check.equal(client.shown(plain).text(), "plain", "shown");
+            Check.equal(client.kept(plain).text(), "plain", "and kept");
+            Item shown = client.shown(once);
+            Check.that(shown.isReadOnce() && shown.payload() == null, "there is something to read");
+            Check.equal(server.log, Arrays.asList("GET /api/notifications", "GET /api/notifications"), "as lists of one");
+            Check.equal(client.notification(once).value().text(), "once", "its reader finds it");
+            server.put(plain, null);
+            Check.equal(client.shown(plain), null, "gone");
+            Check.equal(client.kept(plain), null, "and not kept");
+            long other = server.add("other");
+            client.shown(other);
+            Set<Long> arrived = client.changes("screen").arrived();
+            client.confirm(client.changes("screen"));
+            client.shown(other);
+            Check.that(arrived.contains(other) && client.changes("screen").isEmpty(), "the same again is no change");
+            server.close();
+            Check.equal(client.shown(other).text(), "other", "the kept one without a network");
+            Check.fails(() -> client.shown(plain), PushException.Reason.OFFLINE);
+        });
+    }
+
+    public static void anAnswerOnItsWayBringsBackNothingThatWasDismissed() throws Exception {
+        with((server, folder) -> {
+            long id = server.add("text");
+            PushClient other = server.client(folder.store());
+            server.held = () -> other.dismiss(id);
+            PushClient client = server.client(folder.store());
+            Check.equal(client.notification(id).value().text(), "text", "the answer was made before");
+            Check.equal(client.kept(id), null, "and is not kept");
+            Check.equal(client.changes("screen").deleted(), Collections.singleton(id), "nor shown any longer");
+        });
+    }
+
     /** The first page names nothing that is deleted, so what it does not have is gone. */
     public static void whatWasFetchedBeforeTheFirstPageAndIsGoneGoesWithIt() throws Exception {
         with((server, folder) -> {
@@ -130,6 +174,40 @@ public final class ClientTests {
         });
     }
 
+    public static void whatIsLongerThanTheServersOwnIsNotKept() throws Exception {
+        with((server, folder) -> {
+            server.add("text");
+            PushClient client = server.client(folder.store());
+            // A character of three bytes.
+            for (String cursor : new String[] {repeated("c", 1025), repeated("\u20ac", 342), repeated("c", 70_000)}) {
+                server.cursor = cursor;
+                Fetched<Inbox> inbox = client.refresh();
+                Check.that(!inbox.isFresh(), "a cursor of " + cursor.length());
+                Check.equal(inbox.failure().interference().kind(), Interference.Kind.UNEXPECTED_BODY, "the kind");
+                Check.equal(client.kept().items().size(), 0, "nothing of the page is kept");
+            }
+            server.cursor = repeated("c", 1024);
+            Check.that(client.refresh().isFresh(), "as long as one may be");
+            server.tooLarge = repeated("x", 70_000);
+            client.outbox().send(Json.of(true));
+            client.outbox().flush();
+            Check.equal(client.outbox().failed().get(0).code(), repeated("x", 128), "the code of a refusal");
+            try {
+                client.changes(repeated("x", 129));
+                throw new AssertionError("a consumer's name was taken");
+            } catch (IllegalArgumentException expected) {
+                Check.that(client.changes(repeated("x", 128)).arrived().size() == 1, "a shorter one is");
+            }
+            Item item = client.kept().items().get(0);
+            byte[] encoded = new Kept(item, repeated("t", 70_000), 0).encode();
+            Check.equal(Kept.decode(encoded).tag, null, "a validator");
+        });
+    }
+
+    private static String repeated(String text, int count) {
+        return String.join("", Collections.nCopies(count, text));
+    }
+
     public static void whatTheServerRefusesIsToldUntilItIsForgotten() throws Exception {
         with((server, folder) -> {
             server.add("text");
@@ -168,6 +246,25 @@ public final class ClientTests {
         });
     }
 
+    public static void aProviderThatNeverAnswersHoldsNoCallForLonger() throws Exception {
+        with((server, folder) -> {
+            server.add("text");
+            CountDownLatch never = new CountDownLatch(1);
+            AtomicInteger asked = new AtomicInteger();
+            TokenProvider provider = refused -> {
+                if (asked.incrementAndGet() > 6) return "spt_first";
+                never.await();
+                return null;
+            };
+            Options options = server.options().deadlineMillis(100);
+            PushClient client = new PushClient(options, Credentials.token(provider, "alice"), folder.store());
+            // More of them than there are threads.
+            for (int count = 0; count < 6; count++) Check.fails(() -> client.notification(1), PushException.Reason.DEADLINE);
+            options.deadlineMillis(10_000);
+            Check.that(client.refresh().isFresh(), "the next one answers");
+        });
+    }
+
     public static void aTokenIsRenewedOnce() throws Exception {
         with((server, folder) -> {
             server.add("text");
@@ -185,6 +282,37 @@ public final class ClientTests {
             server.authorization = "Bearer spt_third";
             PushException error = Check.fails(client::refresh, PushException.Reason.UNAUTHORIZED);
             Check.equal(error.problem().code(), "invalid-token", "the server's words");
+        });
+    }
+
+    public static void callsThatWereRefusedTogetherRenewTheTokenOnce() throws Exception {
+        with((server, folder) -> {
+            long id = server.add("text");
+            server.authorization = "Bearer spt_1";
+            AtomicInteger renewals = new AtomicInteger();
+            CountDownLatch all = new CountDownLatch(4);
+            TokenProvider provider = refused -> {
+                if (refused == null) {
+                    all.countDown();
+                    all.await();
+                    return "spt_0";
+                }
+                // A token that is renewed again is dead, as with a backend that gives each refresh token once.
+                return "spt_" + renewals.incrementAndGet();
+            };
+            PushClient client = new PushClient(server.options(), Credentials.token(provider, "alice"), folder.store());
+            ExecutorService threads = Executors.newFixedThreadPool(4);
+            try {
+                List<Future<Fetched<Item>>> calls = new ArrayList<>();
+                for (int count = 0; count < 4; count++) calls.add(threads.submit(() -> client.notification(id)));
+                for (Future<Fetched<Item>> call : calls) Check.equal(call.get().value().text(), "text", "let in");
+            } finally {
+                threads.shutdown();
+            }
+            Check.equal(renewals.get(), 1, "renewals");
+            server.authorization = "Bearer spt_2";
+            Check.fails(() -> client.notification(id), PushException.Reason.UNAUTHORIZED);
+            Check.that(client.notification(id).isFresh(), "what was refused is not given to others");
         });
     }
 
@@ -270,23 +398,91 @@ public final class ClientTests {
         });
     }
 
+    public static void aDeviceWhoseTokenIsDeadIsEndedWhenItsAccountSignsInAgain() throws Exception {
+        with((server, folder) -> {
+            PushClient client = server.client(folder.store());
+            client.register("fcm", "handle", Collections.<String>emptyList());
+            server.authorization = "Bearer spt_second";
+            Check.that(!client.signOut(), "the server does not know");
+            Check.equal(server.devices, Collections.singleton("device-1"), "it is there");
+            server.log.clear();
+            Check.that(!PushClient.finishSignOuts(server.options(), folder.store()), "and stays to be ended");
+            Check.equal(server.log, Collections.emptyList(), "a dead token is not shown again");
+            new PushClient(server.options(), Credentials.token("spt_second", "bob"), folder.store()).refresh();
+            Check.equal(server.devices, Collections.singleton("device-1"), "another account's token is not for it");
+            Check.that(new PushClient(server.options(), Credentials.token("spt_second", "alice"), folder.store()).refresh().isFresh(), "fresh");
+            Check.equal(server.devices, Collections.emptySet(), "ended");
+            Check.that(!server.log.contains("DELETE /api/sessions/current"), "the new session goes on");
+            Check.that(PushClient.finishSignOuts(server.options(), folder.store()), "nothing is left");
+        });
+    }
+
+    public static void whoSignsOutWithoutATokenIsToldThatTheServerDoesNotKnow() throws Exception {
+        with((server, folder) -> {
+            TokenProvider none = refused -> null;
+            PushClient fresh = new PushClient(server.options(), Credentials.token(none, "bob"), folder.store());
+            Check.that(!fresh.signOut(), "a session of which nothing is known");
+            server.client(folder.store()).register("fcm", "handle", Collections.<String>emptyList());
+            PushClient cold = new PushClient(server.options(), Credentials.token(none, "alice"), folder.store());
+            Check.that(!cold.signOut(), "a device that nobody can end now");
+            Check.that(!PushClient.finishSignOuts(server.options(), folder.store()), "it waits");
+            server.client(folder.store()).refresh();
+            Check.equal(server.devices, Collections.emptySet(), "ended");
+        });
+    }
+
+    public static void aSignOutThatWaitsDoesNotEndTheDeviceOfWhoSignsInAgain() throws Exception {
+        with((server, folder) -> {
+            PushClient client = server.client(folder.store());
+            client.register("fcm", "handle", Collections.<String>emptyList());
+            Options nowhere = server.options().connections(url -> {
+                throw new java.net.UnknownHostException("no network");
+            });
+            Check.that(!new PushClient(nowhere, Credentials.token("spt_first", "alice"), folder.store()).signOut(), "offline");
+            server.client(folder.store()).register("fcm", "handle", Collections.<String>emptyList());
+            server.log.clear();
+            Check.that(PushClient.finishSignOuts(server.options(), folder.store()), "told");
+            Check.equal(server.log, Collections.singletonList("DELETE /api/sessions/current"), "the session of before");
+            Check.equal(server.devices, Collections.singleton("device-1"), "the server gives a handle its id again");
+        });
+    }
+
+    public static void aDeviceThatIsBeingRegisteredIsEndedByTheSignOut() throws Exception {
+        with((server, folder) -> {
+            PushClient other = server.client(folder.store());
+            other.kept();
+            boolean[] isOver = {false};
+            Options options = server.options().connections(url -> {
+                // The request is made, and on its way.
+                if (url.getPath().startsWith("/api/register/") && !isOver[0]) {
+                    isOver[0] = true;
+                    try {
+                        other.signOut();
+                    } catch (PushException error) {
+                        throw new IOException(error);
+                    }
+                }
+                return (java.net.HttpURLConnection) url.openConnection();
+            });
+            PushClient client = new PushClient(options, Credentials.token("spt_first", "alice"), folder.store());
+            Check.fails(() -> client.register("fcm", "handle", Collections.<String>emptyList()), PushException.Reason.SIGNED_OUT);
+            String ended = "DELETE /api/register/device-1";
+            Check.equal(
+                    server.log,
+                    Arrays.asList(
+                            "POST /api/register", ended, "DELETE /api/sessions/current", "PUT /api/register/device-1", ended,
+                            "DELETE /api/sessions/current"),
+                    "what the server was told");
+            Check.equal(server.devices, Collections.emptySet(), "ended");
+        });
+    }
+
     public static void aLostKeyLeavesNoOrphansAndADamagedFileIsFetchedAgain() throws Exception {
         with((server, folder) -> {
             for (int count = 0; count < 5; count++) server.add("text " + count);
             PushClient client = server.client(folder.store());
             client.refresh();
-            File entry = null;
-            for (File account : folder.file.listFiles()) {
-                for (File commit : account.isDirectory() ? account.listFiles() : new File[0]) {
-                    if (new File(commit, "3").exists()) entry = new File(commit, "3");
-                }
-            }
-            Check.that(entry != null, "each entry is a file");
-            byte[] bytes = Files.read(entry);
-            bytes[bytes.length / 2] ^= 1;
-            try (FileOutputStream out = new FileOutputStream(entry)) {
-                out.write(bytes);
-            }
+            damage(folder, "3");
             Check.equal(client.kept().items().size(), 4, "without the damaged");
             Check.equal(client.refresh().value().items().size(), 5, "fetched again");
             byte[] other = new byte[32];
@@ -295,6 +491,86 @@ public final class ClientTests {
             Check.equal(lost.kept().items().size(), 0, "nothing opens");
             // The keys, the mark of the sign-in, and nothing else.
             Check.equal(TestFolder.count(folder.file), 2, "files");
+        });
+    }
+
+    /** Changes a bit of the last file of a name that there is in a commit. */
+    private static void damage(TestFolder folder, String name) throws IOException {
+        TreeMap<Long, File> files = files(folder, name);
+        Check.that(!files.isEmpty(), "there is a file " + name);
+        damage(files.lastEntry().getValue());
+    }
+
+    /** The files of a name, by their commit. */
+    private static TreeMap<Long, File> files(TestFolder folder, String name) {
+        TreeMap<Long, File> files = new TreeMap<>();
+        for (File account : folder.file.listFiles()) {
+            for (File commit : account.isDirectory() ? account.listFiles() : new File[0]) {
+                File file = new File(commit, name);
+                if (file.exists()) files.put(Long.parseLong(commit.getName().substring(1)), file);
+            }
+        }
+        return files;
+    }
+
+    private static void damage(File damaged) throws IOException {
+        byte[] bytes = Files.read(damaged);
+        bytes[bytes.length / 2] ^= 1;
+        try (FileOutputStream out = new FileOutputStream(damaged)) {
+            out.write(bytes);
+        }
+    }
+
+    public static void aDamagedIndexLosesNoRegistrationAndNoOutbox() throws Exception {
+        with((server, folder) -> {
+            PushClient client = server.client(folder.store());
+            client.register("fcm", "handle", Collections.<String>emptyList());
+            long gone = server.add("gone");
+            client.refresh();
+            client.confirm(client.changes("screen"));
+            String key = client.outbox().send(Json.of("waiting"));
+            server.put(gone, null);
+            long other = server.add("other");
+            client.notification(other);
+            damage(folder, "index");
+            PushClient later = server.client(folder.store());
+            Check.equal(later.outbox().count(), 1, "what waits");
+            server.log.clear();
+            later.refreshRegistration("fcm", "handle", Collections.<String>emptyList());
+            Check.equal(server.log, Collections.emptyList(), "it is registered");
+            Check.that(later.refresh().isFresh(), "fresh");
+            Check.equal(server.sentByKey.keySet(), Collections.singleton('"' + key + '"'), "sent");
+            Changes changes = later.changes("screen");
+            Check.that(changes.deleted().contains(gone) && changes.arrived().contains(other), "what has changed is told");
+            Check.equal(later.kept().items().size(), 2, "and is there");
+            // None of the indexes that are left can be read.
+            later.confirm(changes);
+            server.put(other, null);
+            for (File index : files(folder, "index").values()) damage(index);
+            PushClient last = server.client(folder.store());
+            Check.that(last.refresh().isFresh() && last.changes("screen").isEverything(), "all is told anew");
+            Check.equal(last.changes("screen").arrived().size(), 1, "which is what was sent");
+        });
+    }
+
+    public static void aFreshInboxHasWhatWasDamaged() throws Exception {
+        with((server, folder) -> {
+            List<Long> ids = new ArrayList<>();
+            for (int count = 0; count < 5; count++) ids.add(server.add("text " + count));
+            PushClient client = server.client(folder.store());
+            client.refresh();
+            client.confirm(client.changes("screen"));
+            damage(folder, "3");
+            Fetched<Inbox> inbox = client.refresh();
+            Check.that(inbox.isFresh() && inbox.value().isComplete(), "fresh");
+            Check.equal(inbox.value().items().size(), 5, "nothing is missing");
+            // One that is gone when it is to be fetched again.
+            client.confirm(client.changes("screen"));
+            damage(folder, "2");
+            for (long id : ids) server.put(id, null);
+            client.kept();
+            client.refresh();
+            Check.equal(client.changes("screen").deleted(), new HashSet<>(ids), "all are told as deleted");
         });
     }
 

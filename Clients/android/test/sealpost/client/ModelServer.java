@@ -14,12 +14,15 @@ import java.security.Signature;
 import java.security.spec.PKCS8EncodedKeySpec;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Random;
+import java.util.Set;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 
@@ -39,6 +42,7 @@ final class ModelServer implements AutoCloseable {
     final TreeMap<Long, Entry> entries = new TreeMap<>();
     final Map<String, Long> sentByKey = new HashMap<>();
     final List<String> log = new ArrayList<>();
+    final Set<String> devices = Collections.synchronizedSet(new TreeSet<String>());
     /** The body of the last registration. */
     String lastRegistration = "";
     final List<String> credentials = new ArrayList<>();
@@ -49,6 +53,12 @@ final class ModelServer implements AutoCloseable {
     volatile boolean isForged = false;
     volatile int loseOneIn = 0;
     volatile int forgetOneIn = 0;
+    /** What happens between the next request and its answer. */
+    volatile Check.Body held;
+    /** A cursor in place of its own. */
+    volatile String cursor;
+    /** The type of the refusal of what is too large. */
+    volatile String tooLarge = "payload-too-large";
     volatile String ttl = "2099-01-01T00:00:00Z";
 
     private final HttpServer server;
@@ -100,6 +110,13 @@ final class ModelServer implements AutoCloseable {
         return id;
     }
 
+    /** A payload that each may read once: for a minute at the real server, and here in one answer. */
+    synchronized long addReadOnce(String payload) {
+        long id = add(payload);
+        put(id, entries.get(id).json.with("ReadOnce", Json.of(true)));
+        return id;
+    }
+
     synchronized void put(long id, Json json) {
         Entry entry = entries.computeIfAbsent(id, none -> new Entry());
         entry.json = json;
@@ -134,6 +151,13 @@ final class ModelServer implements AutoCloseable {
             }
             // The connection is closed.
             if (loseOneIn > 0 && random.nextInt(loseOneIn) == 0) throw new IOException("the answer is lost");
+        }
+        Check.Body held = this.held;
+        this.held = null;
+        try {
+            if (held != null) held.run();
+        } catch (Exception error) {
+            throw new IOException(error);
         }
         send(exchange, status, answer == null ? new byte[0] : answer.bytes(), fields);
     }
@@ -189,6 +213,8 @@ final class ModelServer implements AutoCloseable {
             return problem(401, "invalid-token");
         }
         if (path.equals("/api/register") && method.equals("POST")) return new Object[] {200, Json.of("device-1")};
+        if (method.equals("PUT")) devices.add(path.substring("/api/register/".length()));
+        if (path.startsWith("/api/register/") && method.equals("DELETE")) devices.remove(path.substring("/api/register/".length()));
         if (path.startsWith("/api/register/") && body != null) {
             lastRegistration = new String(body.bytes(), StandardCharsets.UTF_8);
         }
@@ -205,7 +231,7 @@ final class ModelServer implements AutoCloseable {
             return new Object[] {200, Json.object().with("Read", Json.array(read))};
         }
         if (path.equals("/api/notifications") && method.equals("POST")) {
-            if (body.string() == null) return problem(413, "payload-too-large");
+            if (body.string() == null) return problem(413, tooLarge);
             if (body.string().equals("too soon")) return problem(503, "busy");
             String key = exchange.getRequestHeaders().getFirst("Idempotency-Key");
             Long id = sentByKey.get(key);
@@ -226,12 +252,29 @@ final class ModelServer implements AutoCloseable {
         if (method.equals("PATCH")) put(id, entry.json.replacing("Read", body.get("Read")));
         String tag = "\"i" + id + "-" + entry.version + "\"";
         fields.put("ETag", tag);
+        if (entry.json.isTrue("ReadOnce") && method.equals("GET")) {
+            Json item = entry.json;
+            put(id, null);
+            return new Object[] {200, item};
+        }
         boolean isSame = tag.equals(exchange.getRequestHeaders().getFirst("If-None-Match"));
         return isSame && method.equals("GET") ? new Object[] {304, null} : new Object[] {200, entry.json};
     }
 
     private Object[] list(HttpExchange exchange, Map<String, String> fields) {
         String query = exchange.getRequestURI().getRawQuery();
+        if (query.startsWith("ids=")) {
+            Entry entry = entries.get(Long.parseLong(query.substring(4)));
+            List<Json> found = new ArrayList<>();
+            if (entry != null && !entry.isDeleted) found.add(listed(entry.json));
+            return new Object[] {
+                200,
+                Json.object()
+                        .with("Notifications", Json.array(found))
+                        .with("Deleted", Json.array(Collections.<Json>emptyList()))
+                        .with("More", Json.of(false))
+            };
+        }
         int start = query.indexOf("since=");
         long since = 0;
         if (start >= 0) {
@@ -259,10 +302,10 @@ final class ModelServer implements AutoCloseable {
             }
             end = next.getKey();
             if (next.getValue().getValue().isDeleted) deleted.add(Json.of(next.getValue().getKey()));
-            else items.add(next.getValue().getValue().json);
+            else items.add(listed(next.getValue().getValue().json));
         }
         if (!hasMore) end = version;
-        String cursor = String.format(Locale.ROOT, "e%dv%d", epoch, end);
+        String cursor = this.cursor == null ? String.format(Locale.ROOT, "e%dv%d", epoch, end) : this.cursor;
         if (start >= 0 && changed.isEmpty() && end == since) {
             fields.put("ETag", '"' + cursor + '"');
             if (fields.get("ETag").equals(exchange.getRequestHeaders().getFirst("If-None-Match"))) return new Object[] {304, null};
@@ -275,6 +318,10 @@ final class ModelServer implements AutoCloseable {
                     .with("Cursor", Json.of(cursor))
                     .with("More", Json.of(hasMore))
         };
+    }
+
+    private static Json listed(Json item) {
+        return item.isTrue("ReadOnce") ? item.without("Payload") : item;
     }
 
     static long version(String cursor) {

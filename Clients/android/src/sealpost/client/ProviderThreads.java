@@ -1,0 +1,55 @@
+package sealpost.client;
+
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+
+/**
+ * Asks token providers within a deadline, on threads of their own: an app's code may wait for anything.
+ *
+ * <p>They are not those of {@link Transport}, which a provider may need for calls of its own.
+ */
+final class ProviderThreads {
+    private static final int THREADS = 4;
+
+    private static final ThreadPoolExecutor POOL = new ThreadPoolExecutor(
+            THREADS, THREADS, 5, TimeUnit.SECONDS, new LinkedBlockingQueue<Runnable>(), new ThreadFactory() {
+                @Override
+                public Thread newThread(Runnable work) {
+                    Thread thread = new Thread(work, "sealpost-token");
+                    thread.setDaemon(true);
+                    return thread;
+                }
+            });
+
+    static {
+        POOL.allowCoreThreadTimeOut(true);
+    }
+
+    private ProviderThreads() {}
+
+    /** What the provider says; throws when the deadline passes, and then interrupts it. */
+    static @Nullable String ask(Callable<String> provider, Deadline deadline) throws PushException {
+        FutureTask<String> task = new FutureTask<>(provider);
+        POOL.execute(task);
+        try {
+            return task.get(deadline.remainingMillis(), TimeUnit.MILLISECONDS);
+        } catch (TimeoutException late) {
+            throw Deadline.passed();
+        } catch (InterruptedException interrupted) {
+            Thread.currentThread().interrupt();
+            throw PushException.of(PushException.Reason.DEADLINE, "the call was interrupted", interrupted);
+        } catch (ExecutionException error) {
+            if (error.getCause() instanceof PushException) throw (PushException) error.getCause();
+            throw PushException.of(PushException.Reason.UNAUTHORIZED, "the token provider failed", error.getCause());
+        } finally {
+            POOL.remove(task);
+            task.cancel(true);
+        }
+    }
+}
