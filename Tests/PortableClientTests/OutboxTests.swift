@@ -124,6 +124,27 @@ import Testing
         }
     }
 
+    /// One task that the server cannot do is no reason to hide what is new.
+    @Test(arguments: [ProblemCode.internalError, .busy, .tooManyStreams])
+    func whatTheServerCannotDoNowDoesNotHoldUpTheInbox(_ code: ProblemCode) async throws {
+        let script = self.server.script
+        try await ProtocolPeer.run(script) { peer in
+            let client = self.client(peer)
+            let id = try #require(try await client.refresh().value.notifications.first?.id)
+            try await client.outbox.dismiss(id)
+            self.server.change { $0.add("new", lasting: 3600) }
+            peer.play { request, index in
+                guard request.method == "DELETE" else { return script(request, index) }
+                return .answer(PeerAnswer(to: request, code, key: self.server.key))
+            }
+            let inbox = try await client.refresh()
+            #expect(inbox.date == nil)
+            #expect(inbox.value.notifications.map(\.payload?.text) == ["text 1", "text 2", "text 3", "new"])
+            #expect(try await client.outbox.count == 1)
+            #expect(try await client.outbox.failures.isEmpty)
+        }
+    }
+
     @Test func whatAnotherProcessIsSendingIsLeftToIt() async throws {
         let inUse = ProblemCode.idempotencyKeyInUse
         try await ProtocolPeer.run({ request, _ in .answer(PeerAnswer(to: request, inUse, key: self.server.key)) }) {

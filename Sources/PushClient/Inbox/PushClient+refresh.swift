@@ -18,6 +18,7 @@ extension PushClient {
 
     /// Tells the server what waits in the ``outbox``, then fetches all changes since the last time: one request for up to 500 notifications, and further ones for more.
     ///
+    /// What the server cannot do now of what waits, such as a task that it answers 500 or 429, waits on; the changes are fetched.
     /// When nothing is new, the answer is one 304. When the network fails or interferes, the inbox is the kept one, if it was
     /// ever complete. Two calls at the same time, also of two processes, do not harm each other. What one call has told as
     /// ``Inbox/arrived`` and ``Inbox/deleted`` the next does not tell again; if a call throws, the next one tells it.
