@@ -82,17 +82,7 @@ final class APITransport: Sendable {
 
     /// Runs what the app gave within the call's time.
     private func bounded(_ body: @escaping @Sendable () async throws -> String) async throws -> String {
-        let rest = try CallDeadline.rest(atMost: self.options.deadline)
-        return try await withThrowingTaskGroup(of: String.self) { group in
-            group.addTask { try await body() }
-            group.addTask {
-                try await Task.sleep(for: rest)
-                throw URLError(.timedOut)
-            }
-            defer { group.cancelAll() }
-            guard let first = try await group.next() else { throw CancellationError() }
-            return first
-        }
+        try await CallDeadline.race(within: CallDeadline.rest(atMost: self.options.deadline), body)
     }
 
     static func success(_ answer: Answer) throws(PushClientError) -> Answer {

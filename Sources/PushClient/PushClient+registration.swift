@@ -28,7 +28,7 @@ extension PushClient {
         isSandbox: Bool = false
     ) async throws -> String {
         try await CallDeadline.within(self.deadline) {
-            try await self.registrationTurn.take {
+            try await self.registrationTurn.take(within: self.deadline) {
                 try await self.registerNow(platform: platform, handle: handle, tags: tags, isSandbox: isSandbox)
             }
         }
@@ -93,7 +93,7 @@ extension PushClient {
         )
         return try await CallDeadline.within(self.deadline) {
             // Another call may just have done it.
-            try await self.registrationTurn.take {
+            try await self.registrationTurn.take(within: self.deadline) {
                 if let kept = self.records.registration, kept.fingerprint == fingerprint {
                     let age = self.now().timeIntervalSince(kept.date)
                     // A clock that was set back does not make a registration younger.

@@ -39,11 +39,13 @@ extension PushClient {
         options: Options = Options(),
         store: AnswerStore
     ) async throws -> Bool {
-        var isDone = true
-        for folder in store.entries.folders() {
-            let signOuts = SignOuts(Account(store.entries, folder: folder))
-            if try await !signOuts.finish(at: server, options) { isDone = false }
+        try await CallDeadline.within(options.deadline) {
+            var isDone = true
+            for folder in store.entries.folders() {
+                let signOuts = SignOuts(Account(store.entries, folder: folder))
+                if try await !signOuts.finish(at: server, options) { isDone = false }
+            }
+            return isDone
         }
-        return isDone
     }
 }

@@ -26,18 +26,7 @@ extension PushClient {
         await self.inbox.prepare()
         var refresh = Refresh(self.inbox, app: self.app, now: self.now())
         do {
-            // Twice, if the file of a notification was lost, which is found when all are read.
-            for _ in 0..<2 {
-                try await CallDeadline.within(self.deadline) {
-                    try await self.outbox.flushIfPossible()
-                    try await refresh.run(self.api)
-                }
-                let (inbox, changes) = try await self.inbox.inbox(instead: refresh.unkept, now: refresh.now)
-                if inbox.completeAt == nil { continue }
-                try await self.inbox.take(changes)
-                return .fresh(inbox)
-            }
-            throw Account.Busy()
+            return .fresh(try await CallDeadline.within(self.deadline) { try await self.collect(&refresh) })
         } catch {
             guard let reason = CacheReason(error) else { throw error }
             let (inbox, changes) = try await self.inbox.inbox(instead: refresh.unkept, now: refresh.now)
@@ -45,6 +34,19 @@ extension PushClient {
             try await self.inbox.take(changes)
             return .cached(inbox, date, because: reason)
         }
+    }
+
+    private func collect(_ refresh: inout Refresh) async throws -> Inbox {
+        try await self.outbox.flushIfPossible()
+        // Twice, if the file of a notification was lost, which is found when all are read.
+        for _ in 0..<2 {
+            try await refresh.run(self.api)
+            let (inbox, changes) = try await self.inbox.inbox(instead: refresh.unkept, now: refresh.now)
+            if inbox.completeAt == nil { continue }
+            try await self.inbox.take(changes)
+            return inbox
+        }
+        throw Account.Busy()
     }
 
     /// The same as ``refresh()``, under its name of before.
