@@ -27,8 +27,7 @@ final class APITransport: Sendable {
         self.transport = Transport(
             configuration: options.configuration,
             trust: options.serverTrust,
-            certificate: options.clientCertificate,
-            maximumBody: options.answerLimit
+            certificate: options.clientCertificate
         )
     }
 
@@ -117,7 +116,9 @@ final class APITransport: Sendable {
         let urlRequest = try endpoint.urlRequest(for: request, token, authorization: authorization)
         do {
             let limit = try CallDeadline.rest(atMost: self.options.timeout)
-            let response = try await self.transport.exchange(urlRequest, within: limit, into: channel) { head in
+            let size = min(self.options.answerLimit, request.answerLimit)
+            let response = try await self.transport.exchange(urlRequest, within: limit, upTo: size, into: channel) {
+                head in
                 AnswerCheck.isEchoed(token, by: head)
                     && (channel == nil || head.statusCode != 200 || head.isEventStream)
             }
