@@ -238,6 +238,18 @@ import Testing
         }
     }
 
+    /// A server that is none of ours may write what it likes; the index has room for the inbox all the same.
+    @Test func theCodeOfARefusalIsBounded() async throws {
+        try await ProtocolPeer.run(self.server.script) { peer in
+            let client = self.client(peer)
+            let long = "urn:other:" + String(repeating: "é", count: 100_000)
+            let key = try await client.outbox.send("a")
+            try await client.inbox.fail([key], long)
+            let code = try #require(try await client.outbox.failures.first?.code)
+            #expect(code.utf8.count <= 128 && code.hasPrefix("urn:other:é"))
+        }
+    }
+
     @Test func aDamagedPayloadIsAFailure() async throws {
         try await ProtocolPeer.run(self.server.script) { peer in
             let client = self.client(peer)

@@ -302,6 +302,22 @@ import Testing
         }
     }
 
+    /// It would take the place of what is kept.
+    @Test(arguments: [1024, 1025, 100_000]) func aCursorIsBounded(_ length: Int) async throws {
+        let cursor = String(repeating: "c", count: length)
+        try await ProtocolPeer.run({ request, _ in
+            .answer(PeerAnswer(to: request, body: Samples.list([Samples.item(1)], cursor: cursor)))
+        }) { _, client async throws in
+            if length <= 1024 {
+                #expect(try await client.sync().value.notifications.count == 1)
+            } else {
+                let found = await interference { try await client.sync() }
+                #expect(found?.kind == .unexpectedBody)
+                #expect(found?.expected == "a cursor of at most 1024 bytes")
+            }
+        }
+    }
+
     /// An impostor answers that there is more, for ever, or without moving on.
     @Test func aListWithoutAnEndIsNamed() async throws {
         try await ProtocolPeer.run({ request, _ in
