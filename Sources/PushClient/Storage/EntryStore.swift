@@ -55,7 +55,7 @@ struct EntryName: Sendable, Hashable {
 /// Where the content of an entry could be had again.
 enum EntrySource: Sendable {
     case server
-    /// It must outlive a loss of power.
+    /// It must be whole after a loss of power.
     case nowhereElse
 }
 

@@ -162,8 +162,8 @@ final class FolderStore: EntryStore {
             try sealed.write(to: file, options: .withoutOverwriting)
         #endif
         guard isSynced else { return }
-        // An index outlives a loss of power, and what waits to be sent. Another entry need not: one that does not open is fetched
-        // again.
+        // So that an index with a name is whole after a loss of power, and what waits to be sent, too; the name itself may be lost, and
+        // the index before is then the last one. Another entry need not be: one that does not open is fetched again.
         guard let handle = try Self.handle(to: file) else { return }
         defer { try? handle.close() }
         try handle.synchronize()
