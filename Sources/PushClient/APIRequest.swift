@@ -4,6 +4,9 @@ internal import PushAPI
 
 /// One call of the API.
 struct APIRequest: Sendable {
+    /// The largest payload that a server can be set up for, 1 MiB, and what is around it.
+    static let oneNotification = 1_048_576 + 65_536
+
     let method: String
     /// Absolute, percent-encoded, below the server's URL and without a query.
     let path: String
@@ -16,6 +19,8 @@ struct APIRequest: Sendable {
     /// Whether the answer is an event stream, and the last event of the stream before.
     var isStream = false
     var lastEvent: String?
+    /// How many bytes of an answer are taken; fewer if the options say so.
+    var answerLimit = Self.oneNotification
     /// Whether it may be sent again after the connection was lost, when the server may or may not have acted on it.
     let isRepeatable: Bool
 

@@ -27,8 +27,7 @@ final class APITransport: Sendable {
         self.transport = Transport(
             configuration: options.configuration,
             trust: options.serverTrust,
-            certificate: options.clientCertificate,
-            maximumBody: options.answerLimit
+            certificate: options.clientCertificate
         )
     }
 
@@ -82,17 +81,7 @@ final class APITransport: Sendable {
 
     /// Runs what the app gave within the call's time.
     private func bounded(_ body: @escaping @Sendable () async throws -> String) async throws -> String {
-        let rest = try CallDeadline.rest(atMost: self.options.deadline)
-        return try await withThrowingTaskGroup(of: String.self) { group in
-            group.addTask { try await body() }
-            group.addTask {
-                try await Task.sleep(for: rest)
-                throw URLError(.timedOut)
-            }
-            defer { group.cancelAll() }
-            guard let first = try await group.next() else { throw CancellationError() }
-            return first
-        }
+        try await CallDeadline.race(within: CallDeadline.rest(atMost: self.options.deadline), body)
     }
 
     static func success(_ answer: Answer) throws(PushClientError) -> Answer {
@@ -127,7 +116,9 @@ final class APITransport: Sendable {
         let urlRequest = try endpoint.urlRequest(for: request, token, authorization: authorization)
         do {
             let limit = try CallDeadline.rest(atMost: self.options.timeout)
-            let response = try await self.transport.exchange(urlRequest, within: limit, into: channel) { head in
+            let size = min(self.options.answerLimit, request.answerLimit)
+            let response = try await self.transport.exchange(urlRequest, within: limit, upTo: size, into: channel) {
+                head in
                 AnswerCheck.isEchoed(token, by: head)
                     && (channel == nil || head.statusCode != 200 || head.isEventStream)
             }

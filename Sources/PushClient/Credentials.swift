@@ -40,7 +40,8 @@ extension PushClient {
         ///
         /// The closure gets the token that was refused, or `nil`, and returns another; the call goes on with it. One call asks at
         /// a time. What it throws, the call throws; if it returns the refused token, that is
-        /// ``PushClientError/unauthorized(_:)``. It runs within the call's deadline.
+        /// ``PushClientError/unauthorized(_:)``. It runs within the call's deadline: then it is cancelled, and if it goes on all the same,
+        /// the next call asks anew and does not wait for it.
         ///
         /// ```swift
         /// let credentials = PushClient.Credentials.tokens(account: "alice") { refused in

@@ -30,7 +30,8 @@ extension PushClient {
         /// What the client shows to a server, or to a proxy before it, that asks for a certificate of its own, as some companies
         /// want: `URLCredential(identity:certificates:persistence:)` makes it of the keychain's. Without one, none is shown.
         public var clientCertificate: URLCredential?
-        /// How many bytes an answer may have; more are not taken. The default is more than any list has.
+        /// How many bytes an answer may have; more are not taken. The default is more than any list has; of other answers than
+        /// lists, such as one notification, no more than 1 MiB and 64 KiB are taken in any case.
         ///
         /// In an extension, which fetches one notification and has little memory, 256 KiB are enough, unless the server's operator
         /// has allowed larger payloads than 64 KiB. Other answers than the server's own are not taken in any case, but for

@@ -9,7 +9,8 @@ extension PushClient {
     /// Registers this device and returns its registration id, which the client keeps.
     ///
     /// If the server says that the id is no longer valid, the client requests a new one, once. Calls at the same time register
-    /// one after the other, under one id.
+    /// one after the other, under one id. If the account is signed out meanwhile, the registration is ended, and the call throws
+    /// ``PushClientError/signedOut``.
     ///
     /// `platform` is the name of one of the server's senders (otherwise the call throws a problem `unknown-platform`).
     /// `handle` is the provider's token for this device, 1 to 4096 visible ASCII characters in the form that the
@@ -28,7 +29,7 @@ extension PushClient {
         isSandbox: Bool = false
     ) async throws -> String {
         try await CallDeadline.within(self.deadline) {
-            try await self.registrationTurn.take {
+            try await self.registrationTurn.take(within: self.deadline) {
                 try await self.registerNow(platform: platform, handle: handle, tags: tags, isSandbox: isSandbox)
             }
         }
@@ -40,6 +41,7 @@ extension PushClient {
         tags: [String],
         isSandbox: Bool
     ) async throws -> String {
+        if self.records.isEnded { throw PushClientError.signedOut }
         var members: [JSONValue.Member] = [
             .init("Platform", .string(platform)), .init("Handle", .string(handle)),
             .init("Tags", .array(tags.map { .string($0) })),
@@ -56,8 +58,24 @@ extension PushClient {
             isSandbox: isSandbox,
             isShared: self.isDeviceShared
         )
-        self.records.registration = KeptRegistration(id: id, fingerprint: fingerprint, date: self.now())
+        do {
+            try self.records.keep(KeptRegistration(id: id, fingerprint: fingerprint, date: self.now()))
+        } catch {
+            await self.endUnkept(id)
+            throw error
+        }
+        // A session before may have left no token with which its device could be ended. What fails is tried by the next registration.
+        try? await self.signOuts.finishDevices(with: self.api)
         return id
+    }
+
+    /// Ends a registration that the server has taken while the account was signed out here: no sign-out names it.
+    private func endUnkept(_ id: String) async {
+        let order = SignOutOrder(self.api.endpoint?.name ?? "", self.credentials, registration: id)
+        // Where that cannot be written, the server ends it with the session.
+        try? self.records.account.add(order)
+        // What fails now is done later.
+        _ = try? await self.signOuts.finish(at: self.server, self.options)
     }
 
     /// Registers this device with the token that Apple's system has handed to the app, in hexadecimal.
@@ -93,7 +111,7 @@ extension PushClient {
         )
         return try await CallDeadline.within(self.deadline) {
             // Another call may just have done it.
-            try await self.registrationTurn.take {
+            try await self.registrationTurn.take(within: self.deadline) {
                 if let kept = self.records.registration, kept.fingerprint == fingerprint {
                     let age = self.now().timeIntervalSince(kept.date)
                     // A clock that was set back does not make a registration younger.

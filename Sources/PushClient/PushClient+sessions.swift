@@ -17,21 +17,38 @@ extension PushClient {
     /// nothing and throw ``PushClientError/signedOut``. The server then ends the registration and, where the client has a token
     /// and no password, the session. What that takes is kept, sealed, until the server has done so.
     ///
-    /// Returns whether the server knows; if not, call ``finishSignOuts(server:options:store:)`` when there is a network. Throws
-    /// if the sign-out cannot be written, as on a full disk: then nothing is ended.
+    /// Returns whether the server knows; if not, call ``finishSignOuts(server:options:store:)`` when there is a network. Where
+    /// the token is no longer good, or ``Credentials/tokens(account:_:)`` have not given one yet, the app's closure is asked for one. If
+    /// it has none, the device is ended by the account's next session, when that registers. Throws if the sign-out cannot be written, as
+    /// on a full disk: then nothing is ended.
     @discardableResult
     public func signOut() async throws -> Bool {
         try await self.inbox.end { registration in
             SignOutOrder(self.api.endpoint?.name ?? "", self.credentials, registration: registration?.id)
         }
         return try await CallDeadline.within(self.deadline) {
-            try await SignOuts(self.records.account).finish(at: self.server, self.options)
+            try await self.signOuts.finish(at: self.server, self.options)
+        }
+    }
+
+    /// The account's sign-outs, with the app's closure for a token, if there is one.
+    var signOuts: SignOuts {
+        guard case .provided(let provider) = self.credentials.kind, !TokenProvider.isAsking else {
+            return SignOuts(self.records.account)
+        }
+        return SignOuts(self.records.account) { [deadline] refused in
+            // Without one the sign-out waits.
+            let token = try? await CallDeadline.race(within: CallDeadline.rest(atMost: deadline)) {
+                try await provider.token(insteadOf: refused)
+            }
+            return token == refused ? nil : token
         }
     }
 
     /// Tells a server of sign-outs that it does not know yet, of all accounts of a store. Returns whether all are done.
     ///
-    /// Call it at the start of the app and when the network is back. Throws what the server refuses for now, such as
+    /// What waits for the next session of its account is not done, and costs no request. Call it at the start of the app and when the
+    /// network is back. Throws what the server refuses for now, such as
     /// ``PushClientError/busy(_:retryAfter:)``; without a network it returns `false`.
     @discardableResult
     public static func finishSignOuts(
@@ -39,11 +56,13 @@ extension PushClient {
         options: Options = Options(),
         store: AnswerStore
     ) async throws -> Bool {
-        var isDone = true
-        for folder in store.entries.folders() {
-            let signOuts = SignOuts(Account(store.entries, folder: folder))
-            if try await !signOuts.finish(at: server, options) { isDone = false }
+        try await CallDeadline.within(options.deadline) {
+            var isDone = true
+            for folder in store.entries.folders() {
+                let signOuts = SignOuts(Account(store.entries, folder: folder))
+                if try await !signOuts.finish(at: server, options) { isDone = false }
+            }
+            return isDone
         }
-        return isDone
     }
 }

@@ -13,6 +13,7 @@ struct UntrustedKey: Error {}
 final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
     private struct Exchange {
         let continuation: CheckedContinuation<RawResponse, any Error>
+        let maximumBody: Int
         let channel: EventChannel?
         let isWanted: @Sendable (HTTPURLResponse) -> Bool
         var response: HTTPURLResponse?
@@ -25,16 +26,14 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
 
     private let trust: PushClient.ServerTrust
     private let certificate: URLCredential?
-    private let maximumBody: Int
     /// A lock, since the session calls from a queue of its own.
     private let exchanges = Mutex<[Int: Exchange]>([:])
     /// Where the bodies go of those whose head was handed over.
     private let channels = Mutex<[Int: EventChannel]>([:])
 
-    init(trust: PushClient.ServerTrust, certificate: URLCredential?, maximumBody: Int) {
+    init(trust: PushClient.ServerTrust, certificate: URLCredential?) {
         self.trust = trust
         self.certificate = certificate
-        self.maximumBody = maximumBody
     }
 
     /// Resumes the continuation when the task is complete, or with a head after which no body is wanted. Must be called before
@@ -42,11 +41,17 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
     func await(
         _ task: URLSessionTask,
         _ continuation: CheckedContinuation<RawResponse, any Error>,
+        _ maximumBody: Int,
         _ channel: EventChannel?,
         _ isWanted: @escaping @Sendable (HTTPURLResponse) -> Bool
     ) {
         self.exchanges.withLock {
-            $0[task.taskIdentifier] = Exchange(continuation: continuation, channel: channel, isWanted: isWanted)
+            $0[task.taskIdentifier] = Exchange(
+                continuation: continuation,
+                maximumBody: maximumBody,
+                channel: channel,
+                isWanted: isWanted
+            )
         }
     }
 
@@ -80,7 +85,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
             exchange.response = response
             // A 304 may announce the length of what it has not.
             exchange.isOversized =
-                response.statusCode != 304 && response.expectedContentLength > Int64(self.maximumBody)
+                response.statusCode != 304 && response.expectedContentLength > Int64(exchange.maximumBody)
             exchanges[dataTask.taskIdentifier] = exchange
             return !exchange.isOversized && exchange.isWanted(response)
         }
@@ -110,8 +115,8 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
             return
         }
         let isOversized = self.exchanges.withLock { exchanges in
-            guard let count = exchanges[dataTask.taskIdentifier]?.body.count else { return false }
-            guard data.count <= self.maximumBody - count else {
+            guard let exchange = exchanges[dataTask.taskIdentifier] else { return false }
+            guard data.count <= exchange.maximumBody - exchange.body.count else {
                 exchanges[dataTask.taskIdentifier]?.isOversized = true
                 return true
             }

@@ -8,9 +8,13 @@ internal import Synchronization
 final class TokenProvider: Sendable {
     private struct State {
         var token: String?
-        var isAsking = false
+        /// Who asks the app now.
+        var asking: UUID?
         var waiting: [UUID: CheckedContinuation<Void, any Error>] = [:]
     }
+
+    /// Whether the current task is within the app's closure, where waiting for that closure would be for nothing.
+    @TaskLocal static var isAsking = false
 
     private let provide: @Sendable (String?) async throws -> String
     private let state = Mutex(State())
@@ -27,7 +31,7 @@ final class TokenProvider: Sendable {
         while true {
             switch self.next(insteadOf: refused) {
             case .known(let token): return token
-            case .ask(let last): return try await self.ask(insteadOf: last)
+            case .ask(let last, let id): return try await self.ask(insteadOf: last, as: id)
             case .wait: try await self.wait()
             }
         }
@@ -37,30 +41,38 @@ final class TokenProvider: Sendable {
 
     private enum Step {
         case known(String)
-        case ask(insteadOf: String?)
+        case ask(insteadOf: String?, as: UUID)
         case wait
     }
 
     private func next(insteadOf refused: String?) -> Step {
         self.state.withLock { state in
             if let token = state.token, token != refused { return .known(token) }
-            if state.isAsking { return .wait }
-            state.isAsking = true
-            return .ask(insteadOf: state.token)
+            if state.asking != nil { return .wait }
+            let id = UUID()
+            state.asking = id
+            return .ask(insteadOf: state.token, as: id)
         }
     }
 
-    private func ask(insteadOf last: String?) async throws -> String {
-        defer { self.end() }
-        let token = try await self.provide(last)
-        self.state.withLock { $0.token = token }
-        return token
+    private func ask(insteadOf last: String?, as id: UUID) async throws -> String {
+        defer { self.end(id) }
+        return try await withTaskCancellationHandler {
+            let token = try await Self.$isAsking.withValue(true) { try await self.provide(last) }
+            // Another has asked since this was given up: its token is newer.
+            self.state.withLock { if $0.asking == id { $0.token = token } }
+            return token
+        } onCancel: {
+            // The app's closure may not end.
+            self.end(id)
+        }
     }
 
     /// Those who wait look again; one of them asks if this call has brought nothing.
-    private func end() {
-        let waiting = self.state.withLock { state in
-            state.isAsking = false
+    private func end(_ id: UUID) {
+        let waiting = self.state.withLock { state -> [UUID: CheckedContinuation<Void, any Error>] in
+            guard state.asking == id else { return [:] }
+            state.asking = nil
             defer { state.waiting = [:] }
             return state.waiting
         }
@@ -72,7 +84,7 @@ final class TokenProvider: Sendable {
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 let isOver = self.state.withLock { state in
-                    guard state.isAsking, !Task.isCancelled else { return true }
+                    guard state.asking != nil, !Task.isCancelled else { return true }
                     state.waiting[id] = continuation
                     return false
                 }

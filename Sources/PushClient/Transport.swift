@@ -12,8 +12,7 @@ final class Transport: Sendable {
     init(
         configuration: URLSessionConfiguration,
         trust: PushClient.ServerTrust,
-        certificate: URLCredential?,
-        maximumBody: Int
+        certificate: URLCredential?
     ) {
         precondition(
             configuration.identifier == nil,
@@ -30,7 +29,7 @@ final class Transport: Sendable {
         #endif
         configuration.httpCookieStorage = nil
         configuration.httpShouldSetCookies = false
-        self.delegate = SessionDelegate(trust: trust, certificate: certificate, maximumBody: maximumBody)
+        self.delegate = SessionDelegate(trust: trust, certificate: certificate)
         #if canImport(FoundationNetworking)
             let queue: OperationQueue? = BoundedQueue()
         #else
@@ -44,18 +43,19 @@ final class Transport: Sendable {
         self.session.finishTasksAndInvalidate()
     }
 
-    /// Throws `URLError`, also after `limit`, and `CancellationError`. After a head that is not wanted, no body is taken.
+    /// Takes a body of so many bytes. Throws `URLError`, also after `limit`, and `CancellationError`. After a head that is not wanted, no body is taken.
     ///
     /// With a channel, the response to a 200 that is wanted is its head, and the body goes into the channel.
     func exchange(
         _ request: URLRequest,
         within limit: Duration,
+        upTo maximumBody: Int,
         into channel: EventChannel? = nil,
         if isWanted: @escaping @Sendable (HTTPURLResponse) -> Bool
     ) async throws -> RawResponse {
         do {
             return try await withThrowingTaskGroup(of: RawResponse.self) { group in
-                group.addTask { try await self.load(request, channel, if: isWanted) }
+                group.addTask { try await self.load(request, maximumBody, channel, if: isWanted) }
                 // The session's own limit is in whole seconds on Linux, and begins anew with each byte elsewhere.
                 group.addTask {
                     try await Task.sleep(for: limit)
@@ -73,6 +73,7 @@ final class Transport: Sendable {
 
     private func load(
         _ request: URLRequest,
+        _ maximumBody: Int,
         _ channel: EventChannel?,
         if isWanted: @escaping @Sendable (HTTPURLResponse) -> Bool
     ) async throws -> RawResponse {
@@ -80,7 +81,7 @@ final class Transport: Sendable {
         channel?.attach { [delegate] in delegate.cancel(task) }
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
-                self.delegate.await(task, continuation, channel, isWanted)
+                self.delegate.await(task, continuation, maximumBody, channel, isWanted)
                 // A task that was cancelled before this point has not ended the exchange, which did not exist yet.
                 guard !Task.isCancelled else { return self.delegate.cancel(task) }
                 task.resume()

@@ -1,6 +1,10 @@
 internal import Foundation
 internal import Synchronization
 
+#if canImport(FoundationNetworking)
+    internal import FoundationNetworking
+#endif
+
 /// Has the calls of one client that must not run at the same time run one after the other.
 ///
 /// A lock rather than an actor, so that a call that is cancelled while it waits can leave at once.
@@ -12,9 +16,13 @@ final class Turn: Sendable {
 
     private let state = Mutex(State())
 
-    /// Throws `CancellationError` if the task is cancelled before its turn.
-    func take<Value>(_ body: () async throws -> Value) async throws -> Value {
-        guard await self.wait() else { throw CancellationError() }
+    /// Throws `CancellationError` if the task is cancelled before its turn, and `URLError.timedOut` if the call's time is over by then.
+    func take<Value>(within limit: Duration, _ body: () async throws -> Value) async throws -> Value {
+        let rest = try CallDeadline.rest(atMost: limit)
+        guard await self.wait(atMost: rest) else {
+            try Task.checkCancellation()
+            throw URLError(.timedOut)
+        }
         defer { self.pass() }
         try Task.checkCancellation()
         return try await body()
@@ -23,6 +31,24 @@ final class Turn: Sendable {
     // MARK: - Private
 
     /// Returns whether it is the caller's turn.
+    private func wait(atMost limit: Duration) async -> Bool {
+        await withTaskGroup(of: Bool?.self) { group in
+            group.addTask { await self.wait() }
+            group.addTask {
+                // Cancelled when the turn comes.
+                try? await Task.sleep(for: limit)
+                return nil
+            }
+            var isTurn = false
+            // Both: the turn may have come just when the time was over.
+            for await result in group {
+                isTurn = result ?? isTurn
+                group.cancelAll()
+            }
+            return isTurn
+        }
+    }
+
     private func wait() async -> Bool {
         let id = UUID()
         return await withTaskCancellationHandler {

@@ -76,6 +76,19 @@ import Testing
         #expect(self.shown.all == [Self.placeholder])
     }
 
+    /// The app's own count, which waits for something that never comes, and does not end when it is cancelled.
+    @Test func aBadgeThatNeverComesCostsTheLimit() async {
+        let id = self.server.add("text")
+        let hung = Mutex<CheckedContinuation<Void, Never>?>(nil)
+        let helper = self.helper(limit: .seconds(1)) { _ in
+            await withCheckedContinuation { waiting in hung.withLock { $0 = waiting } }
+            return 4
+        }
+        await helper.deliver(PushMessage(id: id), placeholder: Self.placeholder, to: self.shown.handler)
+        #expect(self.shown.all == [Self.placeholder])
+        hung.withLock { $0 }?.resume()
+    }
+
     @Test func aSystemThatHasNoMoreTimeGetsThePlaceholderAtOnceAndNothingAfterIt() async {
         let id = self.server.add("text")
         let helper = self.helper()

@@ -124,6 +124,27 @@ import Testing
         }
     }
 
+    /// One task that the server cannot do is no reason to hide what is new.
+    @Test(arguments: [ProblemCode.internalError, .busy, .tooManyStreams])
+    func whatTheServerCannotDoNowDoesNotHoldUpTheInbox(_ code: ProblemCode) async throws {
+        let script = self.server.script
+        try await ProtocolPeer.run(script) { peer in
+            let client = self.client(peer)
+            let id = try #require(try await client.refresh().value.notifications.first?.id)
+            try await client.outbox.dismiss(id)
+            self.server.change { $0.add("new", lasting: 3600) }
+            peer.play { request, index in
+                guard request.method == "DELETE" else { return script(request, index) }
+                return .answer(PeerAnswer(to: request, code, key: self.server.key))
+            }
+            let inbox = try await client.refresh()
+            #expect(inbox.date == nil)
+            #expect(inbox.value.notifications.map(\.payload?.text) == ["text 1", "text 2", "text 3", "new"])
+            #expect(try await client.outbox.count == 1)
+            #expect(try await client.outbox.failures.isEmpty)
+        }
+    }
+
     @Test func whatAnotherProcessIsSendingIsLeftToIt() async throws {
         let inUse = ProblemCode.idempotencyKeyInUse
         try await ProtocolPeer.run({ request, _ in .answer(PeerAnswer(to: request, inUse, key: self.server.key)) }) {
@@ -214,6 +235,18 @@ import Testing
             try await client.outbox.flush()
             #expect(peer.requests.count == count)
             #expect(try await client.outbox.failures == [Outbox.Failure(key: key, notification: nil, code: nil)])
+        }
+    }
+
+    /// A server that is none of ours may write what it likes; the index has room for the inbox all the same.
+    @Test func theCodeOfARefusalIsBounded() async throws {
+        try await ProtocolPeer.run(self.server.script) { peer in
+            let client = self.client(peer)
+            let long = "urn:other:" + String(repeating: "é", count: 100_000)
+            let key = try await client.outbox.send("a")
+            try await client.inbox.fail([key], long)
+            let code = try #require(try await client.outbox.failures.first?.code)
+            #expect(code.utf8.count <= 128 && code.hasPrefix("urn:other:é"))
         }
     }
 

@@ -2,8 +2,10 @@ import ClientPeers
 import Crypto
 import Foundation
 import PushAPI
-import PushClient
+import Synchronization
 import Testing
+
+@testable import PushClient
 
 /// Signing out ends everything, whatever the network does and whoever else is writing.
 @Suite(.timeLimit(.minutes(5))) struct SignOutTests {
@@ -138,6 +140,167 @@ import Testing
             peer async throws in
             #expect(try await peer.client(.token("t")).signOut())
             #expect(peer.requests.count == 1)
+        }
+    }
+
+    // MARK: - Tokens that the app gives
+
+    private static func told(_ peer: ProtocolPeer, from count: Int) -> [String] {
+        peer.requests[count...].map { "\($0.method) \($0.path) \($0.fields["authorization"] ?? "")" }
+    }
+
+    /// The app has just started, and nothing was asked yet.
+    @Test func aSignOutBeforeTheFirstCallAsksForAToken() async throws {
+        let store = AnswerStore.memory
+        try await ProtocolPeer.run(Self.script(Self.server())) { peer async throws in
+            func client() -> PushClient { peer.client(.tokens(account: "alice") { _ in "t" }, store: store) }
+            try await client().register(platform: "apns", handle: "a")
+            let count = peer.requests.count
+            #expect(try await client().signOut())
+            #expect(
+                Self.told(peer, from: count)
+                    == ["DELETE /api/register/id-1 Bearer t", "DELETE /api/sessions/current Bearer t"]
+            )
+        }
+    }
+
+    @Test func aSignOutWithADeadTokenAsksForAnother() async throws {
+        let server = Self.server()
+        try await ProtocolPeer.run(Self.script(server)) { peer async throws in
+            let client = peer.client(.tokens(account: "alice") { refused in refused == nil ? "t1" : "t2" })
+            try await client.register(platform: "apns", handle: "a")
+            peer.play { request, index in
+                guard request.fields["authorization"] == "Bearer t2" else {
+                    return .answer(PeerAnswer(to: request, .tokenExpired))
+                }
+                return Self.script(server)(request, index)
+            }
+            let count = peer.requests.count
+            #expect(try await client.signOut())
+            #expect(
+                Self.told(peer, from: count) == [
+                    "DELETE /api/register/id-1 Bearer t1", "DELETE /api/register/id-1 Bearer t2",
+                    "DELETE /api/sessions/current Bearer t2",
+                ]
+            )
+        }
+    }
+
+    /// Nobody has a token that is good. The next session of the account ends the device of the one before.
+    @Test(arguments: [false, true]) func aSignOutWithoutAGoodTokenIsNotDone(isProvided: Bool) async throws {
+        struct Offline: Error {}
+        let store = AnswerStore.memory
+        let ids = Counter()
+        let script: ProtocolPeer.Script = { request, _ in
+            if request.fields["authorization"] == "Bearer dead" {
+                return .answer(PeerAnswer(to: request, .tokenExpired))
+            }
+            if request.method == "POST" { return .answer(PeerAnswer(to: request, body: "\"id-\(ids.next())\"")) }
+            return .answer(PeerAnswer(to: request, status: 204))
+        }
+        try await ProtocolPeer.run(script) { peer async throws in
+            try await peer.client(.token("t", account: "alice"), store: store).register(platform: "apns", handle: "a")
+            let provided = PushClient.Credentials.tokens(account: "alice") { _ in throw Offline() }
+            let client = peer.client(isProvided ? provided : .token("dead", account: "alice"), store: store)
+            var count = peer.requests.count
+            #expect(try await !client.signOut())
+            #expect(Self.told(peer, from: count) == (isProvided ? [] : ["DELETE /api/register/id-0 Bearer dead"]))
+            count = peer.requests.count
+            func finish() async throws -> Bool {
+                try await PushClient.finishSignOuts(server: peer.url, options: peer.options(), store: store)
+            }
+            #expect(try await !finish())
+            #expect(peer.requests.count == count, "nothing is sent without a token")
+
+            let next = peer.client(.token("u", account: "alice"), store: store)
+            try await next.register(platform: "apns", handle: "b")
+            #expect(Self.told(peer, from: count).last == "DELETE /api/register/id-0 Bearer u")
+            #expect(next.registrationID == "id-1")
+            count = peer.requests.count
+            #expect(try await finish())
+            #expect(peer.requests.count == count)
+        }
+    }
+
+    /// The server gives one device of one user one id, whichever session asks for it.
+    @Test func anEarlierSignOutDoesNotEndTheDeviceOfTheNextSession() async throws {
+        let (server, store) = (Self.server(), AnswerStore.memory)
+        try await ProtocolPeer.run(Self.script(server)) { peer async throws in
+            let client = peer.client(.token("t", account: "alice"), store: store)
+            try await client.register(platform: "apns", handle: "a")
+            peer.play { _, _ in .hangUp }
+            #expect(try await !client.signOut())
+            peer.play(Self.script(server))
+            let next = peer.client(.token("u", account: "alice"), store: store)
+            #expect(try await next.register(platform: "apns", handle: "a") == "id-1")
+            let count = peer.requests.count
+            #expect(try await PushClient.finishSignOuts(server: peer.url, options: peer.options(), store: store))
+            #expect(Self.told(peer, from: count) == ["DELETE /api/sessions/current Bearer t"])
+        }
+    }
+
+    /// The app's closure may find that the user is signed out.
+    @Test func aTokensClosureMaySignOut() async throws {
+        let server = Self.server()
+        let made = Mutex<PushClient?>(nil)
+        try await ProtocolPeer.run(Self.script(server)) { peer async throws in
+            let client = peer.client(
+                .tokens(account: "alice") { refused in
+                    if refused == nil { return "t" }
+                    _ = try await made.withLock { $0 }?.signOut()
+                    throw PushClientError.signedOut
+                }
+            )
+            made.withLock { $0 = client }
+            try await client.register(platform: "apns", handle: "a")
+            peer.play { request, _ in .answer(PeerAnswer(to: request, .tokenExpired)) }
+            await #expect(throws: PushClientError.signedOut) { try await client.refresh() }
+            #expect(client.registrationID == nil)
+        }
+    }
+
+    /// The server has taken a registration that no sign-out names, as the account was signed out meanwhile.
+    @Test func aRegistrationThatASignOutOvertakesEnds() async throws {
+        let script = Self.script(Self.server())
+        try await ProtocolPeer.run(script) { peer async throws in
+            let client = peer.client(.token("t", account: "alice"))
+            let account = client.records.account
+            peer.play { request, index in
+                if request.method == "PUT" {
+                    // By another process.
+                    try? account.end { _ in
+                        SignOutOrder(server: "other", authorization: "", isWhenChallenged: false, registration: nil)
+                    }
+                }
+                return script(request, index)
+            }
+            await #expect(throws: PushClientError.signedOut) {
+                try await client.register(platform: "apns", handle: "a")
+            }
+            #expect(
+                Self.told(peer, from: 2)
+                    == ["DELETE /api/register/id-1 Bearer t", "DELETE /api/sessions/current Bearer t"]
+            )
+            let count = peer.requests.count
+            await #expect(throws: PushClientError.signedOut) {
+                try await client.register(platform: "apns", handle: "a")
+            }
+            #expect(peer.requests.count == count, "nothing is sent any more")
+        }
+    }
+
+    @Test func finishingSignOutsHasOneDeadline() async throws {
+        let store = AnswerStore.memory
+        try await ProtocolPeer.run({ _, _ in .hangUp }) { peer async throws in
+            for account in ["alice", "bob"] {
+                #expect(try await !peer.client(.token("t", account: account), store: store).signOut())
+            }
+            let count = peer.requests.count
+            peer.play { _, _ in .silence }
+            var options = peer.options()
+            options.deadline = .milliseconds(200)
+            #expect(try await !PushClient.finishSignOuts(server: peer.url, options: options, store: store))
+            #expect(peer.requests.count == count + 1)
         }
     }
 }

@@ -2,8 +2,10 @@ import ClientPeers
 import Crypto
 import Foundation
 import PushAPI
-import PushClient
+import Synchronization
 import Testing
+
+@testable import PushClient
 
 /// Everything missed in one round trip, and nothing lost.
 @Suite(.timeLimit(.minutes(5))) struct SyncTests {
@@ -266,6 +268,53 @@ import Testing
             let inbox = try await client.sync()
             #expect(inbox.date != nil)
             #expect(inbox.value.notifications.map(\.isRead) == [true, true])
+        }
+    }
+
+    /// Also where the inbox is collected twice, because a file was lost.
+    @Test func aRefreshHasOneDeadline() async throws {
+        let server = Self.server(3)
+        let ends = Mutex<[ContinuousClock.Instant?]>([])
+        let taken = Mutex<Set<String>>([])
+        let names = Counter()
+        // Each token is good for one request, so that each asks for another.
+        let script: ProtocolPeer.Script = { request, index in
+            let token = request.fields["authorization"] ?? ""
+            guard taken.withLock({ $0.insert(token).inserted }) else {
+                return .answer(PeerAnswer(to: request, .tokenExpired))
+            }
+            return server.script(request, index)
+        }
+        try await ProtocolPeer.run(script) { peer async throws in
+            let credentials = PushClient.Credentials.tokens(account: "alice") { _ in
+                ends.withLock { $0.append(CallDeadline.current) }
+                return "t\(names.next())"
+            }
+            let client = peer.client(credentials)
+            _ = try await client.refresh()
+            let account = client.records.account
+            let name = try #require(try account.read().index.names.first)
+            account.files.removeEntry(name, in: account.folder)
+            ends.withLock { $0 = [] }
+            #expect(try await client.refresh().value.notifications.count == 3)
+            let seen = ends.withLock { $0 }
+            #expect(seen.count == 2 && Set(seen).count == 1 && seen.first != .some(nil))
+        }
+    }
+
+    /// It would take the place of what is kept.
+    @Test(arguments: [1024, 1025, 100_000]) func aCursorIsBounded(_ length: Int) async throws {
+        let cursor = String(repeating: "c", count: length)
+        try await ProtocolPeer.run({ request, _ in
+            .answer(PeerAnswer(to: request, body: Samples.list([Samples.item(1)], cursor: cursor)))
+        }) { _, client async throws in
+            if length <= 1024 {
+                #expect(try await client.sync().value.notifications.count == 1)
+            } else {
+                let found = await interference { try await client.sync() }
+                #expect(found?.kind == .unexpectedBody)
+                #expect(found?.expected == "a cursor of at most 1024 bytes")
+            }
         }
     }
 

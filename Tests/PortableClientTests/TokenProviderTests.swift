@@ -104,6 +104,34 @@ import Testing
         }
     }
 
+    /// A callback of another library that is never called, in a continuation: it does not end when it is cancelled.
+    @Test func aProviderThatNeverReturnsEndsTheCallAndNothingElse() async throws {
+        let asked = Counter()
+        let hung = Mutex<[CheckedContinuation<Void, Never>]>([])
+        defer { for continuation in hung.withLock({ $0 }) { continuation.resume() } }
+        var options = PushClient.Options()
+        options.deadline = .milliseconds(300)
+        try await ProtocolPeer.run(Self.door("t")) { [options] peer async throws in
+            let client = peer.client(
+                .tokens(account: "alice") { _ in
+                    if asked.next() < 3 {
+                        await withCheckedContinuation { waiting in hung.withLock { $0.append(waiting) } }
+                    }
+                    return "t"
+                },
+                options: options
+            )
+            #expect(await advice { try await client.register(platform: "apns", handle: "a") } == .offline)
+            #expect(await BackgroundRefresh(clients: { [client] }, limit: .milliseconds(100)).run() == .failed)
+            let helper = NotificationServiceHelper(clients: { [client] }, limit: .milliseconds(100)) { _, _ in }
+            await helper.deliver(PushMessage(id: 7), placeholder: NotificationContent()) { _ in }
+            #expect(peer.requests.isEmpty)
+            // Nobody waits for those: the next call asks anew.
+            #expect(try await client.notification(7).value.id == 7)
+            #expect(asked.count == 4)
+        }
+    }
+
     @Test func aProviderThatTakesTooLongEndsWithTheCallsDeadline() async throws {
         var options = PushClient.Options()
         options.deadline = .milliseconds(50)

@@ -113,6 +113,28 @@ import Testing
         }
     }
 
+    /// Its numbers begin anew, and are lower than what was seen before.
+    @Test func aStoreThatWasSetUpAnewIsToldAsEverything() async throws {
+        let folder = try ScratchFolder()
+        let (place, key) = (URL(fileURLWithPath: folder.file("store")), SymmetricKey(size: .bits256))
+        func account() -> Account { Account(FolderStore(place, key: key), name: "a", proof: .echoed) }
+        let app = InboxKeeper(account())
+        for id in 1...9 {
+            try app.account.change { [kept = KeptItem(try Self.item(Int64(id)), date: .now)] in $0.put(kept) }
+        }
+        var updates = InboxUpdates(inbox: app, interval: .milliseconds(10)).makeAsyncIterator()
+        try FileManager.default.removeItem(at: place)
+        let kept = KeptItem(try Self.item(11), date: .now)
+        try account().change { $0.put(kept) }
+        let changes = try #require(try await updates.next())
+        #expect(changes.isEverything && changes.arrived == [11])
+        // From there on it is told what follows.
+        let next = KeptItem(try Self.item(12), date: .now)
+        try account().change { $0.put(next) }
+        let others = try #require(try await updates.next())
+        #expect(!others.isEverything && others.arrived == [12])
+    }
+
     @Test(.timeLimit(.minutes(1))) func whoWaitsIsCancelled() async throws {
         let client = PushClient(server: try #require(URL(string: "http://push.example")), credentials: .token("t"))
         await withThrowingTaskGroup(of: InboxChanges?.self) { group in

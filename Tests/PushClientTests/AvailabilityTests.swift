@@ -14,7 +14,10 @@ import Testing
         let words = "URL.appending(path:directoryHint:), which PushClient uses, is in iOS from 16"
         #expect(newer.contains { $0.contains(words) })
         let manifest = try Repository.text(of: "Package.swift")
-        #expect(manifest.contains("platforms: [.macOS(.v15), .iOS(.v18), "))
+        let platforms = try #require(manifest.firstMatch(of: /platforms: \[(.+)\],\n/)?.output.1)
+        let oldest = platforms.matches(of: /\.(\w+)\(\.v(\d+)\)/).map { "\($0.output.1) \($0.output.2).0" }.sorted()
+        #expect(oldest.count == 5)
+        #expect(ended.output.contains(" are in \(oldest.joined(separator: ", "))\n"))
     }
 
     /// Nothing of the server's rooms and nothing of Linux, so that a Mac runs them: `.github/workflows/apple.yml`.

@@ -75,6 +75,27 @@ import Testing
         #expect(try ["a", "b", "c"].filter { try !store.commits(in: store.folder(of: $0)).isEmpty } == ["a", "c"])
     }
 
+    /// What the server has not been told is nowhere else.
+    @Test func anAccountThatOwesTheServerSomethingStays() throws {
+        let folder = try TemporaryFolder()
+        let store = FolderStore(URL(fileURLWithPath: folder.path), key: Self.key, limits: StoreLimits(accounts: 2))
+        func account(_ name: String) -> Account { Account(store, name: name, proof: .echoed) }
+        try account("a").end { _ in
+            SignOutOrder(server: "s", authorization: "Bearer t", isWhenChallenged: false, registration: "id-1")
+        }
+        try account("b").change { draft in _ = draft.enqueue(OutboxTask(.dismiss, id: 7), payload: nil) }
+        for name in ["c", "d", "e"] { try account(name).change { $0.index.cursor = "c" } }
+        let left = try ["a", "b", "c", "d", "e"].filter { try account($0).newest(store).commit > 0 }
+        #expect(left == ["a", "b", "e"])
+        #expect(try account("a").signOuts().count == 1)
+        #expect(try account("b").read().index.outbox.count == 1)
+        // Once it is told, it goes as others do.
+        for order in try account("a").signOuts() { try account("a").finish(order) }
+        try account("f").change { $0.index.cursor = "c" }
+        #expect(try account("a").newest(store).commit == 0)
+        #expect(try account("b").newest(store).commit > 0)
+    }
+
     @Test func filesTellNothing() throws {
         let folder = try TemporaryFolder()
         let store = Self.stores(in: folder)[1]

@@ -41,7 +41,10 @@ struct EventParserTests {
         #expect(try Self.events(Self.event(8, after: "7") + Self.event(9, after: id)).map(\.last) == ["7", "7"])
     }
 
-    @Test(arguments: [("0", Duration.zero), ("60001", .seconds(60)), ("9223372036854775807", .seconds(60))])
+    @Test(arguments: [
+        ("0", Duration.seconds(1)), ("999", .seconds(1)), ("1001", .milliseconds(1001)), ("60001", .seconds(60)),
+        ("9223372036854775807", .seconds(60)),
+    ])
     func theTimeToWaitIsBounded(_ text: String, _ time: Duration) throws {
         var parser = EventParser()
         _ = try parser.take("retry: \(text)\nretry: -1\nretry: 1e3\nretry:\n".utf8)

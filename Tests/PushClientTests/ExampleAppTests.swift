@@ -99,6 +99,54 @@ import Testing
         }
     }
 
+    @Test func whatIsDoneWithoutANetworkIsShownAtOnceAndToldLater() async throws {
+        let ids = ["read", "dismissed"].map { self.server.add($0) }
+        let model = await self.signedIn()
+        try await self.run(model) { model.age == .upToDate }
+        self.server.network = .offline
+        let items = model.notifications
+        await model.markRead(try #require(items.first { $0.id == ids[0] }))
+        await model.dismiss(try #require(items.first { $0.id == ids[1] }))
+        #expect(model.notifications.map(\.id) == [ids[0]] && model.notifications.allSatisfy(\.isRead))
+        #expect(model.advice == PushClient.Advice.offline.text)
+        #expect(self.server.notifications.count == 2)
+        self.server.network = .fine
+        await model.refresh()
+        #expect(self.server.notifications.map(\.id) == [ids[0]] && self.server.notifications.allSatisfy(\.isRead))
+    }
+
+    /// A server that says nothing, to which a sign-out is owed, too.
+    @Test func whatIsKeptIsShownBeforeTheServerIsAsked() async throws {
+        self.server.add("Your result is in.")
+        let earlier = await self.signedIn()
+        self.server.network = .offline
+        await earlier.signOut()
+        self.server.network = .fine
+        _ = await self.signedIn()
+        _ = try await self.place.client()?.refresh()
+        self.server.network = .silent
+        let model = InboxModel(self.place)
+        try await self.run(model) { !model.notifications.isEmpty }
+    }
+
+    @Test func whatAnotherProcessHasRefreshedIsAsOfThen() async throws {
+        self.server.add("Your result is in.")
+        let first = await self.signedIn()
+        try await self.run(first) { first.age == .upToDate }
+        self.server.network = .offline
+        let model = InboxModel(self.place)
+        let other = try #require(try self.place.client())
+        try await self.run(model) {
+            // It has asked the server, and waits for changes.
+            model.advice != nil
+        } then: {
+            self.server.add("Another.")
+            self.server.network = .fine
+            let completeAt = try #require(try await other.refresh().value.completeAt)
+            try await eventually { model.notifications.count == 2 && model.age == .asOf(completeAt) }
+        }
+    }
+
     @Test func aWrongPasswordIsSaidToBeOne() async {
         self.server.takesCredentials = false
         let model = await self.signedIn()

@@ -6,7 +6,7 @@ public struct InboxChanges: Sendable, Hashable {
     public let arrived: Set<Int64>
     /// The ids of those that were dismissed or recalled, or have expired: stop showing them.
     public let deleted: Set<Int64>
-    /// Whether the mark is so old that not all deletions are known: ``arrived`` is all that is there, and what is shown besides
+    /// Whether the mark is so old that not all deletions are known, or the store was set up anew since: ``arrived`` is all that is there, and what is shown besides
     /// has gone.
     public let isEverything: Bool
     let consumer: String
@@ -18,11 +18,13 @@ public struct InboxChanges: Sendable, Hashable {
 
     init(_ snapshot: Account.Snapshot, since mark: Int64, consumer: String) {
         let index = snapshot.index
+        // A store that was set up anew counts from 1 again, and nothing of it was told.
+        let isAnew = snapshot.commit < mark
         // Where deletions of that time are no longer known, only all that is there tells what is not.
-        self.isEverything = index.forgottenUpTo > mark
+        self.isEverything = isAnew || index.forgottenUpTo > mark
         let since = self.isEverything ? -1 : mark
         self.arrived = Set(index.entries.lazy.filter { $0.value.commit > since }.map(\.key))
-        self.deleted = Set(index.deletions.lazy.filter { $0.value > mark }.map(\.key))
+        self.deleted = Set(index.deletions.lazy.filter { $0.value > (isAnew ? 0 : mark) }.map(\.key))
         self.consumer = consumer
         self.upTo = snapshot.commit
     }

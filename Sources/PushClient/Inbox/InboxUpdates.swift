@@ -22,7 +22,7 @@ public struct InboxUpdates: AsyncSequence, Sendable {
                 if self.inbox.account.latest == self.mark { continue }
                 do {
                     let changes = try await self.inbox.changes(since: self.mark, consumer: "")
-                    // Of a store that was set up anew the numbers are lower.
+                    // Of a store that was set up anew the numbers are lower, and the changes everything.
                     self.mark = changes.upTo
                     if !changes.isEmpty { return changes }
                 } catch PushClientError.signedOut {

@@ -18,6 +18,7 @@ extension PushClient {
 
     /// Tells the server what waits in the ``outbox``, then fetches all changes since the last time: one request for up to 500 notifications, and further ones for more.
     ///
+    /// What the server cannot do now of what waits, such as a task that it answers 500 or 429, waits on; the changes are fetched.
     /// When nothing is new, the answer is one 304. When the network fails or interferes, the inbox is the kept one, if it was
     /// ever complete. Two calls at the same time, also of two processes, do not harm each other. What one call has told as
     /// ``Inbox/arrived`` and ``Inbox/deleted`` the next does not tell again; if a call throws, the next one tells it.
@@ -25,18 +26,7 @@ extension PushClient {
         await self.inbox.prepare()
         var refresh = Refresh(self.inbox, app: self.app, now: self.now())
         do {
-            // Twice, if the file of a notification was lost, which is found when all are read.
-            for _ in 0..<2 {
-                try await CallDeadline.within(self.deadline) {
-                    try await self.outbox.flushIfPossible()
-                    try await refresh.run(self.api)
-                }
-                let (inbox, changes) = try await self.inbox.inbox(instead: refresh.unkept, now: refresh.now)
-                if inbox.completeAt == nil { continue }
-                try await self.inbox.take(changes)
-                return .fresh(inbox)
-            }
-            throw Account.Busy()
+            return .fresh(try await CallDeadline.within(self.deadline) { try await self.collect(&refresh) })
         } catch {
             guard let reason = CacheReason(error) else { throw error }
             let (inbox, changes) = try await self.inbox.inbox(instead: refresh.unkept, now: refresh.now)
@@ -44,6 +34,19 @@ extension PushClient {
             try await self.inbox.take(changes)
             return .cached(inbox, date, because: reason)
         }
+    }
+
+    private func collect(_ refresh: inout Refresh) async throws -> Inbox {
+        try await self.outbox.flushIfPossible()
+        // Twice, if the file of a notification was lost, which is found when all are read.
+        for _ in 0..<2 {
+            try await refresh.run(self.api)
+            let (inbox, changes) = try await self.inbox.inbox(instead: refresh.unkept, now: refresh.now)
+            if inbox.completeAt == nil { continue }
+            try await self.inbox.take(changes)
+            return inbox
+        }
+        throw Account.Busy()
     }
 
     /// The same as ``refresh()``, under its name of before.

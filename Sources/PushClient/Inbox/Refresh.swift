@@ -79,6 +79,8 @@ struct Refresh {
     private func request(since cursor: String?) -> APIRequest {
         var request = APIRequest("GET", Paths.notifications)
         request.query = [URLQueryItem(name: "limit", value: "500")]
+        // Of up to 500 notifications.
+        request.answerLimit = .max
         if let app { request.query.append(URLQueryItem(name: "app", value: app)) }
         if let cursor {
             request.query.append(URLQueryItem(name: "since", value: cursor))

@@ -14,10 +14,12 @@ extension Outbox {
         try await CallDeadline.within(self.client.deadline) { try await self.run() }
     }
 
-    /// The same for a call that goes on without files: what cannot be read or written now waits.
+    /// The same for a call that goes on: what the server cannot do now waits, and what cannot be read or written in files.
     func flushIfPossible() async throws {
         do {
             try await self.run()
+        } catch PushClientError.busy {
+        } catch PushClientError.problem {
         } catch let error where error is PushClientError || error is CancellationError || error.leavesWhatIsKept {
             throw error
         } catch {}

@@ -10,6 +10,8 @@ struct OutboxTask: Sendable, Hashable {
     static let maximumCount = 200
     static let maximumBytes = 4 << 20
     static let maximumFailures = 100
+    /// Of a refusal's code, in bytes.
+    static let maximumCode = 128
 
     let kind: Kind
     /// The same however often it is tried: the server does nothing twice under it.
@@ -42,6 +44,8 @@ extension AccountIndex {
     mutating func fail(_ keys: Set<UUID>, _ code: String?) {
         let failed = self.outbox.filter { keys.contains($0.key) }
         self.finish(keys)
+        // The server's own are shorter; one of others must not take the notifications' place.
+        let code = code.map { String(decoding: $0.utf8.prefix(OutboxTask.maximumCode), as: UTF8.self) }
         self.failures += failed.map {
             Outbox.Failure(key: $0.key, notification: $0.kind == .send ? nil : $0.id, code: code)
         }

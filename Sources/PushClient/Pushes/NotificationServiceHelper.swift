@@ -97,15 +97,9 @@ public final class NotificationServiceHelper: Sendable {
     /// `nil` if there is nothing but the placeholder to show, or the time is over.
     private func content(of push: PushMessage, _ delivery: Delivery) async -> NotificationContent? {
         guard let client = PushClient.recipient(of: push, among: self.clients()) else { return nil }
-        return await withTaskGroup(of: NotificationContent?.self) { group in
-            group.addTask { await self.content(of: push.id, client, delivery.placeholder) }
-            group.addTask {
-                // Cancelled when the content is there first.
-                try? await Task.sleep(for: self.limit)
-                return nil
-            }
-            defer { group.cancelAll() }
-            return await group.next() ?? nil
+        // The app's closures may not end when they are cancelled, and the system does not wait. Without a content in time there is none.
+        return try? await CallDeadline.race(within: self.limit) {
+            await self.content(of: push.id, client, delivery.placeholder)
         }
     }
 

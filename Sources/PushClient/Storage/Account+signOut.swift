@@ -22,14 +22,35 @@ extension Account {
     /// Of this account, also after its end.
     func signOuts() throws -> [SignOutOrder] { try self.newest(self.files).index?.signOuts ?? [] }
 
+    /// The registration of the session of now, whichever client it is of.
+    func currentRegistration() throws -> String? { try self.newest(self.files).index?.registration?.id }
+
     /// Forgets one that the server has carried out.
     func finish(_ order: SignOutOrder) throws {
+        try self.changeSignOuts { $0.removeAll { $0 == order } }
+    }
+
+    /// Remembers what is left of one, or what is good for it now.
+    func replace(_ order: SignOutOrder, with other: SignOutOrder) throws {
+        try self.changeSignOuts { orders in
+            guard let place = orders.firstIndex(of: order) else { return }
+            orders[place] = other
+        }
+    }
+
+    /// Adds one of a registration that no other names.
+    func add(_ order: SignOutOrder) throws {
+        try self.changeSignOuts { $0 = $0.suffix(Self.maximumSignOuts - 1) + [order] }
+    }
+
+    private func changeSignOuts(_ change: (inout [SignOutOrder]) -> Void) throws {
         for _ in 0..<Self.attempts {
             let (commit, index) = try self.newest(self.files)
-            guard let index, index.signOuts.contains(order) else { return }
+            guard let index else { return }
             let snapshot = Snapshot(commit: commit, index: index)
             var draft = AccountDraft(upon: snapshot) { _ in nil }
-            draft.index.signOuts.removeAll { $0 == order }
+            change(&draft.index.signOuts)
+            if draft.index.signOuts == index.signOuts { return }
             if try self.commit(draft, upon: snapshot, self.files) { return }
         }
         throw Busy()

@@ -97,7 +97,8 @@ struct AccountIndex: Sendable, Hashable {
 /// What it takes to end a session and its device at the server later.
 struct SignOutOrder: Sendable, Hashable {
     let server: String
-    let authorization: String
+    /// Empty if nobody has had a token that is good: the next session of the account then ends the device.
+    var authorization: String
     /// Whether the server is shown that only after a challenge.
     let isWhenChallenged: Bool
     let registration: String?

@@ -55,7 +55,7 @@ struct EntryName: Sendable, Hashable {
 /// Where the content of an entry could be had again.
 enum EntrySource: Sendable {
     case server
-    /// It must outlive a loss of power.
+    /// It must be whole after a loss of power.
     case nowhereElse
 }
 
@@ -74,6 +74,6 @@ struct StoreLimits: Sendable {
     /// Bytes of one account's notifications; beyond it those that came first give up their payloads, which can still be
     /// fetched one by one.
     var bytes = 32 << 20
-    /// Accounts; beyond it the one that was not used for the longest time goes.
+    /// Accounts; beyond it the one that was not used for the longest time goes, of those that have told the server everything.
     var accounts = 8
 }

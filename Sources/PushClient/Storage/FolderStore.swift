@@ -162,8 +162,8 @@ final class FolderStore: EntryStore {
             try sealed.write(to: file, options: .withoutOverwriting)
         #endif
         guard isSynced else { return }
-        // An index outlives a loss of power, and what waits to be sent. Another entry need not: one that does not open is fetched
-        // again.
+        // So that an index with a name is whole after a loss of power, and what waits to be sent, too; the name itself may be lost, and
+        // the index before is then the last one. Another entry need not be: one that does not open is fetched again.
         guard let handle = try Self.handle(to: file) else { return }
         defer { try? handle.close() }
         try handle.synchronize()
@@ -222,8 +222,11 @@ final class FolderStore: EntryStore {
     }
 
     /// Removes the accounts that were not used for the longest time, until there are not too many.
+    ///
+    /// One that has something to tell the server stays, however old it is: nobody else knows of it.
     private func thin(besides folder: AccountFolder) {
         let folders = self.folders()
+        guard folders.count > self.limits.accounts else { return }
         let dates = folders.map { folder in
             [self.url(of: folder), self.indexes(folder)].compactMap { place in
                 // One that has just gone counts as old.
@@ -231,6 +234,22 @@ final class FolderStore: EntryStore {
             }.max() ?? .distantPast
         }
         let oldest = zip(folders, dates).filter { $0.0 != folder }.sorted { $0.1 < $1.1 }.map(\.0)
-        for old in oldest.prefix(max(0, folders.count - self.limits.accounts)) { Self.remove(self.url(of: old)) }
+        var excess = folders.count - self.limits.accounts
+        for old in oldest where excess > 0 && !self.owes(old) {
+            Self.remove(self.url(of: old))
+            excess -= 1
+        }
+    }
+
+    /// Whether an account has sign-outs or tasks that the server does not know yet.
+    private func owes(_ folder: AccountFolder) -> Bool {
+        do {
+            // A damaged one tells nothing any more.
+            guard let index = try Account(self, folder: folder).newest(self).index else { return false }
+            return !index.signOuts.isEmpty || !index.outbox.isEmpty
+        } catch {
+            // What cannot be read now may have some.
+            return true
+        }
     }
 }

@@ -22,6 +22,31 @@ struct Records: Sendable {
     }
 }
 
+extension Records {
+    /// Whether the account was signed out since this client was made.
+    var isEnded: Bool {
+        do {
+            _ = try self.account.read()
+            return false
+        } catch {
+            // What cannot be read now does not tell.
+            return error as? PushClientError == .signedOut
+        }
+    }
+
+    /// Keeps a registration that the server has just taken. Throws `PushClientError.signedOut` if the account was signed out meanwhile.
+    func keep(_ registration: KeptRegistration) throws {
+        self.account.adoptEarlier()
+        do {
+            try self.account.change { $0.index.registration = registration }
+        } catch PushClientError.signedOut {
+            throw PushClientError.signedOut
+        } catch {
+            // What cannot be kept now, the next registration asks for again.
+        }
+    }
+}
+
 extension Account {
     /// Moves over what an earlier version of this library has kept, if there is anything.
     func adoptEarlier() {

@@ -23,7 +23,8 @@ package struct EventParser: Sendable {
     package static let maximumLine = 4096
     package static let maximumData = 16_384
 
-    /// How long the server wants a client to wait before it connects again.
+    /// How long the server wants a client to wait before it connects again: from one second, lest the client connect all the time, up to
+    /// a minute.
     package private(set) var retry: Duration?
     private var line: [UInt8] = []
     private var isFirstLine = true
@@ -73,7 +74,9 @@ package struct EventParser: Sendable {
             // It comes back in a field of the next request: nothing but a number of the server's.
             if let number = Self.number(value) { self.last = "\(number)" }
         case "retry":
-            if let milliseconds = Self.number(value) { self.retry = .milliseconds(min(milliseconds, 60_000)) }
+            if let milliseconds = Self.number(value) {
+                self.retry = .milliseconds(min(max(milliseconds, 1000), 60_000))
+            }
         default: break
         }
         return nil

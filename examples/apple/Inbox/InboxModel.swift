@@ -33,17 +33,19 @@ import PushClient
 
     /// Shows what is kept, then what the server says, then each change, until the task ends.
     func run() async {
-        await self.attempt { try await self.place.finishSignOuts() }
-        guard let client = self.client else { return }
-        await self.attempt {
-            let inbox = try await client.kept()
-            self.notifications = Self.shown(inbox)
-            self.age = inbox.completeAt.map(Age.asOf) ?? .notLoaded
+        // What it fails with is nothing for the user: the next start tries again.
+        async let signOuts: Void? = try? self.place.finishSignOuts()
+        guard let client = self.client else {
+            _ = await signOuts
+            return
         }
+        await self.attempt { self.show(try await client.kept()) }
         await self.refresh()
         await self.register()
-        await self.attempt {
-            for try await _ in client.updates() { self.notifications = Self.shown(try await client.kept()) }
+        do {
+            for try await _ in client.updates() { self.show(try await client.kept()) }
+        } catch {
+            self.fail(error)
         }
     }
 
@@ -82,12 +84,18 @@ import PushClient
 
     func markRead(_ item: NotificationItem) async {
         guard let client = self.client else { return }
-        await self.attempt { _ = try await client.markRead(item.id, !item.isRead) }
+        await self.attempt {
+            try await client.outbox.markRead(item.id, !item.isRead)
+            try await self.tell(client)
+        }
     }
 
     func dismiss(_ item: NotificationItem) async {
         guard let client = self.client else { return }
-        await self.attempt { try await client.dismiss(item.id) }
+        await self.attempt {
+            try await client.outbox.dismiss(item.id)
+            try await self.tell(client)
+        }
     }
 
     // MARK: - Private
@@ -95,6 +103,18 @@ import PushClient
     private func register() async {
         guard let client = self.client, let deviceToken = self.deviceToken else { return }
         await self.attempt { try await client.refresh(platform: "apns", handle: deviceToken) }
+    }
+
+    /// What is kept, as of when it was last complete.
+    private func show(_ inbox: Inbox) {
+        self.notifications = Self.shown(inbox)
+        if self.age != .upToDate { self.age = inbox.completeAt.map(Age.asOf) ?? .notLoaded }
+    }
+
+    /// Shows as done what was put into the outbox, then tells the server, now or with the next refresh.
+    private func tell(_ client: PushClient) async throws {
+        self.show(try await client.kept())
+        try await client.outbox.flush()
     }
 
     /// The newest first.
@@ -105,15 +125,19 @@ import PushClient
             self.advice = nil
             try await action()
         } catch {
-            // None of a call that was cancelled.
-            guard let advice = PushClient.Advice(for: error) else { return }
-            if advice == .signedOut {
-                // The user wanted it so, if there is no client any more.
-                guard self.client != nil else { return }
-                self.end()
-            }
-            self.advice = advice.text
+            self.fail(error)
         }
+    }
+
+    private func fail(_ error: any Error) {
+        // None of a call that was cancelled.
+        guard let advice = PushClient.Advice(for: error) else { return }
+        if advice == .signedOut {
+            // The user wanted it so, if there is no client any more.
+            guard self.client != nil else { return }
+            self.end()
+        }
+        self.advice = advice.text
     }
 
     private func end() {
