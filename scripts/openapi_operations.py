@@ -1,6 +1,8 @@
 """Every operation of the OpenAPI document: who may, what it takes, and what it answers."""
 
-from openapi_parts import EVERYWHERE, LIMITED, NOT_STORED, PROBLEMS, WIRE, parameter, ref, schema
+import re
+
+from openapi_parts import EVERYWHERE, LIMITED, NOT_STORED, PROBLEMS, ROOT, WIRE, parameter, ref, schema
 
 TAGS = [
     {"name": "notifications", "description": "Sending, collecting and taking back."},
@@ -490,14 +492,22 @@ operation(
     "Ends a token of any user, at once.", "admin", "manage", parameters=(PREFIX,),
     answers={204: ("It is no longer good.", None, {})}, problems=[404],
 )
+AUDITED = re.findall(r'case \w+ = "([a-z]+\.[a-z]+)"', (ROOT / "Sources/PushCore/AuditRecord.swift").read_text())
+ACTIONS = sorted(set(AUDITED) | {action.split(".")[0] for action in AUDITED})
 ENTRY = {"type": "integer", "format": "int64", "minimum": 1, "maximum": 2**63 - 1}
 operation(
     "GET", "/api/audit", "listAudit", "administration", "Read the audit",
-    f"Lists who did what, the newest first. {PAGES}", "admin", "manage",
+    f"""\
+Lists who did what, the newest first. {PAGES}
+
+With `words` or `action` it is searched, from the newest entry or `cursor` on. A request looks at 10,000 entries at most, so that a
+page may have fewer entries than `limit`, or none, and yet `More` be true: its `Cursor` goes on searching.""", "admin", "manage",
     parameters=(
         LIMIT,
         cursor(schema=ENTRY),
         older("before", ENTRY),
+        parameter("words", "query", {"type": "string", "minLength": 1, "maxLength": 200, "pattern": "\\S"}, "Only entries that have each of these words, with blanks in between, somewhere in their texts, in upper or lower case: a part of a name, a number, an address, a request's id."),
+        parameter("action", "query", {"type": "string", "enum": ACTIONS}, "Only entries of this action, or of all whose name begins with this and a point."),
     ),
     answers=ok("A page of entries.", schema("Audit")),
 )

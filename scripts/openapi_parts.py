@@ -584,8 +584,8 @@ SCHEMAS = {
         description="What shall be other about a user.", examples=[{"Disabled": True}],
     ),
     "User": thing(
-        ["Name", "Role", "Apps", "Tags", "CreatedAt", "Disabled", "HasPassword"],
-        {"Name": schema("Username"), "Role": schema("Role"), "Apps": schema("Apps"), "Tags": {"type": "array", "items": {"type": "string", "pattern": TAG}, "description": "The tags that the user was given."}, "CreatedAt": time("When the user was made."), "Disabled": {"type": "boolean"}, "HasPassword": {"type": "boolean"}},
+        ["Name", "Role", "Apps", "Tags", "CreatedAt", "Disabled", "HasPassword", "LastPush", "LastFetch"],
+        {"Name": schema("Username"), "Role": schema("Role"), "Apps": schema("Apps"), "Tags": {"type": "array", "items": {"type": "string", "pattern": TAG}, "description": "The tags that the user was given."}, "CreatedAt": time("When the user was made."), "Disabled": {"type": "boolean"}, "HasPassword": {"type": "boolean"}, "LastPush": {"type": ["string", "null"], "format": "date-time", "description": "When a provider last accepted a push to one of the 20 devices that the user has had the shortest."}, "LastFetch": {"type": ["string", "null"], "format": "date-time", "description": "As of a device: when the user last collected one of the latest 20 notifications of the user's list."}},
         description="A user.",
     ),
     "UserTags": thing(
@@ -625,7 +625,8 @@ SCHEMAS = {
                 },
             )},
             "Cursor": {"type": ["string", "null"], "pattern": "^[1-9][0-9]{0,18}$", "description": "What `cursor` is set to for the next page; null if there is no entry."},
-            "More": {"type": "boolean", "description": "Whether there are older ones."},
+            "More": {"type": "boolean", "description": "Whether there are older ones, or, of a search, some that were not looked at."},
+            "Searched": {"type": "integer", "minimum": 0, "maximum": 10000, "description": "How many entries a search has looked at; absent without one."},
         },
         description="Who did what, the newest first.",
     ),

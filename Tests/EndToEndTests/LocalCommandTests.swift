@@ -71,7 +71,48 @@ import Testing
         let lines = try await self.run("audit list --limit 3").split(separator: "\n")
         #expect(lines.map { $0.split(separator: "\t")[2] } == ["token.revoke", "notification.send", "token.add"])
         #expect(lines.first?.contains("\tlocal \(LocalUser.name(of: geteuid()))\t") == true, "\(lines)")
+        let made = try await self.run("audit list --action user --words alice")
+        #expect(made.split(separator: "\n").map { $0.split(separator: "\t")[2] } == ["user.add"], "\(made)")
+        #expect(try await self.run("audit list --words nobody") == "")
+        let refused = try await Daemon.run(["audit", "list", "--action", "users"], in: self.folder)
+        #expect(refused.code == 64 && refused.errors.contains("action must be one of the audit"), "\(refused)")
         #expect(try await self.run("audit verify") == "audit verified up to entry 4\n")
+        #expect(await daemon.terminate() == 0)
+    }
+
+    /// The commands neither know nor tell which store it is.
+    @Test func besideAServerWithPostgreSQLTheyDoTheSame() async throws {
+        let settings = [
+            "DATABASE": try PostgreSQLCluster.shared.newDatabaseText(), "SERVER_LISTEN": "127.0.0.1:0",
+        ]
+        let daemon = try await Daemon(in: self.folder, settings: settings)
+        func run(_ arguments: String, input: String = "") async throws -> String {
+            let ended = try await Daemon.run(
+                arguments.split(separator: " ").map(String.init),
+                in: self.folder,
+                input: input,
+                environment: ["SEALPOST_DATABASE": try #require(settings["DATABASE"])]
+            )
+            #expect(ended.code == 0 && ended.errors.isEmpty, "\(arguments): \(ended.errors)")
+            return ended.output
+        }
+        #expect(
+            try await run("user add alice --password-stdin", input: "correct horse\n")
+                == "user alice created with the role device\n"
+        )
+        #expect(try await self.mayFetch("correct horse", from: daemon))
+        #expect(try await run("user disable alice") == "alice is disabled\n")
+        #expect(try await !self.mayFetch("correct horse", from: daemon))
+        #expect(try await run("user enable alice") == "alice is not disabled\n")
+        #expect(try await run("user list").hasPrefix("alice  device  since "))
+        let prefix = try await run("token create alice --scope send").prefix(12)
+        #expect(try await run("token list --user alice").hasPrefix("\(prefix)  alice  token  send  until "))
+        #expect(try await run("token revoke \(prefix)") == "token \(prefix) revoked\n")
+        let lines = try await run("audit list --action user.change --words alice").split(separator: "\n")
+        #expect(lines.count == 2 && lines.allSatisfy { $0.contains("\tlocal ") }, "\(lines)")
+        #expect(try await run("audit verify").hasPrefix("audit verified up to entry "))
+        #expect(try await run("keys list").contains("seals"))
+        #expect(try await run("keys reload --json").contains(#""Seals":1"#))
         #expect(await daemon.terminate() == 0)
     }
 

@@ -37,7 +37,7 @@ import Testing
         #expect(try await self.run("user disable alice").first?["Disabled"] == .bool(true))
         _ = try await self.run("user add bob --no-password")
         let users = try await self.run("user list")
-        let shape = ["Name", "Role", "Apps", "Tags", "CreatedAt", "Disabled", "HasPassword"]
+        let shape = ["Name", "Role", "Apps", "Tags", "CreatedAt", "Disabled", "HasPassword", "LastPush", "LastFetch"]
         #expect(users.map(self.names) == [shape, shape])
         #expect(try await self.run("user remove alice") == [.object([.init("Name", .string("alice"))])])
         let token = try #require(try await self.run("token create bob --expires-in 60").first)

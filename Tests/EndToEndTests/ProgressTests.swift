@@ -1,4 +1,6 @@
 import Foundation
+import PushAPI
+import PushClient
 import PushTesting
 import Testing
 
@@ -30,6 +32,29 @@ import Testing
             [("verifying [", nil)]
         )
         #expect(ended.code == 1 && ended.output.contains("\r\u{1B}[Ksealpost: "), "\(ended.output)\(ended.errors)")
+    }
+
+    @Test func whatTheServerIsAskedForHasABarToo() async throws {
+        _ = try await Daemon.run(
+            ["user", "add", "alice", "--password-stdin"],
+            in: self.folder,
+            input: "correct horse\n"
+        )
+        let daemon = try await Daemon(in: self.folder)
+        let client = PushClient(
+            server: try daemon.server,
+            credentials: .basic(username: "alice", password: "correct horse")
+        )
+        _ = try await client.register(platform: "stream", handle: "")
+        let id = try await client.send("to a device that is away").id
+        // Its push waits, until somebody interrupts the command.
+        let interrupt = [("sending [", "\u{3}")] as [(String, String?)]
+        let waited = try await Terminal.run(["deliveries", "\(id)", "--wait"], in: self.folder, interrupt)
+        #expect(waited.errors.isEmpty && waited.code != 0, "\(waited.output)\(waited.errors)")
+        #expect(try await Daemon.run(["keys", "rotate"], in: self.folder).code == 0)
+        let reload = try await Terminal.run(["keys", "reload"], in: self.folder, [("re-encrypting [", nil)])
+        #expect(reload.code == 0 && reload.output.contains("\r\u{1B}[K"), "\(reload.output)\(reload.errors)")
+        #expect(await daemon.terminate() == 0)
     }
 
     @Test func elsewhereThereIsNone() async throws {

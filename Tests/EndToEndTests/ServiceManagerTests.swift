@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import PushTesting
+import Reactor
 import Testing
 
 @testable import sealpost
@@ -26,6 +27,35 @@ import Testing
         while messages.last != "STOPPING=1" { messages.append(try #require(socket.next())) }
         #expect(await process.end().code == 0)
         #expect(Set(messages) == ["READY=1", "WATCHDOG=1", "STOPPING=1"])
+    }
+
+    @Test func aLoopThatStandsStillIsNotVouchedFor() async throws {
+        let folder = try TemporaryFolder()
+        let socket = try NotifySocket(in: folder)
+        let loops = try EventLoopGroup(count: 2)
+        defer { loops.stop() }
+        let manager = try #require(try ServiceManager(in: ["NOTIFY_SOCKET": socket.path], of: 7))
+        let watchdog = WatchdogService(manager: manager, patience: .milliseconds(30), loops: loops)
+        // The loop stands still until there is something to read.
+        var ends: [Int32] = [0, 0]
+        try #require(pipe(&ends) == 0)
+        let (reader, writer) = (ends[0], ends[1])
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await watchdog.run() }
+            #expect(try await onThread { socket.next() } == "WATCHDOG=1")
+            group.addTask(executorPreference: loops.loops[1]) {
+                var byte: UInt8 = 0
+                _ = read(reader, &byte, 1)
+            }
+            var told = 0
+            while try await onThread({ socket.next(within: 2) }) != nil, told < 1000 { told += 1 }
+            #expect(told < 1000, "the watchdog tells that it lives, whatever the loop does")
+            _ = write(writer, "x", 1)
+            #expect(try await onThread { socket.next() } == "WATCHDOG=1")
+            group.cancelAll()
+        }
+        close(reader)
+        close(writer)
     }
 
     @Test(
@@ -69,8 +99,6 @@ private final class NotifySocket: Sendable {
         self.path = "\(folder.path)/notify"
         self.descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         try #require(self.descriptor >= 0)
-        var timeout = timeval(tv_sec: 60, tv_usec: 0)
-        setsockopt(self.descriptor, SOL_SOCKET, SO_RCVTIMEO, &timeout, socklen_t(MemoryLayout<timeval>.size))
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
         let bytes = Array(self.path.utf8)
@@ -86,8 +114,10 @@ private final class NotifySocket: Sendable {
 
     deinit { close(self.descriptor) }
 
-    /// The next message; `nil` if none comes within a minute.
-    func next() -> String? {
+    /// The next message; `nil` if none comes in time.
+    func next(within seconds: Int = 60) -> String? {
+        var timeout = timeval(tv_sec: seconds, tv_usec: 0)
+        setsockopt(self.descriptor, SOL_SOCKET, SO_RCVTIMEO, &timeout, socklen_t(MemoryLayout<timeval>.size))
         var bytes = [UInt8](repeating: 0, count: 256)
         let count = recv(self.descriptor, &bytes, bytes.count, 0)
         return count < 0 ? nil : String(decoding: bytes.prefix(count), as: UTF8.self)

@@ -6,11 +6,13 @@ import Testing
 
 @testable import PushSQLite
 
-/// A page of the administrators' list costs the same however many devices there are.
+/// A page of the administrators' lists costs the same however many devices there are.
 @Suite(.timeLimit(.minutes(5))) struct DevicePlanTests {
     @Test(arguments: [
         (SQLiteReader.allDevices, "SEARCH d USING INTEGER PRIMARY KEY (rowid>?)"),
         (SQLiteReader.devicesOfOne, "SEARCH d USING INDEX device_by_user (user_id=? AND "),
+        (SQLiteReader.usersAfter, "SEARCH d USING COVERING INDEX device_by_user (user_id=?)"),
+        (SQLiteReader.usersAfter, "SEARCH r USING INDEX recipient_by_user (user_id=?)"),
     ])
     func aPageReadsOnlyItsRows(sql: String, step: String) async throws {
         let plan = try await StoreFixture().sqlite.writer.write { db in

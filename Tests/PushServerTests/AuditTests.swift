@@ -164,4 +164,34 @@ import Testing
             try await self.fixture.send(.get, "/api/audit?\(query)", user: "ada").expectProblem(.invalidParameter)
         }
     }
+
+    @Test func itIsSearchedForWordsAndActions() async throws {
+        for name in ["Carol", "dora", "Caroline"] {
+            let body = #"{"Name":"\#(name)","WithoutPassword":true}"#
+            try await self.fixture.send(.post, Paths.users, user: "ada", body: body)
+            _ = try await self.fixture.post(#"{"Payload":1}"#)
+        }
+        func found(_ query: String) async throws -> JSONValue {
+            try await self.fixture.send(.get, "/api/audit?\(query)", user: "ada").json
+        }
+        func subjects(_ answer: JSONValue) -> [String?] {
+            guard case .array(let entries)? = answer["Entries"] else { return [] }
+            return entries.map { $0["Subject"]?.text }
+        }
+        #expect(try await subjects(found("words=carol+ADA")) == ["Caroline", "Carol"])
+        #expect(try await subjects(found("action=user")) == ["Caroline", "dora", "Carol"])
+        #expect(try await subjects(found("action=notification.send")).count == 3)
+        let first = try await found("words=carol&limit=1")
+        #expect(subjects(first) == ["Caroline"])
+        #expect(first["Searched"]?.integer == 2 && first["More"] == .bool(true))
+        let cursor = try #require(first["Cursor"]?.text)
+        let second = try await found("words=carol&limit=1&cursor=\(cursor)")
+        #expect(subjects(second) == ["Carol"])
+        #expect(second["Searched"]?.integer == 4 && second["More"] == .bool(false))
+        let none = try await found("words=nobody")
+        #expect(subjects(none) == [] && none["Cursor"] == .string("1") && none["Searched"]?.integer == 6)
+        for query in ["words=", "action=users", "action=user&action=user"] {
+            try await self.fixture.send(.get, "/api/audit?\(query)", user: "ada").expectProblem(.invalidParameter)
+        }
+    }
 }

@@ -63,7 +63,7 @@ import Testing
     @Test func aUserIsShownWithoutTheHash() async throws {
         let response = try await self.fixture.send(.get, Paths.user("Alice"), user: "ada")
         let expected =
-            #"{"Name":"alice","Role":"device","Apps":["default"],"Tags":[],"CreatedAt":"2027-01-15T08:00:00Z","Disabled":false,"HasPassword":true}"#
+            #"{"Name":"alice","Role":"device","Apps":["default"],"Tags":[],"CreatedAt":"2027-01-15T08:00:00Z","Disabled":false,"HasPassword":true,"LastPush":null,"LastFetch":null}"#
         #expect(response.text == expected)
     }
 

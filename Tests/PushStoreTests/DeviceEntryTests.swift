@@ -58,6 +58,37 @@ import Testing
         #expect(try await self.entries().map(\.fetchedAt) == [none, none, none])
     }
 
+    @Test func aUserHasTheLastPushAndFetchOfAll() async throws {
+        let alice = try await self.fixture.addUser("alice")
+        for handle in ["a1", "a2"] { try await self.fixture.addDevice(of: alice, handle: handle) }
+        _ = try await self.fixture.addUser("bob")
+        try await self.fixture.post(1, from: alice, to: "username:alice")
+        func times() async throws -> [String: [Date?]] {
+            let users = try await self.fixture.reader.users(after: nil, limit: 10)
+            return Dictionary(uniqueKeysWithValues: users.map { ($0.name.description, [$0.pushedAt, $0.fetchedAt]) })
+        }
+        #expect(try await times() == ["alice": [nil, nil], "bob": [nil, nil]])
+        let leased = try await self.fixture.claim()
+        #expect(leased.count == 2)
+        for delivery in leased {
+            self.fixture.clock.advance(by: 1)
+            try await self.fixture.settle(delivery, as: .accepted(providerID: nil))
+        }
+        let pushed = self.fixture.now
+        self.fixture.clock.advance(by: 60)
+        let id = try #require(NotificationID(rawValue: 1))
+        self.fixture.store.noteFetch(of: id, by: alice.id, now: self.fixture.now)
+        try await self.fixture.store.writeReceipts()
+        #expect(try await times() == ["alice": [pushed, self.fixture.now], "bob": [nil, nil]])
+        let one = try await self.fixture.reader.userEntry(named: alice.name)
+        #expect(one?.pushedAt == pushed && one?.fetchedAt == self.fixture.now)
+        // Of a user with very many devices, those that are newest count.
+        for number in 1...UserEntry.countedForPush {
+            try await self.fixture.addDevice(of: alice, handle: "b\(number)")
+        }
+        #expect(try await times()["alice"] == [nil, self.fixture.now])
+    }
+
     /// Devices of the same millisecond, and a clock that was set back.
     @Test(arguments: [1, 2, 3, 7])
     func pagesOfAUserNeitherRepeatNorMissADevice(limit: Int) async throws {

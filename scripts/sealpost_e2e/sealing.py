@@ -8,7 +8,7 @@ import os
 import struct
 
 # The columns, as `SealedPlace` numbers them.
-NAME, HANDLE, TAGS, SECRET = 2, 3, 4, 6
+PAYLOAD, NAME, HANDLE, TAGS, SECRET = 1, 2, 3, 4, 6
 GET_TAG, SET_TAG = 0x10, 0x11
 NONCE, TAG = 12, 16
 
@@ -18,16 +18,16 @@ CIPHER, CONTEXT = ctypes.c_void_p(crypto.EVP_aes_256_gcm()), ctypes.c_void_p(cry
 
 
 class DataKey:
-    """The first key of a keyring."""
+    """The first key of a keyring. Only payloads and alerts are bound to an `other` number than their row's: the sender's."""
 
     def __init__(self, keyring):
         lines = [line.split() for line in keyring.read_text().splitlines() if line and line[0] != "#"]
         self.number, self.key = int(lines[0][0]), base64.b64decode(lines[0][1])
 
-    def seal(self, column, row, text):
+    def seal(self, column, row, text, other=0):
         nonce, plain = os.urandom(NONCE), text.encode()
         out, tag = ctypes.create_string_buffer(len(plain)), ctypes.create_string_buffer(TAG)
-        self.run(crypto.EVP_EncryptInit_ex, crypto.EVP_EncryptUpdate, column, row, nonce, plain, out)
+        self.run(crypto.EVP_EncryptInit_ex, crypto.EVP_EncryptUpdate, (column, self.number, row, other), nonce, plain, out)
         check(crypto.EVP_EncryptFinal_ex(CONTEXT, tag, ctypes.byref(ctypes.c_int())))
         check(crypto.EVP_CIPHER_CTX_ctrl(CONTEXT, GET_TAG, TAG, tag))
         return struct.pack(">BI", 1, self.number) + nonce + out.raw + tag.raw
@@ -38,14 +38,13 @@ class DataKey:
             return None
         nonce, text, tag = sealed[5 : 5 + NONCE], sealed[5 + NONCE : -TAG], sealed[-TAG:]
         out = ctypes.create_string_buffer(len(text))
-        self.run(crypto.EVP_DecryptInit_ex, crypto.EVP_DecryptUpdate, column, row, nonce, text, out)
+        self.run(crypto.EVP_DecryptInit_ex, crypto.EVP_DecryptUpdate, (column, self.number, row, 0), nonce, text, out)
         check(crypto.EVP_CIPHER_CTX_ctrl(CONTEXT, SET_TAG, TAG, tag))
         check(crypto.EVP_DecryptFinal_ex(CONTEXT, ctypes.create_string_buffer(TAG), ctypes.byref(ctypes.c_int())))
         return out.raw
 
-    def run(self, begin, update, column, row, nonce, text, out):
-        # No column that is read or written here is bound to another number than its row's.
-        length, place = ctypes.c_int(), struct.pack(">BIqq", column, self.number, row, 0)
+    def run(self, begin, update, place, nonce, text, out):
+        length, place = ctypes.c_int(), struct.pack(">BIqq", *place)
         check(begin(CONTEXT, CIPHER, None, self.key, nonce))
         check(update(CONTEXT, None, ctypes.byref(length), place, len(place)))
         check(update(CONTEXT, out, ctypes.byref(length), text, len(text)))

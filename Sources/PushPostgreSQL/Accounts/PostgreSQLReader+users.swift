@@ -42,8 +42,16 @@ extension PostgreSQLReader {
     static let usersAfter = "\(entries) where name_key > $1 order by name_key limit $2"
     private static let entryNamed = "\(entries) where name_key = $1"
 
-    private static let entries =
-        "select id, name, role, apps, created_at, disabled_at is not null, password, tags from account"
+    private static let entries = """
+        select a.id, a.name, a.role, a.apps, a.created_at, a.disabled_at is not null, a.password, a.tags, (
+            select max(x.accepted_at) from (
+                select p.accepted_at from device d left join device_push p on p.device = d.number
+                where d.user_id = a.id order by d.created_at desc, d.number desc limit \(UserEntry.countedForPush)) x), (
+            select max(x.fetched_at) from (
+                select r.fetched_at from recipient r where r.user_id = a.id
+                order by r.change desc limit \(DeviceEntry.countedForFetch)) x)
+        from account a
+        """
 
     package func tags(ofUser name: Username) async throws(StoreError) -> [Tag]? {
         let sealing = self.store.sealing
@@ -82,7 +90,9 @@ extension UserEntry {
             tags: try sealing.tags(try row.optionalData(7), ofUser: row.integer(0)),
             createdAt: Date(milliseconds: try row.integer(4)),
             isDisabled: try row.boolean(5),
-            hasPassword: !PasswordHash(phc: try row.text(6)).isNone
+            hasPassword: !PasswordHash(phc: try row.text(6)).isNone,
+            pushedAt: try row.optionalInteger(8).map(Date.init(milliseconds:)),
+            fetchedAt: try row.optionalInteger(9).map(Date.init(milliseconds:))
         )
     }
 }

@@ -40,7 +40,7 @@ extension SQLiteReader {
         try self.read { db in
             try Row.fetchAll(
                 db,
-                sql: "\(Self.entries) where name_key > ? order by name_key limit ?",
+                sql: Self.usersAfter,
                 arguments: [last.map(self.sealing.index.hash) ?? Data(), limit]
             ).compactMap { try UserEntry($0, self.sealing) }
         }
@@ -56,8 +56,18 @@ extension SQLiteReader {
         }
     }
 
-    private static let entries =
-        "select id, name, role, apps, created_at, disabled_at is not null as is_disabled, password, tags from user"
+    static let usersAfter = "\(entries) where name_key > ? order by name_key limit ?"
+
+    private static let entries = """
+        select id, name, role, apps, created_at, disabled_at is not null as is_disabled, password, tags, (
+            select max(x.accepted_at) from (
+                select p.accepted_at from device d indexed by device_by_user left join device_push p on p.device = d.number
+                where d.user_id = user.id order by d.created_at desc limit \(UserEntry.countedForPush)) x) as pushed_at, (
+            select max(x.fetched_at) from (
+                select r.fetched_at from recipient r where r.user_id = user.id
+                order by r.change desc limit \(DeviceEntry.countedForFetch)) x) as fetched_at
+        from user
+        """
 }
 
 extension UserEntry {
@@ -71,7 +81,9 @@ extension UserEntry {
             tags: try sealing.tags(row["tags"], ofUser: row["id"]),
             createdAt: try Date(milliseconds: row["created_at"]),
             isDisabled: try row["is_disabled"],
-            hasPassword: try !PasswordHash(phc: row["password"]).isNone
+            hasPassword: try !PasswordHash(phc: row["password"]).isNone,
+            pushedAt: try (row["pushed_at"] as Int64?).map(Date.init(milliseconds:)),
+            fetchedAt: try (row["fetched_at"] as Int64?).map(Date.init(milliseconds:))
         )
     }
 }

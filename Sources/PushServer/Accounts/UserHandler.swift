@@ -229,6 +229,8 @@ extension UserEntry {
             .init("CreatedAt", .string(self.createdAt.rfc3339)),
             .init("Disabled", .bool(self.isDisabled)),
             .init("HasPassword", .bool(self.hasPassword)),
+            .init("LastPush", self.pushedAt.map { .string($0.rfc3339) } ?? .null),
+            .init("LastFetch", self.fetchedAt.map { .string($0.rfc3339) } ?? .null),
         ])
     }
 }

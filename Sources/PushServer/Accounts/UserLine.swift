@@ -8,8 +8,8 @@ package import PushStore
 package struct UserLine: Sendable, Hashable {
     /// The longest line, in bytes.
     package static let maximumLength = 65_536
-    /// Those of an export that an import does not read: they follow from the others.
-    private static let ignored: Set = ["HasPassword", "CreatedAt"]
+    /// Those of an export or a list that an import does not read: they follow from others.
+    private static let ignored: Set = ["HasPassword", "CreatedAt", "LastPush", "LastFetch"]
     private static let names = ["Name", "Role", "Apps", "Tags", "Disabled", "PasswordHash"]
 
     package let name: Username

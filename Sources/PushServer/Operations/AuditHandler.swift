@@ -10,7 +10,12 @@ struct AuditHandler: Handler {
 
     var routes: [Route] {
         [
-            Route(.get, Paths.audit, .atLeast(.admin, .manage), query: ["cursor", "before", "limit"]) {
+            Route(
+                .get,
+                Paths.audit,
+                .atLeast(.admin, .manage),
+                query: ["cursor", "before", "limit", "words", "action"]
+            ) {
                 try await self.listAudit($0)
             }
         ]
@@ -25,6 +30,9 @@ struct AuditHandler: Handler {
             older: "before",
             "the number of an audit entry"
         )
+        if let filter = try AuditFilter(query) {
+            return try await self.searchAudit(AuditScan(filter, before: before, limit: limit))
+        }
         // One more than asked for tells whether there are more.
         let entries = try await self.reports.run { try await $0.auditEntries(before: before, limit: limit + 1) }
         let shown = entries.prefix(limit)
@@ -33,6 +41,26 @@ struct AuditHandler: Handler {
             shown.map(\.json),
             cursor: (shown.last?.number ?? before).map(String.init),
             hasMore: entries.count > limit
+        )
+    }
+
+    /// The entries that a search finds, in short reads: other reports come in between.
+    private func searchAudit(_ search: AuditScan) async throws -> Response {
+        var scan = search
+        while let count = scan.next {
+            scan = try await self.reports.run { [scan] reader in
+                var scan = scan
+                scan.look(at: try await reader.auditEntries(before: scan.last, limit: count))
+                return scan
+            }
+        }
+        return Response(
+            uncached: .object([
+                .init("Entries", .array(scan.found.map(\.json))),
+                .init("Searched", .number(scan.searched)),
+                .init("Cursor", scan.last.map { .string(String($0)) } ?? .null),
+                .init("More", .bool(scan.hasMore)),
+            ])
         )
     }
 }

@@ -47,6 +47,13 @@ package struct UserEntry: Sendable, Hashable {
     package let hasPassword: Bool
     /// The tags that the user was given, sorted.
     package let tags: [Tag]
+    /// When a provider last accepted a push to one of the `countedForPush` devices that the user has had the shortest.
+    package let pushedAt: Date?
+    /// When the user last collected one of the notifications that are counted for `DeviceEntry.fetchedAt`, too.
+    package let fetchedAt: Date?
+
+    /// A user may have any number of devices, of which a list of users can count only so many.
+    package static let countedForPush = 20
 
     package init(
         name: Username,
@@ -55,7 +62,9 @@ package struct UserEntry: Sendable, Hashable {
         tags: [Tag],
         createdAt: Date,
         isDisabled: Bool,
-        hasPassword: Bool
+        hasPassword: Bool,
+        pushedAt: Date?,
+        fetchedAt: Date?
     ) {
         self.name = name
         self.role = role
@@ -64,6 +73,8 @@ package struct UserEntry: Sendable, Hashable {
         self.createdAt = createdAt
         self.isDisabled = isDisabled
         self.hasPassword = hasPassword
+        self.pushedAt = pushedAt
+        self.fetchedAt = fetchedAt
     }
 }
 

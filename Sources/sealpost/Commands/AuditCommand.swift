@@ -14,7 +14,11 @@ struct AuditCommand: AsyncParsableCommand {
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Print entries, newest first, as tab-separated fields.",
-            discussion: "number, time, action, subject, detail, actor, token (a keyed hash), client, request"
+            discussion: """
+                number, time, action, subject, detail, actor, token (a keyed hash), client, request
+
+                With --words or --action it looks through the audit from the newest entry on, until it has found as many as --limit.
+                """
         )
 
         @OptionGroup var options: ConfigurationOptions
@@ -23,13 +27,21 @@ struct AuditCommand: AsyncParsableCommand {
         @Option(help: "Maximum number of entries.")
         var limit = 100
 
+        @Option(help: "Only entries that have all of these words: of a name, a number, an address, a request's id.")
+        var words: String?
+
+        @Option(help: "Only entries of an action, such as user.add, or of all actions of a kind: user.")
+        var action: String?
+
         func run() async throws {
             try await reportingErrors(json: self.output.json) {
                 guard self.limit > 0 else { throw ValidationError("--limit must be at least 1") }
                 try await withAdministration(try self.options.load(), admitsMoved: true) { administration in
                     var left = self.limit
                     var list = self.output.list(["NUMBER", "TIME", "ACTION", "SUBJECT", "ACTOR", "CLIENT", "DETAIL"])
-                    try await administration.list(Paths.audit, "Entries") { entry in
+                    let filter = [("words", self.words), ("action", self.action)]
+                    let query = filter.compactMap { name, value in value.map { (name, $0) } }
+                    try await administration.list(Paths.audit, "Entries", query: query) { entry in
                         list.add(entry, cells: Self.cells(entry), line: Self.line(entry))
                         left -= 1
                         return left > 0

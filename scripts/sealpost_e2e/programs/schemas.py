@@ -4,6 +4,11 @@ The migrations of each commit are read from the repository's history, and a data
 that commit recorded it: with the hash of each migration, or without in the time before there were hashes. `sealpost migrate`
 must then succeed and `sealpost doctor` find the database up to date, or `migrate` must end with an error that names the
 migration and says which version to use, and must leave the file as it was.
+
+A filled database of PostgreSQL is upgraded from each of its migrations: a daemon of this version fills one, whose rows are copied
+into the tables that the first so many migrations make. After `sealpost migrate` each of these rows must be as it was, the audit be
+whole, and a daemon serve them: users sign in, a token works, devices are there, payloads are fetched, and what waited goes out. The
+comparison is tried with a row that was changed, which it must find.
 """
 
 import base64
@@ -14,7 +19,7 @@ import sqlite3
 import subprocess
 import tempfile
 
-from sealpost_e2e import processes, rig
+from sealpost_e2e import filled, processes, rig
 
 FOLDER = "Migrations/sql"
 # Of a database whose migrations have changed since, and of one with a migration that this version does not know.
@@ -32,6 +37,7 @@ def run(options):
         f"{counts['refused']} refused with what to do")
     if not counts["migrated"]:
         raise SystemExit("not even the schema of this commit was opened")
+    filled.upgrade(program)
 
 
 def find_schemas():

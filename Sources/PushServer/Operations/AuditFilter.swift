@@ -1,0 +1,57 @@
+internal import PushAPI
+internal import PushCore
+internal import PushStore
+
+/// Which entries of the audit are asked for: those of an action, and those that have all of some words.
+struct AuditFilter: Sendable {
+    /// An action, such as `user.add`, or the part before its point, which stands for all such actions.
+    private let action: String?
+    /// In lower case; each is somewhere in the entry.
+    private let words: [[UInt8]]
+
+    /// Returns `nil` if all entries are asked for.
+    init?(_ query: Query) throws(Problem) {
+        self.action = try query["action"]
+        let text = try query["words"]
+        if self.action == nil, text == nil { return nil }
+        self.words = (text ?? "").split(whereSeparator: \.isWhitespace).map { Array($0.lowercased().utf8) }
+        if let text, self.words.isEmpty || text.unicodeScalars.count > Self.longest {
+            throw Problem(.invalidParameter, "words must be words of \(Self.longest) characters at most")
+        }
+        if let action, !Self.actions.contains(action) {
+            throw Problem(.invalidParameter, "action must be one of the audit, such as user.add, or a kind: user")
+        }
+    }
+
+    func admits(_ entry: AuditEntry) -> Bool {
+        if let action, entry.action != action, entry.action.prefix(while: { $0 != "." }) != action { return false }
+        if self.words.isEmpty { return true }
+        let fields = [
+            entry.action, entry.subject, entry.detail, entry.actor, entry.token, entry.client, entry.request,
+        ]
+        // No word has a line break.
+        let text = Array(fields.joined(separator: "\n").lowercased().utf8)
+        return self.words.allSatisfy { Self.find($0, in: text) }
+    }
+
+    // MARK: - Private
+
+    private static let longest = 200
+
+    /// All actions, and what stands before their points.
+    private static let actions: Set<String> = {
+        let actions = AuditRecord.Action.allCases.map(\.rawValue)
+        return Set(actions + actions.map { String($0.prefix { $0 != "." }) })
+    }()
+
+    private static func find(_ word: [UInt8], in text: [UInt8]) -> Bool {
+        guard let first = word.first else { return true }
+        var rest = text[...]
+        while let place = rest.firstIndex(of: first) {
+            rest = rest[place...]
+            if rest.starts(with: word) { return true }
+            rest = rest.dropFirst()
+        }
+        return false
+    }
+}

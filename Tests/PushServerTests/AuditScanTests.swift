@@ -1,0 +1,110 @@
+import Foundation
+import PushAPI
+import PushStore
+import PushTesting
+import Testing
+
+@testable import PushServer
+
+/// How a search goes through the audit: in bounded steps, so that it stalls nobody.
+@Suite(.timeLimit(.minutes(1))) struct AuditScanTests {
+    /// Entries with the numbers `count` to 1, of which every hundredth is about bob, and the others about `subject`.
+    private func audit(_ count: Int, subject: String = "7") -> [AuditEntry] {
+        (1...count).reversed().map { number in
+            AuditEntry(
+                number: Int64(number),
+                at: Date(timeIntervalSince1970: 0),
+                action: number.isMultiple(of: 2) ? "user.add" : "notification.send",
+                subject: number.isMultiple(of: 100) ? "Bob.Miller" : subject,
+                detail: "",
+                actor: "ada",
+                token: "",
+                client: "192.0.2.1",
+                request: "r\(number)"
+            )
+        }
+    }
+
+    private func scan(_ query: String, before: Int64? = nil, limit: Int = 100) throws -> AuditScan {
+        AuditScan(try #require(try AuditFilter(Query(query))), before: before, limit: limit)
+    }
+
+    /// Goes through `audit` to the end of one request, and returns how many entries each read has had.
+    private func run(_ scan: inout AuditScan, _ audit: [AuditEntry]) -> [Int] {
+        var reads: [Int] = []
+        while let next = scan.next {
+            let last = scan.last ?? .max
+            let page = Array(audit.drop { $0.number >= last }.prefix(next))
+            reads.append(page.count)
+            scan.look(at: page)
+        }
+        return reads
+    }
+
+    @Test func aRequestLooksAtABoundedNumberInShortReads() throws {
+        var scan = try self.scan("words=nobody")
+        let reads = self.run(&scan, self.audit(AuditScan.bound + 1))
+        #expect(reads == Array(repeating: AuditScan.step + 1, count: AuditScan.bound / AuditScan.step))
+        #expect(scan.searched == AuditScan.bound && scan.found.isEmpty)
+        #expect(scan.hasMore && scan.last == 2)
+    }
+
+    @Test func entriesAboutManyNotificationsAreFewerARequest() throws {
+        let batch = Array(repeating: "1234567890123456789", count: 500).joined(separator: " ")
+        var scan = try self.scan("words=nobody")
+        let reads = self.run(&scan, self.audit(AuditScan.bound, subject: batch))
+        #expect(reads == [AuditScan.step + 1] && scan.searched == AuditScan.step && scan.hasMore)
+    }
+
+    @Test func theNextRequestGoesOnBehindTheLastEntryThatWasLookedAt() throws {
+        let audit = self.audit(AuditScan.bound + 150)
+        var first = try self.scan("words=bob", limit: 500)
+        _ = self.run(&first, audit)
+        var second = try self.scan("words=bob", before: first.last, limit: 500)
+        _ = self.run(&second, audit)
+        #expect(first.hasMore && !second.hasMore)
+        #expect(second.searched == 150 && second.last == 1)
+        let found = (first.found + second.found).map(\.number)
+        #expect(found == audit.map(\.number).filter { $0.isMultiple(of: 100) })
+    }
+
+    /// Each number of entries from none to some more than two reads, and each place for the last one that is found.
+    @Test(arguments: [0, 1, 99, 100, 101, 499, 500, 501, 1000, 1001], [1, 2, 5])
+    func pagesNeitherRepeatNorMissAnEntry(count: Int, limit: Int) throws {
+        let audit = count == 0 ? [] : self.audit(count)
+        var (found, last, rounds): ([Int64], Int64?, Int) = ([], nil, 0)
+        while true {
+            var scan = try self.scan("words=bob", before: last, limit: limit)
+            _ = self.run(&scan, audit)
+            found += scan.found.map(\.number)
+            #expect(scan.found.count <= limit)
+            // Whether there are more is known even where a read ended just there.
+            #expect(scan.hasMore == (scan.last ?? 0 > 1))
+            rounds += 1
+            guard scan.hasMore, rounds < 20 else { break }
+            last = scan.last
+        }
+        #expect(found == audit.map(\.number).filter { $0.isMultiple(of: 100) })
+    }
+
+    @Test(arguments: [
+        ("words=BOB", true), ("words=miller+ada", true), ("words=miller%20%20192.0.2", true), ("words=r100", true),
+        ("words=bob+carol", false), ("words=bobmiller", false), ("words=user.add", true), ("words=ada%09bob", true),
+        ("action=user.add", true), ("action=user", true), ("action=notification", false), ("action=user.change", false),
+        ("action=user&words=bob", true), ("action=device&words=bob", false), ("words=bob.millerada", false),
+    ])
+    func anEntryFitsIfAllOfItDoes(query: String, fits: Bool) throws {
+        let entry = try #require(self.audit(100).first)
+        #expect(try #require(try AuditFilter(Query(query))).admits(entry) == fits)
+    }
+
+    @Test(arguments: [
+        "words=", "words=%20", "words=\(String(repeating: "x", count: 201))", "action=", "action=user.", "action=use",
+        "action=user.add.x", "action=User", "words=a&words=b",
+    ])
+    func whatCannotBeSearchedForIsRefused(query: String) throws {
+        #expect(throws: Problem.self) { _ = try AuditFilter(Query(query)) }
+        #expect(try AuditFilter(Query("words=\(String(repeating: "x", count: 200))")) != nil)
+        #expect(try AuditFilter(Query("limit=5")) == nil)
+    }
+}

@@ -1,0 +1,166 @@
+"""A filled database of PostgreSQL at each of its schemas, which `sealpost migrate` brings to the newest."""
+
+import secrets
+import subprocess
+import time
+
+from sealpost_e2e import api, outbox, postgresql, processes, rig, sealing
+
+FOLDER = rig.ROOT / "Migrations/postgresql"
+# What is not compared: what servers write about themselves, and the list of the migrations.
+OWN = {"migration", "schema_state", "node", "day_chain", "day_key_holder"}
+KEPT, LATER = "what was kept", "what waited"
+
+
+class Filled(outbox.Outbox):
+    """Users, tags, a token, devices, a notification that was sent and one that waits for its time."""
+
+    def __init__(self, program, cluster):
+        super().__init__(program, DATABASE=cluster.url)
+        self.cluster = cluster
+
+    def fill(self):
+        for name, role in (("boss", "admin"), ("anna", "device")):
+            self.add_user(name, role)
+        self.simulate()
+        daemon, _ = self.serve()
+        connection, boss = self.connect(), api.basic("boss")
+        api.ask(connection, "PUT", "/api/users/anna/tags", {"Tags": ["role:nurse"]}, credentials=boss)
+        order = {"User": "anna", "Scopes": ["fetch", "register"]}
+        self.token = "Bearer " + api.ask(connection, "POST", "/api/tokens", order, credentials=boss)["Token"]
+        for name in ("anna", "anna", "alice"):
+            id = api.ask(connection, "POST", "/api/register", credentials=api.basic(name))
+            device = {"Platform": "apns", "Handle": secrets.token_hex(32), "Tags": ["news"]}
+            api.ask(connection, "PUT", f"/api/register/{id}", device, credentials=api.basic(name))
+        self.kept = api.post(connection, {"Payload": KEPT, "To": ["news"]}, credentials=boss)
+        api.fetch(connection, self.kept)
+        later = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 20 * 60))
+        self.later = api.post(connection, {"Payload": LATER, "To": ["role:nurse"], "SendAt": later}, credentials=boss)
+        processes.wait_until(lambda: self.accepted() == 3, 60, "three pushes", daemon)
+        processes.terminate(daemon)
+
+    def accepted(self, database=postgresql.NAME):
+        return int(self.cluster.query("select count(*) from push_end where state = 'accepted'", database)[0][0])
+
+    # MARK: The past
+
+    def make_past(self, database, schema):
+        """A database of the first so many migrations, with the rows of the filled one as far as its tables have their columns."""
+        self.cluster.query(f"create database {database}", database="postgres")
+        for _, sql in schema:
+            self.cluster.run_script(sql, database)
+        self.cluster.run_script(
+            """
+            create table schema_state (id bigint primary key check (id = 1));
+            create table migration (
+                name text collate "C" primary key, applied_at bigint not null, hash bytea not null, oldest_known text collate "C" not null);
+            """,
+            database,
+        )
+        if "day_chain" not in self.tables(database):
+            self.seal_with_the_keyring()
+        for table, columns in self.tables(database).items():
+            names = ", ".join(columns)
+            rows = self.copy_out(f"select {names} from {table}" + (f" where name <= '{schema[-1][0]}'" if table == "migration" else ""))
+            self.cluster.run_script(f"truncate {table};\ncopy {table} ({names}) from stdin;\n{rows}\\.\n", database)
+        for table, column in (("account", "id"), ("device", "number"), ("node", "number")):
+            self.cluster.query(f"select setval(pg_get_serial_sequence('{table}', '{column}'), max({column})) from {table}", database)
+
+    def seal_with_the_keyring(self):
+        """Seals the payloads as versions without keys of days did."""
+        key = sealing.DataKey(self.folder / "var/keyring")
+        for id, sender in self.cluster.query("select id, sender_id from notification where payload is not null"):
+            text = f'"{KEPT if id == str(self.kept) else LATER}"'
+            payload = key.seal(sealing.PAYLOAD, int(id), text, int(sender)).hex()
+            self.cluster.query(f"update notification set payload = '\\x{payload}' where id = {id}")
+
+    def tables(self, database):
+        """The tables, and the columns of each."""
+        found = {}
+        for table, column in self.cluster.query(
+            "select table_name, column_name from information_schema.columns where table_schema = 'public' order by table_name, ordinal_position",
+            database,
+        ):
+            found.setdefault(table, []).append(column)
+        return found
+
+    def copy_out(self, query, database=postgresql.NAME):
+        return processes.run(
+            "psql", "-h", self.cluster.folder, "-U", "sealpost", "-v", "ON_ERROR_STOP=1", "-qAt", "-c", f"copy ({query}) to stdout", database
+        )
+
+    def rows(self, tables, database):
+        return {
+            table: sorted(self.copy_out(f"select {', '.join(columns)} from {table}", database).splitlines())
+            for table, columns in tables.items() if table not in OWN
+        }
+
+    # MARK: The present
+
+    def call(self, *arguments):
+        done = subprocess.run([self.sealpost, *arguments], cwd=self.folder, env=self.environment, capture_output=True, text=True, timeout=120)
+        if done.returncode:
+            raise SystemExit(f"sealpost {' '.join(arguments)} ended with {done.returncode}: {done.stderr}")
+        return done.stdout
+
+    def use(self, database):
+        """Has a daemon serve what is in the database."""
+        daemon, _ = self.serve()
+        connection, boss = self.connect(), api.basic("boss")
+        for name in ("boss", "anna", "alice"):
+            api.sign_in(connection, name)
+        if api.fetch(connection, self.kept, credentials=self.token) != KEPT:
+            raise SystemExit("a payload is another one")
+        if (count := len(api.ask(connection, "GET", "/api/devices", credentials=boss)["Devices"])) != 3:
+            raise SystemExit(f"{count} devices of 3")
+        if api.ask(connection, "GET", "/api/users/anna/tags", credentials=boss)["Tags"] != ["role:nurse"]:
+            raise SystemExit("the tags are gone")
+        # What waited is due now.
+        self.cluster.query("update scheduled set due_at = 0", database)
+        processes.terminate(daemon)
+        daemon, _ = self.serve()
+        processes.wait_until(lambda: self.accepted(database) == 5, 60, "the pushes of what waited", daemon)
+        if api.fetch(self.connect(), self.later, credentials=self.token) != LATER:
+            raise SystemExit("the payload of what waited is another one")
+        id = api.post(self.connect(), {"Payload": "new", "To": ["news"]}, credentials=boss)
+        processes.wait_until(lambda: self.accepted(database) == 8, 60, "the pushes of a new notification", daemon)
+        api.fetch(self.connect(), id, credentials=self.token)
+        processes.terminate(daemon)
+
+
+def upgrade(program):
+    """Upgrades the database from each of its schemas; ends the program if anything is not as it was."""
+    migrations = [(file.stem, file.read_text()) for file in sorted(FOLDER.glob("*.sql"))]
+    with postgresql.Cluster() as cluster, Filled(program, cluster) as site:
+        site.fill()
+        # The newest schemas first: those of before the keys of days have other payloads.
+        for number in range(len(migrations), 0, -1):
+            compared = upgrade_one(site, migrations[:number], f"past{number}")
+            print(f"filled PostgreSQL of {migrations[number - 1][0]}: {compared} rows are as they were after the upgrade, and are served")
+
+
+def upgrade_one(site, schema, database):
+    """How many rows were compared."""
+    site.make_past(database, schema)
+    tables = site.tables(database)
+    before = site.rows(tables, database)
+    site.environment["SEALPOST_DATABASE"] = site.cluster.url.replace(f"/{postgresql.NAME}?", f"/{database}?")
+    site.call("migrate", "--config", str(site.configuration))
+    changed = differences(before, site.rows(tables, database))
+    if changed:
+        raise SystemExit(f"the upgrade from {schema[-1][0]} has changed {changed}")
+    if "is intact and up to date" not in (found := site.call("doctor", "--config", str(site.configuration))):
+        raise SystemExit(f"migrated, but: {found}")
+    site.call("audit", "verify", "--config", str(site.configuration))
+    # The comparison finds a value that is another one.
+    site.cluster.query("update recipient set change = change + 1000 where fetched_at is not null", database)
+    if differences(before, site.rows(tables, database)) != ["recipient"]:
+        raise SystemExit("a row that was changed is not found")
+    site.cluster.query("update recipient set change = change - 1000 where fetched_at is not null", database)
+    site.use(database)
+    return sum(map(len, before.values()))
+
+
+def differences(before, after):
+    """The tables whose rows are not the same."""
+    return [table for table in before if before[table] != after.get(table)]
