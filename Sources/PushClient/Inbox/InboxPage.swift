@@ -10,6 +10,8 @@ struct InboxPage: Sendable {
         var kept: NotificationItem { self.isKept ? self.item : self.item.withoutPayload }
     }
 
+    static let maximumCursor = 1024
+
     let items: [Item]
     let deleted: [Int64]
     let cursor: String
@@ -24,6 +26,10 @@ struct InboxPage: Sendable {
             case .array(let deleted)? = json["Deleted"], let cursor = json["Cursor"]?.text,
             case .bool(let hasMore)? = json["More"]
         else { throw answer.unexpected("a list of notifications") }
+        // It is kept, and must not take the place of the notifications. The server's have some thirty bytes.
+        guard cursor.utf8.count <= Self.maximumCursor else {
+            throw answer.unexpected("a cursor of at most \(Self.maximumCursor) bytes")
+        }
         let isUnexplained = answer.fields.isNoStore && !items.contains { $0.isReadOnce || $0.isNeverStored }
         self.items = try items.map { json throws(PushClientError) in
             guard let item = NotificationItem(json) else { throw answer.unexpected("a list of notifications") }
