@@ -571,7 +571,7 @@ export function readPage(answer, {ids} = {}) {
 /** The answer itself if it is a success or 304; the server's refusals are thrown. */
 export function success(answer) {
   if ((answer.status >= 200 && answer.status <= 299) || answer.status === 304) return answer;
-  const [type, title, status, detail] = ['type', 'title', 'status', 'detail'].map(name => answer.json?.[name]);
+  const [type, title, status, detail] = ['type', 'title', 'status', 'detail'].map(name => member(answer.json, name));
   if (typeof type !== 'string' || typeof title !== 'string' || status !== answer.status) {
     throw unexpected(answer, `a problem of status ${answer.status}`);
   }
@@ -2049,7 +2049,7 @@ export async function accountHint(registration, id) {
 export function pushedID(message) {
   try {
     const id = member(JSON.parse(message), 'secureid');
-    return /^[0-9]{1,15}$/.test(String(id)) ? Number(id) : null;
+    return typeof id === 'string' && /^[0-9]{1,16}$/.test(id) && Number.isSafeInteger(Number(id)) ? Number(id) : null;
   } catch {
     return null;
   }

@@ -82,7 +82,8 @@ struct AnswerCheck: Sendable {
 
     /// Reads seconds, which the server sends; a date (RFC 9110 section 10.2.3) counts as no field.
     private static func retryAfter(_ text: String) -> Duration? {
-        Int64(text).flatMap { $0 >= 0 ? .seconds($0) : nil }
+        guard (1...9).contains(text.utf8.count), text.utf8.allSatisfy(\.isDigit) else { return nil }
+        return Int64(text).map { .seconds($0) }
     }
 }
 

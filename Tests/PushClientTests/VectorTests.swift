@@ -123,6 +123,32 @@ import Testing
         }
     }
 
+    @Test func pushesNameWhatTheVectorsSay() throws {
+        let file = try VectorFile("pushes")
+        for vector in try file.list("pushes") {
+            let id = Int64(try #require(vector["id"]?.integer))
+            for name in ["push", "amongOthers"] {
+                #expect(PushMessage(json: Data(try vector.text(name).utf8)) == PushMessage(id: id), "\(name) of \(id)")
+            }
+            #expect(PushMessage(userInfo: ["aps": [:], "secureId": "\(id)"]) == PushMessage(id: id))
+        }
+        for text in try file.list("none").compactMap(\.text) {
+            #expect(PushMessage(json: Data(text.utf8)) == nil, "\(text)")
+        }
+    }
+
+    @Test func waitsAreThoseOfTheVectors() throws {
+        let file = try VectorFile("interference")
+        var exchange = try VectorExchange(try #require(try file.list("cases").first))
+        let fields = exchange.fields
+        for vector in try file.list("retryAfter") {
+            let text = try vector.text("field")
+            exchange.fields = fields + [("Retry-After", text)]
+            let due = vector["seconds"]?.integer.map { Duration.seconds($0) }
+            #expect(try exchange.checked(by: nil, now: Date()).fields.retryAfter == due, "\(text)")
+        }
+    }
+
     @Test func interferenceIsNamedAsTheVectorsSay() throws {
         let key = try VectorFile.pinned()
         var named: Set<String> = []

@@ -529,10 +529,11 @@ test('an event stream is read however it comes in pieces, and a push names an id
   for (let count = 0; count < 600; count += 1) assert.deepEqual(lines.take(bytes(`data: {"secureId":"7"}${' '.repeat(100)}\n\n`)), [7]);
   for (let count = 0; count < 160; count += 1) lines.take(bytes(`data: ${'x'.repeat(94)}\n`));
   assert.throws(() => { for (let count = 0; count < 10; count += 1) lines.take(bytes(`data: ${'x'.repeat(94)}\n`)); }, {code: 'offline'});
-  for (const message of ['', '{}', '{"secureId":"x"}', '{"secureId":-1}', '[]', 'null', '{"secureId":"1/../2"}', '{"secureId":"99999999999999999999"}']) {
+  for (const message of ['', '{}', '{"secureId":"x"}', '{"secureId":-1}', '{"secureId":7}', '[]', 'null', '{"secureId":"1/../2"}', '{"secureId":"99999999999999999999"}']) {
     assert.equal(pushedID(message), null, message);
   }
   assert.equal(pushedID('{"secureId":"4711","alert":{"badge":3}}'), 4711);
+  assert.deepEqual(['9007199254740991', '9007199254740992'].map(id => pushedID(`{"secureId":"${id}"}`)), [2 ** 53 - 1, null]);
 });
 
 /** A browser, as far as registering asks it: one subscription, and a worker's address. */

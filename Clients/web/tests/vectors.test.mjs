@@ -62,6 +62,20 @@ test('hints are those of the server, and nothing else is one', async () => {
   for (const text of ['', '7', '[]', 'null', '{"accountHint":null}']) assert.equal(pushedHint(text), null);
 });
 
+test('pushes name what the vectors say', () => {
+  const {pushes, none} = read('pushes');
+  for (const {id, push, amongOthers} of pushes) assert.deepEqual([pushedID(push), pushedID(amongOthers)], [id, id]);
+  for (const push of none) assert.equal(pushedID(push), null, push);
+});
+
+test('waits are those of the vectors', async () => {
+  const {cases: [{request, answer, deviceTime}], retryAfter} = read('interference');
+  for (const {field, seconds} of retryAfter) {
+    const given = answerOf({...answer, fields: [...answer.fields, ['Retry-After', field]]});
+    assert.equal((await checkAnswer(request, given, {keys: [], now: deviceTime})).retryAfter, seconds, field);
+  }
+});
+
 test('digests are made and compared as the server does it', async () => {
   const {contents, comparisons} = read('digests');
   for (const content of contents) {

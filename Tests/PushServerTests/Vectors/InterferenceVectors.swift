@@ -45,7 +45,17 @@ enum InterferenceVectors {
                 )
             )
         }
-        return .members(("cases", .array(cases)))
+        return .members(("cases", .array(cases)), ("retryAfter", .array(Self.waits)))
+    }
+
+    /// How long a `Retry-After` asks to wait: seconds, or nothing for what the server does not send.
+    private static var waits: [JSONValue] {
+        let fields: [(String, Int?)] = [
+            ("0", 0), ("30", 30), ("86400", 86_400), ("999999999", 999_999_999), ("9999999999", nil), ("", nil),
+            ("-1", nil),
+            ("+30", nil), ("1.5", nil), ("30 s", nil), ("soon", nil), ("Wed, 21 Oct 2026 07:28:00 GMT", nil),
+        ]
+        return fields.map { .members(("field", .string($0.0)), ("seconds", $0.1.map { .number($0) } ?? .null)) }
     }
 
     private static func same(
@@ -164,6 +174,19 @@ enum InterferenceVectors {
         Self.differs("compressed and not said so", "notJSON", signed: "signature") { answer, _ in
             answer.body = [0x1F, 0x8B, 0x08, 0x00]
         },
+        Self.differs("members whose names are spelled in small letters", nil, signed: "signature") { answer, _ in
+            answer.replace(#""Id""#, by: #""id""#)
+            answer.replace(#""Read""#, by: #""read""#)
+        },
+        Self.differs("an id with a fraction of zero", nil, signed: "signature") { answer, _ in
+            answer.replace(#""Id":7"#, by: #""Id":7.0"#)
+        },
+        Self.differs("an id with a fraction", "unexpectedBody", signed: "signature") { answer, _ in
+            answer.replace(#""Id":7"#, by: #""Id":7.5"#)
+        },
+        Self.differs("an id as a text", "unexpectedBody", signed: "signature") { answer, _ in
+            answer.replace(#""Id":7"#, by: #""Id":"7""#)
+        },
         Self.differs("another status", "unexpectedBody", signed: "signature") { answer, _ in answer.status = 404 },
         Self.differs("an invented 404 with an echo", "unexpectedBody", signed: "signature") { answer, _ in
             (answer.status, answer.fields, answer.body) = (404, [("MyToken", "17003")], Array("{}".utf8))
@@ -212,6 +235,22 @@ enum InterferenceVectors {
         Self.differs("signed without method, path and query", nil, signed: "insufficientCoverage") { answer, server in
             answer = try await server.ask(.get, "/api/notifications/7", coverage: .answer)
         },
+        Self.differs("a component is named twice, and another not at all", nil, signed: "insufficientCoverage") {
+            answer,
+            _ in
+            let input = answer["Signature-Input"] ?? ""
+            answer["Signature-Input"] = input.replacing(#""content-digest""#, with: #""@status""#)
+        },
+        Self.differs("a component is named twice, beside all of them", nil, signed: "signature") { answer, _ in
+            let input = answer["Signature-Input"] ?? ""
+            answer["Signature-Input"] = input.replacing(#"("@status""#, with: #"("@status" "@status""#)
+        },
+        Self.differs("signed rightly, over the components in another order", nil, signed: "signature") { answer, _ in
+            let key = try VectorKeys.signing()
+            let base = try answer.base(key: key, created: VectorKeys.now, isReversed: true)
+            answer["Signature-Input"] = "sig=\(base.parameters)"
+            answer["Signature"] = "sig=:\(try key.signature(over: base).base64EncodedString()):"
+        },
         Case(name: "a clock ten minutes ahead", unsigned: nil, signed: "wrongClock", clockIsAheadBy: 600) { _, _ in },
         Case(name: "a clock ten minutes behind", unsigned: nil, signed: "wrongClock", clockIsAheadBy: -600) { _, _ in },
         Case(name: "a wrong clock and a changed byte", unsigned: nil, signed: "signature", clockIsAheadBy: 600) {
@@ -257,6 +296,24 @@ enum InterferenceVectors {
             _ in
             answer.body = Array(String(decoding: answer.body, as: UTF8.self).replacing("Cursor", with: "Course").utf8)
         },
+        Case(name: "a cursor of 1,024 bytes", unsigned: nil, signed: "signature", call: "list") { answer, _ in
+            try answer.replaceCursor(by: String(repeating: "c", count: 1024))
+        },
+        Case(name: "a cursor of 1,025 bytes", unsigned: "unexpectedBody", signed: "signature", call: "list") {
+            answer,
+            _ in
+            try answer.replaceCursor(by: String(repeating: "c", count: 1025))
+        },
+        Case(
+            name: "a cursor of 1,026 bytes in 342 characters",
+            unsigned: "unexpectedBody",
+            signed: "signature",
+            call: "list"
+        ) {
+            answer,
+            _ in
+            try answer.replaceCursor(by: String(repeating: "€", count: 342))
+        },
         Case(name: "the last page of a list in place of the first", unsigned: nil, signed: "signature", call: "list") {
             answer,
             server in
@@ -264,4 +321,15 @@ enum InterferenceVectors {
             answer = try await server.ask(.get, "/api/notifications?limit=500&since=\(cursor)")
         },
     ]
+}
+
+extension VectorExchange {
+    fileprivate mutating func replace(_ text: String, by other: String) {
+        self.body = Array(String(decoding: self.body, as: UTF8.self).replacing(text, with: other).utf8)
+    }
+
+    fileprivate mutating func replaceCursor(by other: String) throws {
+        let cursor = try #require(try JSONValue(reading: self.body)["Cursor"]?.text)
+        self.replace(cursor, by: other)
+    }
 }

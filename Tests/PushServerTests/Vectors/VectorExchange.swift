@@ -54,17 +54,18 @@ struct VectorExchange: Sendable {
     }
 
     /// What a client signs and verifies, put together here from the RFC's rules and not by the server's code.
-    func base(key: SigningKey, created: Date) throws -> SignatureBase {
+    func base(key: SigningKey, created: Date, isReversed: Bool = false) throws -> SignatureBase {
         let validator = self.status == 304 ? "etag" : "content-digest"
+        let components: [(component: SignatureComponent, value: String)] = [
+            (SignatureComponent("@status"), String(self.status)),
+            (SignatureComponent(validator), self[validator] ?? ""),
+            (SignatureComponent("mytoken", isOfRequest: true), self.token),
+            (SignatureComponent("@method", isOfRequest: true), self.method),
+            (SignatureComponent("@path", isOfRequest: true), self.path),
+            (SignatureComponent("@query", isOfRequest: true), "?\(self.query ?? "")"),
+        ]
         return try SignatureBase(
-            [
-                (SignatureComponent("@status"), String(self.status)),
-                (SignatureComponent(validator), self[validator] ?? ""),
-                (SignatureComponent("mytoken", isOfRequest: true), self.token),
-                (SignatureComponent("@method", isOfRequest: true), self.method),
-                (SignatureComponent("@path", isOfRequest: true), self.path),
-                (SignatureComponent("@query", isOfRequest: true), "?\(self.query ?? "")"),
-            ],
+            isReversed ? components.reversed() : components,
             created: Int64(created.timeIntervalSince1970),
             keyID: key.id,
             algorithm: "ed25519"

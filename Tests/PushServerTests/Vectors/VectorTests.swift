@@ -10,6 +10,7 @@ import Testing
     private static let folder = "docs/vectors"
     private static let files: [String: @Sendable () async throws -> JSONValue] = [
         "hints": { try HintVectors.file() },
+        "pushes": { try PushVectors.file() },
         "keys": { try VectorKeys.file() },
         "echo": { try await EchoVectors.file() },
         "digests": { DigestVectors.file() },

@@ -4,6 +4,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.Locale;
 
 /**
  * A JSON value, exactly as it was sent: members keep their order and numbers their digits.
@@ -102,11 +103,11 @@ public final class Json {
         return kind == Kind.BOOLEAN ? Boolean.valueOf(text) : null;
     }
 
-    /** The value of a number without a fraction; null for anything else, and beyond 64 bits. */
+    /** The value of a number without a fraction, or with one of zeros; null for anything else, and beyond 64 bits. */
     public @Nullable Long integer() {
         if (kind != Kind.NUMBER) return null;
         try {
-            return Long.valueOf(text);
+            return Long.valueOf(text.replaceFirst("\\.0+$", ""));
         } catch (NumberFormatException fraction) {
             return null;
         }
@@ -127,10 +128,21 @@ public final class Json {
         return names;
     }
 
-    /** The value of a member, the last of that name; null if there is none. */
+    /** The value of a member, the last of that name in whatever case; null if there is none. */
     public @Nullable Json get(String name) {
-        int index = names.lastIndexOf(name);
+        int index = indexOf(name);
         return index < 0 ? null : elements.get(index);
+    }
+
+    private int indexOf(String name) {
+        int index = names.size() - 1;
+        while (index >= 0 && !isSpelledLike(names.get(index), name)) index--;
+        return index;
+    }
+
+    /** Not {@code equalsIgnoreCase}, which takes more for the same than the other clients do. */
+    private static boolean isSpelledLike(String name, String other) {
+        return name.equals(other) || name.toLowerCase(Locale.ROOT).equals(other.toLowerCase(Locale.ROOT));
     }
 
     /** The same object without a member. */
@@ -138,7 +150,7 @@ public final class Json {
         List<String> left = new ArrayList<>();
         List<Json> values = new ArrayList<>();
         for (int index = 0; index < names.size(); index++) {
-            if (names.get(index).equals(name)) continue;
+            if (isSpelledLike(names.get(index), name)) continue;
             left.add(names.get(index));
             values.add(elements.get(index));
         }
@@ -148,7 +160,7 @@ public final class Json {
     /** The same object with another value of a member that it has. */
     Json replacing(String name, Json value) {
         List<Json> values = new ArrayList<>(elements);
-        int index = names.lastIndexOf(name);
+        int index = indexOf(name);
         if (index >= 0) values.set(index, value);
         return object(names, values);
     }

@@ -19,7 +19,7 @@ public final class PushMessage {
     /** Null for a push that names no notification, such as one of another service of the app. */
     public static @Nullable PushMessage read(Map<String, String> data) {
         String id = data.get("secureId");
-        if (id == null || !id.matches("-?[0-9]{1,19}")) return null;
+        if (id == null || !id.matches("[0-9]{1,19}")) return null;
         try {
             return new PushMessage(Long.parseLong(id), data);
         } catch (NumberFormatException tooGreat) {

@@ -111,7 +111,7 @@ final class ResponseVerifier {
         }
         List<String> demanded = components(status);
         if (covered.equals(demanded)) return;
-        boolean isLess = covered.size() < demanded.size() && new HashSet<>(demanded).containsAll(covered);
+        boolean isLess = new HashSet<>(covered).size() < demanded.size() && demanded.containsAll(covered);
         throw new SignatureFailure(
                 isLess ? Reason.INSUFFICIENT_COVERAGE : Reason.OTHER,
                 "the signature is over " + input.listText() + ", not " + list(status));

@@ -686,9 +686,21 @@ public final class ClientTests {
         data.put("badge", "3");
         PushMessage push = PushMessage.read(data);
         Check.that(push != null && push.id() == 4711 && push.badge() == 3 && push.name("channel") == null, "the parts");
-        for (String id : new String[] {"", "x", "99999999999999999999", "1.5", "../1"}) {
+        for (String id : new String[] {"", "x", "-4711", "99999999999999999999", "1.5", "../1"}) {
             data.put("secureId", id);
             Check.equal(PushMessage.read(data), null, "the id " + id);
+        }
+    }
+
+    public static void namesOfMembersCountInWhateverCase() throws Exception {
+        String text = "{\"id\":7.0,\"READ\":false,\"payload\":\"secret\",\"store\":\"never\"}";
+        Item item = Item.read(Json.read(text.getBytes(StandardCharsets.UTF_8)));
+        Check.that(item != null && item.id() == 7 && item.isNeverStored(), "it is read");
+        Check.equal(item.text(), "secret", "the payload");
+        Check.that(!item.withoutPayload().json().toString().contains("secret"), "which is not kept");
+        Check.that(item.read(true).isRead(), "it can be marked");
+        for (String number : new String[] {"7.5", "7.", "7.01", "70e-1"}) {
+            Check.equal(Json.number(number).integer(), null, number);
         }
     }
 

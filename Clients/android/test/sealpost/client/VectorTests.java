@@ -22,6 +22,16 @@ public final class VectorTests {
             Check.equal(token.toString(), vector.get("token").string(), "the token");
             Check.equal(token.echo(), vector.get("echo").string(), "the echo");
         }
+        for (Json text : file.get("refused").elements()) {
+            // The client makes tokens of numbers, and reads none.
+            if (!text.string().matches("-?[0-9]+")) continue;
+            try {
+                new MyToken(Integer.parseInt(text.string()));
+                throw new AssertionError("a token that the server refuses: " + text.string());
+            } catch (IllegalArgumentException expected) {
+                Check.that(expected.getMessage() != null, "why");
+            }
+        }
         for (int count = 0; count < 1000; count++) {
             int value = Integer.parseInt(MyToken.random().toString());
             Check.that(value >= 0 && value <= MyToken.GREATEST, "a random token is in the range");
@@ -40,6 +50,36 @@ public final class VectorTests {
         for (Json text : file.get("none").elements()) {
             Json push = Json.read(text.string().getBytes(StandardCharsets.UTF_8));
             Check.equal(Vectors.push(push).accountHint(), null, "no hint");
+        }
+    }
+
+    public static void pushesNameWhatTheVectorsSay() throws Exception {
+        Json file = Vectors.read("pushes");
+        for (Json vector : file.get("pushes").elements()) {
+            for (String name : new String[] {"push", "amongOthers"}) {
+                Json push = Json.read(vector.get(name).string().getBytes(StandardCharsets.UTF_8));
+                Check.equal(Vectors.push(push).id(), vector.get("id").integer(), name);
+            }
+        }
+        for (Json text : file.get("none").elements()) {
+            try {
+                Json push = Json.read(text.string().getBytes(StandardCharsets.UTF_8));
+                Check.equal(Vectors.push(push), null, text.string());
+            } catch (JsonException none) {
+                continue;
+            }
+        }
+    }
+
+    public static void waitsAreThoseOfTheVectors() throws Exception {
+        Json file = Vectors.read("interference");
+        Json vector = file.get("cases").elements().get(0);
+        for (Json wait : file.get("retryAfter").elements()) {
+            RawAnswer raw = Vectors.answer(vector.get("answer"));
+            raw.add("Retry-After", wait.get("field").string());
+            Answer answer = new AnswerCheck(null).answer(Vectors.request(vector.get("request")), Vectors.token(vector.get("request")), raw, 0);
+            Long seconds = wait.get("seconds").integer();
+            Check.equal(answer.retryAfterSeconds, seconds == null ? -1L : seconds, wait.get("field").string());
         }
     }
 
