@@ -125,7 +125,9 @@ import Testing
         _ = await self.signedIn()
         _ = try await self.place.client()?.refresh()
         self.server.network = .silent
-        let model = InboxModel(self.place)
+        var place = self.place
+        (place.options.timeout, place.options.deadline) = (.seconds(600), .seconds(600))
+        let model = InboxModel(place)
         try await self.run(model) { !model.notifications.isEmpty }
     }
 
