@@ -28,7 +28,10 @@ import Testing
     @Test(arguments: [
         ("update audit set at = at + 1 where number = 2", 2),
         ("update audit set entry = (select entry from audit where number = 1) where number = 2", 2),
-        ("update audit set entry = (select entry from audit where number = 2) where number = \(second + 2)", second + 2),
+        (
+            "update audit set entry = (select entry from audit where number = 2) where number = \(second + 2)",
+            second + 2
+        ),
         ("update audit set link = (select link from audit where number = 1) where number = 3", 3),
         ("delete from audit where number = 1", 2), ("delete from audit where number = 3", 3),
         // The end as it was before, which its code does not fit.

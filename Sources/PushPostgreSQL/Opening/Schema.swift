@@ -107,7 +107,9 @@ enum Schema {
             }
         }
         throw StoreError.failed(
-            reason: "another session, such as a pg_dump, uses a table that migration \(name) changes; start again when it has ended"
+            reason: """
+                another session, such as a pg_dump, uses a table that migration \(name) changes; start again when it has ended
+                """
         )
     }
 
