@@ -8,8 +8,8 @@ struct KeysCommand: AsyncParsableCommand {
         commandName: "keys",
         abstract: "Manage the data keys.",
         discussion: """
-            No key is ever printed. They ask the server if one runs, as root or as its user: then its audit notes who has changed \
-            the keyring. A changed keyring is read again at `reload` or SIGHUP.
+            \(localDiscussion) Its audit then notes who has changed the keyring. No key is ever printed. A changed keyring is read \
+            again at `reload` or SIGHUP.
             """,
         subcommands: [List.self, Rotate.self, Reload.self, Remove.self]
     )
