@@ -67,14 +67,15 @@ extension PostgreSQLStore {
         _ body: @Sendable (WriteTransaction) async throws -> Value
     ) async throws -> (Value, epoch: Int64?) {
         let node = self.node.number
-        let (value, finished) = try await self.database.transaction(traits) { transaction in
+        let (value, finished, end) = try await self.database.transaction(traits) { transaction in
             let tx = WriteTransaction(transaction, of: self)
             let value = try await body(tx)
             let finished = try await tx.finish(loan.slot, node: node)
             // The request may have waited for long, and its caller's credentials ended meanwhile.
             if let term = CredentialLease.admission { try self.node.lease.check(term) }
-            return (value, finished)
+            return (value, finished, ContinuousClock.now)
         }
+        self.condition.noteCommit(of: finished.writes, after: .now - end)
         if let head = finished.head { loan.slot.note(head) }
         if self.condition.isFull { self.condition.note(isFull: false) }
         for call in finished.calls { call() }

@@ -17,6 +17,8 @@ final class WriteTransaction: Sendable {
         var ends: [CredentialLease.End] = []
         var calls: [@Sendable () -> Void] = []
         var last: [Last] = []
+        /// The writes of callers that it stores.
+        var writes = 1
     }
 
     struct Last: Sendable {
@@ -80,6 +82,11 @@ final class WriteTransaction: Sendable {
     /// Whether events of a kind are kept, so that what they need has to be read.
     func keeps(_ kind: PushEvent.Kind) -> Bool { self.kinds.contains(kind) }
 
+    /// So many callers' writes are stored together.
+    func share(among writes: Int) {
+        self.pending.withLock { $0.writes = writes }
+    }
+
     /// Has all processes forget credentials before `write` returns.
     func end(_ end: CredentialLease.End) {
         self.pending.withLock { $0.ends.append(end) }
@@ -94,7 +101,12 @@ final class WriteTransaction: Sendable {
     func finish(_ slot: WriterSlot, node: Int64) async throws -> FinishedWrite {
         let pending = self.pending.withLock { $0 }
         let epoch = try await self.write(pending.ends)
-        var finished = FinishedWrite(calls: pending.calls, epoch: epoch, filled: pending.tally.filled)
+        var finished = FinishedWrite(
+            calls: pending.calls,
+            writes: pending.writes,
+            epoch: epoch,
+            filled: pending.tally.filled
+        )
         var statements = pending.last.map(\.statement)
         if let counts = try pending.tally.addition(to: slot.tallyWriter(node: node)) { statements.append(counts) }
         if let events = try NewEvent.insertion(of: pending.events) { statements.append(events) }
@@ -118,6 +130,7 @@ final class WriteTransaction: Sendable {
 /// What is left to do once a transaction is stored.
 struct FinishedWrite: Sendable {
     let calls: [@Sendable () -> Void]
+    let writes: Int
     /// The number of the last of what has ended, if anything has.
     let epoch: Int64?
     /// The lanes that have new pushes.
