@@ -43,7 +43,8 @@ import Testing
     @Test(
         .enabled(if: Self.hasTools, "make e2e-packages has not been run"),
         arguments: [
-            ["schemathesis", "--max-examples", "5", "--chains", "0", "--operations", "register"], ["lint-http"], ["conditional"],
+            ["schemathesis", "--max-examples", "5", "--chains", "0", "--operations", "register"], ["lint-http"],
+            ["conditional"],
         ]
     )
     func noToolOfOthersFindsAFault(script: [String]) async throws {
