@@ -45,14 +45,14 @@ extension ApplicationParts {
             throw CommandFailure("another backup is being written; try again when it is done")
         }
         defer { self.copies.end() }
-        let interruption = CopyInterruption()
+        let copy = RunningCopy()
         do {
             try await withTaskCancellationHandler {
                 try await onThread {
-                    try database.backUp(to: file, interruption: interruption, begins: samples.begin)
+                    try database.backUp(to: file, as: copy, begins: samples.begin)
                 }
             } onCancel: {
-                interruption.set()
+                copy.interrupt()
             }
         } catch {
             guard Task.isCancelled else { throw error }
