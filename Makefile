@@ -1,7 +1,7 @@
 # The two commands that matter: `make demo` and `make test`. Each installs what is missing and works on a bare machine.
 
 PACKAGES = libssl-dev libsqlite3-dev libcurl4-openssl-dev libargon2-dev libnghttp2-dev libpq-dev zlib1g-dev
-TEST_PACKAGES = curl default-jdk-headless haproxy kotlin nginx-light nodejs openssl postgresql python3 strace
+TEST_PACKAGES = curl default-jdk-headless haproxy kotlin logrotate nginx-light nodejs openssl postgresql python3 strace
 DEB_PACKAGES = chrpath debhelper lintian po-debconf python3
 E2E_PACKAGES = $(TEST_PACKAGES) $(DEB_PACKAGES) chromium etcd-server gcc iproute2 mmdebstrap nghttp2-client prometheus \
 	slowhttptest squid systemd-container varnish wrk

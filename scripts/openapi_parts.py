@@ -668,7 +668,7 @@ SCHEMAS = {
                 },
             )},
             "Scheduled": thing(["Count", "FirstDue"], {"Count": {"type": "integer", "minimum": 0}, "FirstDue": either("string", format="date-time")}, description="The notifications that wait for their `SendAt`."),
-            "Credentials": {"type": "array", "items": thing(["Name", "ExpiresAt"], {"Name": {"type": "string"}, "ExpiresAt": time("When it ends.")}), "description": "The certificates and secrets that end, the nearest first."},
+            "Credentials": {"type": "array", "items": thing(["Name", "ExpiresAt"], {"Name": {"type": "string"}, "ExpiresAt": time("When it ends.")}), "description": "The certificates and secrets that end, the nearest first; a revocation list on its last day."},
             "History": thing(
                 ["Seconds", "End", "Posted", "Accepted", "Failed", "Fetched", "Pending"],
                 {"Seconds": {"type": "integer", "description": "The length of a step."}, "End": time("When the last step ended.")}

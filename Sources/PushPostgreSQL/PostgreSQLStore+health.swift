@@ -22,7 +22,8 @@ extension PostgreSQLStore {
             receiptsDropped: self.receipts.dropped,
             setAside: self.condition.setAside.load(ordering: .relaxed),
             checkpointFailures: 0,
-            logBytes: 0
+            logBytes: 0,
+            commits: self.condition.committed
         )
     }
 

@@ -1,4 +1,5 @@
 internal import PostgreSQL
+internal import PushCore
 internal import PushStore
 internal import Synchronization
 
@@ -17,6 +18,7 @@ final class StoreCondition: Sendable {
     let waiting = Atomic(0)
     /// Rows that could not be read, and were set aside.
     let setAside = Atomic(0)
+    private let commits = Mutex(StoreReport.Commits(writes: 0, times: TimeHistogram()))
 
     init(mark: (any DatabaseMarkKeeper)?, onEvent: @escaping @Sendable (StoreEvent) -> Void) {
         self.mark = mark
@@ -42,6 +44,16 @@ final class StoreCondition: Sendable {
         }
         if hasChanged { self.onEvent(isFull ? .diskFull : .roomAgain) }
     }
+
+    /// Counts a transaction: the writes of callers in it, and how long its commit took.
+    func noteCommit(of writes: Int, after time: Duration) {
+        self.commits.withLock { commits in
+            commits.writes += writes
+            commits.times.note(time)
+        }
+    }
+
+    var committed: StoreReport.Commits { self.commits.withLock { $0 } }
 
     /// Reports what the pool tells about the database's servers.
     func note(_ event: ClusterEvent) {

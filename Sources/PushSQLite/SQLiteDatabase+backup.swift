@@ -10,19 +10,19 @@ extension SQLiteDatabase {
     /// Writers do not wait; the log grows for as long as it takes, and nothing is wiped. `VACUUM INTO` reads in one
     /// transaction: SQLite's backup API begins anew with each commit of another process and so may never end.
     ///
-    /// `begins` is told each step. Throws `StoreError` if the file exists, cannot be written, or is damaged, or once `interruption` is
-    /// set.
+    /// `begins` is told each step. Throws `StoreError` if the file exists, cannot be written, or is damaged, or once `copy` is
+    /// interrupted.
     package func backUp(
         to path: String,
-        interruption: CopyInterruption = CopyInterruption(),
+        as copy: RunningCopy = RunningCopy(),
         begins: (CopyStep) -> Void = { _ in }
     ) throws(StoreError) {
         let partial = path + ".partial"
         guard !FileManager.default.fileExists(atPath: path) else {
             throw .cannotOpen(place: path, reason: "the file already exists")
         }
-        try self.copy(to: partial, interruption, begins) { () throws(StoreError) in
-            _ = try SQLiteDatabase(path: partial).inspectBackup(interruption)
+        try self.copy(to: partial, copy, begins) { () throws(StoreError) in
+            _ = try SQLiteDatabase(path: partial).inspectBackup(copy)
             try Self.move(partial, to: path)
         }
         try Self.syncFolder(of: path)
@@ -30,9 +30,9 @@ extension SQLiteDatabase {
 
     /// Reads all of a backup. Throws `StoreError` if it is damaged.
     func inspectBackup(
-        _ interruption: CopyInterruption = CopyInterruption()
+        _ copy: RunningCopy = RunningCopy()
     ) throws(StoreError) -> StoreInspection {
-        let inspection = try self.inspect(interruption)
+        let inspection = try self.inspect(copy)
         if let line = inspection.damage.first { throw .failed(reason: "the backup is damaged: \(line)") }
         return inspection
     }
@@ -41,18 +41,18 @@ extension SQLiteDatabase {
     /// throws.
     func copy(
         to partial: String,
-        _ interruption: CopyInterruption,
+        _ copy: RunningCopy,
         _ begins: (CopyStep) -> Void,
         _ use: () throws(StoreError) -> Void
     ) throws(StoreError) {
-        // Made before SQLite does, which asks for no mode of its own.
-        let descriptor = Glibc.open(partial, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw .cannotOpen(place: partial, reason: String(cString: strerror(errno))) }
+        let descriptor = try Self.openPartial(partial)
         defer { close(descriptor) }
         do {
             let connection = try DatabaseQueue.readOnly(path: self.path)
-            begins(.copying(bytes: try connection.read(Self.usedBytes), file: partial))
-            try interruption.during(connection) {
+            let bytes = try connection.read(Self.usedBytes)
+            try SQLiteDatabase(path: partial).checkRoom(for: bytes)
+            begins(.copying(bytes: bytes, file: partial))
+            try copy.during(connection) {
                 try $0.writeWithoutTransaction { db in
                     // A copy of a database of an older version can shrink, too.
                     try FileSpace.choose(db)
@@ -64,12 +64,49 @@ extension SQLiteDatabase {
             guard fsync(descriptor) == 0 else {
                 throw StoreError.cannotOpen(place: partial, reason: String(cString: strerror(errno)))
             }
-            begins(.verifying(bytes: Int(lseek(descriptor, 0, SEEK_END))))
+            begins(.verifying(bytes: Int(lseek(descriptor, 0, SEEK_END)), copy))
             try use()
         } catch {
             unlink(partial)
             throw StoreError(opening: self.path, error)
         }
+    }
+
+    /// Makes the file with the mode 0600, under a lock that ends with the process. One that a copy has left which was killed is
+    /// emptied; another user's, who may read it, is refused.
+    private static func openPartial(_ path: String) throws(StoreError) -> Int32 {
+        // Before SQLite does, which asks for no mode of its own.
+        let descriptor = Glibc.open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard descriptor >= 0 else { throw .cannotOpen(place: path, reason: String(cString: strerror(errno))) }
+        do throws(StoreError) {
+            var (opened, named) = (stat(), stat())
+            guard
+                fstat(descriptor, &opened) == 0, opened.st_mode & S_IFMT == S_IFREG, opened.st_uid == geteuid(),
+                opened.st_nlink == 1
+            else { throw .cannotOpen(place: path, reason: "it exists, and is no copy of this user's; remove it") }
+            // The copy that had it may have ended meanwhile, and have given it the other name.
+            guard
+                flock(descriptor, LOCK_EX | LOCK_NB) == 0, stat(path, &named) == 0, named.st_dev == opened.st_dev,
+                named.st_ino == opened.st_ino
+            else { throw .cannotOpen(place: path, reason: "another copy is being written there") }
+            guard fchmod(descriptor, 0o600) == 0, ftruncate(descriptor, 0) == 0 else {
+                throw .cannotOpen(place: path, reason: String(cString: strerror(errno)))
+            }
+            return descriptor
+        } catch {
+            close(descriptor)
+            throw error
+        }
+    }
+
+    /// A copy that fills the disk of a database that is in use has its posts refused meanwhile. Throws `StoreError` with both numbers.
+    private func checkRoom(for bytes: Int) throws(StoreError) {
+        guard let (free, folder) = try self.freeSpace(), free < UInt64(bytes) else { return }
+        let (needed, left) = ((bytes + 1_048_575) / 1_048_576, free / 1_048_576)
+        throw .cannotOpen(
+            place: self.path,
+            reason: "the copy needs \(needed) MiB, and \(folder) has \(left) MiB left; choose another folder"
+        )
     }
 
     /// What a copy will have: all pages but those that are free.
@@ -98,9 +135,9 @@ extension SQLiteDatabase {
 }
 
 /// A step of a copy, with the bytes that it is about.
-package enum CopyStep: Sendable, Hashable {
+package enum CopyStep: Sendable {
     /// The file grows to about so many bytes.
     case copying(bytes: Int, file: String)
-    /// All of the copy is read again.
-    case verifying(bytes: Int)
+    /// All of the copy is read again, as pages and then as rows.
+    case verifying(bytes: Int, RunningCopy)
 }

@@ -42,8 +42,9 @@ extension SQLiteDatabase {
         let partial = self.path + ".restoring"
         // Left by a restore that was interrupted.
         unlink(partial)
-        try SQLiteDatabase(path: backup).copy(to: partial, CopyInterruption(), begins) { () throws(StoreError) in
-            try SQLiteDatabase(path: partial).verify(keyring)
+        let copy = RunningCopy()
+        try SQLiteDatabase(path: backup).copy(to: partial, copy, begins) { () throws(StoreError) in
+            try SQLiteDatabase(path: partial).verify(keyring, copy)
             lock.leave(LockFile.restoring)
             try self.moveAway()
             try Self.move(partial, to: self.path)
@@ -52,8 +53,8 @@ extension SQLiteDatabase {
         lock.clear()
     }
 
-    private func verify(_ keyring: Keyring) throws(StoreError) {
-        let inspection = try self.inspectBackup()
+    private func verify(_ keyring: Keyring, _ copy: RunningCopy) throws(StoreError) {
+        let inspection = try self.inspectBackup(copy)
         if let migration = inspection.unknownMigration { throw .tooNew(migration: migration) }
         if let migration = inspection.changedMigration { throw .changedMigration(migration) }
         let keys = try self.dataKeys()

@@ -48,12 +48,12 @@ package struct SQLiteDatabase: StorePlace {
     }
 
     package func inspect() throws(StoreError) -> StoreInspection {
-        try self.inspect(CopyInterruption())
+        try self.inspect(RunningCopy())
     }
 
-    /// The same, which throws once `interruption` is set.
-    func inspect(_ interruption: CopyInterruption) throws(StoreError) -> StoreInspection {
-        let (damage, applied, moved) = try self.look(interruption) { db in
+    /// The same, which throws once `copy` is interrupted.
+    func inspect(_ copy: RunningCopy) throws(StoreError) -> StoreInspection {
+        let (damage, applied, moved) = try self.look(copy) { db in
             let damage = try String.fetchAll(db, sql: "pragma quick_check(10)").filter { $0 != "ok" }
             return (damage, try Schema.applied(db), try MovedTo(db))
         }
@@ -86,11 +86,11 @@ package struct SQLiteDatabase: StorePlace {
 
     /// Reads through a connection that changes nothing, while a server may run.
     private func look<Value>(
-        _ interruption: CopyInterruption = CopyInterruption(),
+        _ copy: RunningCopy = RunningCopy(),
         _ body: (Database) throws -> Value
     ) throws(StoreError) -> Value {
         do {
-            return try interruption.during(DatabaseQueue.readOnly(path: self.path)) { try $0.read(body) }
+            return try copy.during(DatabaseQueue.readOnly(path: self.path)) { try $0.read(body) }
         } catch {
             throw StoreError(opening: self.path, error)
         }

@@ -104,6 +104,8 @@ package struct StoreOptions: Sendable {
     package var events: Set<PushEvent.Kind> = []
     /// The version of the program, which a store that several processes share shows to operators.
     package var release = ""
+    /// Whether a store that several processes share still lists this process to operators when it has ended: servers, not commands.
+    package var isListedAfterEnd = true
     /// The lanes whose pushes another process may have to send: a store that several processes share tells the others when
     /// there are new ones.
     package var announcedLanes: Set<String> = []

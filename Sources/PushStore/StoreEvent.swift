@@ -61,14 +61,14 @@ package struct StoreReport: Sendable, Hashable {
     package let logBytes: Int
     /// `nil` if the store has no file of its own, or has not looked at it yet.
     package let file: File?
-    /// `nil` if another program commits.
+    /// `nil` if they are not counted.
     package let commits: Commits?
 
-    /// The transactions of the one writer since the start.
+    /// The transactions of this process that write, since the start.
     package struct Commits: Sendable, Hashable {
         /// The writes in all of them; those that wait at the same time share one.
         package var writes: Int
-        /// From a transaction's last statement until it was on the disk.
+        /// From a transaction's last statement until it was on the disk, of a server of databases with the way there and back.
         package var times: TimeHistogram
 
         package init(writes: Int, times: TimeHistogram) {

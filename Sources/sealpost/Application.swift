@@ -74,15 +74,18 @@ struct Application: Sendable {
     /// The URL scheme of the TCP listeners.
     var scheme: String { self.parts.tls == nil ? "http" : "https" }
 
-    /// The link to the console that makes the first administrator, once; `nil` if there are users. Throws `StoreError`.
+    /// The link to the console that makes the first administrator, once; `nil` if there are users. Without an address of its own
+    /// it is a path, at the proxy's address. Throws `StoreError`.
     func setupLink() async throws -> String? {
         guard try await !self.store.makeReader().hasUsers() else { return nil }
         let address = self.addresses.lazy.compactMap { address in
             if case .tcp = address { "\(address)" } else { nil }
         }.first
+        let path = "/console/#/setup/\(self.parts.setup.make().exposed)"
+        guard let address else { return "\(path), at your proxy" }
         // Where it listens on all addresses, one of them is this.
-        let host = (address ?? "").replacing("0.0.0.0:", with: "127.0.0.1:").replacing("[::]:", with: "[::1]:")
-        return "\(self.scheme)://\(host)/console/#/setup/\(self.parts.setup.make().exposed)"
+        let host = address.replacing("0.0.0.0:", with: "127.0.0.1:").replacing("[::]:", with: "[::1]:")
+        return "\(self.scheme)://\(host)\(path)"
     }
 
     /// Has other quotas and limits hold from now on; connections that are open keep their limits. Any thread may call it.

@@ -234,7 +234,10 @@ struct ApplicationParts: Sendable {
     private var daemon: Daemon {
         Daemon(
             version: Version.current,
-            credentials: { self.expiries.map { ($0.name, $0.expiresAt) } },
+            credentials: {
+                let ends = (self.tls?.expiries(at: Date()) ?? []) + self.senders.compactMap(\.setup.expiry)
+                return ends.map { ($0.name, $0.expiresAt) }
+            },
             pauses: { [status] in status.pauseByLane },
             retry: { [status, workIsWaiting] lane in
                 status.reset(lane)

@@ -50,6 +50,15 @@ struct TLSSetup: Sendable {
     /// When the first of the revocation lists ends, in seconds since 1970. Not among `expiries`: lists live for days.
     var listsEnd: Int64? { self.ends.lists }
 
+    /// `expiries`, and the revocation list that ends first, if less than a day is left: lists live for days, and until then the
+    /// next one is in time.
+    func expiries(at now: Date) -> [CredentialExpiry] {
+        guard let end = self.listsEnd.map({ Date(timeIntervalSince1970: TimeInterval($0)) }), end < now + 86_400 else {
+            return self.expiries
+        }
+        return self.expiries + [CredentialExpiry(name: "\(Self.path).clientCRL", expiresAt: end)]
+    }
+
     /// Reads the files once, to check that they are usable. Throws `ConfigurationError` with the key that is wrong.
     static func inspect(_ configuration: Configuration.TLS, logger: Logger) throws -> [CredentialExpiry] {
         try self.context(configuration, ticketKeys: TicketKeys(), logger: logger).ends

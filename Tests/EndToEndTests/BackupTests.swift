@@ -16,8 +16,8 @@ import Testing
     }
 
     /// The commands of the documentation, for this folder.
-    private func documented(_ heading: String) throws -> String {
-        let text = try Repository.text(of: "docs/operations.md")
+    private func documented(_ heading: String, page: String = "docs/operations.md") throws -> String {
+        let text = try Repository.text(of: page)
         let part = try #require(text.components(separatedBy: "## \(heading)\n").dropFirst().first)
         let block = try #require(
             part.components(separatedBy: "```bash\n").dropFirst().first?.components(separatedBy: "```").first
@@ -78,6 +78,27 @@ import Testing
         #expect(again.code == 1)
         #expect(again.errors == "sealpost: cannot open copy.db: the file already exists\n")
         #expect(try FileManager.default.contentsOfDirectory(atPath: self.folder.path).sorted() == ["copy.db", "var"])
+    }
+
+    @Test func theFileOfAnOlderVersionIsReplacedByItsBackup() async throws {
+        _ = try await Daemon.run(["user", "add", "alice", "--no-password"], in: self.folder)
+        let ended = try await self.shell(self.documented("Room of the database"))
+        #expect(ended.code == 0, "\(ended.errors)")
+        #expect(ended.output.contains("backup written to sealpost-before.db\n"), "\(ended.output)")
+        #expect(try await Daemon.run(["user", "list"], in: self.folder).output.hasPrefix("alice  "))
+    }
+
+    @Test func theCommandOfATimerWritesAFileOfItsOwn() async throws {
+        let daemon = try await Daemon(in: self.folder)
+        let backups = self.folder.file("backup")
+        try FileManager.default.createDirectory(atPath: backups, withIntermediateDirectories: false)
+        let command = try self.documented("Make one", page: "docs/backup.md")
+            .replacing(" /backup/", with: " \(backups)/").replacing(" --config /etc/sealpost/sealpost.yaml", with: "")
+        let ended = try await self.shell(command)
+        #expect(ended.code == 0, "\(ended.errors)")
+        let names = try FileManager.default.contentsOfDirectory(atPath: backups)
+        #expect(names.count == 1 && names[0].wholeMatch(of: /sealpost-\d{4}-\d\d-\d\d-\d\d\.db/) != nil, "\(names)")
+        #expect(await daemon.terminate() == 0)
     }
 
     @Test func withoutADatabaseThereIsNoBackup() async throws {

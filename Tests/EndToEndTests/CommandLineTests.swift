@@ -236,6 +236,10 @@ import Testing
         ),
         (["user", "add", "bob", "--role", "king", "--password-stdin"], "long enough", "The value 'king' is invalid"),
         (["user", "list", "fly"], "", "Unexpected argument 'fly'"),
+        (["user", "list", "--jsn"], "", "Unknown option '--jsn'. Did you mean '--json'?"),
+        (["backup", "x", "--dirct"], "", "Unknown option '--dirct'. Did you mean '--direct'?"),
+        (["user", "tags", "bob", "a", "--none"], "", "--none and tags exclude each other"),
+        (["user", "code", "bob", "--expires-in", "59"], "", "a code must work for 60 to 86400 seconds"),
     ])
     func wrongUsageIsSaidSo(arguments: [String], input: String, message: String) async throws {
         let ended = try await Daemon.run(arguments, in: self.folder, input: input + "\n")

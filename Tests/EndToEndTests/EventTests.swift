@@ -1,4 +1,5 @@
 import Foundation
+import PushAPI
 import PushCore
 import PushDelivery
 import PushSimulators
@@ -83,6 +84,30 @@ import Testing
             }
             let status = stack.application.parts.eventStatus
             try await eventually { status.counts.delivered == 2 }
+        }
+    }
+
+    @Test func aMessageHasTheShapeOfTheDocumentation() async throws {
+        let page = try Repository.text(of: "docs/operations.md")
+        let block = try #require(page.firstMatch(of: /```json\n(\{"type":"sealpost.events"(?s).*?)```/)).output.1
+        let example = try JSONValue(reading: Array(block.replacing(", …]", with: "]").utf8))
+        try await self.run { stack in
+            _ = try await self.register(in: stack)
+            _ = try await self.post(in: stack)
+            try await eventually { try self.taken.count == 1 }
+            let push = try #require(self.hook.pushes.received.filter(\.verdict.isAccepted).first)
+            let message = try JSONValue(reading: push.request.body)
+            #expect(Self.shape(message) == Self.shape(example))
+            #expect(message["type"] == example["type"])
+        }
+    }
+
+    /// The names of the members, also of those inside.
+    private static func shape(_ value: JSONValue) -> [String] {
+        switch value {
+        case .object(let members): members.flatMap { [$0.name] + Self.shape($0.value).map { " \($0)" } }
+        case .array(let elements): elements.flatMap(Self.shape)
+        default: []
         }
     }
 

@@ -103,6 +103,31 @@ import Testing
         #expect(await daemon.terminate() == 0)
     }
 
+    /// It would fill the disk of the database, beside which it may well be written.
+    @Test(.enabled("it takes the right to mount") { try await isAllowedToMount() })
+    func aBackupThatHasNoRoomIsRefusedBeforeItFillsTheDisk() async throws {
+        _ = try await Daemon.run(["migrate"], in: self.folder)
+        let fill = "import sqlite3; f = sqlite3.connect('var/sealpost.db'); f.execute('create table filler (value)'); "
+        let row = "f.execute('insert into filler values (zeroblob(6 << 20))'); f.commit()"
+        let script = """
+            set -e
+            python3 -c "\(fill)\(row)"
+            \(Self.mounting)
+            head --bytes=2097152 /dev/zero > disk/ballast
+            "$0" backup disk/copy.db || echo "exit code $?"
+            ls disk
+            """
+        let ended = try await ChildProcess(
+            "/usr/bin/unshare",
+            ["--mount", "/bin/sh", "-c", script, Daemon.executable],
+            in: self.folder.path,
+            environment: ["PATH": "/usr/bin:/bin"]
+        ).end()
+        #expect(ended.output == "exit code 1\nballast\n", "\(ended.errors)")
+        let reason = /disk\/copy\.db\.partial: the copy needs (6|7) MiB, and \S+\/disk has 2 MiB left; choose another/
+        #expect(ended.errors.contains(reason), "\(ended.errors)")
+    }
+
     private func send(_ method: String, _ path: String, to port: some StringProtocol, body: String = "") async throws
         -> HTTPURLResponse
     {

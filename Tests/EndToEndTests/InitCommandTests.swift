@@ -53,6 +53,22 @@ import Testing
         #expect(await daemon.terminate() == 0)
     }
 
+    /// The address that people have is the proxy's.
+    @Test func aServerWithoutAnAddressPrintsThePathOfTheLink() async throws {
+        let process = try ChildProcess(
+            Daemon.executable,
+            ["serve"],
+            in: self.folder.path,
+            environment: ["SEALPOST_SERVER_LISTEN": "unix:http.sock"]
+        )
+        let line = await process.output(until: "\n")
+        #expect(line.contains(/within an hour: \/console\/#\/setup\/\S+, at your proxy\n/), "\(line)")
+        // Before, the signal would find no handler.
+        _ = await process.errors(until: "serving")
+        process.signal(SIGTERM)
+        #expect(await process.end().code == 0)
+    }
+
     @Test func certificatesAreReadAndUsed() async throws {
         let files = try TLSFolder()
         try files.writeServer("push.example.com")

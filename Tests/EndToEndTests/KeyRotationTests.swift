@@ -223,6 +223,37 @@ import Testing
         #expect(await daemon.terminate() == 0)
     }
 
+    /// As under the units, which make all but the service's folder read-only.
+    @Test(.enabled(if: geteuid() == 0))
+    func aKeyringWhereTheServerMayNotWriteIsChangedByTheCommand() async throws {
+        let settings = ["SEALPOST_SERVER_LISTEN": "127.0.0.1:0", "SEALPOST_KEYRING": "keys/keyring"]
+        func keys(_ arguments: String...) async throws -> ChildProcess.Ended {
+            try await Daemon.run(["keys"] + arguments, in: self.folder, environment: settings)
+        }
+        try FileManager.default.createDirectory(atPath: self.folder.file("keys"), withIntermediateDirectories: false)
+        _ = try await Daemon.run(["migrate"], in: self.folder, environment: settings)
+        chmod(self.folder.file("keys"), 0o500)
+        let daemon = try ChildProcess(
+            "/usr/bin/setpriv",
+            ["--bounding-set=-dac_override", Daemon.executable, "serve"],
+            in: self.folder.path,
+            environment: settings
+        )
+        #expect(await daemon.errors(until: "serving").contains("serving"))
+        for arguments in [["rotate"], ["remove", "1"]] {
+            let refused = try await Daemon.run(["keys"] + arguments, in: self.folder, environment: settings)
+            let reason = "/keys: Permission denied; let the server write there, or change the keyring with --direct"
+            #expect(refused.code == 1 && refused.errors.contains(reason), "\(refused.errors)")
+        }
+        #expect(try await keys("rotate", "--direct").output.hasPrefix("key 2 added to keys/keyring; "))
+        #expect(try await keys("reload").code == 0)
+        #expect(try await keys("remove", "1", "--direct").output == "key 1 removed from keys/keyring\n")
+        #expect(try KeyringFile(self.folder.file("keys/keyring")).load().numbers == [2])
+        daemon.signal(SIGTERM)
+        #expect(await daemon.end().code == 0)
+        chmod(self.folder.file("keys"), 0o700)
+    }
+
     @Test func withoutAServerTheCommandSealsAnewByItself() async throws {
         try await self.fill(300)
         #expect(try await self.keys("rotate").code == 0)

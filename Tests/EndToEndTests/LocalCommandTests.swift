@@ -116,6 +116,30 @@ import Testing
         #expect(await daemon.terminate() == 0)
     }
 
+    /// With a server, and without one.
+    @Test func codesAndTagsAreGivenByCommand() async throws {
+        let daemon = try await Daemon(in: self.folder)
+        _ = try await self.run("user add dora --no-password")
+        let code = try await self.run("user code dora --scope fetch").trimmingCharacters(in: .newlines)
+        let redeemed = try await ChildProcess(
+            "/usr/bin/curl",
+            ["--silent", "--data", #"{"Code": "\#(code)"}"#, "\(try daemon.server)/api/enrolment"],
+            in: self.folder.path
+        ).end()
+        let isToken = redeemed.output.contains(#""Token":""#) && redeemed.output.contains(#"["fetch"]"#)
+        #expect(isToken, "\(redeemed.output)")
+        #expect(try await self.run("user tags dora") == "dora has no tags\n")
+        #expect(try await self.run("user tags dora team:a role:nurse") == "dora has the tags role:nurse team:a\n")
+        let entries = try await self.run("audit list --limit 3").split(separator: "\n")
+        #expect(entries.map { $0.split(separator: "\t")[2] } == ["user.tags", "session.begin", "user.enrol"])
+        #expect(await daemon.terminate() == 0)
+        #expect(try await self.run("user tags dora") == "dora has the tags role:nurse team:a\n")
+        #expect(try await self.run("user tags dora --none") == "dora has no tags\n")
+        #expect(try await self.run("user code dora --expires-in 60").count == code.count + 1)
+        let refused = try await Daemon.run(["user", "tags", "dora", "username:bob"], in: self.folder)
+        #expect(refused.code == 64 && refused.errors.contains("username:bob"), "\(refused.errors)")
+    }
+
     @Test func usersAreExportedAndImportedWhileTheServerRuns() async throws {
         let daemon = try await Daemon(in: self.folder)
         _ = try await self.run("user add alice --password-stdin", input: "correct horse\n")
@@ -151,7 +175,12 @@ import Testing
         let json = try JSONValue(reading: Array(await self.run("deliveries \(second) --json").utf8))
         #expect(json["Id"]?.integer == Int(second) && json["Counts"]?["queued"]?.integer == 1)
         #expect(json["SendAt"] == .null && json["FanningOut"] == .bool(false))
-        async let waited = self.run("deliveries \(second) --wait")
+        let text = try Repository.text(of: "docs/operations.md")
+        let block = try #require(text.firstMatch(of: /<!-- run by LocalCommandTests -->\n```bash\nsealpost (.*)\n```/))
+        let documented = block.output.1.replacing(" --config sealpost.yaml", with: "")
+            .replacing(" 1234 ", with: " \(second) ")
+        #expect(documented == "deliveries \(second) --wait")
+        async let waited = self.run(String(documented))
         try await client.unregister()
         #expect(try await waited.hasPrefix("notification \(second): "))
         let missing = try await Daemon.run(["deliveries", "1"], in: self.folder)

@@ -44,6 +44,29 @@ import Testing
         #expect((attributes[.posixPermissions] as? Int ?? 0) & 0o137 == 0)
     }
 
+    /// With the signal from here, as no systemd runs.
+    @Test func logrotateTurnsItAsTheDocumentationHasIt() async throws {
+        let page = try Repository.text(of: "docs/operations.md")
+        let block = try #require(page.firstMatch(of: /```logrotate\n((?s).*?)```/)).output.1
+        let signal = "systemctl kill --signal=HUP --kill-whom=main sealpost.service"
+        try #require(block.contains(signal) && block.contains("/var/log/sealpost/"))
+        let daemon = try self.start()
+        try await eventually { (try? self.text(of: "sealpost.log"))?.contains("serving") == true }
+        let rules = block.replacing(signal, with: "kill -HUP \(daemon.id)")
+            .replacing("/var/log/sealpost/", with: self.folder.file("log/"))
+        try self.folder.writeSecret(String(rules), to: "rules")
+        let turned = try await ChildProcess(
+            "/usr/sbin/logrotate",
+            ["--force", "--state", self.folder.file("state"), self.folder.file("rules")],
+            in: self.folder.path
+        ).end()
+        #expect(turned.code == 0 && turned.errors.isEmpty, "\(turned.output)\(turned.errors)")
+        try await eventually { (try? self.text(of: "sealpost.log"))?.contains("log file reopened") == true }
+        #expect(try self.text(of: "sealpost.log.1").contains("serving"))
+        daemon.signal(SIGTERM)
+        #expect(await daemon.end().code == 0)
+    }
+
     @Test func aFileThatCannotBeOpenedAnewLeavesTheOldOneInUse() async throws {
         let daemon = try self.start()
         try await eventually { (try? self.text(of: "sealpost.log"))?.contains("serving") == true }

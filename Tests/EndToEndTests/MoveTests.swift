@@ -74,6 +74,32 @@ import Testing
         #expect(verified.code == 0, "\(verified.errors)")
     }
 
+    @Test func theDocumentedCommandsMoveADatabase() async throws {
+        let text = try Repository.text(of: "docs/operations.md")
+        let block = try #require(text.firstMatch(of: /<!-- run by MoveTests -->\n```bash\n((?s).*?)```/)).output.1
+        // No server runs here.
+        let lines = block.split(separator: "\n").filter { !$0.contains("systemctl") }
+        let commands = lines.joined(separator: "\n").replacing(/'postgres:[^']*'/, with: "'\(self.address)'")
+            .replacing(" --config sealpost.yaml", with: "")
+        try #require(lines.count == 2 && commands.contains(self.address))
+        let ended = try await ChildProcess(
+            "/bin/sh",
+            ["-c", "set -e\nsealpost() { \"$SEALPOST\" \"$@\"; }\n\(commands) --json"],
+            in: self.folder.path,
+            environment: ["SEALPOST": Daemon.executable, "PATH": "/usr/bin:/bin"]
+        ).end()
+        #expect(ended.code == 0, "\(ended.errors)")
+        // And for scripts, with what the documentation says of `--json`.
+        let line = try #require(ended.output.split(separator: "\n").last)
+        let result = try JSONValue(reading: Array(line.utf8))
+        guard case .object(let members) = result else {
+            Issue.record("\(line)")
+            return
+        }
+        #expect(members.map(\.name) == ["From", "To", "Rows"])
+        #expect(result["To"]?.text == self.address && result["Rows"]?.integer ?? 0 > 0, "\(line)")
+    }
+
     @Test func onATerminalEachTableHasABar() async throws {
         let shown = try await Terminal.run(
             ["move", "--to", self.address],

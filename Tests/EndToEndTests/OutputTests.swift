@@ -66,10 +66,49 @@ import Testing
         #expect(restored.map(self.names) == [["Database", "File"]])
     }
 
+    @Test func soDoThoseThatChangeUsersAndKeys() async throws {
+        _ = try await self.run("user add alice --no-password")
+        #expect(try await self.run("user disable alice").first?["Disabled"] == .bool(true))
+        #expect(try await self.run("user enable alice").first?["Disabled"] == .bool(false))
+        let changed = try await self.run("user passwd alice --password-stdin", input: "correct horse\n")
+        #expect(changed.first?["Name"] == .string("alice") && changed.first?["HasPassword"] == .bool(true))
+        #expect(try await self.run("user code alice").map(self.names) == [["Code", "ExpiresAt", "Scopes"]])
+        #expect(try await self.run("user tags alice team:a").first?.texts("Tags") == ["team:a"])
+        let shown = try #require(try await self.run("user tags alice").first)
+        #expect(self.names(shown) == ["Name", "Tags"] && shown.texts("Tags") == ["team:a"])
+        #expect(try await self.run("keys rotate").map(self.names) == [["Key", "File"]])
+        #expect(try await self.run("keys reload").first?["Seals"]?.integer == 2)
+        #expect(try await self.run("keys remove 1").first?["Key"]?.integer == 1)
+        #expect(
+            try await self.run("init --config other.yaml --database other/push.db").map(self.names) == [
+                ["File", "Keys", "Administrator", "Done", "Next"]
+            ]
+        )
+        let daemon = try await Daemon(in: self.folder)
+        let health = try await self.run("health --address 127.0.0.1:\(daemon.port)")
+        #expect(
+            health == [
+                .object([
+                    .init("Address", .string("127.0.0.1:\(daemon.port)")), .init("Status", .string("alive")),
+                ])
+            ]
+        )
+        #expect(await daemon.terminate() == 0)
+        #expect(try await self.run("signing-keys rotate").first?["Key"]?.integer == 2)
+        let keys = try await self.run("signing-keys list")
+        let shape = ["Key", "Task", "KeyId", "PublicKey"]
+        #expect(keys.map(self.names) == [shape, shape])
+        #expect(try await self.run("signing-keys remove 1").map(self.names) == [["Key", "File"]])
+    }
+
     @Test(arguments: [
         ("user remove nobody", 1, "urn:sealpost:problem:not-found", "user nobody does not exist"),
         ("user add a:b --no-password", 64, "urn:sealpost:command:wrong-usage", "\"a:b\" is not 1 to 100"),
         ("user add alice --no-password --app x", 64, "urn:sealpost:problem:unknown-app", "\"x\" is not configured"),
+        ("user code nobody", 1, "urn:sealpost:problem:not-found", "user nobody does not exist"),
+        ("user tags nobody a", 1, "urn:sealpost:problem:not-found", "user nobody does not exist"),
+        ("init --listen 8080", 64, "urn:sealpost:command:wrong-usage", "\"8080\" is no address"),
+        ("health --address 127.0.0.1:1", 1, "urn:sealpost:command:command-failed", "127.0.0.1:1 does not answer"),
         ("user export /", 1, "urn:sealpost:command:command-failed", "/ cannot be made"),
         ("user list --config none.yaml", 78, "urn:sealpost:command:bad-configuration", "none.yaml: cannot be read"),
     ])
@@ -124,12 +163,19 @@ import Testing
     /// On a terminal, and only there.
     @Test func peopleSeeATable() async throws {
         _ = try await Daemon.run(["user", "add", "alice", "--no-password"], in: self.folder)
+        let lines = try await self.table("user list")
+        #expect(lines.first == "NAME   ROLE    SINCE       APPS     PASSWORD  STATE")
+        #expect(lines.last?.hasPrefix("alice  device  ") == true)
+    }
+
+    /// The lines that a command prints on a terminal.
+    private func table(_ command: String) async throws -> [String] {
         // script(1) gives the command a terminal.
         let ended = try await ChildProcess(
             "/usr/bin/script",
-            ["-qec", "'\(Daemon.executable)' user list", "/dev/null"],
+            ["-qec", "'\(Daemon.executable)' \(command)", "/dev/null"],
             in: self.folder.path
         ).end()
-        #expect(ended.output.hasPrefix("NAME   ROLE    SINCE       APPS     PASSWORD  STATE\r\nalice  device  "))
+        return ended.output.components(separatedBy: "\r\n").filter { !$0.isEmpty }
     }
 }

@@ -10,6 +10,21 @@ import Testing
         #expect(try Repository.text(of: "Dockerfile").contains("        \(line) \\\n"))
     }
 
+    /// Made from the definitions that the command line is parsed with, so that a command cannot be missing.
+    @Test func theManualTellsWhichCommandsAskTheServerAndHasThemAll() async throws {
+        let made = try await Scripts.start("make-manual", ["command", Daemon.executable]).end()
+        #expect(made.code == 0, "\(made.errors)")
+        let beside = try #require(made.output.firstMatch(of: /root may use the commands\n\.BR (.*) ;\n/)).output.1
+        #expect(beside == #"user ", " token ", " audit ", " deliveries ", " keys " and " backup"#)
+        let help = try await Daemon.run(["--help"], in: TemporaryFolder()).output
+        let names = help.matches(of: #/(?m)^  ([a-z][a-z-]+)  /#).map { String($0.output.1) }
+        #expect(names.count > 12, "\(help)")
+        for name in names + ["user tags", "user code", "keys rotate"] {
+            let heading = "\n.SS sealpost \(name.replacing("-", with: #"\-"#))"
+            #expect(made.output.contains("\(heading) ") || made.output.contains("\(heading)\n"), "\(name)")
+        }
+    }
+
     /// With the image's own setting of the address, but for the port.
     @Test func theHealthCheckOfTheImageFindsTheServer() async throws {
         let dockerfile = try Repository.text(of: "Dockerfile")

@@ -19,6 +19,10 @@ import Testing
         "README.md html": "scripts/sealpost_e2e/programs/web_client.py", "README.md js": Self.name,
         "docs/android.md java": "scripts/android-snippets", "docs/android.md kotlin": "scripts/android-snippets",
         "docs/android.md xml": Self.name, "docs/errors.md json": "Tests/PushServerTests/DocumentedErrorsTests.swift",
+        "docs/http.md http": "Tests/PushServerTests/SigningTests.swift",
+        "docs/operations.md http": "Tests/PushServerTests/QuotaTests.swift",
+        "docs/operations.md json": "Tests/EndToEndTests/EventTests.swift",
+        "docs/operations.md logrotate": "Tests/EndToEndTests/LogFileTests.swift",
         "docs/operations.md sql": "Tests/PushPostgreSQLTests/DayKeyStoreTests.swift",
         "docs/providers.md json": "Tests/PushSendersTests/APNsTests.swift", "docs/providers.md js": Self.name,
         "docs/providers.md python": Self.name, "docs/web.md js": Self.name, "docs/web.md nginx": Self.name,
@@ -45,6 +49,16 @@ import Testing
     }
 
     // MARK: All of them
+
+    @Test func eachSaysItsLanguage() throws {
+        for page in try GuideTests.allPages() {
+            // A fence with nothing behind it ends a block.
+            let fences = try Repository.text(of: page).matches(of: /(?m)^ *```(.*)\n((?s).*?)^ *```$/)
+            for fence in fences {
+                #expect(fence.output.1.wholeMatch(of: /[a-z]+/) != nil, "\(page): \(fence.output.0.prefix(80))")
+            }
+        }
+    }
 
     @Test func eachIsTriedSomewhere() throws {
         var unused = Set(Self.trials.keys)

@@ -1,4 +1,5 @@
 import Foundation
+import PushCore
 import PushSimulators
 import PushTesting
 import Testing
@@ -16,6 +17,23 @@ import Testing
     private func load(_ tls: String, environment: [String: String] = [:]) throws -> Configuration {
         try self.files.configure(tls)
         return try Configuration.load(file: self.files.folder.file("sealpost.yaml"), environment: environment)
+    }
+
+    /// Lists live for days: one of which much is left would be among what ends soon for ever.
+    @Test(arguments: [(3600, true), (-60, true), (100_000, false)])
+    func aRevocationListIsShownOnItsLastDay(left: Int, isShown: Bool) throws {
+        try self.files.write(self.files.authority.makeRevocationList(validity: -7200...left), to: "revoked.pem")
+        let paths = ["cert.pem", "key.pem", "ca.pem", "revoked.pem"].map(self.files.folder.file)
+        let tls = Configuration.TLS(
+            identity: .init(certificate: paths[0], privateKey: paths[1]),
+            clientCA: paths[2],
+            clientCRL: paths[3]
+        )
+        let setup = try TLSSetup(tls, handshakeTimeout: .seconds(5), logger: .silent)
+        let names = setup.expiries(at: Date()).map(\.name)
+        #expect(names.contains("server.tls.certificate"))
+        #expect(names.contains("server.tls.clientCRL") == isShown, "\(names)")
+        #expect(!setup.expiries.map(\.name).contains("server.tls.clientCRL"))
     }
 
     @Test func theFilesAreReadFromTheFileAndTheEnvironment() throws {

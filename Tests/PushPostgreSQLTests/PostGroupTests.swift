@@ -53,6 +53,15 @@ import Testing
         IdempotentRequest(key: Data(repeating: key, count: 16), request: Data(repeating: request, count: length))
     }
 
+    @Test func theWritesOfACommitAndItsTimeAreCounted() async throws {
+        let before = try #require(self.store.report.commits)
+        let members = try (1...3).map { try self.member($0, from: self.alice, to: "username:bob") }
+        #expect(await self.outcomes(members).allSatisfy { $0 != nil })
+        let after = try #require(self.store.report.commits)
+        #expect(after.writes - before.writes == 3)
+        #expect(after.times.total - before.times.total == 1)
+    }
+
     /// The ids that are stored, and by how many transactions.
     private func stored() throws -> (ids: [Int64], transactions: Int64) {
         let other = try BlockingConnection(self.store.address)

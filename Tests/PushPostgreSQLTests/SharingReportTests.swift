@@ -38,6 +38,18 @@ import Testing
         #expect(left[1].release == "9.8")
         #expect(try await first.store.servers(limit: 1).map(\.state) == [.alive])
     }
+
+    /// Else each `sealpost user` would be a server that is gone, for a day.
+    @Test func aCommandIsListedAsLongAsItRuns() async throws {
+        let server = try StoreFixture(.postgreSQL)
+        var options = StoreOptions()
+        options.isListedAfterEnd = false
+        let command = try server.reopened(options: options)
+        #expect(try await server.store.servers(limit: 10).map(\.isThis) == [true, false])
+        await command.store.close()
+        #expect(try await server.store.servers(limit: 10).map(\.isThis) == [true])
+    }
+
     @Test func oneThatIsSilentIsLateUntilItIsFenced() async throws {
         var options = StoreOptions()
         // It neither renews its number nor fences others.

@@ -142,6 +142,10 @@ import Testing
         }
         #expect(left == 0)
         #expect(aside == 1)
+        // `sealpost deliveries --wait` would wait for it until it has expired.
+        for number: Int64 in [9, 10] {
+            #expect(try await !fixture.reader.isFanningOut(#require(NotificationID(rawValue: number))))
+        }
         #expect(fixture.store.report.setAside == 1)
     }
 

@@ -18,6 +18,17 @@ import Testing
         #expect(headings.count { $0.contains("`\(code.rawValue)`") } == 1, "\(headings)")
     }
 
+    @Test(arguments: ProblemCode.allCases)
+    func everyCodeHasACauseAndACure(code: ProblemCode) throws {
+        let sections = try Repository.text(of: "docs/errors.md").split(separator: "\n## ")
+        let section = try #require(sections.first { $0.prefix { $0 != "\n" }.contains("`\(code.rawValue)`") })
+        let parts = section.split(separator: "**Cause:**")
+        try #require(parts.count == 2, "\(section)")
+        let texts = parts[1].split(separator: "**Cure:**", omittingEmptySubsequences: false)
+        try #require(texts.count >= 2, "\(section)")
+        for text in texts { #expect(text.contains(/\w{3,}.*[.:)]/), "\(section)") }
+    }
+
     @Test func everyHeadingThatNamesACodeNamesOneThatIsThere() throws {
         let codes = Set(ProblemCode.allCases.map(\.rawValue))
         for heading in try self.headings() {

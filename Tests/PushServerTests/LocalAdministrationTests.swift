@@ -115,6 +115,36 @@ import Testing
         #expect(elsewhere.status == .notFound)
     }
 
+    /// What was counted before the last devices were found would tell that all is over.
+    @Test func whatWasCountedDuringFanoutIsNotToldAfterIt() async throws {
+        let storage = self.fixture.storage
+        let (paul, alice) = (try await storage.user("paul"), try await storage.user("alice"))
+        for number in 0..<4 { try await storage.addDevice(of: alice, handle: "a-\(number)", tags: ["news"]) }
+        try await storage.post(1, from: paul, to: "news", page: 2)
+        // One push at a time: two are a long count, which is kept.
+        let handler = LocalDeliveryHandler(reports: self.fixture.reports, limit: 1)
+        let growing = try await self.counts(by: handler)
+        #expect(growing["FanningOut"] == .bool(true) && growing["Counts"]?["queued"]?.integer == 2)
+        while try await storage.store.expandFanout(page: 2, now: storage.now) != nil {}
+        let settled = try await self.counts(by: handler)
+        #expect(settled["FanningOut"] == .bool(false) && settled["Counts"]?["queued"]?.integer == 4)
+    }
+
+    /// The answer for the notification 1.
+    private func counts(by handler: LocalDeliveryHandler) async throws -> JSONValue {
+        let head = try #require(RequestHead("GET /local/deliveries/1 HTTP/1.1\r\nHost: a\r\n\r\n"))
+        let context = RequestContext(
+            request: Request(head: head, body: RequestBody([]), peer: .process(user: 0), loopIndex: 0),
+            id: RequestID(nil),
+            caller: nil,
+            parameter: "1",
+            reader: self.fixture.storage.reader,
+            now: self.fixture.storage.now,
+            isStrict: false
+        )
+        return try await #require(handler.routes.first).run(context).json
+    }
+
     @Test(arguments: [
         "", "?file=copy.db", "?file=./copy.db", "?file=", "?file=%2Ftmp%2Fa%0Ab",
         "?file=%2F\(String(repeating: "a", count: 4095))",

@@ -135,6 +135,14 @@ import Testing
         #expect(try await self.list().status == .ok)
     }
 
+    @Test func theUsualQuotaIsToldAsTheDocumentationHasIt() async throws {
+        let page = try Repository.text(of: "docs/operations.md")
+        let fields = try #require(page.firstMatch(of: /```http\nRateLimit-Policy: (.*)\nRateLimit: (.*)\n```/)).output
+        let usual = try #require(Quota(requests: 1200, window: 60))
+        let response = try await ServerFixture(quotas: [.device: usual]).send(.get, "/api/register")
+        #expect(self.fields(response) == [String(fields.1), String(fields.2)])
+    }
+
     @Test func itIsTheUsersOnAllLoopsAndWithAllCredentials() async throws {
         let session = try await self.fixture.send(.post, "/api/sessions")
         let token = try #require(try session.json["Token"]?.text)

@@ -274,6 +274,12 @@ import Testing
         #expect(throws: SignatureFailure.self) { try self.verify(response, of: fixture, by: old) }
     }
 
+    @Test func theRequestForASignatureIsWrittenAsTheDocumentationHasIt() throws {
+        let page = try Repository.text(of: "docs/http.md")
+        let field = try #require(page.firstMatch(of: /```http\nAccept-Signature: (.*)\n```/)).output.1
+        #expect(field.replacing("…", with: "key") == ResponseVerifier.acceptSignature(keyID: "key"))
+    }
+
     @Test func thePublicHalvesAreForAnybody() async throws {
         let set = try SigningKeySet(text: SigningKeySet.addingKey(to: SigningKeySet.generateText()).text)
         let fixture = try await ServerFixture(signingKeys: SigningKeys(set))

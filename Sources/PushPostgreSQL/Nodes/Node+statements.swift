@@ -24,6 +24,9 @@ extension Node {
         update node set is_fenced = true, until = least(until, \(DatabaseClock.now)) where number = $1
         """
 
+    /// The same for a process that nobody needs to be told of any more: its number is nobody's.
+    static let vanishing = "delete from node where number = $1"
+
     /// Fences those that are late, for the process with this number.
     static let fencing = """
         update node set is_fenced = true where not is_fenced and number <> $1 and until < \(DatabaseClock.now)

@@ -98,8 +98,9 @@ final class Node: Sendable {
     /// Gives the number up, and with it what is leased under it.
     func end() async {
         self.abandon()
-        // If this fails, others do it some seconds later.
-        _ = try? await self.database.query(Self.leaving, self.number)
+        let statement = self.options.isListedAfterEnd ? Self.leaving : Self.vanishing
+        // If this fails, others fence it some seconds later.
+        _ = try? await self.database.query(statement, self.number)
         // Without it, others see it when they look again.
         _ = try? await self.database.query(
             Announcements.sending,
@@ -185,6 +186,8 @@ final class Node: Sendable {
 
     /// Takes another number, after the last one was fenced.
     private func rejoin() {
+        // A renewal that was on its way when the number was given up finds it gone.
+        if self.state.withLock({ $0.isEnded }) { return }
         // What was begun under the last number is not gone on with.
         self.lease.end(isFinal: false)
         let start = ContinuousClock.now

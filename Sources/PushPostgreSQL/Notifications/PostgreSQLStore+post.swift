@@ -26,6 +26,7 @@ extension PostgreSQLStore {
     /// What fails for a reason that need not be every member's is left to the members, so that a poisoned one fails alone.
     func store(_ members: [PostMember]) async -> [PostEnd] {
         let runs = PostRuns(by: self) { run, tx in
+            tx.share(among: members.count)
             var group = try await PostGroup(members, run, by: self, tx)
             let ends = try await group.store()
             // `write` checks that of the caller whose task this is.

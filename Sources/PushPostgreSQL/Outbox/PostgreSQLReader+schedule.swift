@@ -5,7 +5,10 @@ package import PushStore
 
 extension PostgreSQLReader {
     package func isFanningOut(_ id: NotificationID) async throws(StoreError) -> Bool {
-        try await self.read("select exists (select 1 from fanout where notification_id = $1)", id.rawValue) { rows in
+        try await self.read(
+            "select exists (select 1 from fanout where notification_id = $1 and not is_set_aside)",
+            id.rawValue
+        ) { rows in
             try rows.first?.boolean(0) ?? false
         }
     }

@@ -76,6 +76,7 @@ extension PostgreSQLStore {
             }
             return (value, finished)
         }
+        self.condition.noteCommit(of: finished.writes, after: .now - finished.commitBegan)
         if let head = finished.head { loan.slot.note(head) }
         if self.condition.isFull { self.condition.note(isFull: false) }
         for call in finished.calls { call() }

@@ -18,6 +18,8 @@ final class WriteTransaction: Sendable {
         var calls: [@Sendable () -> Void] = []
         var last: [Statement] = []
         var hasty: (@Sendable (DatabaseError) -> (any Error)?)?
+        /// The writes of callers that it stores.
+        var writes = 1
     }
 
     private let transaction: Transaction
@@ -84,6 +86,11 @@ final class WriteTransaction: Sendable {
     /// Whether events of a kind are kept, so that what they need has to be read.
     func keeps(_ kind: PushEvent.Kind) -> Bool { self.kinds.contains(kind) }
 
+    /// So many callers' writes are stored together.
+    func share(among writes: Int) {
+        self.pending.withLock { $0.writes = writes }
+    }
+
     /// Has all processes forget credentials before `write` returns.
     func end(_ end: CredentialLease.End) {
         self.pending.withLock { $0.ends.append(end) }
@@ -103,7 +110,12 @@ final class WriteTransaction: Sendable {
     ) async throws -> FinishedWrite {
         let pending = self.pending.withLock { $0 }
         let epoch = try await self.write(pending.ends)
-        var finished = FinishedWrite(calls: pending.calls, epoch: epoch, filled: pending.tally.filled)
+        var finished = FinishedWrite(
+            calls: pending.calls,
+            writes: pending.writes,
+            epoch: epoch,
+            filled: pending.tally.filled
+        )
         var statements = pending.last
         if let counts = try pending.tally.addition(to: slot.tallyWriter(node: node)) { statements.append(counts) }
         if let events = try NewEvent.insertion(of: pending.events) { statements.append(events) }
@@ -116,10 +128,12 @@ final class WriteTransaction: Sendable {
         }
         if let body = pending.hasty {
             try admit()
+            finished.commitBegan = .now
             try await self.commit(after: statements, body)
         } else {
             try await self.run(statements)
             try admit()
+            finished.commitBegan = .now
         }
         finished.head = entries?.head
         return finished
@@ -149,12 +163,15 @@ final class WriteTransaction: Sendable {
 /// What is left to do once a transaction is stored.
 struct FinishedWrite: Sendable {
     let calls: [@Sendable () -> Void]
+    let writes: Int
     /// The number of the last of what has ended, if anything has.
     let epoch: Int64?
     /// The lanes that have new pushes.
     let filled: Set<String>
     /// The new end of the writer's chain, if there were entries for the audit.
     var head: AuditHead?
+    /// When the commit was sent, with the last statements where it goes with them.
+    var commitBegan = ContinuousClock.now
 }
 
 extension TallyCount {

@@ -21,7 +21,9 @@ extension SQLiteReader {
     package func isFanningOut(_ id: NotificationID) throws(StoreError) -> Bool {
         try self.read { db in
             try Bool.fetchOne(
-                db.cachedStatement(sql: "select exists (select 1 from fanout where notification_id = ?)"),
+                db.cachedStatement(
+                    sql: "select exists (select 1 from fanout where notification_id = ? and not is_set_aside)"
+                ),
                 arguments: [id.rawValue]
             ) ?? false
         }

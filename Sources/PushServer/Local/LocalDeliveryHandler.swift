@@ -7,10 +7,16 @@ internal import SocketHTTP
 /// Tells how far a notification's pushes are, all in all.
 struct LocalDeliveryHandler: Handler {
     let reports: ReportReader
-    private let counts = DeliveryCounts()
+    /// Pushes that are counted at a time.
+    private let limit: Int
+    /// Counts that were made while devices were still being found: one that was kept would tell that a notification is over whose
+    /// last pushes it does not have.
+    private let growing = DeliveryCounts()
+    private let settled = DeliveryCounts()
 
-    init(reports: ReportReader) {
+    init(reports: ReportReader, limit: Int = DeliveryCounts.countedAtOnce) {
         self.reports = reports
+        self.limit = limit
     }
 
     var routes: [Route] {
@@ -29,9 +35,10 @@ struct LocalDeliveryHandler: Handler {
         let sendAt = try await context.reader.sendTime(of: id)
         // Asked before they are counted: what is found afterwards is not missing then.
         let isFanningOut = try await context.reader.isFanningOut(id)
-        let (counts, _) = try await self.counts.counts(of: id, now: context.now) { device in
-            try await self.reports.run {
-                try await $0.countDeliveries(of: id, after: device, limit: DeliveryCounts.countedAtOnce)
+        let known = isFanningOut ? self.growing : self.settled
+        let (counts, _) = try await known.counts(of: id, now: context.now) { device in
+            try await self.reports.run { [limit] in
+                try await $0.countDeliveries(of: id, after: device, limit: limit)
             }
         }
         return Response(

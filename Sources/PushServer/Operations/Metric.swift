@@ -91,7 +91,7 @@ package enum MetricName: String, CaseIterable, Sendable {
         case .writesWaiting: "Writes in the write queue."
         case .writes: "Writes that were committed; those that wait at the same time share a commit."
         case .commitTime:
-            "Time that commits took, in seconds: fsync, but for appending to the write-ahead log, a tenth at most."
+            "Time that commits took, in seconds: nearly all of it fsync, with PostgreSQL that of its server and standbys."
         case .receiptsWaiting: "Fetch receipts in the receipt queue."
         case .receiptsDropped: "Fetch receipts dropped because the queue was full."
         case .rowsSetAside: "Damaged database rows that were skipped."

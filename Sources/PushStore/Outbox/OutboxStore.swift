@@ -28,7 +28,7 @@ package protocol OutboxReader: Sendable {
         limit: Int
     ) async throws(StoreError) -> (counts: [DeliveryStage: Int], last: Int64?)
 
-    /// Whether more devices of a notification may still be found, each for a push.
+    /// Whether more devices of a notification may still be found, each for a push; `false` if what it is sent to cannot be read.
     func isFanningOut(_ id: NotificationID) async throws(StoreError) -> Bool
 
     /// When a scheduled notification is sent; `nil` if it was sent, or was never scheduled.

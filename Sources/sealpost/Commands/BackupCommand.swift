@@ -11,9 +11,9 @@ struct BackupCommand: AsyncParsableCommand {
         commandName: "backup",
         abstract: "Back up the database, also while the server is running.",
         discussion: """
-            The copy is of one moment, verified, and encrypted as the database is: `restore` needs the keyring of that day. If a \
-            server runs, it writes the copy, as its own user, where it may write; its audit notes who had it written. An \
-            interrupted copy leaves nothing behind.
+            \(localDiscussion) Then the server writes the copy, as its own user, where it may write, and its audit notes who had it \
+            written. The copy is of one moment, verified, and encrypted as the database is: `restore` needs the keyring of that day. \
+            An interrupted copy leaves nothing behind.
             """
     )
 

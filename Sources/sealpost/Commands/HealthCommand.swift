@@ -1,4 +1,5 @@
 import ArgumentParser
+import PushAPI
 import Reactor
 
 struct HealthCommand: AsyncParsableCommand {
@@ -12,6 +13,7 @@ struct HealthCommand: AsyncParsableCommand {
     )
 
     @OptionGroup var options: ConfigurationOptions
+    @OptionGroup var output: OutputOptions
 
     @Flag(help: "Ask /readyz: whether it can store and hand out.")
     var ready = false
@@ -30,10 +32,13 @@ struct HealthCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        try await reportingErrors {
+        try await reportingErrors(json: self.output.json) {
             let check = try self.check
             let answer = try await check.ask(self.ready ? .isReady : .isAlive, timeout: .seconds(self.timeout))
-            say("\(check.address) is \(answer)")
+            let result = JSONValue.object([
+                .init("Address", .string(check.address.description)), .init("Status", .string(answer)),
+            ])
+            self.output.show(result, "\(check.address) is \(answer)")
         }
     }
 

@@ -1,4 +1,5 @@
 import ArgumentParser
+import PushAPI
 import PushCore
 
 struct InitCommand: AsyncParsableCommand {
@@ -6,7 +7,7 @@ struct InitCommand: AsyncParsableCommand {
         commandName: "init",
         abstract: "Set up a new server: its configuration, its keys, its database and the first administrator.",
         discussion: """
-            On a terminal, asks for what no option says; elsewhere, or with --yes, that has its default. Overwrites nothing, and \
+            On a terminal, asks for what no option says; elsewhere, or with --yes or --json, that has its default. Overwrites nothing, and \
             may be run again if it was interrupted. The password is asked for, or read from standard input.
             """
     )
@@ -37,6 +38,8 @@ struct InitCommand: AsyncParsableCommand {
     @Flag(help: "Ask nothing.")
     var yes = false
 
+    @OptionGroup var output: OutputOptions
+
     func validate() throws {
         if (self.certificate == nil) != (self.privateKey == nil) {
             throw ValidationError("--certificate and --private-key belong together")
@@ -45,8 +48,8 @@ struct InitCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        try await reportingErrors {
-            let dialogue = self.yes || !InitDialogue.isPossible ? nil : InitDialogue()
+        try await reportingErrors(json: self.output.json) {
+            let dialogue = self.yes || self.output.json || !InitDialogue.isPossible ? nil : InitDialogue()
             if self.admin != nil, dialogue == nil, !self.password.passwordStdin {
                 throw ValidationError("--admin needs --password-stdin where nobody is asked")
             }
@@ -61,13 +64,24 @@ struct InitCommand: AsyncParsableCommand {
                 return try dialogue.askPassword(of: name, Configuration().passwords)
             }
             let initialization = Initialization(file: self.file, answers: answers)
-            for line in try await initialization.run(password: hash) { say(line) }
-            say("\nNext:")
-            for step in initialization.nextSteps { say("- " + step) }
+            self.show(try await initialization.run(password: hash), initialization)
         }
     }
 
     // MARK: - Private
+
+    /// Prints what was done, and what to do next.
+    private func show(_ done: [String], _ initialization: Initialization) {
+        let (answers, steps) = (initialization.answers, initialization.nextSteps)
+        let result = JSONValue.object([
+            .init("File", .string(self.file)),
+            .init("Keys", .string(answers.keys)),
+            .init("Administrator", answers.administrator.map { .string($0.description) } ?? .null),
+            .init("Done", .array(done.map { .string($0) })),
+            .init("Next", .array(steps.map { .string($0) })),
+        ])
+        self.output.show(result, (done + ["", "Next:"] + steps.map { "- " + $0 }).joined(separator: "\n"))
+    }
 
     /// Reads the password of the first administrator, with the parameters of a server without a configuration.
     private func passwordHash(for name: Username) throws -> PasswordHash {

@@ -8,8 +8,8 @@ struct KeysCommand: AsyncParsableCommand {
         commandName: "keys",
         abstract: "Manage the data keys.",
         discussion: """
-            No key is ever printed. They ask the server if one runs, as root or as its user: then its audit notes who has changed \
-            the keyring. A changed keyring is read again at `reload` or SIGHUP.
+            \(localDiscussion) Its audit then notes who has changed the keyring. No key is ever printed. A changed keyring is read \
+            again at `reload` or SIGHUP.
             """,
         subcommands: [List.self, Rotate.self, Reload.self, Remove.self]
     )
@@ -66,12 +66,13 @@ struct KeysCommand: AsyncParsableCommand {
         )
 
         @OptionGroup var options: ConfigurationOptions
+        @OptionGroup var change: KeyringChange
         @OptionGroup var output: OutputOptions
 
         func run() async throws {
             try await reportingErrors(json: self.output.json) {
                 let configuration = try self.options.load()
-                let daemon = try await Administration(of: configuration)
+                let daemon = try await self.change.daemon(of: configuration)
                 let result =
                     try await daemon?.result("POST", LocalPaths.keyring)
                     ?? LocalKeyring(configuration: configuration).rotate()
@@ -92,6 +93,7 @@ struct KeysCommand: AsyncParsableCommand {
         )
 
         @OptionGroup var options: ConfigurationOptions
+        @OptionGroup var change: KeyringChange
         @OptionGroup var output: OutputOptions
 
         @Argument(help: "The number of the key.")
@@ -100,12 +102,27 @@ struct KeysCommand: AsyncParsableCommand {
         func run() async throws {
             try await reportingErrors(json: self.output.json) {
                 let configuration = try self.options.load()
-                let daemon = try await Administration(of: configuration)
+                let daemon = try await self.change.daemon(of: configuration)
                 let result =
                     try await daemon?.result("DELETE", "\(LocalPaths.keyring)/\(self.number)")
                     ?? LocalKeyring(configuration: configuration).remove(self.number)
                 self.output.show(result, "key \(self.number) removed from \(result.field("File"))")
             }
         }
+    }
+}
+
+/// Who changes the keyring's file.
+struct KeyringChange: ParsableArguments {
+    @Flag(
+        help: """
+            Do not ask the server: change the file in this process, where the server may not write. No audit notes it then.
+            """
+    )
+    var direct = false
+
+    /// The daemon that changes it; `nil`: the command does. Throws `AdminSocketError` if one runs that cannot be asked.
+    fileprivate func daemon(of configuration: Configuration) async throws -> Administration? {
+        self.direct ? nil : try await Administration(of: configuration)
     }
 }

@@ -139,6 +139,7 @@ extension Configuration {
         // A command can end pushes, too: by deleting their user.
         options.events = self.events.stored
         options.release = Version.current
+        options.isListedAfterEnd = false
         options.dayChain = DayKeyFile(self.dayKeys)
         options.mark = TimelineFile(self.timeline)
         return try self.storePlace.open(KeyringFile(self.keyring).loadOrCreate(beside: self.storePlace), options)

@@ -35,7 +35,7 @@ struct Serve: AsyncParsableCommand {
                 )
             }
             if let link = try await application.setupLink() {
-                // Not in the log, which is kept.
+                // Apart from the log, which may go to other machines. systemd's journal has both: the link is good once, for an hour.
                 let line = "There are no users yet. Make the first administrator here, within an hour: \(link)\n"
                 _ = LogFile.write(Array(line.utf8), to: STDOUT_FILENO)
             }

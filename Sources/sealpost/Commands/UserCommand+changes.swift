@@ -95,17 +95,13 @@ struct ExistingUser: ParsableArguments {
         _ change: () throws -> JSONValue.Member?
     ) async throws {
         try await reportingErrors(json: output.json) {
-            let missing = Problem(.notFound, "user \(self.name) does not exist; see sealpost user list")
-            // The last two are no segments of a path.
-            guard Username(self.name) != nil, ![".", ".."].contains(self.name) else { throw missing }
+            let name = try self.segment
             let configuration = try options.load()
             let member = try change()
-            let path = Paths.user(Administration.encoded(self.name))
-            try await withAdministration(configuration) { administration in
+            let path = Paths.user(name)
+            try await self.asking(configuration) { administration in
                 do {
                     try await administration.ask(member == nil ? "DELETE" : "PATCH", path, member.map { .object([$0]) })
-                } catch let problem as Problem where problem.code == .notFound {
-                    throw missing
                 } catch let problem as Problem where problem.code == .lastAdministrator {
                     let reason = "\(self.name) is the last enabled administrator; add another one first"
                     throw Problem(.lastAdministrator, reason)
@@ -117,6 +113,28 @@ struct ExistingUser: ParsableArguments {
             }
         }
     }
+
+    /// Runs `body` as `withAdministration` does. Of a user that is not there, throws a problem that names it.
+    func asking(_ configuration: Configuration, _ body: (Administration) async throws -> Void) async throws {
+        try await withAdministration(configuration) { administration in
+            do {
+                try await body(administration)
+            } catch let problem as Problem where problem.code == .notFound {
+                throw self.missing
+            }
+        }
+    }
+
+    /// The name as a segment of a path. Throws as `asking` does for what can be no user's name.
+    var segment: String {
+        get throws {
+            // The last two are no segments of a path.
+            guard Username(self.name) != nil, ![".", ".."].contains(self.name) else { throw self.missing }
+            return Administration.encoded(self.name)
+        }
+    }
+
+    private var missing: Problem { Problem(.notFound, "user \(self.name) does not exist; see sealpost user list") }
 }
 
 extension Role: ExpressibleByArgument {}

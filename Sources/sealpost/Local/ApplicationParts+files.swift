@@ -40,28 +40,19 @@ extension ApplicationParts {
         guard !FileManager.default.fileExists(atPath: file) else {
             throw StoreError.cannotOpen(place: file, reason: "the file already exists")
         }
-        let folder = URL(fileURLWithPath: file).deletingLastPathComponent().path
-        guard access(folder, W_OK | X_OK) == 0 else {
-            let (reason, user) = (String(cString: strerror(errno)), LocalUser.name(of: geteuid()))
-            throw CommandFailure(
-                """
-                the server, as the user \(user), cannot write to \(folder): \(reason); choose another folder, let the server write there, or \
-                copy with --direct
-                """
-            )
-        }
+        try self.checkFolder(of: file, else: "choose another folder, let the server write there, or copy with --direct")
         guard self.copies.begin() else {
             throw CommandFailure("another backup is being written; try again when it is done")
         }
         defer { self.copies.end() }
-        let interruption = CopyInterruption()
+        let copy = RunningCopy()
         do {
             try await withTaskCancellationHandler {
                 try await onThread {
-                    try database.backUp(to: file, interruption: interruption, begins: samples.begin)
+                    try database.backUp(to: file, as: copy, begins: samples.begin)
                 }
             } onCancel: {
-                interruption.set()
+                copy.interrupt()
             }
         } catch {
             guard Task.isCancelled else { throw error }
@@ -78,12 +69,23 @@ extension ApplicationParts {
         return .object([.init("File", .string(file)), .init("Inode", .number(UInt64(status.st_ino)))])
     }
 
+    /// Throws `CommandFailure`, with what to do instead, if this process may not write to the folder of a file.
+    private func checkFolder(of file: String, else remedy: String) throws(CommandFailure) {
+        let folder = URL(fileURLWithPath: file).deletingLastPathComponent().path
+        guard access(folder, W_OK | X_OK) == 0 else {
+            let (reason, user) = (String(cString: strerror(errno)), LocalUser.name(of: geteuid()))
+            throw CommandFailure("the server, as the user \(user), cannot write to \(folder): \(reason); \(remedy)")
+        }
+    }
+
     /// Changes the keyring's file, and then adds an entry to the audit, so that no entry tells of a change that failed.
     private func change(
         _ action: AuditRecord.Action,
         for actor: AuditRecord.Actor,
         _ work: @escaping @Sendable () throws -> JSONValue
     ) async throws -> JSONValue {
+        let remedy = "let the server write there, or change the keyring with --direct, as root or as the folder's owner"
+        try self.checkFolder(of: self.configuration.keyring, else: remedy)
         let changed = try await onThread(work)
         let subject = "key \(changed["Key"]?.integer ?? 0)"
         self.logger.info("keyring file changed", metadata: ["action": "\(action.rawValue)", "key": "\(subject)"])

@@ -1,0 +1,85 @@
+import ArgumentParser
+import Foundation
+import PushAPI
+import PushCore
+
+extension UserCommand {
+    struct Code: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Make a code that gives a device of a user its token, and print it; it is shown only once.",
+            discussion: """
+                The app exchanges it at \(Paths.enrolment), once. Of more than ten codes of a user the oldest ends; all end with the \
+                user's sessions.
+                """
+        )
+
+        @OptionGroup var options: ConfigurationOptions
+        @OptionGroup var user: ExistingUser
+        @OptionGroup var output: OutputOptions
+
+        @Option(
+            name: .customLong("scope"),
+            help: "A scope of the token; may be repeated. Default: all of the user's role but manage."
+        )
+        var scopes: [String] = []
+
+        @Option(help: "The seconds for which the code works, 60 to 86400. Default: 900")
+        var expiresIn: Int?
+
+        func run() async throws {
+            try await reportingErrors(json: self.output.json) {
+                var order: [JSONValue.Member] = []
+                if let expiresIn {
+                    guard EnrolmentCode.lifetime.contains(.seconds(expiresIn)) else {
+                        throw ValidationError("a code must work for 60 to 86400 seconds")
+                    }
+                    order.append(.init("ExpiresIn", .number(expiresIn)))
+                }
+                if !self.scopes.isEmpty { order.append(.init("Scopes", .array(self.scopes.map { .string($0) }))) }
+                let (path, body) = (Paths.userEnrolment(try self.user.segment), JSONValue.object(order))
+                try await self.user.asking(try self.options.load()) { administration in
+                    let code = try await administration.ask("POST", path, body) ?? .null
+                    self.output.show(code, code.field("Code"))
+                }
+            }
+        }
+    }
+
+    struct Tags: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Show the tags that a user is given, or replace them all.",
+            discussion: "What is sent to such a tag is for all devices of the user, and the user's to read."
+        )
+
+        @OptionGroup var options: ConfigurationOptions
+        @OptionGroup var user: ExistingUser
+        @OptionGroup var output: OutputOptions
+
+        @Argument(help: "All tags that the user has from now on. Without one they are shown.")
+        var tags: [String] = []
+
+        @Flag(help: "The user has no tags from now on.")
+        var none = false
+
+        func validate() throws {
+            if self.none, !self.tags.isEmpty { throw ValidationError("--none and tags exclude each other") }
+        }
+
+        func run() async throws {
+            try await reportingErrors(json: self.output.json) {
+                let path = Paths.userTags(try self.user.segment)
+                let changed = JSONValue.object([.init("Tags", .array(self.tags.map { .string($0) }))])
+                try await self.user.asking(try self.options.load()) { administration in
+                    if self.none || !self.tags.isEmpty { try await administration.ask("PUT", path, changed) }
+                    // What they are now, which another may have changed meanwhile.
+                    let current = try await administration.ask("GET", path) ?? .null
+                    let texts = current.texts("Tags")
+                    self.output.show(
+                        .object([.init("Name", .string(self.user.name)), .init("Tags", current["Tags"] ?? .array([]))]),
+                        "\(self.user.name) \(texts.isEmpty ? "has no tags" : "has the tags \(texts.joined(separator: " "))")"
+                    )
+                }
+            }
+        }
+    }
+}

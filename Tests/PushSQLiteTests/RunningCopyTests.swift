@@ -1,0 +1,95 @@
+import Foundation
+import GRDB
+import PushStore
+import PushTesting
+import Testing
+
+@testable import PushSQLite
+
+/// A copy that is watched, or given up.
+@Suite(.timeLimit(.minutes(1))) struct RunningCopyTests {
+    @Test func aStatementEndsOnceItIsSet() async throws {
+        let copy = RunningCopy()
+        let connection = try DatabaseQueue()
+        let endless = "with recursive c(x) as (select 1 union all select x + 1 from c) select count(*) from c"
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { copy.interrupt() }
+            let error = #expect(throws: DatabaseError.self) {
+                try copy.during(connection) { try $0.read { _ = try Int.fetchOne($0, sql: endless) } }
+            }
+            #expect(error?.resultCode == .SQLITE_INTERRUPT)
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func aCopyThatIsGivenUpLeavesNothingBehind(whileCopying: Bool) async throws {
+        let fixture = try StoreFixture(.sqlite)
+        let path = fixture.folder.file("copy.db")
+        let copy = RunningCopy()
+        let database = SQLiteDatabase(path: fixture.folder.file("test.db"))
+        #expect(throws: StoreError.self) {
+            try database.backUp(to: path, as: copy) { step in
+                if case .copying = step, !whileCopying { return }
+                copy.interrupt()
+            }
+        }
+        #expect(!FileManager.default.fileExists(atPath: path))
+        #expect(!FileManager.default.fileExists(atPath: path + ".partial"))
+        try database.backUp(to: path)
+        await fixture.store.close()
+    }
+
+    /// Without /proc, which does not tell a process that nobody may look into what it has read.
+    @Test func whatIsReadWhileACopyIsVerifiedIsCounted() async throws {
+        let fixture = try StoreFixture(.sqlite)
+        try await fixture.sqlite.writer.write { db in
+            try db.execute(sql: "create table filler (id integer primary key, text text not null) strict")
+            try db.execute(
+                sql: """
+                    with recursive n(i) as (select 1 union all select i + 1 from n where i < 20000)
+                    insert into filler select i, hex(zeroblob(100)) from n
+                    """
+            )
+        }
+        let copy = RunningCopy()
+        let path = fixture.folder.file("copy.db")
+        try SQLiteDatabase(path: fixture.folder.file("test.db")).backUp(to: path, as: copy)
+        let size = try #require(try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int)
+        #expect(size > 4_000_000)
+        #expect((size...2 * size).contains(copy.bytesRead), "\(copy.bytesRead) of \(size)")
+        await fixture.store.close()
+    }
+
+    @Test func whatAKilledCopyHasLeftIsOverwrittenAndWhatARunningOneWritesIsNot() async throws {
+        let fixture = try StoreFixture(.sqlite)
+        let path = fixture.folder.file("copy.db")
+        let database = SQLiteDatabase(path: fixture.folder.file("test.db"))
+        try Data(repeating: 7, count: 1 << 20).write(to: URL(filePath: path + ".partial"))
+        try database.backUp(to: path) { step in
+            guard case .verifying = step else { return }
+            let error = #expect(throws: StoreError.self) { try database.backUp(to: path) }
+            #expect(error?.description.contains("another copy is being written there") == true)
+        }
+        #expect(!FileManager.default.fileExists(atPath: path + ".partial"))
+        #expect(try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int == 0o600)
+        let inspection = try SQLiteDatabase(path: path).inspect()
+        #expect(inspection.damage.isEmpty)
+        await fixture.store.close()
+    }
+
+    /// What somebody else could read, or have put there.
+    @Test func aFileThatIsNoCopyIsNotWrittenInto() async throws {
+        let fixture = try StoreFixture(.sqlite)
+        let path = fixture.folder.file("copy.db")
+        let database = SQLiteDatabase(path: fixture.folder.file("test.db"))
+        let other = fixture.folder.file("other")
+        try Data("mine".utf8).write(to: URL(filePath: other))
+        for make in [{ symlink(other, path + ".partial") }, { link(other, path + ".partial") }] {
+            #expect(make() == 0)
+            #expect(throws: StoreError.self) { try database.backUp(to: path) }
+            #expect(try Data(contentsOf: URL(filePath: other)) == Data("mine".utf8))
+            unlink(path + ".partial")
+        }
+        await fixture.store.close()
+    }
+}
