@@ -124,3 +124,28 @@ export function ask({title, text, submit, kind = 'danger', typed, fields = [], p
   (dialog.querySelector('input, select, textarea') ?? cancel).focus();
   return dialog;
 }
+
+/** Shows a secret the only time: it is kept nowhere, and goes with the dialog. */
+export function reveal({title, name, secret, text, note, told}) {
+  const opener = document.activeElement;
+  const output = h('output.secret.mono', {tabindex: '0', 'aria-label': name}, secret);
+  const copy = actionButton('Copy', async () => {
+    try {
+      await navigator.clipboard.writeText(secret);
+      copy.textContent = 'Copied';
+    } catch {
+      getSelection().selectAllChildren(output);
+      copy.textContent = 'Selected: copy it with the keyboard';
+    }
+  }, {kind: 'primary'});
+  const dialog = h('dialog', {'aria-labelledby': 'reveal-title', onclose: () => {
+    dialog.remove();
+    opener?.focus();
+    tell(told);
+  }},
+  h('h2', {id: 'reveal-title'}, title), h('p', {}, text), output, h('p.small', {}, note),
+  h('div.row', {}, copy, h('button', {type: 'button', onclick: () => dialog.close()}, 'Done')));
+  document.body.append(dialog);
+  dialog.showModal();
+  copy.focus();
+}

@@ -1,7 +1,7 @@
 // Tokens: which are good, making one, and ending one.
 
 import {ask, path} from './api.js';
-import {actionButton, ask as askFirst, tell} from './act.js';
+import {ask as askFirst, reveal} from './act.js';
 import {byUser} from './devices.js';
 import {VERBATIM, badge, empty, field, h, table} from './dom.js';
 import {list} from './lists.js';
@@ -61,36 +61,13 @@ function add(user, reload) {
       const chosen = scopes.filter(([, label]) => label.querySelector('input').checked).map(([scope]) => scope);
       const made = await ask('POST', '/api/tokens', {body: {User: name.value.trim(), ExpiresIn: Number(lifetime.value), ...(chosen.length ? {Scopes: chosen} : {})}});
       // After the first dialog is closed and has given the focus back.
-      setTimeout(() => reveal(made, name.value.trim()));
+      setTimeout(() => reveal({
+        title: 'The new token', name: 'The token', secret: made.Token, told: `The token ${made.Prefix}… of ${name.value.trim()} is made.`,
+        text: 'Copy it now: it is shown only this once, and nobody can show it again.',
+        note: [badge(`for ${name.value.trim()}`), ' Scopes: ', made.Scopes.join(', ') || 'none', '. It ends ', at(made.ExpiresAt), '.'],
+      }));
       await reload();
       return null;
     },
   });
-}
-
-/** The only time that the token is shown: it is kept nowhere, and goes with the dialog. */
-function reveal(made, user) {
-  const opener = document.activeElement;
-  const text = h('output.secret.mono', {tabindex: '0', 'aria-label': 'The token'}, made.Token);
-  const copy = actionButton('Copy', async () => {
-    try {
-      await navigator.clipboard.writeText(made.Token);
-      copy.textContent = 'Copied';
-    } catch {
-      getSelection().selectAllChildren(text);
-      copy.textContent = 'Selected: copy it with the keyboard';
-    }
-  }, {kind: 'primary'});
-  const dialog = h('dialog', {'aria-labelledby': 'reveal-title', onclose: () => {
-    dialog.remove();
-    opener?.focus();
-    tell(`The token ${made.Prefix}… of ${user} is made.`);
-  }},
-  h('h2', {id: 'reveal-title'}, 'The new token'),
-  h('p', {}, 'Copy it now: it is shown only this once, and nobody can show it again.'), text,
-  h('p.small', {}, badge(`for ${user}`), ' Scopes: ', made.Scopes.join(', ') || 'none', '. It ends ', at(made.ExpiresAt), '.'),
-  h('div.row', {}, copy, h('button', {type: 'button', onclick: () => dialog.close()}, 'Done')));
-  document.body.append(dialog);
-  dialog.showModal();
-  copy.focus();
 }

@@ -1,7 +1,7 @@
 // Users: who there is, adding one, and what one may do.
 
 import {ask, path, session} from './api.js';
-import {actionButton, ask as askFirst, explain, form, tell} from './act.js';
+import {actionButton, ask as askFirst, explain, form, reveal, tell} from './act.js';
 import {deviceList} from './devices.js';
 import {VERBATIM, badge, empty, field, h, table} from './dom.js';
 import {list} from './lists.js';
@@ -49,8 +49,8 @@ async function showAll(page) {
       const words = name.value.trim().toLowerCase();
       const found = users.filter(user => user.Name.toLowerCase().includes(words)).sort((one, other) => one.Name.localeCompare(other.Name));
       if (found.length === 0) return empty('No user fits', '“Open” looks among all.');
-      return table('Users', [['Name'], ['Role'], ['Apps'], ['State'], ['Added']], found.map(user => ({key: user.Name, cells: [
-        h('a.strong', {href: link(user.Name)}, user.Name), roleName(user.Role), apps(user), user.Disabled ? badge('Disabled', 'warn') : badge('Active', 'good'), ago(user.CreatedAt),
+      return table('Users', [['Name'], ['Role'], ['Apps'], ['State'], ['Added'], ['Last push'], ['Last fetch']], found.map(user => ({key: user.Name, cells: [
+        h('a.strong', {href: link(user.Name)}, user.Name), roleName(user.Role), apps(user), user.Disabled ? badge('Disabled', 'warn') : badge('Active', 'good'), ago(user.CreatedAt), ago(user.LastPush), ago(user.LastFetch),
       ]})));
     },
   });
@@ -77,13 +77,15 @@ function passwordField(label) {
 function add() {
   const name = h('input', NAME);
   const [password, passwordPart] = passwordField('Password');
+  // A field that is not shown must not be required.
+  const without = h('input', {type: 'checkbox', onchange: () => passwordPart.hidden = password.disabled = without.checked});
   const role = roleSelect('device');
   const appList = h('input', {...VERBATIM, value: 'default'});
   askFirst({
     title: 'Add a user', submit: 'Add', kind: 'primary',
-    fields: [field('Name', name), passwordPart, field('Role', role), field('Apps', appList, {hint: 'With commas in between. Administrators belong to all.'})],
+    fields: [field('Name', name), passwordPart, h('label.check', {}, without, h('span', {}, 'Without a password: devices sign in by one-time codes, or by an issuer')), field('Role', role), field('Apps', appList, {hint: 'With commas in between. Administrators belong to all.'})],
     perform: async () => {
-      const made = await ask('POST', '/api/users', {body: {Name: name.value.trim(), Password: password.value, Role: role.value, Apps: split(appList.value)}});
+      const made = await ask('POST', '/api/users', {body: {Name: name.value.trim(), ...(without.checked ? {WithoutPassword: true} : {Password: password.value}), Role: role.value, Apps: split(appList.value)}});
       location.hash = link(made.Name);
       setTimeout(() => tell(`${made.Name} is added.`), 50);
       return null;
@@ -107,7 +109,7 @@ async function showOne(page, name) {
   page.heading(user.Name);
   const devices = h('div', {}, h('p.loading', {}, 'Loading…'));
   const facts = h('dl.facts.flat'), tags = h('div'), may = h('div');
-  const drawFacts = () => facts.replaceChildren(...[['Role', roleName(user.Role)], ['Apps', apps(user)], ['State', user.Disabled ? badge('Disabled', 'warn') : badge('Active', 'good')], ['Added', at(user.CreatedAt)]]
+  const drawFacts = () => facts.replaceChildren(...[['Role', roleName(user.Role)], ['Apps', apps(user)], ['State', user.Disabled ? badge('Disabled', 'warn') : badge('Active', 'good')], ['Added', at(user.CreatedAt)], ['Password', user.HasPassword ? 'yes' : 'none'], ['Last push', ago(user.LastPush)], ['Last fetch', ago(user.LastFetch)]]
     .map(([term, value]) => h('div', {}, h('dt', {}, term), h('dd', {}, value))));
   const change = async (body, sentence) => {
     await ask('PATCH', path(['users', user.Name]), {body});
@@ -123,7 +125,7 @@ async function showOne(page, name) {
   page.content.replaceChildren(
     facts,
     part('role', 'Role and apps', roleForm(user, change)),
-    part('signing', 'Signing in', may, passwordForm(user, change)),
+    part('signing', 'Signing in', may, passwordForm(user, change), codePart(user.Name)),
     part('tags', 'Tags', h('p.small', {}, 'What is sent to a tag goes to all devices of the users who were given it.'), tags),
     h('section', {'aria-labelledby': 'devices'}, h('div.section-head', {}, h('h2', {id: 'devices'}, 'Devices'), h('a.small', {href: `#/tokens?user=${encodeURIComponent(user.Name)}`}, 'Tokens of this user')), devices),
     part('delete', 'Delete', h('p', {}, 'All devices, sessions and tokens of the user go, too. It cannot be undone.'), deleteButton(user)));
@@ -168,6 +170,18 @@ function passwordForm(user, change) {
       password.type = 'password';
     },
   });
+}
+
+/** A code with which a device gets a token of its own, once. */
+function codePart(name) {
+  return h('div.row.spread', {}, h('p', {}, 'With a one-time code a device signs in without a password. It is good for 15 minutes.'), actionButton('Make a one-time code', async () => {
+    const {Code, ExpiresAt} = await ask('POST', path(['users', name, 'enrolment']));
+    // After the button is free again, which the dialog gives the focus back to.
+    setTimeout(() => reveal({
+      title: 'The one-time code', name: 'The code', secret: Code, told: `A one-time code for ${name} is made.`,
+      text: 'Type it on the device, or copy it: it is shown only this once.', note: [badge(`for ${name}`), ' It ends ', at(ExpiresAt), '.'],
+    }));
+  }));
 }
 
 function drawTags(place, name, tags) {
