@@ -200,11 +200,19 @@ class Console:
     def audit_deep(self):
         self.ask("/api/audit", limit=200, cursor=self.deep["/api/audit?limit=500"])
 
+    def audit_searched(self):
+        """As far as one request goes: nothing fits."""
+        self.ask("/api/audit", limit=200, words="nobody-at-all")
+
+    def audit_of_a_kind(self):
+        self.ask("/api/audit", limit=200, action="session")
+
 
 VIEWS = (
     Console.overview, Console.recently_sent, Console.a_notification, Console.a_notification_to_all, Console.more_of_its_pushes,
     Console.users_list, Console.users_deep, Console.a_user, Console.devices_list, Console.devices_deep, Console.devices_of_a_user,
     Console.tokens_list, Console.tokens_deep, Console.tokens_of_a_user, Console.audit, Console.audit_deep,
+    Console.audit_searched, Console.audit_of_a_kind,
 )
 
 

@@ -2,7 +2,9 @@
 
 A daemon sends to simulators of which Apple's refuses the credentials and Microsoft's asks for a long rest. In each of two sizes
 and two themes all views are visited and judged, and every flow is gone through: signing in and out, a lane tried again, a notification
-recalled, users, tags, devices and tokens made and ended. This program fails
+recalled, users, tags, codes, devices and tokens made and ended, devices tested, the audit searched, once through more entries than one
+request looks at. Once the server stands still under the page. A second daemon has no users: the link that it prints makes the first, who
+finds all views empty. This program fails
 
 - at an error in the console of the browser, a violation of the policy of contents, a request to another host, a password dialogue;
 - where an element breaks a rule: a control without a name, text with too little contrast, a focus that is not seen or runs backwards,
@@ -13,11 +15,13 @@ recalled, users, tags, devices and tokens made and ended. This program fails
 """
 
 import base64
+import concurrent.futures
 import http.server
 import json
 import pathlib
 import queue
 import re
+import signal
 import sqlite3
 import tempfile
 import threading
@@ -31,6 +35,8 @@ THEMES = ("light", "dark")
 # Seconds for the slowest answer of a view, on a machine that has other things to do.
 SLOWEST = 1.0
 LARGEST = 100 * 1024
+# Entries of the audit that one request searches: Sources/PushServer/Operations/AuditScan.swift.
+SEARCHED = 10_000
 SECRET = "biopsy-4711"
 ADMINISTRATOR = "boss"
 VIEWS = ("overview", "notifications", "users", "devices", "tokens", "audit")
@@ -40,6 +46,11 @@ FAULTS = (
     'fcm device dead: status 404 body {"error":{"code":404,"status":"NOT_FOUND","details":[{"@type":"type.googleapis.com/'
     'google.firebase.fcm.v1.FcmError","errorCode":"UNREGISTERED"}]}}',
 )
+# Of a server that nothing was done with yet but to make its first administrator.
+EMPTY = {
+    "overview": "The last hour", "notifications": "Nothing was sent lately", "users": ADMINISTRATOR, "devices": "There are no devices",
+    "tokens": ADMINISTRATOR, "audit": "added the user",
+}
 KEYS = {
     "Tab": (9, "Tab", ""), "Enter": (13, "Enter", "\r"), "Escape": (27, "Escape", ""), " ": (32, "Space", " "),
     "ArrowDown": (40, "ArrowDown", ""),
@@ -155,6 +166,17 @@ class Site(outbox.Outbox):
         api.post(connection, {"Payload": SECRET, "To": ["news"], "SendAt": later}, credentials=boss)
         processes.wait_until(lambda: self.log.read_text().count("lane paused") >= 2, 30, "the pauses of two lanes")
 
+    def grow_audit(self):
+        """More entries about sending than one request searches, newer than those about users."""
+        def send(part):
+            connection = self.connect()
+            for _ in range(part, SEARCHED + 500, 8):
+                api.post(connection, {"Payload": SECRET, "To": ["nobody-has-it"]}, credentials=credentials)
+
+        credentials = api.sign_in(self.connect(), ADMINISTRATOR)
+        with concurrent.futures.ThreadPoolExecutor(8) as pool:
+            list(pool.map(send, range(8)))
+
     def register(self, connection, name, registration):
         id = api.ask(connection, "POST", "/api/register", credentials=api.basic(name))
         api.ask(connection, "PUT", f"/api/register/{id}", registration, credentials=api.basic(name))
@@ -167,6 +189,21 @@ class Site(outbox.Outbox):
         tables = ("user", "token", "device", "notification", "audit")
         with sqlite3.connect(f"file:{self.folder / 'var/sealpost.db'}?mode=ro", uri=True, timeout=30) as database:
             return {name: database.execute(f"select count(*) from {name}").fetchone()[0] for name in tables}
+
+
+class EmptySite(outbox.Outbox):
+    """A daemon without users, which prints the link that makes the first administrator."""
+
+    def add_user(self, *_):
+        """Makes none: the console does."""
+
+    def start_blindly(self):
+        self.configuration.write_text("senders: {stream: {type: stream}}\n")
+        with open(self.log, "a") as log, open(self.folder / "printed", "w") as printed:
+            return self.start_daemon("--config", self.configuration, stdout=printed, stderr=log)
+
+    def link(self):
+        return re.search(r"http://\S+/console/#/setup/\S+", (self.folder / "printed").read_text())[0]
 
 
 # MARK: The browser
@@ -542,7 +579,95 @@ def follow_users(operator, site, number):
     return refused
 
 
-def follow_devices(operator, site):
+def follow_codes(operator, site, number):
+    """A user without a password, whose device signs in with a code."""
+    name = f"no.password{number}"
+    operator.go("users")
+    operator.click("Add a user")
+    operator.type(name)
+    operator.tab_to("Without a password")
+    operator.key(" ")
+    operator.judge("adding a user without a password")
+    operator.click("Add")
+    operator.told(f"{name} is added.")
+    operator.until(f"document.querySelector('h1').innerText === '{name}'", "the new user")
+    operator.drawn()
+    operator.judge("a user without a password")
+    user = api.ask(site.connect(), "GET", f"/api/users/{name}", credentials=api.basic(ADMINISTRATOR))
+    if user["HasPassword"]:
+        raise Wrong("the user has a password")
+    operator.tab_to("Make a one-time code")
+    operator.key("Enter")
+    operator.has("The one-time code")
+    operator.judge("the one-time code")
+    code = operator.ask("document.querySelector('output').textContent")
+    operator.click("Done")
+    operator.told(f"A one-time code for {name} is made.")
+    if code in operator.ask("document.documentElement.outerHTML"):
+        raise Wrong("the code is in the page after its dialog was closed")
+    signed_in = api.ask(site.connect(), "POST", "/api/enrolment", {"Code": code}, expected=(200, 201))
+    if signed_in["Name"] != name:
+        raise Wrong(f"the code is {signed_in['Name']}'s")
+    api.ask(site.connect(), "POST", "/api/enrolment", {"Code": code}, expected=(401, 403))
+
+
+def follow_silence(operator, daemon):
+    """The server stands still: the figures are said to be old, until it goes on."""
+    operator.go("overview")
+    operator.has("Updated at")
+    daemon.send_signal(signal.SIGSTOP)
+    try:
+        operator.has("Old figures, of", seconds=60)
+        operator.judge("figures of a server that is silent")
+    finally:
+        daemon.send_signal(signal.SIGCONT)
+    operator.has("Updated at", seconds=60)
+
+
+def begin_empty(operator, site):
+    """Opens the link that a server without users has printed; then every view is empty."""
+    link = site.link()
+    operator.page.navigate(link)
+    operator.has("Make the first administrator")
+    operator.judge("the first administrator")
+    operator.judge_focus("the first administrator")
+    operator.ask("document.querySelector('input').focus()")
+    operator.type(ADMINISTRATOR)
+    operator.key("Tab")
+    operator.type("12345678")
+    operator.key("Enter")
+    operator.until("Boolean(document.querySelector('.problem'))", "the refusal of a bad password")
+    operator.judge("a bad password for the first administrator")
+    operator.fill("Password", api.PASSWORD)
+    operator.key("Enter")
+    operator.until("document.querySelector('h1')?.innerText === 'Overview'", "the overview")
+    operator.drawn()
+    for view, words in EMPTY.items():
+        operator.click(view.capitalize())
+        operator.drawn()
+        operator.has(words)
+        operator.focused_heading(f"{view}, empty")
+        operator.judge(f"{view}, empty")
+        operator.judge_focus(f"{view}, empty")
+    operator.go(f"users/{ADMINISTRATOR}")
+    operator.has(f"{ADMINISTRATOR} has no devices")
+    operator.judge("the only user")
+    operator.go("overview")
+    operator.click("Sign out")
+    operator.has("You are signed out.")
+    # The link works once.
+    operator.page.navigate("about:blank")
+    operator.page.navigate(link)
+    operator.has("Make the first administrator")
+    operator.fill("Name", "second")
+    operator.fill("Password", api.PASSWORD)
+    operator.key("Enter")
+    operator.until("Boolean(document.querySelector('.problem'))", "the refusal of a second use")
+    operator.judge("a link that was used")
+    api.ask(site.connect(), "GET", "/api/users/second", credentials=api.basic(ADMINISTRATOR), expected=(404,))
+
+
+def follow_devices(operator, site, number):
     connection = site.connect()
     site.register(connection, "greta", {"Platform": "stream"})
     operator.go("devices")
@@ -555,6 +680,23 @@ def follow_devices(operator, site):
     operator.click("Unregister")
     operator.told("The device of greta is unregistered.")
     operator.lacks("Event stream")
+    follow_test(operator, site, f"token-greta-{number:012}", "was accepted by its provider")
+    operator.click("[aria-label^='Unregister the device']")
+    operator.click("Unregister")
+    operator.told("The device of greta is unregistered.")
+    follow_test(operator, site, f"token-dead-{number + 1:012}", "has failed: ")
+
+
+def follow_test(operator, site, handle, outcome):
+    """Sends a test push to a new device, by the keyboard."""
+    site.register(site.connect(), "greta", {"Platform": "fcm", "Handle": handle})
+    operator.go("devices")
+    operator.go("devices?user=greta")
+    operator.tab_to("[aria-label^='Send a test push to the device']")
+    operator.key("Enter")
+    operator.until("document.getElementById('outcome').innerText.includes('The test push to the device of greta')", "an outcome", 40)
+    operator.judge("the outcome of a test push")
+    operator.told(outcome)
 
 
 def follow_tokens(operator, site):
@@ -580,10 +722,41 @@ def follow_tokens(operator, site):
 def follow_audit(operator):
     operator.go("audit")
     operator.has("signed in")
-    operator.fill("With the words", "greta")
-    operator.has("loaded entries fit")
+    operator.fill("With the words", f"GRETA {ADMINISTRATOR}")
+    operator.has("found among")
+    operator.has("added the user")
     operator.lacks("changed the user new.user")
-    operator.judge("the audit")
+    operator.judge("the audit, searched")
+    operator.fill("With the words", "nobody-at-all")
+    operator.has("No entry fits")
+    operator.has(", which are all")
+    operator.judge("a search that finds nothing")
+
+
+def search_grown_audit(operator):
+    """What is looked for is further back than one request looks; and many pages are found."""
+    operator.go("audit")
+    operator.fill("With the words", "greta")
+    show_kind(operator, "user")
+    operator.has(f"0 entries found among {SEARCHED:,}; there are older ones")
+    operator.judge("a search that has come as far as one request goes")
+    operator.tab_to("Go on searching")
+    operator.key("Enter")
+    operator.has("added the user")
+    operator.has(", which are all")
+    operator.judge("a search that went on")
+    show_kind(operator, "notification")
+    operator.fill("With the words", f"{ADMINISTRATOR} notification.send")
+    operator.has("200 entries found among")
+    for pages in (2, 3):
+        operator.click("Go on searching")
+        operator.has(f"{pages * 200} entries found among")
+    if operator.ask("document.querySelectorAll('tbody tr').length") != 600:
+        raise Wrong("three pages of the audit have other than 600 rows")
+
+
+def show_kind(operator, kind):
+    operator.ask(f"(() => {{ const select = {operator.find('Show')}; select.value = {json.dumps(kind)}; select.dispatchEvent(new Event('change')) }})()")
 
 
 def sign_out(operator, site):
@@ -738,13 +911,13 @@ def run(options):
         daemon, _ = site.serve()
         site.fill()
         try:
-            go_through(site, f"http://127.0.0.1:{site.port}", options)
+            go_through(site, f"http://127.0.0.1:{site.port}", daemon, options)
         except Wrong as wrong:
             raise SystemExit(f"console: {wrong}") from None
         processes.terminate(daemon)
 
 
-def go_through(site, base, options):
+def go_through(site, base, daemon, options):
     """Everything, at a server at `base`."""
     weigh(site, base)
     times, least, judged = {}, 21, 0
@@ -753,6 +926,7 @@ def go_through(site, base, options):
         for number, (size, theme) in enumerate(combinations):
             watch = Watch(browser, base)
             operator = Operator(browser, watch, base, size, theme)
+            is_last = number == len(combinations) - 1
             try:
                 sign_in(operator)
                 if options.screenshots and (size, theme) != ("phone", "dark"):
@@ -763,9 +937,14 @@ def go_through(site, base, options):
                 follow_overview(operator, number == 0)
                 follow_notifications(operator, site)
                 follow_users(operator, site, number)
-                follow_devices(operator, site)
+                follow_codes(operator, site, number)
+                follow_devices(operator, site, number)
                 follow_tokens(operator, site)
                 follow_audit(operator)
+                if is_last:
+                    site.grow_audit()
+                    search_grown_audit(operator)
+                    follow_silence(operator, daemon)
                 sign_out(operator, site)
             except Wrong as wrong:
                 raise Wrong(f"{size}, {theme}: {wrong}") from None
@@ -773,8 +952,28 @@ def go_through(site, base, options):
             operator.page.close()
             browser.watchers.remove(watch.take)
             least, judged = min(least, operator.least), judged + operator.judged
+        for size, theme in (("phone", "dark"), ("desk", "light")):
+            empty = try_empty(browser, options, size, theme)
+            least, judged = min(least, empty.least), judged + empty.judged
         forged = forge(browser, site, base)
     report(times, least, judged, forged, len(combinations))
+
+
+def try_empty(browser, options, size, theme):
+    """The console of a server that is new."""
+    with EmptySite(options.sealpost) as site:
+        daemon, _ = site.serve()
+        base = f"http://127.0.0.1:{site.port}"
+        watch = Watch(browser, base)
+        operator = Operator(browser, watch, base, size, theme)
+        try:
+            begin_empty(operator, site)
+        except Wrong as wrong:
+            raise Wrong(f"an empty system, {size}, {theme}: {wrong}") from None
+        operator.page.close()
+        browser.watchers.remove(watch.take)
+        processes.terminate(daemon)
+        return operator
 
 
 def report(times, least, judged, forged, combinations):

@@ -126,7 +126,7 @@ def try_all(program, folder, is_control):
         lose_keyring(folder, new)
     root = Root(folder)
     try:
-        live(root, old, new)
+        live(root, program, old, new)
     finally:
         root.close()
 
@@ -153,9 +153,10 @@ def lose_keyring(folder, package):
     processes.run("dpkg-deb", "--build", content, package)
 
 
-def live(root, old, new):
+def live(root, program, old, new):
     """The package's whole life."""
     root.install(old)
+    require_version(root, program)
     require_installed(root)
     for line in readme_commands():
         root.run("sh", "-c", f"cd /root && {line}")
@@ -197,6 +198,17 @@ def live(root, old, new):
         raise SystemExit("what was purged is still there")
     root.stop()
     print("a purge that was told to deletes all: keys are new, and the user is unknown")
+
+
+def require_version(root, program):
+    """The installed program tells the commit that it was built from: making the package has left the note in it."""
+    built, installed = processes.run(program, "--version"), root.run("sealpost", "--version")
+    commit = re.search(r"\(commit ([0-9a-f]{12})(-dirty)?\)", installed)
+    if not commit or installed != built:
+        raise SystemExit(f"the installed program is {installed.strip()}, and was built as {built.strip()}")
+    if subprocess.run(["git", "-C", rig.ROOT, "cat-file", "-e", commit[1]], capture_output=True).returncode:
+        raise SystemExit(f"the repository has no commit {commit[1]}")
+    print(f"installed: {installed.strip()}")
 
 
 def require_installed(root):

@@ -1,10 +1,11 @@
 // The audit: who did what.
 
+import {explain, tell} from './act.js';
 import {ask, path} from './api.js';
 import {empty, field, h, table} from './dom.js';
 import {list} from './lists.js';
 import {links} from './notifications.js';
-import {at, count} from './words.js';
+import {at} from './words.js';
 
 export const title = 'Audit';
 
@@ -18,31 +19,27 @@ const WORDS = {
 
 export async function show(page) {
   page.heading(title);
-  const kind = h('select', {onchange: () => redraw()}, KINDS.map(([value, text]) => h('option', {value, selected: value === page.query.get('show')}, text)));
-  const text = h('input', {type: 'search', autocomplete: 'off', spellcheck: 'false', oninput: () => redraw()});
+  let wait = 0, search = () => {};
+  const kind = h('select', {onchange: () => search()}, KINDS.map(([value, text]) => h('option', {value, selected: value === page.query.get('show')}, text)));
+  const text = h('input', {type: 'search', maxlength: 200, autocomplete: 'off', spellcheck: 'false', oninput: () => {
+    clearTimeout(wait);
+    wait = setTimeout(() => search(), 300);
+  }});
   const place = h('div', {}, h('p.loading', {}, 'Loading…'));
   page.content.replaceChildren(
-    h('div.find', {role: 'search', 'aria-label': 'The audit'}, h('div.pair', {}, field('Show', kind), field('With the words', text, {hint: 'A name, a number, an address or a request’s id, among the entries below.'}))), place);
-  let redraw = () => {};
-  const {render} = await list(place, {
+    h('div.find', {role: 'search', 'aria-label': 'The audit'}, h('div.pair', {}, field('Show', kind), field('With the words', text, {hint: 'Parts of a name, a number, an address or a request’s id.'}))), place);
+  const {reload} = await list(place, {
     one: 'entry', many: 'entries', signal: page.signal,
     load: async cursor => {
-      const answer = await ask('GET', path(['audit'], {cursor, limit: 200}), {signal: page.signal});
-      return {items: answer.Entries, cursor: answer.Cursor, more: answer.More};
+      const answer = await ask('GET', path(['audit'], {cursor, limit: 200, action: kind.value, words: text.value.trim()}), {signal: page.signal});
+      return {items: answer.Entries, cursor: answer.Cursor, more: answer.More, searched: answer.Searched};
     },
-    draw: entries => {
-      const words = text.value.trim().toLowerCase();
-      const found = entries.filter(entry => (!kind.value || entry.Action.startsWith(`${kind.value}.`))
-        && (!words || Object.values(entry).join(' ').toLowerCase().includes(words)));
-      if (found.length === 0) return empty('No entry fits', entries.length ? 'Show more to look further back.' : 'Nothing has been done yet.');
-      return [
-        kind.value || words ? h('p.small', {role: 'status'}, `${count(found.length)} of ${count(entries.length)} loaded entries fit.`) : null,
-        table('Who did what, the newest first', [['When'], ['Who'], ['What'], ['Details'], ['From'], ['Request']],
-          found.map(entry => ({key: String(entry.Number), cells: cells(entry)}))),
-      ];
-    },
+    draw: (entries, _, searched) => entries.length === 0
+      ? empty(searched === undefined ? 'Nothing has been done yet' : 'No entry fits', 'Who has done what shows here, the newest first.')
+      : table('Who did what, the newest first', [['When'], ['Who'], ['What'], ['Details'], ['From'], ['Request']],
+        entries.map(entry => ({key: String(entry.Number), cells: cells(entry)}))),
   });
-  redraw = render;
+  search = () => reload().catch(problem => page.signal.aborted || tell(explain(problem).join(' '), true));
 }
 
 function cells(entry) {
