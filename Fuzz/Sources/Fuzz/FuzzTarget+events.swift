@@ -91,7 +91,7 @@ private struct EventStreamText {
         } else if parts[0].elementsEqual("id".utf8) {
             self.last = Self.number(value).map { "\($0)" } ?? self.last
         } else if parts[0].elementsEqual("retry".utf8) {
-            self.retry = Self.number(value).map { Duration.milliseconds(min($0, 60_000)) } ?? self.retry
+            self.retry = Self.number(value).map { Duration.milliseconds(min(max($0, 1000), 60_000)) } ?? self.retry
         }
     }
 

@@ -9,8 +9,6 @@ internal import Synchronization
 final class Announcements: Sendable {
     private static let interval = Duration.milliseconds(20)
 
-    static let sending = "select pg_notify('sealpost', $1)"
-
     private struct State {
         var message: NodeMessage?
         var sentAt: ContinuousClock.Instant?
@@ -50,7 +48,7 @@ final class Announcements: Sendable {
         }
         guard let message else { return }
         // A lost one costs a poll.
-        self.database.control(Self.sending, message.description) { _ in }
+        self.database.control("select pg_notify('sealpost', $1)", message.description) { _ in }
     }
 }
 
@@ -61,7 +59,7 @@ struct NodeMessage: Sendable, Hashable, CustomStringConvertible {
         case ends
         /// Streams of devices that have one elsewhere, too, have got events.
         case events
-        /// What a process had leased is anybody's: it was fenced, or has left.
+        /// What a process had leased is anybody's: it was fenced.
         case freed
         /// There are new pushes in these lanes.
         case work(Set<String>)

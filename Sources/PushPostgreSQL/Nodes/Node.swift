@@ -101,11 +101,6 @@ final class Node: Sendable {
         let statement = self.options.isListedAfterEnd ? Self.leaving : Self.vanishing
         // If this fails, others fence it some seconds later.
         _ = try? await self.database.query(statement, self.number)
-        // Without it, others see it when they look again.
-        _ = try? await self.database.query(
-            Announcements.sending,
-            NodeMessage(sender: self.number).with(.freed).description
-        )
     }
 
     /// Takes a message of another process, and returns it; `nil`: it is none.
