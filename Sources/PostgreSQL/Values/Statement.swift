@@ -21,7 +21,7 @@ package struct Statement: Sendable {
     }
 
     /// The same with the values in an array.
-    init(_ sql: String, values: [any Bindable]) throws(DatabaseError) {
+    package init(_ sql: String, values: [any Bindable]) throws(DatabaseError) {
         var bytes: [UInt8] = []
         var ranges: [Range<Int>?] = []
         var types: [UInt32] = []

@@ -12,6 +12,32 @@ struct GroupDevice {
     let isAway: Bool
 }
 
+/// A row of `push`.
+struct GroupPush {
+    let id: Int64
+    let seed: Int64
+    /// When the notification was stored, in milliseconds.
+    let createdAt: Int64
+    let device: GroupDevice
+
+    var dueAt: Int64? { self.device.isAway ? nil : self.createdAt }
+    var reason: String? { self.device.isAway ? PushReason.away : nil }
+}
+
+extension PostGroup.Chosen {
+    fileprivate var pushes: [GroupPush] {
+        let notification = self.post.notification
+        return self.devices.map { device in
+            GroupPush(
+                id: notification.id.rawValue,
+                seed: self.post.seed,
+                createdAt: notification.createdAt.milliseconds,
+                device: device
+            )
+        }
+    }
+}
+
 /// A row of `recipient`.
 struct GroupRecipient {
     let id: Int64
@@ -184,90 +210,84 @@ extension PostGroup {
 
     /// Inserts the notifications whose ids are free, with their recipients and pushes; `seeds` has those that it has inserted.
     static func insertion(of chosen: [Chosen], _ recipients: [GroupRecipient]) throws -> Statement {
-        let notifications = chosen.map(\.post.notification)
-        let pushes = chosen.flatMap { chosen in
-            chosen.devices.map { (post: chosen.post, now: chosen.post.notification.createdAt, device: $0) }
-        }
+        let pushes = chosen.flatMap(\.pushes)
         return try Statement(
             Self.insertion,
-            notifications.map(\.id.rawValue),
-            notifications.map(\.sender),
-            notifications.map(\.audience.app.stored),
-            notifications.map(\.isStoredByClients),
-            notifications.map(\.isReadOnce),
-            notifications.map(\.priority.rawValue),
-            notifications.map { _ in Int64.random(in: 0..<256) },
-            chosen.map(\.post.seed),
-            notifications.map(\.createdAt.milliseconds),
-            notifications.map(\.expiresAt.milliseconds),
-            chosen.map(\.payload),
-            chosen.map(\.alert),
-            recipients.map(\.id),
-            recipients.map(\.seed),
-            recipients.map(\.user),
-            recipients.map(\.change),
-            recipients.map(\.mac),
-            pushes.map(\.post.notification.id.rawValue),
-            pushes.map(\.post.seed),
-            pushes.map(\.device.number),
-            pushes.map(\.device.user),
-            pushes.map(\.device.lane),
-            pushes.map { $0.device.isAway ? nil : $0.now.milliseconds } as [Int64?],
-            pushes.map { $0.device.isAway ? PushReason.away : nil } as [String?]
+            values: Self.notificationValues(chosen) + [
+                recipients.map(\.id),
+                recipients.map(\.seed),
+                recipients.map(\.user),
+                recipients.map(\.change),
+                recipients.map(\.mac),
+                pushes.map(\.id),
+                pushes.map(\.seed),
+                pushes.map(\.device.number),
+                pushes.map(\.device.user),
+                pushes.map(\.device.lane),
+                pushes.map(\.dueAt),
+                pushes.map(\.reason),
+            ]
         )
     }
 
     /// The same for a first run, which fails (23505) if an id is taken: not even the order of its parts matters then.
     static func insertionOfAll(_ chosen: [Chosen], _ recipients: [GroupRecipient]) throws -> [Statement] {
-        let notifications = chosen.map(\.post.notification)
-        let pushes = chosen.flatMap { chosen in
-            chosen.devices.map {
-                (id: chosen.post.notification.id.rawValue, now: chosen.post.notification.createdAt, device: $0)
-            }
-        }
+        let pushes = chosen.flatMap(\.pushes)
         let all = try Statement(
             Self.insertionOfAll,
-            notifications.map(\.id.rawValue),
-            notifications.map(\.sender),
-            notifications.map(\.audience.app.stored),
-            notifications.map(\.isStoredByClients),
-            notifications.map(\.isReadOnce),
-            notifications.map(\.priority.rawValue),
-            notifications.map { _ in Int64.random(in: 0..<256) },
-            chosen.map(\.post.seed),
-            notifications.map(\.createdAt.milliseconds),
-            notifications.map(\.expiresAt.milliseconds),
-            chosen.map(\.payload),
-            chosen.map(\.alert),
-            recipients.map(\.id),
-            recipients.map(\.user),
-            recipients.map(\.change),
-            recipients.map(\.createdAt),
-            recipients.map(\.mac),
-            pushes.map(\.id),
-            pushes.map(\.device.number),
-            pushes.map(\.device.user),
-            pushes.map(\.device.lane),
-            pushes.map { $0.device.isAway ? nil : $0.now.milliseconds } as [Int64?],
-            pushes.map { $0.device.isAway ? PushReason.away : nil } as [String?]
+            values: Self.notificationValues(chosen) + [
+                recipients.map(\.id),
+                recipients.map(\.user),
+                recipients.map(\.change),
+                recipients.map(\.createdAt),
+                recipients.map(\.mac),
+                pushes.map(\.id),
+                pushes.map(\.device.number),
+                pushes.map(\.device.user),
+                pushes.map(\.device.lane),
+                pushes.map(\.dueAt),
+                pushes.map(\.reason),
+            ]
         )
         let untaken = recipients.filter(\.isReadOnce)
         if untaken.isEmpty { return [all] }
         return [all, try Statement(Self.untakenInsertion, untaken.map(\.id), untaken.map(\.user))]
     }
 
+    /// The values of `notificationInsertion`.
+    private static func notificationValues(_ chosen: [Chosen]) -> [any Bindable] {
+        let notifications = chosen.map(\.post.notification)
+        return [
+            notifications.map(\.id.rawValue),
+            notifications.map(\.sender),
+            notifications.map(\.audience.app.stored),
+            notifications.map(\.isStoredByClients),
+            notifications.map(\.isReadOnce),
+            notifications.map(\.priority.rawValue),
+            notifications.map { _ in Int64.random(in: 0..<256) },
+            chosen.map(\.post.seed),
+            notifications.map(\.createdAt.milliseconds),
+            notifications.map(\.expiresAt.milliseconds),
+            chosen.map(\.payload),
+            chosen.map(\.alert),
+        ]
+    }
+
+    private static let notificationInsertion = """
+        insert into notification (id, sender_id, app, is_stored_by_clients, is_read_once, priority,
+            sequence, seed, created_at, expires_at, payload, alert)
+        select t.id, t.sender_id, t.app, t.is_stored_by_clients, t.is_read_once, t.priority,
+            (extract(epoch from clock_timestamp()) * 1000000)::int8 << 8 | t.random, t.seed, t.created_at, t.expires_at,
+            t.payload, t.alert
+        from unnest($1::int8[], $2::int8[], $3::text[], $4::boolean[], $5::boolean[], $6::text[], $7::int8[], $8::int8[],
+            $9::int8[], $10::int8[], $11::bytea[], $12::bytea[])
+            as t (id, sender_id, app, is_stored_by_clients, is_read_once, priority, random, seed, created_at, expires_at,
+                payload, alert)
+        order by t.id
+        """
+
     static let insertionOfAll = """
-        with n as (
-            insert into notification (id, sender_id, app, is_stored_by_clients, is_read_once, priority,
-                sequence, seed, created_at, expires_at, payload, alert)
-            select t.id, t.sender_id, t.app, t.is_stored_by_clients, t.is_read_once, t.priority,
-                (extract(epoch from clock_timestamp()) * 1000000)::int8 << 8 | t.random, t.seed, t.created_at, t.expires_at,
-                t.payload, t.alert
-            from unnest($1::int8[], $2::int8[], $3::text[], $4::boolean[], $5::boolean[], $6::text[], $7::int8[], $8::int8[],
-                $9::int8[], $10::int8[], $11::bytea[], $12::bytea[])
-                as t (id, sender_id, app, is_stored_by_clients, is_read_once, priority, random, seed, created_at, expires_at,
-                    payload, alert)
-            order by t.id),
+        with n as (\(notificationInsertion)),
         r as (
             insert into recipient (notification_id, user_id, change, changed_at, mac)
             select * from unnest($13::int8[], $14::int8[], $15::int8[], $16::int8[], $17::int8[]))
@@ -287,16 +307,7 @@ extension PostGroup {
     /// or is in the same group.
     static let insertion = """
         with n as (
-            insert into notification (id, sender_id, app, is_stored_by_clients, is_read_once, priority,
-                sequence, seed, created_at, expires_at, payload, alert)
-            select t.id, t.sender_id, t.app, t.is_stored_by_clients, t.is_read_once, t.priority,
-                (extract(epoch from clock_timestamp()) * 1000000)::int8 << 8 | t.random, t.seed, t.created_at, t.expires_at,
-                t.payload, t.alert
-            from unnest($1::int8[], $2::int8[], $3::text[], $4::boolean[], $5::boolean[], $6::text[], $7::int8[], $8::int8[],
-                $9::int8[], $10::int8[], $11::bytea[], $12::bytea[])
-                as t (id, sender_id, app, is_stored_by_clients, is_read_once, priority, random, seed, created_at, expires_at,
-                    payload, alert)
-            order by t.id
+            \(notificationInsertion)
             on conflict (id) do nothing returning id, seed, created_at, is_read_once),
         r as (
             insert into recipient (notification_id, user_id, change, changed_at, mac)
