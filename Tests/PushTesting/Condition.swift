@@ -14,7 +14,7 @@ package func eventually(
     while try await !condition() {
         guard ContinuousClock.now < deadline else { throw ConditionNotMet(limit: limit) }
         looks += 1
-        // What is not so after some turns takes longer, and whoever makes it so needs the processor.
+        // A condition that is not met after some turns takes longer, and what meets it needs the processor.
         if looks < 100 { await Task.yield() } else { try await Task.sleep(for: .milliseconds(2)) }
     }
 }
