@@ -500,7 +500,7 @@ operation(
     f"""\
 Lists who did what, the newest first. {PAGES}
 
-With `words` or `action` it is searched, from the newest entry or `cursor` on. A request looks at 10,000 entries at most, so that a
+With `words` or `action` it is searched, from the newest entry or `cursor` on. A request looks at 5,000 entries at most, so that a
 page may have fewer entries than `limit`, or none, and yet `More` be true: its `Cursor` goes on searching.""", "admin", "manage",
     parameters=(
         LIMIT,

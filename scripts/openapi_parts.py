@@ -626,7 +626,7 @@ SCHEMAS = {
             )},
             "Cursor": {"type": ["string", "null"], "pattern": "^[1-9][0-9]{0,18}$", "description": "What `cursor` is set to for the next page; null if there is no entry."},
             "More": {"type": "boolean", "description": "Whether there are older ones, or, of a search, some that were not looked at."},
-            "Searched": {"type": "integer", "minimum": 0, "maximum": 10000, "description": "How many entries a search has looked at; absent without one."},
+            "Searched": {"type": "integer", "minimum": 0, "maximum": 5000, "description": "How many entries a search has looked at; absent without one."},
         },
         description="Who did what, the newest first.",
     ),

@@ -4,7 +4,7 @@ internal import PushStore
 /// index can help.
 struct AuditScan: Sendable {
     /// The most entries that one request looks at, and one read: other reports come in between.
-    static let bound = 10_000
+    static let bound = 5000
     static let step = 500
     /// The bytes of subjects after which a request looks no further: an entry about a batch names 500 notifications.
     static let size = 2 << 20
