@@ -90,7 +90,7 @@ class Patroni:
         return [member for member in self.members if member is not primary]
 
     def wait_until_whole(self, seconds):
-        """Waits until both standbys have what the primary has, and one of them is waited for."""
+        """Waits until both standbys have what the primary has, and either may take over."""
         processes.wait_until(self.is_whole, seconds, "the whole cluster", pause=0.3)
 
     def is_whole(self):
@@ -100,8 +100,8 @@ class Patroni:
         primary = self.primary()
         if not all(self.says(member, "replica") for member in self.members if member is not primary):
             return False
-        # A standby that Patroni does not know as the one that is waited for would not take over.
-        if self.is_safe and not any(self.says(member, "sync") for member in self.members):
+        # The vote of a standby that Patroni does not count yet does not help the other one to take over.
+        if self.is_safe and sum(self.says(member, "quorum") for member in self.members) != COUNT - 1:
             return False
         done = subprocess.run(
             self.psql("postgres", "postgres", [primary]) + ["select count(*) from pg_stat_replication where state = 'streaming'"],

@@ -1,6 +1,6 @@
 """The primary of a Patroni cluster is killed (kill -9) and frozen (SIGSTOP) while several daemons serve clients.
 
-Three PostgreSQL with strict synchronous replication and two standbys; Patroni and PostgreSQL are killed or frozen together, and a frozen
+Three PostgreSQL with strict synchronous replication, by a quorum of the two standbys; Patroni and PostgreSQL are killed or frozen together, and a frozen
 one thaws after another has taken over. A ledger outside has what was acknowledged. Of that, each notification must be there with its
 own payload, no fetch may miss one in the meantime, and each device must have got its push; one that was sent twice must have been under
 way while the primary was gone. The first post must be stored by the lease of the primary and 8 s after its end.
