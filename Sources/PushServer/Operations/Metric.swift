@@ -29,6 +29,7 @@ package enum MetricName: String, CaseIterable, Sendable {
     case writesWaiting = "sealpost_writes_waiting"
     case writes = "sealpost_writes_total"
     case commitTime = "sealpost_commit_duration_seconds"
+    case syncTime = "sealpost_fsync_duration_seconds"
     case receiptsWaiting = "sealpost_receipts_waiting"
     case receiptsDropped = "sealpost_receipts_dropped_total"
     case rowsSetAside = "sealpost_damaged_rows_total"
@@ -92,6 +93,7 @@ package enum MetricName: String, CaseIterable, Sendable {
         case .writes: "Writes that were committed; those that wait at the same time share a commit."
         case .commitTime:
             "Time that commits took, in seconds: nearly all of it fsync, with PostgreSQL that of its server and standbys."
+        case .syncTime: "Time that calls of fdatasync took, in seconds, by the file of the database."
         case .receiptsWaiting: "Fetch receipts in the receipt queue."
         case .receiptsDropped: "Fetch receipts dropped because the queue was full."
         case .rowsSetAside: "Damaged database rows that were skipped."
@@ -133,7 +135,7 @@ package enum MetricName: String, CaseIterable, Sendable {
             .databaseConnectionsLost, .checkpointFailures, .logLinesDropped, .connectionsRefused, .connectionsEvicted,
             .requests, .processorTime:
             "counter"
-        case .requestTime, .pushTime, .commitTime: "histogram"
+        case .requestTime, .pushTime, .commitTime, .syncTime: "histogram"
         case .startTime, .build, .requestsRunning, .memory, .descriptors, .descriptorLimit, .pending, .overdue,
             .scheduled, .scheduledLateness, .resting, .eventsPaused, .eventsWaiting,
             .eventsOldest, .credentialExpiry, .revocationListExpiry, .issuerKeys, .writesWaiting, .receiptsWaiting,

@@ -79,13 +79,19 @@ extension StoreReport {
             MetricSample(.rowsSetAside, [:], Double(self.setAside)),
             MetricSample(.checkpointFailures, [:], Double(self.checkpointFailures)),
             MetricSample(.logBytes, [:], Double(self.logBytes)),
-        ] + (self.file?.samples ?? []) + (self.commits?.samples ?? [])
+        ] + (self.file?.samples ?? []) + (self.commits?.samples ?? []) + (self.syncs?.samples ?? [])
     }
 }
 
 extension StoreReport.Commits {
     fileprivate var samples: [MetricSample] {
         [MetricSample(.writes, [:], Double(self.writes))] + self.times.samples(.commitTime, [])
+    }
+}
+
+extension StoreReport.Syncs {
+    fileprivate var samples: [MetricSample] {
+        self.log.samples(.syncTime, [["file", "log"]]) + self.database.samples(.syncTime, [["file", "database"]])
     }
 }
 
