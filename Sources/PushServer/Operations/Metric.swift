@@ -12,6 +12,7 @@ package enum MetricName: String, CaseIterable, Sendable {
     case pushRetries = "sealpost_push_retries_total"
     case pending = "sealpost_deliveries_pending"
     case overdue = "sealpost_deliveries_overdue_seconds"
+    case oldestPush = "sealpost_deliveries_oldest_seconds"
     case scheduled = "sealpost_scheduled_notifications"
     case scheduledLateness = "sealpost_scheduled_overdue_seconds"
     case resting = "sealpost_lane_paused"
@@ -73,6 +74,8 @@ package enum MetricName: String, CaseIterable, Sendable {
         case .pending: "Pushes that are not settled yet, by lane."
         case .overdue:
             "Time since the oldest push that is due and not leased became due, in seconds, by lane; 0 if none is."
+        case .oldestPush:
+            "Age of the oldest push that waits, due or put back for another attempt, in seconds, by lane; 0 if none waits."
         case .scheduled: "Notifications that wait for their SendAt."
         case .scheduledLateness:
             "Time since the SendAt of the oldest notification that is still to be sent; 0 if none is due."
@@ -137,7 +140,7 @@ package enum MetricName: String, CaseIterable, Sendable {
             "counter"
         case .requestTime, .pushTime, .commitTime, .syncTime: "histogram"
         case .startTime, .build, .requestsRunning, .memory, .descriptors, .descriptorLimit, .pending, .overdue,
-            .scheduled, .scheduledLateness, .resting, .eventsPaused, .eventsWaiting,
+            .oldestPush, .scheduled, .scheduledLateness, .resting, .eventsPaused, .eventsWaiting,
             .eventsOldest, .credentialExpiry, .revocationListExpiry, .issuerKeys, .writesWaiting, .receiptsWaiting,
             .longestTurn, .logBytes, .fileBytes, .freeBytes, .servers, .databaseConnections, .databaseWaiting,
             .databaseOldestWait, .standbys, .standbyLag, .oldestDayKey, .lateDayKeys, .connections:
