@@ -3,7 +3,7 @@
 PACKAGES = libssl-dev libsqlite3-dev libcurl4-openssl-dev libargon2-dev libnghttp2-dev libpq-dev zlib1g-dev
 TEST_PACKAGES = curl default-jdk-headless haproxy kotlin logrotate nginx-light nodejs openssl postgresql python3 strace
 DEB_PACKAGES = chrpath debhelper lintian po-debconf python3
-E2E_PACKAGES = $(TEST_PACKAGES) $(DEB_PACKAGES) chromium etcd-server gcc iproute2 mmdebstrap nghttp2-client prometheus \
+E2E_PACKAGES = $(TEST_PACKAGES) $(DEB_PACKAGES) chromium etcd-server gcc iproute2 mmdebstrap nghttp2-client podman prometheus runc \
 	slowhttptest squid systemd-container varnish wrk
 BENCH_PACKAGES = curl nginx-light openssl postgresql python3 wrk
 # Optimising across modules and linking the standard library in saves a tenth of the processor time of a request each. The
@@ -121,8 +121,8 @@ sanitize: packages test-packages
 # hour of full load in which nothing may grow, schemas of the past, guesses at passwords and at who has one, the moves of
 # hostile users, a full disk, a file that becomes shorter, backups under load that are restored, the console in a browser, and
 # those of two servers of which one dies, a Prometheus each of whose alerts fires and clears, the Debian package in a fresh
-# Debian, a newcomer's way by README.md, the client for Android behind the proxies, and it and PushClient in two processes that
-# are killed, and the memory of an extension's fetch.
+# Debian, the image on a read-only root, a newcomer's way by README.md, the client for Android behind the proxies, and it and
+# PushClient in two processes that are killed, and the memory of an extension's fetch.
 e2e: release e2e-packages
 	SEALPOST_TEST_PROXIES=all swift test --filter EndToEnd
 	SEALPOST_TEST_FLIPS=10000 SEALPOST_TEST_ID_BITS=16 swift test --filter 'BitFlip|GuessedID'
@@ -167,6 +167,7 @@ e2e: release e2e-packages
 	scripts/e2e run events .build/release/sealpost
 	scripts/e2e run prometheus .build/release/sealpost
 	scripts/e2e run package .build/release/sealpost
+	scripts/e2e run image .build/release/sealpost
 	scripts/e2e run newcomer .build/release/sealpost
 	SEALPOST_TEST_STEPS=10000 swift test --filter TwoProcessesTests
 	SEALPOST_TEST_KEPT=5000 swift test --filter ExtensionMemoryTests

@@ -652,10 +652,11 @@ SCHEMAS = {
             )},
             "Troubles": {"type": "array", "items": {"type": "string"}, "description": "What keeps the server from storing or handing out, as in `GET /readyz`."},
             "Lanes": {"type": "array", "description": "The lanes of the server's senders, and those that have had pushes, by their names.", "items": thing(
-                ["Name", "Pending", "OverdueSeconds", "Accepted", "Failed", "Expired", "Cancelled", "Pause"],
+                ["Name", "Pending", "OverdueSeconds", "OldestSeconds", "Accepted", "Failed", "Expired", "Cancelled", "Pause"],
                 {
                     "Name": {"type": "string"}, "Pending": {"type": "integer", "description": "Pushes that have not ended."},
                     "OverdueSeconds": {"type": "integer", "minimum": 0, "description": "How long the oldest push that is due waits for somebody to send it."},
+                    "OldestSeconds": {"type": "integer", "minimum": 0, "description": "How long ago the oldest notification was sent a push of which waits, be it due, be it put back for another attempt."},
                     "Accepted": {"type": "integer"}, "Failed": {"type": "integer"}, "Expired": {"type": "integer"}, "Cancelled": {"type": "integer"},
                     "Pause": {"anyOf": [thing(
                         ["Cause", "Reason", "Since", "Until"],

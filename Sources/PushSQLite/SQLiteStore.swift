@@ -134,7 +134,8 @@ package final class SQLiteStore: Store {
             checkpointFailures: self.writer.counts.checkpointFailures.load(ordering: .relaxed),
             logBytes: self.writer.log.pages * Writer.pageSize,
             file: self.writer.counts.file,
-            commits: self.writer.counts.committed
+            commits: self.writer.counts.committed,
+            syncs: self.writer.syncs.all
         )
     }
 

@@ -63,6 +63,8 @@ package struct StoreReport: Sendable, Hashable {
     package let file: File?
     /// `nil` if they are not counted.
     package let commits: Commits?
+    /// `nil` if a server of databases makes them.
+    package let syncs: Syncs?
 
     /// The transactions of this process that write, since the start.
     package struct Commits: Sendable, Hashable {
@@ -75,6 +77,16 @@ package struct StoreReport: Sendable, Hashable {
             self.writes = writes
             self.times = times
         }
+    }
+
+    /// How long the calls took that wait until a file's changes are on the disk, since the start.
+    package struct Syncs: Sendable, Hashable {
+        /// Those of the write-ahead log: each commit waits for one.
+        package var log = TimeHistogram()
+        /// Those of the database's file, in checkpoints.
+        package var database = TimeHistogram()
+
+        package init() {}
     }
 
     /// The database's file.
@@ -97,7 +109,8 @@ package struct StoreReport: Sendable, Hashable {
         checkpointFailures: Int,
         logBytes: Int,
         file: File? = nil,
-        commits: Commits? = nil
+        commits: Commits? = nil,
+        syncs: Syncs? = nil
     ) {
         self.waiting = waiting
         self.receiptsWaiting = receiptsWaiting
@@ -107,5 +120,6 @@ package struct StoreReport: Sendable, Hashable {
         self.logBytes = logBytes
         self.file = file
         self.commits = commits
+        self.syncs = syncs
     }
 }

@@ -15,7 +15,7 @@ import Testing
         .eventsWaiting, .eventsOldest, .eventsDelivered, .eventFailures, .eventsDropped, .eventsPaused, .issuerKeys,
         .credentialExpiry, .revocationListExpiry, .identityIgnored,
     ]
-    private static let ofSQLite: Set<MetricName> = [.fileBytes, .freeBytes]
+    private static let ofSQLite: Set<MetricName> = [.fileBytes, .freeBytes, .syncTime]
     private static let ofPostgreSQL: Set<MetricName> = [
         .servers, .databaseConnections, .databaseWaiting, .databaseOldestWait, .databaseRetries,
         .databaseConnectionsLost, .standbys, .standbyLag, .oldestDayKey, .lateDayKeys,

@@ -168,6 +168,34 @@ import Testing
         #expect(lines.last?.hasPrefix("alice  device  ") == true)
     }
 
+    /// Each list has as many cells as columns, under their names.
+    @Test func eachListIsATable() async throws {
+        let made = try await Daemon.run(["init", "--config", "sealpost.yaml"], in: self.folder)
+        #expect(made.code == 0, "\(made.errors)")
+        for words in ["user add alice --no-password", "token create alice --scope fetch --scope send"] {
+            let ended = try await Daemon.run(words.split(separator: " ").map(String.init), in: self.folder)
+            #expect(ended.code == 0, "\(ended.errors)")
+        }
+        let day = #"\d{4}-\d\d-\d\d"#
+        for (command, head, row) in [
+            (
+                "token list", "TOKEN USER KIND SCOPES UNTIL USED",
+                #"spt_\w+  alice +token +fetch send  \#(day)  never"#
+            ),
+            (
+                "audit list --limit 1", "NUMBER TIME ACTION SUBJECT ACTOR CLIENT DETAIL",
+                #"\d+ +\#(day)T[\d:]+Z  token.add +alice +local \S+  local +token .+"#
+            ),
+            ("keys list", "KEY TASK USE", #"1    seals  in use since \#(day), \d+ values sealed"#),
+            ("signing-keys list", "KEY TASK KEYID PUBLIC KEY", #"1    signs  [\w-]+ +[\w-]{43}"#),
+        ] {
+            let lines = try await self.table(command)
+            #expect(lines.count == 2, "\(command): \(lines)")
+            #expect(lines.first?.split(separator: " ").joined(separator: " ") == head, "\(command): \(lines)")
+            #expect(try lines.last?.wholeMatch(of: Regex(row)) != nil, "\(command): \(lines)")
+        }
+    }
+
     /// The lines that a command prints on a terminal.
     private func table(_ command: String) async throws -> [String] {
         // script(1) gives the command a terminal.

@@ -10,6 +10,10 @@ import Testing
     private static let queries: [(name: String, sql: String, indexes: [String])] = [
         ("receipt", SQLiteStore.pacedDevices, ["device_by_user", "PRIMARY KEY (notification_id=? AND device=?)"]),
         ("what is due", DueDelivery.due, ["INDEX delivery_by_due (lane=? AND is_bulk=? AND due_at<?)"]),
+        (
+            "the oldest push", SQLiteReader.oldestWaiting,
+            ["INDEX delivery_by_due (lane=? AND is_bulk=? AND due_at>?)", "SEARCH n USING INTEGER PRIMARY KEY"]
+        ),
         ("claim", DueDelivery.row, ["PRIMARY KEY (notification_id=? AND device=?)"]),
         (
             "probe", ProbeSearch.search,

@@ -48,6 +48,18 @@ import Testing
         #expect(counted.count == 9, "a clock that was put back")
     }
 
+    @Test func aCountOfFewStepsIsKeptForAsLongAsThese() async throws {
+        let (counts, counted) = (DeliveryCounts(keptForStep: 0.2), Counter())
+        let id = try #require(NotificationID(rawValue: 1))
+        for (seconds, steps) in [(0, 3), (0.5, 3), (0.7, 6), (1.2, 6), (1.4, 9)] {
+            _ = try await counts.counts(of: id, now: Self.start + seconds) { device in
+                counted.increment()
+                return ([.accepted: 1], device == 2 ? nil : device + 1)
+            }
+            #expect(counted.count == steps, "after \(seconds) s")
+        }
+    }
+
     @Test func aPartGoesOnWithTheNextRequestUntilAllAreCounted() async throws {
         let counted = Counter()
         for (pages, isComplete) in [(2, false), (4, false), (5, true), (5, true)] {

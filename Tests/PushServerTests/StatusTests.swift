@@ -40,10 +40,31 @@ import Testing
         #expect(lanes[0]["Name"]?.text == "apns")
         #expect(lanes[0]["Pending"]?.integer == 1)
         #expect(lanes[0]["OverdueSeconds"]?.integer == 7)
+        #expect(lanes[0]["OldestSeconds"]?.integer == 7)
         #expect(lanes[0]["Pause"]?["Cause"]?.text == "misconfigured")
         #expect(lanes[0]["Pause"]?["Reason"]?.text == "InvalidProviderToken")
         #expect(lanes[1]["Name"]?.text == "apns/sandbox")
         #expect(lanes[1]["Pause"] == .null)
+        #expect(lanes[1]["OldestSeconds"]?.integer == 0)
+    }
+
+    @Test func aPushThatIsPutBackIsOldAndNotLate() async throws {
+        let fixture = try await ServerFixture()
+        let alice = try await fixture.storage.user("alice")
+        try await fixture.storage.addDevice(of: alice, handle: "a")
+        _ = try await fixture.post(#"{"Payload":1,"To":["username:alice"]}"#)
+        let leased = try #require(try await fixture.storage.claim().first)
+        fixture.clock.advance(by: 7)
+        try await fixture.storage.settle(leased, as: .retried(at: fixture.clock.now + 60, reason: "busy"))
+        fixture.clock.advance(by: 5)
+        guard case .array(let lanes) = try await self.status(of: fixture)["Lanes"] else {
+            Issue.record("there are no lanes")
+            return
+        }
+        #expect(lanes[0]["OverdueSeconds"]?.integer == 0)
+        #expect(lanes[0]["OldestSeconds"]?.integer == 12)
+        let metrics = try await fixture.send(.get, "/metrics", user: "ada").text
+        #expect(metrics.contains(#"sealpost_deliveries_oldest_seconds{lane="apns"} 12"#))
     }
 
     @Test func itNamesTheServersThatShareTheDatabase() async throws {

@@ -66,6 +66,44 @@ import Testing
         #expect(try await self.claim().count == 1)
     }
 
+    @Test func theOldestPushIsTheOneThatWasSentFirstAlsoWhileItIsPutBack() async throws {
+        func oldest() async throws -> Date? {
+            try await self.fixture.reader.oldestWaiting(in: Lane(Platform("apns")), .direct)
+        }
+        #expect(try await oldest() == nil)
+        let alice = try await fixture.addUser("alice")
+        try await fixture.addDevice(of: alice, handle: "abc")
+        let start = fixture.now
+        try await fixture.post(1, from: alice, to: "username:alice")
+        #expect(try await oldest() == start)
+        let leased = try #require(try await self.claim().first)
+        fixture.clock.advance(by: 5)
+        try await fixture.settle(leased, as: .retried(at: fixture.now + 600, reason: "busy"))
+        // Those that are due before do not hide it, however many they are.
+        for number in 2...Int64(OldestPush.looks) + 8 {
+            fixture.clock.advance(by: 0.1)
+            try await fixture.post(number, from: alice, to: "username:alice")
+        }
+        #expect(try await oldest() == start)
+        fixture.clock.advance(by: 700)
+        for delivery in try await self.claim(limit: 100) {
+            let isFirst = delivery.push.notification.rawValue == 1
+            try await fixture.settle(delivery, as: isFirst ? .failed(reason: "no") : .released)
+        }
+        let age = try #require(try await oldest()).timeIntervalSince(start)
+        #expect(abs(age - 5.1) < 0.01)
+    }
+
+    /// It waits for its device, and not for a provider.
+    @Test func theOldestPushIsNoneThatWaitsForAStream() async throws {
+        try await self.fill()
+        let leased = try #require(try await self.claim().first)
+        try await fixture.settle(leased, as: .away(reason: "not connected"))
+        for queue in Queue.allCases {
+            #expect(try await self.fixture.reader.oldestWaiting(in: Lane(Platform("apns")), queue) == nil)
+        }
+    }
+
     @Test func anAnswerThatComesAfterTheNextTryBeganChangesNothingButSuccess() async throws {
         try await self.fill()
         let first = try #require(try await self.claim().first)

@@ -163,6 +163,11 @@ package struct WaitingReader: StoreReader {
         return try await self.base.nextDue(in: lane, queue)
     }
 
+    package func oldestWaiting(in lane: Lane, _ queue: Queue) async throws(StoreError) -> Date? {
+        await Task.yield()
+        return try await self.base.oldestWaiting(in: lane, queue)
+    }
+
     package func isThere(_ id: NotificationID, from sender: Int64?, now: Date) async throws(StoreError) -> Bool {
         await Task.yield()
         return try await self.base.isThere(id, from: sender, now: now)

@@ -35,6 +35,28 @@ extension PostgreSQLReader {
         """
     }
 
+    package func oldestWaiting(in lane: Lane, _ queue: Queue) async throws(StoreError) -> Date? {
+        // Begins where the next due push is looked for: entries of deleted rows may lie before.
+        let start = self.store.marks.beginQuestion(in: lane, queue, at: .now).start
+        return try await self.read(
+            Self.oldestWaiting,
+            lane.description,
+            queue == .bulk,
+            start,
+            Int64(OldestPush.looks)
+        ) { try $0.first?.optionalInteger(0) }.map(Date.init(milliseconds:))
+    }
+
+    static let oldestWaiting = """
+        select min(n.created_at) from (
+            (select notification_id, due_at from push where lane = $1 and is_bulk = $2 and due_at >= $3
+                order by due_at limit $4)
+            union all
+            (select notification_id, due_at from push where lane = $1 and is_bulk = $2 and due_at >= $3
+                order by due_at desc limit $4)
+        ) w join notification n on n.id = w.notification_id where w.due_at < n.expires_at
+        """
+
     package func tallies() async throws(StoreError) -> [String: Tally] {
         try await self.read("select lane, state, sum(count)::int8 from tally group by lane, state") { rows in
             var tallies: [String: Tally] = [:]

@@ -46,6 +46,7 @@ final class Writer: Sendable {
     let commits = CommitCounter()
     let counts = StoreCounts()
     let log = LogLength()
+    let syncs = SyncTimes()
     let receipts = ReceiptBook()
     let state = Mutex(State())
 
@@ -65,7 +66,10 @@ final class Writer: Sendable {
         self.notes = notes
         self.patience = patience
         self.events = events
-        try connection.writeWithoutTransaction { try self.log.watch($0) }
+        try connection.writeWithoutTransaction { db in
+            try self.log.watch(db)
+            self.syncs.watch(db)
+        }
     }
 
     /// Why the writer has stopped; `nil` if it has not.

@@ -19,6 +19,33 @@ extension SQLiteReader {
         }
     }
 
+    package func oldestWaiting(in lane: Lane, _ queue: Queue) throws(StoreError) -> Date? {
+        try self.read { db in
+            // Of no pushes the minimum is null.
+            try Int64.fetchOne(
+                db.cachedStatement(sql: Self.oldestWaiting),
+                arguments: [lane.description, queue.rawValue, OldestPush.looks]
+            ).map(Date.init(milliseconds:))
+        }
+    }
+
+    /// The cross join keeps the order: the pushes are few. A common table for both ends would be filled with the whole queue.
+    static let oldestWaiting = """
+        select min(n.created_at) from (
+            select * from (
+                select notification_id, due_at from delivery
+                where lane = ?1 and is_bulk = ?2 and state = 'queued' and due_at is not null
+                order by due_at limit ?3
+            )
+            union all
+            select * from (
+                select notification_id, due_at from delivery
+                where lane = ?1 and is_bulk = ?2 and state = 'queued' and due_at is not null
+                order by due_at desc limit ?3
+            )
+        ) w cross join notification n on n.id = w.notification_id where w.due_at < n.expires_at
+        """
+
     package func tallies() throws(StoreError) -> [String: Tally] {
         try self.read { db in
             var tallies: [String: Tally] = [:]

@@ -64,11 +64,13 @@ struct StatusHandler: Handler {
         for (name, lane) in lanes.sorted(by: { $0.key < $1.key }) {
             let (tally, pause) = (tallies[name], pauses[lane] ?? nil)
             let overdue = try await context.reader.overdue(of: lane, now: context.now)
+            let age = try await context.reader.oldestAge(in: lane, now: context.now)
             values.append(
                 .object([
                     .init("Name", .string(name)),
                     .init("Pending", .number(tally?.pending ?? 0)),
                     .init("OverdueSeconds", .number(Int(overdue.rounded(.down)))),
+                    .init("OldestSeconds", .number(Int(age.rounded(.down)))),
                     .init("Accepted", .number(tally?.accepted ?? 0)),
                     .init("Failed", .number(tally?.failed ?? 0)),
                     .init("Expired", .number(tally?.expired ?? 0)),
@@ -90,6 +92,16 @@ extension StoreReader {
             overdue = max(overdue, now.timeIntervalSince(due))
         }
         return overdue
+    }
+
+    /// How long ago the oldest notification was sent of which a push waits in a lane, due or put back, in seconds; 0 if none waits.
+    func oldestAge(in lane: Lane, now: Date) async throws -> TimeInterval {
+        var age: TimeInterval = 0
+        for queue in Queue.allCases {
+            guard let sentAt = try await self.oldestWaiting(in: lane, queue) else { continue }
+            age = max(age, now.timeIntervalSince(sentAt))
+        }
+        return age
     }
 }
 

@@ -1,3 +1,4 @@
+internal import Foundation
 internal import HTTPTypes
 internal import PushAPI
 internal import PushCore
@@ -11,8 +12,10 @@ struct LocalDeliveryHandler: Handler {
     private let limit: Int
     /// Counts that were made while devices were still being found: one that was kept would tell that a notification is over whose
     /// last pushes it does not have.
-    private let growing = DeliveryCounts()
-    private let settled = DeliveryCounts()
+    private let growing = DeliveryCounts(keptForStep: Self.keptForStep)
+    private let settled = DeliveryCounts(keptForStep: Self.keptForStep)
+    /// Ten times what a step takes: a command that waits sees its bar move, and counting takes a tenth of the time.
+    private static let keptForStep: TimeInterval = 0.2
 
     init(reports: ReportReader, limit: Int = DeliveryCounts.countedAtOnce) {
         self.reports = reports

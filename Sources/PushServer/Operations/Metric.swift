@@ -12,6 +12,7 @@ package enum MetricName: String, CaseIterable, Sendable {
     case pushRetries = "sealpost_push_retries_total"
     case pending = "sealpost_deliveries_pending"
     case overdue = "sealpost_deliveries_overdue_seconds"
+    case oldestPush = "sealpost_deliveries_oldest_seconds"
     case scheduled = "sealpost_scheduled_notifications"
     case scheduledLateness = "sealpost_scheduled_overdue_seconds"
     case resting = "sealpost_lane_paused"
@@ -29,6 +30,7 @@ package enum MetricName: String, CaseIterable, Sendable {
     case writesWaiting = "sealpost_writes_waiting"
     case writes = "sealpost_writes_total"
     case commitTime = "sealpost_commit_duration_seconds"
+    case syncTime = "sealpost_fsync_duration_seconds"
     case receiptsWaiting = "sealpost_receipts_waiting"
     case receiptsDropped = "sealpost_receipts_dropped_total"
     case rowsSetAside = "sealpost_damaged_rows_total"
@@ -72,6 +74,8 @@ package enum MetricName: String, CaseIterable, Sendable {
         case .pending: "Pushes that are not settled yet, by lane."
         case .overdue:
             "Time since the oldest push that is due and not leased became due, in seconds, by lane; 0 if none is."
+        case .oldestPush:
+            "Age of the oldest push that waits, due or put back for another attempt, in seconds, by lane; 0 if none waits."
         case .scheduled: "Notifications that wait for their SendAt."
         case .scheduledLateness:
             "Time since the SendAt of the oldest notification that is still to be sent; 0 if none is due."
@@ -92,6 +96,7 @@ package enum MetricName: String, CaseIterable, Sendable {
         case .writes: "Writes that were committed; those that wait at the same time share a commit."
         case .commitTime:
             "Time that commits took, in seconds: nearly all of it fsync, with PostgreSQL that of its server and standbys."
+        case .syncTime: "Time that calls of fdatasync took, in seconds, by the file of the database."
         case .receiptsWaiting: "Fetch receipts in the receipt queue."
         case .receiptsDropped: "Fetch receipts dropped because the queue was full."
         case .rowsSetAside: "Damaged database rows that were skipped."
@@ -133,9 +138,9 @@ package enum MetricName: String, CaseIterable, Sendable {
             .databaseConnectionsLost, .checkpointFailures, .logLinesDropped, .connectionsRefused, .connectionsEvicted,
             .requests, .processorTime:
             "counter"
-        case .requestTime, .pushTime, .commitTime: "histogram"
+        case .requestTime, .pushTime, .commitTime, .syncTime: "histogram"
         case .startTime, .build, .requestsRunning, .memory, .descriptors, .descriptorLimit, .pending, .overdue,
-            .scheduled, .scheduledLateness, .resting, .eventsPaused, .eventsWaiting,
+            .oldestPush, .scheduled, .scheduledLateness, .resting, .eventsPaused, .eventsWaiting,
             .eventsOldest, .credentialExpiry, .revocationListExpiry, .issuerKeys, .writesWaiting, .receiptsWaiting,
             .longestTurn, .logBytes, .fileBytes, .freeBytes, .servers, .databaseConnections, .databaseWaiting,
             .databaseOldestWait, .standbys, .standbyLag, .oldestDayKey, .lateDayKeys, .connections:

@@ -48,8 +48,11 @@ struct MetricHandler: Handler {
                 samples.append(MetricSample(.deliveries, ["lane": lane, "state": state], Double(count)))
             }
             samples.append(MetricSample(.pending, ["lane": lane], Double(tally.pending)))
-            let overdue = try await context.reader.overdue(of: Lane(Platform(stored: lane)), now: context.now)
+            let stored = Lane(Platform(stored: lane))
+            let overdue = try await context.reader.overdue(of: stored, now: context.now)
             samples.append(MetricSample(.overdue, ["lane": lane], overdue))
+            let age = try await context.reader.oldestAge(in: stored, now: context.now)
+            samples.append(MetricSample(.oldestPush, ["lane": lane], age))
         }
         return Response(
             status: .ok,
@@ -79,13 +82,19 @@ extension StoreReport {
             MetricSample(.rowsSetAside, [:], Double(self.setAside)),
             MetricSample(.checkpointFailures, [:], Double(self.checkpointFailures)),
             MetricSample(.logBytes, [:], Double(self.logBytes)),
-        ] + (self.file?.samples ?? []) + (self.commits?.samples ?? [])
+        ] + (self.file?.samples ?? []) + (self.commits?.samples ?? []) + (self.syncs?.samples ?? [])
     }
 }
 
 extension StoreReport.Commits {
     fileprivate var samples: [MetricSample] {
         [MetricSample(.writes, [:], Double(self.writes))] + self.times.samples(.commitTime, [])
+    }
+}
+
+extension StoreReport.Syncs {
+    fileprivate var samples: [MetricSample] {
+        self.log.samples(.syncTime, [["file", "log"]]) + self.database.samples(.syncTime, [["file", "database"]])
     }
 }
 

@@ -6,6 +6,13 @@ package protocol OutboxReader: Sendable {
     /// The time at which the next push of a queue that is not leased is due.
     func nextDue(in lane: Lane, _ queue: Queue) async throws(StoreError) -> Date?
 
+    /// When the oldest notification was sent a push of which waits in a queue, be it due, be it put back for another attempt; those
+    /// that wait for their device's stream are left out.
+    ///
+    /// No index has the age. So it looks at the `OldestPush.looks` that are due first, where what was never tried is oldest, and at
+    /// as many that are due last, where what was refused most often is: beyond twice as many pushes there may be an older one.
+    func oldestWaiting(in lane: Lane, _ queue: Queue) async throws(StoreError) -> Date?
+
     /// The due push that the choice prefers: among equally preferred ones, single notices first, then the oldest. If
     /// none fits, the oldest to a user who is not avoided; without such a user, the oldest of all.
     func probe(in lane: Lane, _ choice: ProbeChoice, now: Date) async throws(StoreError) -> DuePush?
@@ -109,4 +116,10 @@ extension OutboxStore {
     package func releaseScheduled(now: Date) async throws -> Release {
         try await self.releaseScheduled(limit: nil, now: now)
     }
+}
+
+/// How the oldest push of a queue is looked for.
+package enum OldestPush {
+    /// The pushes that are looked at from either end of a queue: less than a millisecond's work.
+    package static let looks = 64
 }

@@ -46,8 +46,10 @@ def line(number, result):
 
 
 def write(path, results, quiet, before):
-    """Replaces the table in the file."""
+    """Replaces the table in the file. Without results of an earlier version it says of that what it has said."""
     earlier = {entry["name"]: entry for entry in before["results"]} if before else {}
+    text = path.read_text()
+    kept = {} if before else told_before(text)
     rows = [
         "| | move | what was tried | before | answers now | latest push of others | verdict |",
         "|---|---|---|---|---|---|---|",
@@ -55,16 +57,23 @@ def write(path, results, quiet, before):
     for number, entry in enumerate(results, 1):
         tries = f", at try {entry['tries']}" if entry["tries"] > 1 else ""
         role = "" if entry["role"] == "device" else f" (a {entry['role']})"
+        title = entry["title"] + role
         cells = [
-            number, entry["title"] + role, entry["tried"], history(entry, earlier.get(entry["name"]), bool(before)),
+            number, title, entry["tried"], kept.get(title) or history(entry, earlier.get(entry["name"]), bool(before)),
             answers(entry), f"{entry['worst'] * 1000:.0f} ms ({entry['lane']}){tries}",
             "; ".join(entry["faults"]) or "fine",
         ]
         rows.append("| " + " | ".join(str(cell).replace("|", "\\|").replace("\n", " ") for cell in cells) + " |")
     worst = max(window["worst"] for window in quiet) * 1000
     rows += ["", f"Quiet windows of the same run: the latest push {worst:.0f} ms, of {sum(window['posts'] for window in quiet)}."]
-    text = path.read_text()
     path.write_text(text[: text.index(BEGIN) + len(BEGIN)] + "\n\n" + "\n".join(rows) + "\n\n" + text[text.index(END):])
+
+
+def told_before(text):
+    """What the table says of the earlier version, by move."""
+    rows = text[text.index(BEGIN) : text.index(END)].splitlines()
+    cells = [row.strip("| ").split(" | ") for row in rows if re.match(r"\| \d+ \|", row)]
+    return {row[1]: row[3].replace("\\|", "|") for row in cells}
 
 
 def answers(entry):

@@ -14,7 +14,7 @@ made by an account of its own, as weak as it may be, for some seconds; then an a
 4. The answers are those of the table in `insiders/moves`.
 
 With --write-table the table goes into docs/insiders.md; `--before` adds what an earlier version did, from the file that its run
-wrote with --results.
+wrote with --results, and without it that column stays as it is.
 """
 
 import json

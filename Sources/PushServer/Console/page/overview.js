@@ -131,7 +131,7 @@ function lanes(page, status, now) {
 function laneTable(caption, lanes, page, now) {
   const numeric = {kind: 'number'};
   return table(caption, [
-    ['Lane'], ['State'], ['Waiting', numeric], ['Oldest is late by', numeric], ['Accepted', numeric], ['Failed', numeric], ['Expired', numeric], ['Cancelled', numeric],
+    ['Lane'], ['State'], ['Waiting', numeric], ['Oldest is late by', numeric], ['Oldest sent', numeric], ['Accepted', numeric], ['Failed', numeric], ['Expired', numeric], ['Cancelled', numeric],
   ], lanes.flatMap(lane => laneRows(lane, page, now)));
 }
 
@@ -140,7 +140,7 @@ function laneRows(lane, page, now) {
   const lateness = late < 1 ? '—' : late > VERY_LATE ? badge(span(late), 'bad') : late > LATE ? badge(span(late), 'warn') : span(late);
   const tone = lane.Pause ? (NEEDS_HELP.has(lane.Pause.Cause) ? 'bad' : 'warn') : late > LATE ? 'warn' : 'good';
   const row = {key: lane.Name, cells: [
-    h('span.mono', {}, lane.Name), badge(lane.Pause ? 'Paused' : late > LATE ? 'Behind' : 'Running', tone), count(lane.Pending), lateness,
+    h('span.mono', {}, lane.Name), badge(lane.Pause ? 'Paused' : late > LATE ? 'Behind' : 'Running', tone), count(lane.Pending), lateness, lane.OldestSeconds < 1 ? '—' : `${span(lane.OldestSeconds)} ago`,
     count(lane.Accepted), lane.Failed ? h('span.strong', {}, count(lane.Failed)) : '0', count(lane.Expired), count(lane.Cancelled),
   ]};
   return lane.Pause ? [row, pauseRow(lane, page, now)] : [row];
@@ -157,7 +157,7 @@ function pauseRow(lane, page, now) {
     return `The lane ${lane.Name} tries again now.`;
   }, {name: `Try the lane ${lane.Name} again now`, key: `retry ${lane.Name}`});
   return h(`tr.pause.${NEEDS_HELP.has(Cause) ? 'bad' : 'warn'}`, {role: 'row', 'data-key': `${lane.Name} pause`},
-    h('td', {role: 'cell', colspan: 8}, h('div.pause-body', {},
+    h('td', {role: 'cell', colspan: 9}, h('div.pause-body', {},
       h('div', {}, h('p', {}, advice), Reason ? h('p.small', {}, 'In its words: ', h('q.mono', {}, Reason)) : null, h('p.small', {}, again)), retry)));
 }
 

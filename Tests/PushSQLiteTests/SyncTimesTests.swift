@@ -1,0 +1,53 @@
+import Foundation
+import PushCore
+import PushStore
+import PushTesting
+import Testing
+
+@testable import PushSQLite
+
+/// What SQLite asks its files to put on the disk is timed, and done.
+@Suite(.timeLimit(.minutes(1))) struct SyncTimesTests {
+    private let fixture: StoreFixture
+
+    init() throws {
+        self.fixture = try StoreFixture()
+    }
+
+    private func syncs() throws -> (log: Int, database: Int) {
+        let syncs = try #require(self.fixture.store.report.syncs)
+        return (syncs.log.total, syncs.database.total)
+    }
+
+    @Test func eachCommitWaitsForOneSyncOfTheLog() async throws {
+        _ = try await self.fixture.addUser("first")
+        let before = try self.syncs()
+        for number in 1...5 { _ = try await self.fixture.addUser("user\(number)") }
+        let after = try self.syncs()
+        #expect(after.log - before.log == 5)
+        #expect(after.database == before.database)
+        let commits = try #require(self.fixture.store.report.commits?.times)
+        let log = try #require(self.fixture.store.report.syncs?.log)
+        #expect(log.microseconds > 0 && log.microseconds <= commits.microseconds)
+    }
+
+    @Test func aCheckpointWaitsForTheLogAndForTheFile() async throws {
+        _ = try await self.fixture.addUser("first")
+        let before = try self.syncs()
+        try await self.fixture.sqlite.writer.write { _ in }
+        _ = try await self.fixture.sqlite.wipe()
+        let after = try self.syncs()
+        #expect(after.database > before.database)
+    }
+
+    /// SQLite is told what the file's own method has answered, and the file's own memory is freed with it.
+    @Test func aStoreThatIsClosedHasAllThatWasStored() async throws {
+        _ = try await self.fixture.addUser("first")
+        let syncs = self.fixture.sqlite.writer.syncs
+        await self.fixture.store.close()
+        // The last connection checkpoints.
+        #expect(syncs.all.log.total > 0 && syncs.all.database.total > 0)
+        let again = try self.fixture.reopened()
+        #expect(try await again.user("first").name.description == "first")
+    }
+}
