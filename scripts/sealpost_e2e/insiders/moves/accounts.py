@@ -174,7 +174,9 @@ def administrators_operations():
 
 
 @move(
-    "Paths of the local socket", "`/local/…`, which only the administrators' socket on the machine has, by all methods", "404 not-found",
+    "Paths of the local socket", "`/local/…`, which only the administrators' socket on the machine has, by all methods",
+    # To HEAD there is no content, and so no code.
+    "404 not-found, 404",
 )
 def local_paths(insider):
     names = re.findall(r'"(/local/\w+)"', (rig.ROOT / "Sources/PushServer/Local/LocalPaths.swift").read_text())
@@ -197,7 +199,7 @@ def dead_credentials(insider):
     # The console's session, without the value that goes with its cookie and with a made-up one.
     cookie = insider.ask(
         "POST", "/api/sessions", {"Cookie": True}, authorization=insider.password, counts=False
-    ).headers["Set-Cookie"].split(";")[0]
+    ).fields["Set-Cookie"].split(";")[0]
     for fields in ({}, {"Page-Token": "0" * 32}):
         insider.ask("GET", "/api/register", authorization="", fields={"Cookie": cookie, **fields})
     made_up = [token, f"Bearer spt_{'0' * 39}", "Bearer x", "Bearer " + "x" * 4000, "Basic !", "Negotiate abc", "Digest username=root"]
