@@ -100,7 +100,11 @@ final class Node: Sendable {
         self.abandon()
         let statement = self.options.isListedAfterEnd ? Self.leaving : Self.vanishing
         // If this fails, others fence it some seconds later.
-        _ = try? await self.database.query(statement, self.number)
+        guard (try? await self.database.query(statement, self.number)) != nil else { return }
+        guard self.options.isListedAfterEnd else { return }
+        // Not by `announcements`, which tell some milliseconds later, when the connections are closed. A lost one costs a poll.
+        let message = NodeMessage(sender: self.number).with(.freed)
+        _ = try? await self.database.query(Announcements.telling, message.description)
     }
 
     /// Takes a message of another process, and returns it; `nil`: it is none.
