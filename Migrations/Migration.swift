@@ -75,7 +75,17 @@ package struct Migration: Sendable {
             sql: String(decoding: PackageResources.P0005_shared_sql, as: UTF8.self),
             oldestKnown: "P0001_initial"
         ),
+        // Servers of before go on beside it: they do not tell which keys they have, and count as having the one that they seal
+        // with.
+        Migration(
+            name: Self.sharedKeys,
+            sql: String(decoding: PackageResources.P0007_shared_keys_sql, as: UTF8.self),
+            oldestKnown: "P0001_initial"
+        ),
     ]
+
+    /// The step of a PostgreSQL database from which on processes tell each other which data keys they have.
+    package static let sharedKeys = "P0007_shared_keys"
 
     /// The step of a PostgreSQL database that a program must know to open payloads that are sealed with day keys.
     package static let dayKeys = "P0002_day_keys"

@@ -16,6 +16,22 @@ package struct Keyring: NumberedKeys, Equatable {
         self.keys = try KeyText.keys(in: text)
     }
 
+    private init(_ keys: [NumberedKey]) {
+        self.keys = keys
+    }
+
+    /// The same keys, of which the one with that number seals; `nil` if there is no such key.
+    package func sealing(with number: UInt32) -> Keyring? {
+        guard let key = self.keys.first(where: { $0.number == number }) else { return nil }
+        return Keyring([key] + self.keys.filter { $0.number != number })
+    }
+
+    /// The same keys, and behind them those of another keyring that have other numbers.
+    package func joined(with other: Keyring) -> Keyring {
+        let numbers = Set(self.numbers)
+        return Keyring(self.keys + other.keys.filter { !numbers.contains($0.number) })
+    }
+
     package static func inUse(_ number: UInt32) -> KeyTextError { .sealing(number) }
 
     /// The numbers of all keys, that of the sealing key first.

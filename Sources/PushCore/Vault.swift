@@ -21,16 +21,17 @@ package final class Vault: Sendable {
     package let days: DayKeys?
 
     package init(_ keyring: Keyring, days: DayKeys? = nil) {
-        self.oldest = Ring(keyring)
+        self.oldest = Ring(keyring, isSealing: true)
         self.days = days
     }
 
     /// The keyring that is in use now.
     package var keyring: Keyring { self.ring.keyring }
 
-    /// Replaces the keyring; calls of `seal` and `open` that run meanwhile may still use the old one.
-    package func exchange(_ keyring: Keyring) {
-        let ring = Ring(keyring)
+    /// Replaces the keyring; calls of `seal` and `open` that run meanwhile may still use the old one. With `isSealing` false, it only
+    /// opens, until the next exchange.
+    package func exchange(_ keyring: Keyring, isSealing: Bool = true) {
+        let ring = Ring(keyring, isSealing: isSealing)
         var last = self.ring
         while true {
             let next = last.next.storeIfNil(ring)
@@ -39,9 +40,13 @@ package final class Vault: Sendable {
         }
     }
 
-    /// Seals with the first key and a fresh random nonce.
+    /// Whether it seals.
+    package var isSealing: Bool { self.ring.isSealing }
+
+    /// Seals with the first key and a fresh random nonce. Throws `VaultError.sealingStopped` where it only opens.
     package func seal(_ plaintext: some DataProtocol, in place: SealedPlace) throws -> Data {
         let ring = self.ring
+        guard ring.isSealing else { throw VaultError.sealingStopped }
         let key = ring.keyring.keys[0]
         let box = try AES.GCM.seal(plaintext, using: key.secret, authenticating: place.bytes(key: key.number))
         ring.seals.wrappingAdd(1, ordering: .relaxed)
@@ -139,11 +144,13 @@ package final class Vault: Sendable {
 /// operator changes the keys.
 private final class Ring: Sendable {
     let keyring: Keyring
+    let isSealing: Bool
     let seals = Atomic(0)
     let next = AtomicLazyReference<Ring>()
 
-    init(_ keyring: Keyring) {
+    init(_ keyring: Keyring, isSealing: Bool) {
         self.keyring = keyring
+        self.isSealing = isSealing
     }
 }
 
@@ -155,11 +162,14 @@ package enum VaultError: Error, Hashable, CustomStringConvertible {
     case keyMissing(UInt32)
     /// The value is sealed with the key of a day, which was destroyed, or which this process never had.
     case dayKeyMissing(Day)
+    /// Nothing is sealed, since this process lacks a key that those beside it seal with.
+    case sealingStopped
 
     package var description: String {
         switch self {
         case .unreadable: "an encrypted value cannot be decrypted"
         case .keyMissing(let number): "a value is encrypted with key \(number), which the keyring lacks"
+        case .sealingStopped: "this server encrypts nothing, since its keyring lacks a key that others encrypt with"
         case .dayKeyMissing(let day): "a value is encrypted with the day key of \(day), which is not there any more"
         }
     }

@@ -1,7 +1,7 @@
 package import Foundation
 package import Migrations
 package import PostgreSQL
-internal import PushCore
+package import PushCore
 package import PushStore
 
 /// A database of PostgreSQL, given by its address.
@@ -78,6 +78,26 @@ package struct PostgreSQLPlace: Sendable, CustomStringConvertible {
             return try SealedColumn.all(usersIn: "account").reduce(0) { count, column in
                 count + Int(clamping: try connection.query(column.counting, beginning)[0].integer(0))
             }
+        } catch {
+            throw StoreError(opening: self.description, error)
+        }
+    }
+
+    /// Has a key of the keyring counted as one in use, so that the next pass re-encrypts what is under it.
+    package func takeIntoUse(_ number: UInt32, of keyring: Keyring) throws(StoreError) {
+        guard let checkValue = keyring.checkValue(of: number) else { return }
+        do {
+            _ = try self.connect().query(DataKeyEntry.adding, Int64(number), checkValue, Date().milliseconds)
+        } catch {
+            throw StoreError(opening: self.description, error)
+        }
+    }
+
+    package func serverKeys() throws(StoreError) -> [ServerKeys] {
+        do {
+            let connection = try self.connect()
+            guard try Schema.applied(connection).hashes[Migration.sharedKeys] != nil else { return [] }
+            return try KeyAgreement(connection.query(KeyAgreement.all)).servers(besides: nil)
         } catch {
             throw StoreError(opening: self.description, error)
         }

@@ -7,10 +7,13 @@ extension PostgreSQLStore {
     /// Set only once the store is closed: a database that cannot be reached may come back, and writes fail until then.
     package var failure: String? {
         if self.condition.isClosed { return "the database is closed" }
+        if let lack = self.keys.lack { return lack }
         return self.node.isAlive ? nil : "the database has not answered for some seconds"
     }
 
-    package var refusal: String? { self.database.fault?.summary }
+    package var refusal: String? {
+        self.database.fault?.summary ?? (self.keys.lack == nil ? nil : "this server lacks a data key")
+    }
 
     package var isFull: Bool { self.condition.isFull }
 

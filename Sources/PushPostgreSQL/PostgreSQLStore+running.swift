@@ -14,13 +14,14 @@ extension PostgreSQLStore {
         self.receiptSignal.set()
     }
 
-    /// Writes receipts and the ends of event streams, some time after the first of them, and repeats what other processes send to
-    /// devices that have a stream here, too.
+    /// Writes receipts and the ends of event streams, some time after the first of them, repeats what other processes send to
+    /// devices that have a stream here, too, and seals with another key when all have it.
     package func run() async {
         await withDiscardingTaskGroup { group in
             group.addTask { await self.keepReceipts() }
             group.addTask { await self.keepStreams() }
             group.addTask { await self.keepEchoes() }
+            group.addTask { await self.keepKeys() }
         }
     }
 

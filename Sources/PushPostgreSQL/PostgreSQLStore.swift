@@ -15,6 +15,7 @@ package final class PostgreSQLStore: Sendable {
     let database: ConnectionPool
     let options: StoreOptions
     let sealing: Sealing
+    let keys: SharedKeys
     let audit: AuditChain
     /// This process, as the others see it: pushes are leased under its number.
     let node: Node
@@ -63,6 +64,7 @@ package final class PostgreSQLStore: Sendable {
         }
         self.options = options
         self.sealing = opened.sealing
+        self.keys = opened.keys
         self.audit = AuditChain(opened.sealing.vault, opened.sealing.secret)
         self.condition = condition
         self.loop = loop
@@ -70,7 +72,7 @@ package final class PostgreSQLStore: Sendable {
             opened.membership,
             options,
             schema: opened.schema,
-            opened.sealing.vault,
+            opened.keys,
             self.database,
             on: loop
         ) { [marks] in

@@ -27,6 +27,7 @@ extension StoreError {
         switch error {
         case let error as StoreError: self = error
         case let error as DatabaseError: self.init(error)
+        case VaultError.sealingStopped: self = .unavailable(reason: VaultError.sealingStopped.description)
         case let error as VaultError: self = .failed(reason: error.description)
         case is DecodingError: self = .failed(reason: "a row cannot be decoded")
         default: return nil

@@ -143,6 +143,9 @@ package protocol StorePlace: Sendable, CustomStringConvertible {
     /// How many values are encrypted with a key. Reads all of the store, which can take long.
     func countSealed(with key: UInt32) throws(StoreError) -> Int
 
+    /// The servers that have the store open, and their data keys; none for a store of one process.
+    func serverKeys() throws(StoreError) -> [ServerKeys]
+
     /// What is known of the keys of days; `nil` if the store needs none, or if there is no store.
     func dayKeys() throws(StoreError) -> DayKeyReport?
 
@@ -163,6 +166,8 @@ extension StorePlace {
     }
 
     package func dayKeys() throws(StoreError) -> DayKeyReport? { nil }
+
+    package func serverKeys() throws(StoreError) -> [ServerKeys] { [] }
 }
 
 /// The result of an inspection of a store.

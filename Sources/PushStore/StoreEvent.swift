@@ -13,6 +13,12 @@ package enum StoreEvent: Sendable, Hashable {
     /// Another process that shares the store has encrypted with a data key that this one lacks; pushes wait for a process that
     /// has it. Reported once for each key.
     case keyMissing(UInt32)
+    /// The keyring's first key does not encrypt yet. Reported once for each key, and whenever it waits for other servers.
+    case keyWaits(KeyWait)
+    /// The key that waited encrypts from now on.
+    case keySeals(UInt32)
+    /// Other servers encrypt with a key that this one lacks, so that it takes no part any more. Reported once for each reason.
+    case outWithoutKey(reason: String)
     /// A row cannot be read; it is skipped, so that it does not block others.
     case setAside(SetAside)
     /// Too many receipts wait to be written, and the newest were dropped; `inAll` counts them since the start.

@@ -60,7 +60,7 @@ extension ApplicationParts {
     private func exchangeKeyring(for actor: AuditRecord.Actor) async throws -> Bool {
         let keyring = try KeyringFile(self.configuration.keyring).loadOrCreate(beside: self.configuration.storePlace)
         guard try await self.store.exchange(keyring, by: actor, now: Date()) else { return false }
-        self.logger.info("keyring reloaded", metadata: ["seals": "\(keyring.sealing)"])
+        self.logger.info("keyring reloaded", metadata: ["seals": "\(self.store.vault.keyring.sealing)"])
         return true
     }
 

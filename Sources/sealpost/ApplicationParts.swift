@@ -58,6 +58,7 @@ struct ApplicationParts: Sendable {
             configuration,
             streams: self.streams,
             workIsWaiting: self.workIsWaiting,
+            keyringHasChanged: self.keyringHasChanged,
             logger: logger
         )
         self.store = try configuration.storePlace.open(keyring, options)
@@ -310,7 +311,13 @@ extension ApplicationParts {
 }
 
 extension StoreOptions {
-    fileprivate init(_ configuration: Configuration, streams: StreamHub, workIsWaiting: WakeUp, logger: Logger) {
+    fileprivate init(
+        _ configuration: Configuration,
+        streams: StreamHub,
+        workIsWaiting: WakeUp,
+        keyringHasChanged: WakeUp,
+        logger: Logger
+    ) {
         self.init()
         // A write is refused before the handler's time is over: a client that was told 503 must not have written anything.
         self.patience = configuration.limits.handlerTimeout * 2 / 3
@@ -324,7 +331,11 @@ extension StoreOptions {
         // Any server may have posted to a device whose stream is here.
         self.announcedLanes = streamLanes
         self.onWork = { workIsWaiting() }
-        self.onEvent = { logger.log($0) }
+        self.onEvent = { event in
+            logger.log(event)
+            // Another key encrypts from now on.
+            if case .keySeals = event { keyringHasChanged() }
+        }
     }
 }
 

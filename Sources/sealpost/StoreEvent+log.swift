@@ -27,6 +27,26 @@ extension Logger {
                 """,
                 metadata: ["key": "\(number)"]
             )
+        case .keyWaits(let wait):
+            self.warning(
+                """
+                data key not in use yet, because other servers lack it; copy this keyring to them and run sealpost keys reload there
+                """,
+                metadata: [
+                    "key": "\(wait.number)", "lackedBy": "\(wait.lacking.joined(separator: ", "))",
+                    "seals": "\(wait.sealing)",
+                ]
+            )
+        case .keySeals(let number):
+            self.info("data key in use; all servers have it", metadata: ["key": "\(number)"])
+        case .outWithoutKey(let reason):
+            self.error(
+                """
+                server left out, because its keyring lacks a data key in use; copy another server's keyring to this one and run \
+                sealpost keys reload
+                """,
+                metadata: ["reason": "\(reason)"]
+            )
         case .setAside(let row):
             self.error("damaged row skipped", metadata: ["row": "\(row)"])
         case .receiptsDropped(let count):

@@ -1,5 +1,8 @@
 import Foundation
+import PostgreSQL
+import PushAPI
 import PushCore
+import PushPostgreSQL
 import PushServer
 import PushStore
 import PushTesting
@@ -265,6 +268,94 @@ import Testing
         )
         #expect(try self.inUse == [2])
         try await self.check(300)
+    }
+
+    // MARK: Several servers
+
+    @Test func aKeyThatAServerLacksIsToldAndOneThatValuesNeedIsNotRemoved() async throws {
+        var configuration = self.configuration
+        configuration.database = try PostgreSQLCluster.shared.newDatabaseText()
+        configuration.dayKeys = self.folder.file("var/day-keys")
+        configuration.timeline = self.folder.file("var/timeline")
+        let keyring = LocalKeyring(configuration: configuration)
+        let store = try configuration.openStore()
+        let name = try #require(Username("alice"))
+        _ = try await store.addUser(name, role: .device, password: PasswordHash(phc: "none"), now: Date())
+        // Only a server is waited for.
+        var options = StoreOptions()
+        options.dayChain = DayKeyFile(configuration.dayKeys)
+        options.mark = TimelineFile(configuration.timeline)
+        let server = try configuration.storePlace.open(KeyringFile(configuration.keyring).load(), options)
+        #expect(try keyring.rotate()["Key"]?.integer == 2)
+        let listed = try keyring.list().elements("Keys")
+        #expect(listed.map { $0.texts("LackedBy").count } == [1, 0])
+        #expect(listed[0].texts("LackedBy")[0].hasSuffix(" \(getpid())"))
+        let findings = try await Doctor(configuration: configuration).examine(online: false)
+        let finding = try #require(findings.first { $0.subject == "keyring" })
+        #expect(finding.grade == .warn && finding.text.contains("lack it"), "\(finding.text)")
+        let new = try KeyringFile(configuration.keyring).load()
+        #expect(try await store.exchange(new, now: Date()))
+        #expect(store.keyWait?.number == 2)
+        #expect(throws: CommandFailure.self) { try keyring.remove(1) }
+        #expect(try await server.exchange(new, now: Date()))
+        #expect(try await store.exchange(new, now: Date()))
+        #expect(store.keyWait == nil)
+        #expect(try keyring.list().elements("Keys").map { $0.texts("LackedBy").count } == [0, 0])
+        // As if the old key had been taken out of use too early.
+        let database = try BlockingConnection(DatabaseAddress(configuration.database))
+        _ = try database.query("delete from data_key where number = 1")
+        let error = #expect(throws: CommandFailure.self) { try keyring.remove(1) }
+        #expect("\(try #require(error))".contains(" values need key 1: run sealpost keys reload"))
+        #expect(try await server.rewrap()?.unused == [1])
+        #expect(try keyring.remove(1)["Key"]?.integer == 1)
+        await server.close()
+        await store.close()
+    }
+
+    @Test func twoServersTakeANewKeyWhenBothHaveIt() async throws {
+        let address = try PostgreSQLCluster.shared.newDatabaseText()
+        let settings = ["SERVER_LISTEN": "127.0.0.1:0", "DATABASE": address]
+        let folders = [self.folder, try TemporaryFolder(), try TemporaryFolder()]
+        func run(at index: Int, _ arguments: String...) async throws -> ChildProcess.Ended {
+            let environment = ["SEALPOST_DATABASE": address, "SEALPOST_SERVER_LISTEN": "127.0.0.1:0"]
+            return try await Daemon.run(arguments, in: folders[index], environment: environment)
+        }
+        func copy(_ name: String, to index: Int) throws {
+            let target = folders[index].file("var/\(name)")
+            try? FileManager.default.removeItem(atPath: target)
+            try FileManager.default.copyItem(atPath: folders[0].file("var/\(name)"), toPath: target)
+        }
+        let first = try await Daemon(in: folders[0], settings: settings)
+        for index in 1...2 {
+            try FileManager.default.createDirectory(
+                atPath: folders[index].file("var"),
+                withIntermediateDirectories: true,
+                attributes: [.posixPermissions: 0o700]
+            )
+            for name in ["keyring", "day-keys"] { try copy(name, to: index) }
+        }
+        let second = try await Daemon(in: folders[1], settings: settings)
+        #expect(try await run(at: 0, "keys", "rotate").code == 0)
+        let waiting = try await run(at: 0, "keys", "reload")
+        #expect(
+            waiting.code == 0 && waiting.output.hasPrefix("key 1 encrypts until all servers have key 2; "),
+            "\(waiting.output) \(waiting.errors)"
+        )
+        let listed = try await run(at: 0, "keys", "list").output
+        #expect(listed.contains(/2  seals  not in use while \S+ \d+ lack it/), "\(listed)")
+        #expect(try await run(at: 0, "doctor").output.contains("warn keyring: key 2 does not encrypt while"))
+        try copy("keyring", to: 1)
+        let taken = try await run(at: 1, "keys", "reload")
+        #expect(taken.code == 0 && taken.output.hasPrefix("key 2 encrypts; "), "\(taken.output) \(taken.errors)")
+        let log = await first.process.errors(until: "data key in use")
+        #expect(log.contains("data key not in use yet, because other servers lack it"), "\(log)")
+        // When both have sealed all anew.
+        try await eventually { try PostgreSQLPlace(address)?.dataKeys().map(\.number) == [2] }
+        let refused = try await run(at: 2, "serve")
+        #expect(refused.code == 78 && refused.errors.contains("it lacks key 2, "), "\(refused.errors)")
+        #expect(refused.errors.contains(" encrypts with it now: copy the keyring of that server"), "\(refused.errors)")
+        #expect(await second.terminate() == 0)
+        #expect(await first.terminate() == 0)
     }
 
     @Test func aRotationKeepsTheFilesModeLeavesNoOtherAndShowsNoKey() async throws {

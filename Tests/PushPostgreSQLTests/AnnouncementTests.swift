@@ -57,6 +57,28 @@ import Testing
         await second.store.close()
     }
 
+    /// Else others look at what it had leased, and has left, some seconds later.
+    @Test func aServerThatLeavesTellsTheOthersAndACommandDoesNot() async throws {
+        let server = try StoreFixture(.postgreSQL)
+        var options = StoreOptions()
+        options.isListedAfterEnd = false
+        let command = try server.reopened(options: options)
+        let store = try #require(server.store as? PostgreSQLStore)
+        let loop = try EventLoop(index: 0)
+        let listener = ConnectionPool(store.address, PoolOptions(), on: loop)
+        let heard = Heard()
+        listener.listen("listen sealpost") { heard.add($0) }
+        let _: Bool = await withCheckedContinuation { continuation in
+            listener.control("select 1::int8") { _ in continuation.resume(returning: true) }
+        }
+        await command.store.close()
+        await store.close()
+        try await eventually { !heard.texts.isEmpty }
+        #expect(heard.texts == ["\(store.node.number) freed"])
+        await listener.close()
+        loop.stop()
+    }
+
     @Test func aPostToALaneThatOthersSendWakesThem() async throws {
         let wakeUps = Atomics()
         var options = StoreOptions()

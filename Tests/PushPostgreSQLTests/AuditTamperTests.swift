@@ -62,6 +62,19 @@ import Testing
         await self.other.store.close()
     }
 
+    /// What is not noticed, as the documentation says: monitoring, which somebody in the database cannot reach, knows the count.
+    @Test func theLossOfAllOfTheLastChainShowsInTheCountOnly() async throws {
+        try await self.fixture.addUsersWithRecords(3)
+        try await self.other.addUsersWithRecords(3, from: 3)
+        #expect(try await self.fixture.reader.lastAuditNumber() == 6)
+        try self.connection().execute(
+            "delete from audit where number > \(Self.second); delete from audit_chain where chain = 1"
+        )
+        #expect(try await self.fault() == nil)
+        #expect(try await self.fixture.reader.lastAuditNumber() == 3)
+        await self.other.store.close()
+    }
+
     /// Such as a process that was stopped for long, and whose chain another one has gone on with.
     @Test func whoseChainIsTakenGoesOnInAnotherOne() async throws {
         try await self.fixture.addUsersWithRecords(1)

@@ -26,7 +26,7 @@ import Testing
         #expect(store.report.setAside == 1)
     }
 
-    /// Another server has a new key, has sealed an address with it, and this one does not have it yet.
+    /// Another server, of an older version, has a new key, has sealed an address with it, and this one does not have it yet.
     @Test func aPushWhoseKeyThisServerLacksWaitsForIt() async throws {
         let events = Mutex([StoreEvent]())
         var options = StoreOptions()
@@ -38,6 +38,12 @@ import Testing
         let other = try fixture.reopened()
         let new = try Keyring(text: Keyring.addingKey(to: text).text)
         _ = try await other.store.exchange(new, now: fixture.now)
+        let (first, second) = (
+            try #require(fixture.store as? PostgreSQLStore), try #require(other.store as? PostgreSQLStore)
+        )
+        // It waits for nobody.
+        try BlockingConnection(first.address).execute("update node set keys = ''")
+        try await second.settleKeys()
         try await other.addDevice(of: alice, handle: "new")
         try await fixture.post(1, from: alice, to: "username:alice")
         #expect(try await fixture.claim().map(\.push.handle) == ["old"])

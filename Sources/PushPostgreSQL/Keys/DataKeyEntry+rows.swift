@@ -25,20 +25,19 @@ extension DataKeyEntry {
         }
     }
 
-    /// Stores the keyring's first key as one in use, which must be committed before anything is sealed with it.
+    /// Stores a key of the keyring as one in use, which must be committed before anything is sealed with it.
     ///
-    /// Throws `StoreError.wrongKeyring` if a key in use is not in the keyring, also one that another process has added at the
-    /// same time: the transaction must then be rolled back.
-    static func note(_ keyring: Keyring, now: Date, _ connection: BlockingConnection) throws {
-        guard let checkValue = keyring.checkValue(of: keyring.sealing) else { return }
-        _ = try connection.query(Self.adding, Int64(keyring.sealing), checkValue, now.milliseconds)
+    /// Throws `StoreError.wrongKeyring` if a key in use is not in the keyring: the transaction must then be rolled back.
+    static func note(_ number: UInt32, of keyring: Keyring, now: Date, _ connection: BlockingConnection) throws {
+        guard let checkValue = keyring.checkValue(of: number) else { return }
+        _ = try connection.query(Self.adding, Int64(number), checkValue, now.milliseconds)
         try Self.entries(connection.query(Self.all)).check(keyring)
     }
 
     /// The same in a transaction.
-    static func note(_ keyring: Keyring, now: Date, _ tx: WriteTransaction) async throws {
-        guard let checkValue = keyring.checkValue(of: keyring.sealing) else { return }
-        _ = try await tx.query(Self.adding, Int64(keyring.sealing), checkValue, now.milliseconds)
+    static func note(_ number: UInt32, of keyring: Keyring, now: Date, _ tx: WriteTransaction) async throws {
+        guard let checkValue = keyring.checkValue(of: number) else { return }
+        _ = try await tx.query(Self.adding, Int64(number), checkValue, now.milliseconds)
         try Self.entries(await tx.query(Self.all)).check(keyring)
     }
 }

@@ -1,32 +1,59 @@
 package import Foundation
 internal import PostgreSQL
 package import PushCore
-internal import PushStore
+package import PushStore
 internal import Synchronization
 
 extension PostgreSQLStore {
-    /// Other processes need the new keyring before this one seals with its first key.
+    /// After this time without a signal it is looked whether a key waits.
+    private static let longestWait = Duration.seconds(60)
+
+    package var keyWait: KeyWait? { self.keys.wait }
+
     package func exchange(
         _ keyring: Keyring,
         by actor: AuditRecord.Actor,
         now: Date
     ) async throws -> Bool {
-        guard keyring != self.sealing.vault.keyring else { return false }
-        // Counted first, so that a pass of `rewrap` that ends meanwhile deletes no key that is in use again.
-        self.exchanges.wrappingAdd(1, ordering: .relaxed)
-        let record = AuditRecord(.changeKeys, of: "key \(keyring.sealing)", by: actor, at: now)
-        let node = self.node.number
-        try await self.write { tx in
-            try await DataKeyEntry.note(keyring, now: now, tx)
-            _ = try await tx.query(
-                "update node set sealing = $2 where number = $1",
-                node,
-                Int64(keyring.sealing)
-            )
-            tx.append(record)
+        try await self.keys.changing {
+            guard keyring != self.keys.keyring || self.keys.wait != nil || self.keys.lack != nil else { return false }
+            let record =
+                keyring == self.keys.keyring
+                ? nil : AuditRecord(.changeKeys, of: "key \(keyring.sealing)", by: actor, at: now)
+            try await self.use(keyring, record, at: now)
+            return true
         }
-        self.sealing.vault.exchange(keyring)
-        return true
+    }
+
+    /// Looks, as long as the keyring's first key waits for other servers, whether they have it, and then seals with it.
+    func keepKeys() async {
+        await withTaskCancellationHandler {
+            while !Task.isCancelled {
+                guard self.keys.wait != nil || self.keys.isUntold else {
+                    await self.keys.signal.wait(atMost: Self.longestWait)
+                    continue
+                }
+                // Ended early by the task's end, which the loop's condition sees.
+                try? await Task.sleep(for: Node.interval)
+                // What fails is tried again.
+                try? await self.settleKeys()
+            }
+        } onCancel: {
+            self.keys.signal.set()
+        }
+    }
+
+    /// Seals with the keyring's first key, if that waits and all servers have it.
+    func settleKeys() async throws {
+        guard self.options.mayExchange() else { return }
+        try await self.keys.changing {
+            if self.keys.isUntold { try await self.tellSealing() }
+            guard let wait = self.keys.wait else { return }
+            let agreement = try KeyAgreement(await self.read(KeyAgreement.all))
+            let choice = agreement.choice(self.keys.keyring, besides: self.node.number)
+            if choice.wait == wait { return }
+            try await self.use(self.keys.keyring, nil, at: Date())
+        }
     }
 
     package func writeSealCounts() async throws {
@@ -47,5 +74,57 @@ extension PostgreSQLStore {
             self.sealing.vault.giveBack(Dictionary(uniqueKeysWithValues: seals.map { ($0.key, $0.value) }))
             throw error
         }
+    }
+
+    // MARK: - Private
+
+    /// Tells the others of the keyring's keys, and seals with the first one that all have.
+    ///
+    /// The row of `schema_state` is locked by all that join, tell of other keys, or take another one to seal with, so that what is
+    /// read of the others after it holds until the commit.
+    private func use(_ keyring: Keyring, _ record: AuditRecord?, at date: Date) async throws {
+        let current = try KeyAgreement(await self.read(KeyAgreement.all))
+        try current.check(keyring)
+        // Counted first, so that a pass of `rewrap` that ends meanwhile deletes no key that is in use again.
+        self.exchanges.wrappingAdd(1, ordering: .relaxed)
+        let (vault, node, held) = (self.sealing.vault, self.node.number, self.keys.held(keyring))
+        let (before, wasSealing) = (vault.keyring, vault.isSealing)
+        // A server that was out seals with a key in use, which all have.
+        let interim = wasSealing ? before.sealing : current.used.last?.number ?? keyring.sealing
+        // Others may seal with any of these keys as soon as they are told of them.
+        if let opening = keyring.joined(with: before).sealing(with: interim), opening != before || !wasSealing {
+            vault.exchange(opening)
+        }
+        let choice: (sealing: UInt32, wait: KeyWait?)
+        do {
+            choice = try await self.write { tx in
+                _ = try await tx.query("select id from schema_state where id = 1 for update")
+                let agreement = try KeyAgreement(await tx.query(KeyAgreement.all))
+                try agreement.check(keyring)
+                let choice = agreement.choice(keyring, besides: node)
+                try await DataKeyEntry.note(choice.sealing, of: keyring, now: date, tx)
+                _ = try await tx.query("update node set keys = $2 where number = $1 and not is_fenced", node, held)
+                if let record { tx.append(record) }
+                return choice
+            }
+        } catch {
+            // If it may be stored, others may count on it that this process opens what the new keys seal.
+            if case StoreError.unknownOutcome = error { throw error }
+            if vault.keyring != before || !wasSealing { vault.exchange(before, isSealing: wasSealing) }
+            throw error
+        }
+        self.keys.use(keyring, sealing: choice.sealing, choice.wait)
+        // If it fails, the last key stays in use until `keepKeys` succeeds.
+        if self.keys.isUntold { try? await self.tellSealing() } else { self.keys.noteTold() }
+    }
+
+    /// Tells the others which key seals: only now, so that none takes the last one out of use as long as it may seal here. The new
+    /// one stays in use as the first of the keyring.
+    private func tellSealing() async throws {
+        let (node, sealing) = (self.node.number, Int64(self.sealing.vault.keyring.sealing))
+        try await self.write { tx in
+            _ = try await tx.query("update node set sealing = $2 where number = $1", node, sealing)
+        }
+        self.keys.noteTold()
     }
 }

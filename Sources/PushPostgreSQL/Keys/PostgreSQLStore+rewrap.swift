@@ -14,8 +14,10 @@ extension PostgreSQLStore {
     ) async throws -> RewrapResult? {
         let (vault, page) = (self.sealing.vault, max(1, page ?? Self.rewrapPage))
         let exchange = self.exchanges.load(ordering: .relaxed)
-        let others = try DataKeyEntry.entries(await self.read(DataKeyEntry.all))
-            .map(\.number).filter { $0 != vault.keyring.sealing }
+        let used = try DataKeyEntry.entries(await self.read(DataKeyEntry.all)).map(\.number)
+        // Others seal with the key that waits here, and what they seal anew must not be sealed back.
+        if let wait = self.keys.wait, used.contains(wait.number) { return nil }
+        let others = used.filter { $0 != vault.keyring.sealing }
         guard !others.isEmpty else { return nil }
         var (result, count) = (RewrapResult(), 0)
         for column in SealedColumn.all(usersIn: "account") {
@@ -32,20 +34,20 @@ extension PostgreSQLStore {
         }
         guard result.unreadable == 0 else { return result }
         result.unused = try await self.write { tx in
+            // None begins to seal with one of them meanwhile.
+            _ = try await tx.query("select id from schema_state where id = 1 for update")
             // The keyring was exchanged meanwhile: the pass for the new one decides.
             guard self.exchanges.load(ordering: .relaxed) == exchange else { return [] }
-            let deleted = try await tx.query(Self.deletingUnused, others.map { Int64($0) })
+            // A key with which another process still seals stays in use.
+            let needed = try KeyAgreement(await tx.query(KeyAgreement.all)).needed
+            let unused = others.filter { !needed.contains($0) }.map { Int64($0) }
+            let deleted = try await tx.query(Self.deletingUnused, unused)
             return try deleted.compactMap { UInt32(exactly: try $0.integer(0)) }.sorted()
         }
         return result
     }
 
-    /// A key with which another process still seals stays in use.
-    static let deletingUnused = """
-        delete from data_key where number = any($1::int8[])
-            and number not in (select n.sealing from node n where not n.is_fenced)
-        returning number
-        """
+    static let deletingUnused = "delete from data_key where number = any($1::int8[]) returning number"
 }
 
 extension SealedColumn {

@@ -8,6 +8,7 @@ internal import Synchronization
 /// later. Each is a transaction of its own, since `pg_notify` takes a lock of the whole server until its commit.
 final class Announcements: Sendable {
     private static let interval = Duration.milliseconds(20)
+    static let telling = "select pg_notify('sealpost', $1)"
 
     private struct State {
         var message: NodeMessage?
@@ -48,7 +49,7 @@ final class Announcements: Sendable {
         }
         guard let message else { return }
         // A lost one costs a poll.
-        self.database.control("select pg_notify('sealpost', $1)", message.description) { _ in }
+        self.database.control(Self.telling, message.description) { _ in }
     }
 }
 

@@ -10,6 +10,21 @@ extension Node {
         returning number, seen_epoch
         """
 
+    /// The same with the keys that the process has, and the check value of the one that it seals with, which is in use from then on.
+    ///
+    /// None while another process joins or changes its keys, or the schema is changed.
+    static let joiningWithKeys = """
+        with l as (select id from schema_state where id = 1 for update skip locked),
+        k as (
+            insert into data_key (number, check_value, used_at) select $4, $6, \(DatabaseClock.now) from l
+            on conflict (number) do nothing)
+        insert into node (name, release, schema, started_at, until, sealing, seen_epoch, keys)
+        select $1, $2, $3, \(DatabaseClock.now), \(DatabaseClock.now) + \(duration), $4, e.newest, $5
+        from l cross join epoch e
+        where e.id = 1 and not exists (select 1 from migration where name > $3 and oldest_known > $3)
+        returning number, seen_epoch
+        """
+
     /// Deletes those that were fenced a day ago: a number without a row is nobody's, too.
     static let forgetting = """
         delete from node where is_fenced and until < \(DatabaseClock.now) - 86400000

@@ -47,14 +47,14 @@ final class Node: Sendable {
     let lease: CredentialLease
     let state: Mutex<State>
     private let schema: String
-    private let vault: Vault
+    private let keys: SharedKeys
     private let loop: EventLoop
 
     init(
         _ membership: Membership,
         _ options: StoreOptions,
         schema: String,
-        _ vault: Vault,
+        _ keys: SharedKeys,
         _ database: ConnectionPool,
         on loop: EventLoop,
         onFreed: @escaping @Sendable () -> Void
@@ -62,7 +62,7 @@ final class Node: Sendable {
         self.options = options
         self.onFreed = onFreed
         self.schema = schema
-        self.vault = vault
+        self.keys = keys
         self.database = database
         self.loop = loop
         self.announcements = Announcements(database, on: loop)
@@ -100,7 +100,11 @@ final class Node: Sendable {
         self.abandon()
         let statement = self.options.isListedAfterEnd ? Self.leaving : Self.vanishing
         // If this fails, others fence it some seconds later.
-        _ = try? await self.database.query(statement, self.number)
+        guard (try? await self.database.query(statement, self.number)) != nil else { return }
+        guard self.options.isListedAfterEnd else { return }
+        // Not by `announcements`, which tell some milliseconds later, when the connections are closed. A lost one costs a poll.
+        let message = NodeMessage(sender: self.number).with(.freed)
+        _ = try? await self.database.query(Announcements.telling, message.description)
     }
 
     /// Takes a message of another process, and returns it; `nil`: it is none.
@@ -183,20 +187,56 @@ final class Node: Sendable {
     private func rejoin() {
         // A renewal that was on its way when the number was given up finds it gone.
         if self.state.withLock({ $0.isEnded }) { return }
+        guard self.options.mayExchange() else { return self.wait() }
         // What was begun under the last number is not gone on with.
         self.lease.end(isFinal: false)
         let start = ContinuousClock.now
-        let sealing = Int64(self.vault.keyring.sealing)
-        self.database.control(Self.joining, Self.name, self.options.release, self.schema, sealing) { outcome in
-            guard case .success(let rows) = outcome, let row = rows.first,
-                let membership = try? Membership(row, since: start)
-            else {
-                // A failure is tried again with the next renewal.
+        self.readKeys { agreement in
+            // A failure is tried again with the next renewal, and whether a key that is lacking has come.
+            guard let agreement, let entry = self.keys.entry(agreement) else {
                 return self.noteRenewal(at: start, false)
             }
-            self.state.withLock { $0.membership = membership }
-            self.lease.note([.everything])
-            self.catchUp { self.noteRenewal(at: start, $0) }
+            self.join(with: entry)
+        }
+    }
+
+    private func join(with entry: SharedKeys.Entry) {
+        let start = ContinuousClock.now
+        self.database.control(
+            Self.joiningWithKeys,
+            Self.name,
+            self.options.release,
+            self.schema,
+            Int64(entry.sealing),
+            entry.held,
+            entry.checkValue
+        ) { outcome in
+            guard case .success(let rows) = outcome, let row = rows.first,
+                let membership = try? Membership(row, since: start)
+            else { return self.noteRenewal(at: start, false) }
+            // Only what was stored after it had joined counts: who took another key before has not seen it.
+            self.readKeys { agreement in
+                let mayStay = agreement.map { agreement in
+                    self.keys.confirm(entry, as: membership.number, agreement) {
+                        self.state.withLock { $0.membership = membership }
+                    }
+                }
+                guard mayStay == true else {
+                    return self.database.control(Self.vanishing, membership.number) { _ in
+                        self.noteRenewal(at: start, false)
+                    }
+                }
+                self.lease.note([.everything])
+                self.catchUp { self.noteRenewal(at: start, $0) }
+            }
+        }
+    }
+
+    private func readKeys(_ completion: @escaping @Sendable (KeyAgreement?) -> Void) {
+        self.database.control(KeyAgreement.all) { outcome in
+            // What cannot be read is treated as if it had failed.
+            guard case .success(let rows) = outcome else { return completion(nil) }
+            completion(try? KeyAgreement(rows))
         }
     }
 }

@@ -10,6 +10,7 @@ struct OpenedDatabase {
     /// The cluster and its timeline, which are kept by now.
     let identity: ClusterIdentity
     let sealing: Sealing
+    let keys: SharedKeys
     /// This process among the others.
     let membership: Membership
     /// The newest migration that this process knows.
@@ -26,19 +27,21 @@ struct OpenedDatabase {
             let (connection, identity) = try Self.connect(address, options.mark)
             self.identity = identity
             try Schema.prepare(connection, migrations)
-            let vault = Vault(keyring, days: try Self.dayKeys(connection, options, migrations))
+            let days = try Self.dayKeys(connection, options, migrations)
             self.address = address
             let schema = migrations.map(\.name).max() ?? ""
             self.schema = schema
-            (self.sealing, self.membership) = try connection.transaction {
+            (self.sealing, self.keys, self.membership) = try connection.transaction {
                 try Schema.holdMigrations(connection, migrations)
                 try MoveMark.refuseUnfinished(connection, address)
-                try DataKeyEntry.note(keyring, now: Date(), connection)
+                let choice = try Self.keys(connection, keyring, migrations)
+                let vault = Vault(keyring.sealing(with: choice.sealing) ?? keyring, days: days)
                 let secret = try Self.secret(connection, vault)
                 try Self.beginEvents(connection, options.events, now: Date())
                 _ = try connection.query(Node.firstEpoch)
-                let membership = try Self.join(connection, options, schema: schema, vault)
-                return (Sealing(vault, secret), membership)
+                let isTelling = Self.areShared(migrations)
+                let membership = try Self.join(connection, options, schema: schema, vault, isTelling ? keyring : nil)
+                return (Sealing(vault, secret), SharedKeys(keyring, choice.wait, vault, options), membership)
             }
         } catch {
             throw StoreError(opening: address.description, error)
@@ -59,6 +62,27 @@ struct OpenedDatabase {
         } catch let fault as ClusterFault {
             throw StoreError.refused(fault, kept: keeper?.place)
         }
+    }
+
+    /// Whether processes tell each other which data keys they have.
+    private static func areShared(_ migrations: [Migration]) -> Bool {
+        migrations.contains { $0.name == Migration.sharedKeys }
+    }
+
+    /// The key that seals, which is in use from then on, and what the keyring's first one waits for, if that is another.
+    private static func keys(
+        _ connection: BlockingConnection,
+        _ keyring: Keyring,
+        _ migrations: [Migration]
+    ) throws -> (sealing: UInt32, wait: KeyWait?) {
+        var choice: (sealing: UInt32, wait: KeyWait?) = (keyring.sealing, nil)
+        if Self.areShared(migrations) {
+            let agreement = try KeyAgreement(connection.query(KeyAgreement.all))
+            try agreement.check(keyring)
+            choice = agreement.choice(keyring, besides: nil)
+        }
+        try DataKeyEntry.note(choice.sealing, of: keyring, now: Date(), connection)
+        return choice
     }
 
     /// `nil` if the process has no place for them.
@@ -118,12 +142,19 @@ struct OpenedDatabase {
         _ connection: BlockingConnection,
         _ options: StoreOptions,
         schema: String,
-        _ vault: Vault
+        _ vault: Vault,
+        _ told: Keyring?
     ) throws -> Membership {
         _ = try connection.query(Node.forgetting)
-        let sealing = Int64(vault.keyring.sealing)
+        let sealing = vault.keyring.sealing
+        var values: [any Bindable] = [Node.name, options.release, schema, Int64(sealing)]
+        if let told {
+            values.append(SharedKeys.held(told, isCommand: !options.isListedAfterEnd))
+            values.append(told.checkValue(of: sealing) ?? Data())
+        }
         let start = ContinuousClock.now
-        let row = try connection.query(Node.joining, Node.name, options.release, schema, sealing).first
+        let statement = told == nil ? Node.joining : Node.joiningWithKeys
+        let row = try connection.query(statement, values: values).first
         guard let row else { preconditionFailure("while migrations are held off, it returns a number or throws") }
         return try Membership(row, since: start)
     }

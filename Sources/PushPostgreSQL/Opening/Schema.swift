@@ -41,10 +41,12 @@ enum Schema {
         return AppliedMigrations(hashes: hashes, oldestKnown: oldestKnown)
     }
 
-    /// Throws `StoreError` if the database has had a migration meanwhile that must be known. Holds off others until the
-    /// transaction ends, so that a server that is among the nodes then is seen by the next one.
+    /// Throws `StoreError` if the database has had a migration meanwhile that must be known. Holds off others, and all that join or
+    /// change their keys, until the transaction ends, so that a server that is among the nodes then is seen by the next one.
     static func holdMigrations(_ connection: BlockingConnection, _ migrations: [Migration]) throws {
-        _ = try connection.query("select id from schema_state where id = 1 for share")
+        // The lock of a process that is stopped here, or whose machine is gone, is not kept.
+        try connection.execute("set local idle_in_transaction_session_timeout = '4s'")
+        _ = try connection.query("select id from schema_state where id = 1 for update")
         _ = try Self.missing(connection, migrations)
     }
 

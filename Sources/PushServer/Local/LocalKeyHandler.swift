@@ -16,7 +16,8 @@ struct LocalKeyHandler: Handler {
     }
 
     /// Answers with lines: `Passed` values as the pass goes on, with `counts=true` of a `Total`, and in the end `Seals`, the first key's
-    /// number, `Renewed` and `Unreadable` values, and the keys that are `Unused` since; or why not, `Refused` or `Failed`.
+    /// number, `Renewed` and `Unreadable` values, the keys that are `Unused` since, and, if the keyring's first key is another one,
+    /// `Waits`, its number and the servers that lack it; or why not, `Refused` or `Failed`.
     private func reload(_ context: RequestContext) async throws -> Response {
         let isCounting = try Query(context.request.head.query)["counts"] == "true"
         let reason = try await self.daemon.reloadKeys(try context.actor)
@@ -42,11 +43,20 @@ struct LocalKeyHandler: Handler {
         let result = try await self.store.rewrap(page: nil) { [total] passed in
             if pace.isDue { try await writer.write(line: [.init("Passed", .number(passed))] + total) }
         }
-        try await writer.write(line: [
+        let end: [JSONValue.Member] = [
             .init("Seals", .number(self.store.vault.keyring.sealing)), .init("Renewed", .number(result?.renewed ?? 0)),
             .init("Unreadable", .number(result?.unreadable ?? 0)),
             .init("Unused", .array((result?.unused ?? []).map { .number($0) })),
-        ])
+        ]
+        try await writer.write(line: end + self.waits)
+    }
+}
+
+extension LocalKeyHandler {
+    private var waits: [JSONValue.Member] {
+        guard let wait = self.store.keyWait else { return [] }
+        let servers = JSONValue.array(wait.lacking.map { .string($0) })
+        return [.init("Waits", .object([.init("Key", .number(wait.number)), .init("Servers", servers)]))]
     }
 }
 

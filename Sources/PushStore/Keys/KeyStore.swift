@@ -32,6 +32,42 @@ extension [DataKeyEntry] {
     }
 }
 
+/// The first key of a keyring, which does not encrypt yet, since a server that shares the store lacks it.
+package struct KeyWait: Sendable, Hashable {
+    package let number: UInt32
+    /// The key that encrypts until then.
+    package let sealing: UInt32
+    /// The names of the servers that lack it.
+    package let lacking: [String]
+
+    package init(number: UInt32, sealing: UInt32, lacking: [String]) {
+        self.number = number
+        self.sealing = sealing
+        self.lacking = lacking
+    }
+}
+
+/// A server that shares the store, and its data keys.
+package struct ServerKeys: Sendable, Hashable {
+    package let name: String
+    /// The number of the key that encrypts there.
+    package let sealing: UInt32
+    /// The check values of its keys; `nil`: it is of an older version, which does not tell.
+    package let checkValues: [UInt32: Data]?
+
+    package init(name: String, sealing: UInt32, checkValues: [UInt32: Data]?) {
+        self.name = name
+        self.sealing = sealing
+        self.checkValues = checkValues
+    }
+
+    /// Whether it is not known to have the keyring's key of that number. One of an older version has the key that it encrypts with.
+    package func lacks(_ number: UInt32, of keyring: Keyring) -> Bool {
+        guard let checkValues else { return self.sealing != number }
+        return checkValues[number] == nil || checkValues[number] != keyring.checkValue(of: number)
+    }
+}
+
 /// The outcome of a pass over all encrypted values.
 package struct RewrapResult: Sendable, Hashable {
     package var renewed = 0
@@ -57,12 +93,15 @@ package protocol KeyStore: Sendable {
     /// The secret from which the keys for keyed hashes are derived.
     var indexSecret: IndexSecret { get }
 
-    /// Replaces the keyring; the first key of the new one encrypts. Values under other keys wait for `rewrap`. The audit names the
-    /// actor.
+    /// Replaces the keyring; the first key of the new one encrypts, as soon as all servers that share the store have it. Values
+    /// under other keys wait for `rewrap`. The audit names the actor.
     ///
-    /// Returns `false` if it is the same keyring. Throws `StoreError.wrongKeyring`, and keeps the old keyring, if the
+    /// Returns `false` if it is the same keyring, and its first key does not wait. Throws `StoreError.wrongKeyring`, and keeps the old keyring, if the
     /// new one lacks a key in use.
     func exchange(_ keyring: Keyring, by actor: AuditRecord.Actor, now: Date) async throws -> Bool
+
+    /// Why the keyring's first key does not encrypt yet; `nil` if it does.
+    var keyWait: KeyWait? { get }
 
     /// Stores how many values were encrypted; if that fails, the next call counts them.
     func writeSealCounts() async throws
@@ -91,4 +130,6 @@ extension KeyStore {
     }
 
     package func turnDayKeys(now: Date) async throws -> DayKeyTurn? { nil }
+
+    package var keyWait: KeyWait? { nil }
 }

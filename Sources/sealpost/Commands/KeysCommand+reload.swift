@@ -10,7 +10,8 @@ extension KeysCommand {
             abstract: "Encrypt with the keyring's first key from now on, and re-encrypt all that is under others.",
             discussion: """
                 Asks the server if one runs, which goes on serving, and waits until all is re-encrypted; if the command is \
-                interrupted, the server completes it. With PostgreSQL, once for each server, when all have the new key.
+                interrupted, the server completes it. With PostgreSQL, copy the keyring to all servers first, and run this on each, \
+                in any order: the new key encrypts once all have it.
                 """
         )
 
@@ -43,6 +44,17 @@ extension KeysCommand {
             }
             if let count = result["Unreadable"]?.integer, count > 0 {
                 throw CommandFailure("\(count) values cannot be decrypted; their key stays in use")
+            }
+            if let key = result["Waits"]?["Key"]?.integer {
+                let servers = result["Waits"]?.texts("Servers") ?? []
+                let lacking = servers.isEmpty ? "" : "; \(servers.joined(separator: " and ")) lack it"
+                return self.output.show(
+                    result,
+                    """
+                    key \(seals) encrypts until all servers have key \(key)\(lacking): copy the keyring to each and run sealpost keys \
+                    reload there
+                    """
+                )
             }
             let unused = result.numbers("Unused").map { "key \($0)" }.joined(separator: " and ")
             let end = unused.isEmpty ? "" : "; \(unused) not in use any more"

@@ -42,7 +42,12 @@ struct KeysCommand: AsyncParsableCommand {
         }
 
         private static func use(of key: JSONValue) -> String {
-            guard let since = key["UsedSince"]?.text?.prefix(10) else { return "not in use" }
+            guard let since = key["UsedSince"]?.text?.prefix(10) else {
+                guard key.field("Task") == "seals", case .array(let servers)? = key["LackedBy"], !servers.isEmpty else {
+                    return "not in use"
+                }
+                return "not in use while \(servers.compactMap(\.text).joined(separator: ", ")) lack it"
+            }
             return "in use since \(since), \(key["Seals"]?.integer ?? 0) values sealed"
         }
 

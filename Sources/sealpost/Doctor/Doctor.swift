@@ -93,6 +93,18 @@ struct Doctor: Sendable {
                     "key \(key.number) has encrypted \(key.seals) values; run sealpost keys rotate"
                 )
             }
+            let servers = (try? place.serverKeys()) ?? []
+            let lacking = servers.filter { $0.lacks(keyring.sealing, of: keyring) }.map(\.name)
+            if !lacking.isEmpty {
+                return Finding(
+                    .warn,
+                    "keyring",
+                    """
+                    key \(keyring.sealing) does not encrypt while \(lacking.joined(separator: ", ")) lack it; copy \(path) there and run \
+                    sealpost keys reload
+                    """
+                )
+            }
             return Finding(.ok, "keyring", "\(path) can be used")
         } catch {
             return Finding(.fail, "keyring", "\(error)")

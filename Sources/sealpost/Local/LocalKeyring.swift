@@ -1,6 +1,7 @@
 import Foundation
 import PushAPI
 import PushCore
+import PushPostgreSQL
 import PushStore
 
 /// The keyring's file, and what the database knows of its keys: the work of `sealpost keys`, in the daemon or, where none runs, in
@@ -16,15 +17,18 @@ struct LocalKeyring {
     func list() throws -> JSONValue {
         let keyring = try self.file.load()
         let used = try self.configuration.storePlace.dataKeys()
+        let servers = try self.configuration.storePlace.serverKeys()
         let days = try self.configuration.storePlace.dayKeys()
         let keys = keyring.numbers.map { number in
             let entry = used.first { $0.number == number }
-            return JSONValue.object([
+            let lackedBy = servers.filter { $0.lacks(number, of: keyring) }.map { JSONValue.string($0.name) }
+            let members: [JSONValue.Member] = [
                 .init("Key", .number(number)),
                 .init("Task", .string(number == keyring.sealing ? "seals" : "opens")),
                 .init("UsedSince", entry.map { .string($0.usedSince.rfc3339) } ?? .null),
                 .init("Seals", .number(entry?.seals ?? 0)),
-            ])
+            ]
+            return JSONValue.object(members + (lackedBy.isEmpty ? [] : [.init("LackedBy", .array(lackedBy))]))
         }
         let (holders, dayFault) = try self.dayKeys(days)
         let fault = Self.fault { () throws(StoreError) in try used.check(keyring) } ?? dayFault
@@ -47,18 +51,36 @@ struct LocalKeyring {
         if let entry = try place.dataKeys().first(where: { $0.number == number }) {
             let since = entry.usedSince.rfc3339.prefix(10)
             let count = try place.countSealed(with: number)
+            let servers = try place.serverKeys().filter { $0.sealing == number }.map(\.name).joined(separator: ", ")
+            let sealing = servers.isEmpty ? "" : "; it encrypts at \(servers)"
             throw CommandFailure(
                 """
                 key \(number) is in use since \(since) and \(count) values need it: have them re-encrypted with another key, by sealpost \
-                keys rotate and sealpost keys reload
+                keys rotate and sealpost keys reload\(sealing)
                 """
             )
         }
+        // What a server had encrypted with it before it took another one may have been stored after all else was re-encrypted.
+        if let shared = PostgreSQLPlace(self.configuration.database) { try self.checkUnneeded(number, in: shared) }
         try self.file.remove(number)
         return self.json(of: number)
     }
 
     // MARK: - Private
+
+    /// Throws `CommandFailure` if values are sealed with a key that is not in use, which then is in use again.
+    private func checkUnneeded(_ number: UInt32, in place: PostgreSQLPlace) throws {
+        let count = try place.countSealed(with: number)
+        if count == 0 { return }
+        let keyring = try self.file.load()
+        let lacking = try place.serverKeys().filter { $0.lacks(number, of: keyring) }.map(\.name)
+        guard lacking.isEmpty else {
+            let names = lacking.joined(separator: ", ")
+            throw CommandFailure("\(count) values need key \(number), which \(names) lack: copy the keyring there")
+        }
+        try place.takeIntoUse(number, of: keyring)
+        throw CommandFailure("\(count) values need key \(number): run sealpost keys reload, which re-encrypts them")
+    }
 
     private func json(of number: UInt32) -> JSONValue {
         .object([.init("Key", .number(number)), .init("File", .string(self.configuration.keyring))])

@@ -1,0 +1,102 @@
+internal import Foundation
+internal import PostgreSQL
+internal import PushCore
+internal import PushStore
+
+/// The keys in use, and what those can open that share the database, at one moment: what decides with which key a process seals.
+///
+/// It seals with the first key of its keyring that all servers have. Counted are all that are not fenced, late ones, too: a process
+/// that was stopped and goes on under its number has told its keys.
+struct KeyAgreement: Sendable {
+    /// A process that is not fenced.
+    struct Holder: Sendable {
+        let node: Int64
+        let name: String
+        let sealing: UInt32
+        /// `nil`: it is of an older version, which does not tell.
+        let held: HeldKeys?
+        /// Nobody waits for a command to have a key.
+        let isCommand: Bool
+
+        var keys: ServerKeys { ServerKeys(name: self.name, sealing: self.sealing, checkValues: self.held?.checkValues) }
+    }
+
+    let used: [DataKeyEntry]
+    let holders: [Holder]
+
+    /// Both at one moment.
+    static let all = """
+        select false, d.number, '', d.used_at, d.seals, d.check_value from data_key d
+        union all
+        select true, n.number, n.name, n.sealing, 0::int8, n.keys from node n where not n.is_fenced
+        order by 1, 4, 2
+        """
+
+    /// Reads the rows of `all`.
+    init(_ rows: Rows) throws {
+        var (used, holders) = ([DataKeyEntry](), [Holder]())
+        for row in rows.map({ $0 }) {
+            let (number, value) = (try row.integer(1), try row.optionalData(5))
+            if try row.boolean(0) {
+                let isCommand = value?.isEmpty == true
+                holders.append(
+                    Holder(
+                        node: number,
+                        name: try row.text(2),
+                        sealing: UInt32(clamping: try row.integer(3)),
+                        held: isCommand ? nil : value.map { HeldKeys($0) },
+                        isCommand: isCommand
+                    )
+                )
+            } else if let key = UInt32(exactly: number), let value {
+                let since = Date(milliseconds: try row.integer(3))
+                let seals = Int(clamping: try row.integer(4))
+                used.append(DataKeyEntry(number: key, usedSince: since, seals: seals, checkValue: value))
+            }
+        }
+        (self.used, self.holders) = (used, holders)
+    }
+
+    /// The servers, besides the process with that number.
+    func servers(besides node: Int64?) -> [ServerKeys] {
+        self.holders.filter { !$0.isCommand && $0.node != node }.map(\.keys)
+    }
+
+    /// Throws `StoreError.wrongKeyring` if a key in use is missing from the keyring, or is another one there, with the server that
+    /// seals with it.
+    func check(_ keyring: Keyring) throws(StoreError) {
+        for entry in self.used {
+            do {
+                try [entry].check(keyring)
+            } catch {
+                guard case .wrongKeyring(let reason) = error,
+                    let server = self.holders.first(where: { $0.sealing == entry.number && !$0.isCommand })
+                else { throw error }
+                throw .wrongKeyring(
+                    reason: """
+                        \(reason), and the server \(server.name) encrypts with it now: copy the keyring of that server to this one
+                        """
+                )
+            }
+        }
+    }
+
+    /// The key that the process with that number seals with, and what its keyring's first key waits for, if that is another one.
+    ///
+    /// Where none is known to be everybody's, as beside older versions that seal with different keys, it is one in use.
+    func choice(_ keyring: Keyring, besides node: Int64?) -> (sealing: UInt32, wait: KeyWait?) {
+        let servers = self.servers(besides: node)
+        let sealing =
+            keyring.numbers.first { number in !servers.contains { $0.lacks(number, of: keyring) } }
+            ?? keyring.numbers.first { number in self.used.contains { $0.number == number } }
+            ?? keyring.sealing
+        guard sealing != keyring.sealing else { return (sealing, nil) }
+        let lacking = Set(servers.filter { $0.lacks(keyring.sealing, of: keyring) }.map(\.name))
+        return (sealing, KeyWait(number: keyring.sealing, sealing: sealing, lacking: lacking.sorted()))
+    }
+
+    /// The keys with which processes seal, or are about to.
+    var needed: Set<UInt32> {
+        Set(self.holders.map(\.sealing)).union(self.holders.compactMap { $0.held?.keys.first?.number })
+    }
+}

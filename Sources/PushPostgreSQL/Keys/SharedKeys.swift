@@ -1,0 +1,166 @@
+internal import Foundation
+internal import PushCore
+internal import PushStore
+internal import Synchronization
+
+/// The keys of this process, among those that share the database: those that it has, the one that seals, and the one that shall.
+///
+/// The vault has the same keys, the one that seals in front. Any thread may use it.
+final class SharedKeys: Sendable {
+    private struct State {
+        /// Its first key shall seal.
+        var keyring: Keyring
+        /// How often it was exchanged.
+        var exchanges = 0
+        var wait: KeyWait?
+        var reported: KeyWait?
+        /// Why this process takes no part; `nil` if it does.
+        var lack: String?
+        /// Whether the others still hold another key for the one that seals here.
+        var isUntold = false
+        var isChanging = false
+    }
+
+    /// What a process joins the others with.
+    struct Entry: Sendable {
+        let sealing: UInt32
+        let checkValue: Data
+        /// What the others are told.
+        let held: Data
+        fileprivate let exchanges: Int
+    }
+
+    let vault: Vault
+    /// Set when there is something to do for `PostgreSQLStore.keepKeys`.
+    let signal = Signal()
+    private let isCommand: Bool
+    private let onEvent: @Sendable (StoreEvent) -> Void
+    private let state: Mutex<State>
+
+    /// `wait`: the keyring's first key does not seal yet. The vault has the keyring, with the key that seals in front.
+    init(_ keyring: Keyring, _ wait: KeyWait?, _ vault: Vault, _ options: StoreOptions) {
+        self.vault = vault
+        self.isCommand = !options.isListedAfterEnd
+        self.onEvent = options.onEvent
+        self.state = Mutex(State(keyring: keyring))
+        self.note(wait)
+    }
+
+    /// The keyring of the last exchange.
+    var keyring: Keyring { self.state.withLock { $0.keyring } }
+
+    /// Why the keyring's first key does not seal yet.
+    var wait: KeyWait? { self.state.withLock { $0.wait } }
+
+    /// Why this process takes no part.
+    var lack: String? { self.state.withLock { $0.lack } }
+
+    var isUntold: Bool { self.state.withLock { $0.isUntold } }
+
+    /// What the others are told of a keyring.
+    func held(_ keyring: Keyring) -> Data { Self.held(keyring, isCommand: self.isCommand) }
+
+    static func held(_ keyring: Keyring, isCommand: Bool) -> Data { isCommand ? Data() : HeldKeys(keyring).bytes }
+
+    /// Runs `body` while no other change of the keys runs.
+    func changing<Value>(_ body: () async throws -> Value) async throws -> Value {
+        while !self.beginChange() { try await Task.sleep(for: .milliseconds(5)) }
+        defer { self.endChange() }
+        return try await body()
+    }
+
+    /// Uses a keyring from now on. Its key `sealing` seals, which all that share the database have.
+    func use(_ keyring: Keyring, sealing: UInt32, _ wait: KeyWait?) {
+        let before = self.vault.keyring.sealing
+        if let ordered = keyring.sealing(with: sealing), ordered != self.vault.keyring || !self.vault.isSealing {
+            self.vault.exchange(ordered)
+        }
+        self.state.withLock { state in
+            if state.keyring != keyring { state.exchanges += 1 }
+            state.keyring = keyring
+            state.lack = nil
+            state.isUntold = state.isUntold || before != sealing
+        }
+        self.note(wait)
+    }
+
+    /// Records that the others know which key seals. Only now the last one can be taken out of use.
+    func noteTold() {
+        let event = self.state.withLock { state -> StoreEvent? in
+            state.isUntold = false
+            guard state.wait == nil, state.reported != nil else { return nil }
+            state.reported = nil
+            return .keySeals(state.keyring.sealing)
+        }
+        if let event { self.onEvent(event) }
+    }
+
+    // MARK: Joining anew
+
+    /// What to join with after this process was fenced; `nil`: it lacks a key in use, seals nothing, and stays out.
+    func entry(_ agreement: KeyAgreement) -> Entry? {
+        let (keyring, exchanges) = self.state.withLock { ($0.keyring, $0.exchanges) }
+        do {
+            try agreement.check(keyring)
+        } catch {
+            self.stayOut("\(error)")
+            return nil
+        }
+        let sealing = agreement.choice(keyring, besides: nil).sealing
+        guard let checkValue = keyring.checkValue(of: sealing) else { return nil }
+        return Entry(sealing: sealing, checkValue: checkValue, held: self.held(keyring), exchanges: exchanges)
+    }
+
+    /// Whether this process, which has joined under that number, may go on; calls `body` before the next change of the keys if it
+    /// may. `agreement` was read after it had joined.
+    func confirm(_ entry: Entry, as node: Int64, _ agreement: KeyAgreement, _ body: () -> Void) -> Bool {
+        guard self.beginChange() else { return false }
+        defer { self.endChange() }
+        let keyring = self.keyring
+        do {
+            try agreement.check(keyring)
+        } catch {
+            self.stayOut("\(error)")
+            return false
+        }
+        let choice = agreement.choice(keyring, besides: node)
+        let isCurrent = self.state.withLock { $0.exchanges == entry.exchanges }
+        guard isCurrent, choice.sealing == entry.sealing else { return false }
+        self.use(keyring, sealing: choice.sealing, choice.wait)
+        self.noteTold()
+        body()
+        return true
+    }
+
+    // MARK: - Private
+
+    private func beginChange() -> Bool {
+        self.state.withLock { state in
+            defer { state.isChanging = true }
+            return !state.isChanging
+        }
+    }
+
+    private func endChange() {
+        self.state.withLock { $0.isChanging = false }
+    }
+
+    private func stayOut(_ reason: String) {
+        let isNew = self.state.withLock { state in
+            defer { state.lack = reason }
+            return state.lack != reason
+        }
+        if self.vault.isSealing { self.vault.exchange(self.vault.keyring, isSealing: false) }
+        if isNew { self.onEvent(.outWithoutKey(reason: reason)) }
+    }
+
+    private func note(_ wait: KeyWait?) {
+        let isNew = self.state.withLock { state in
+            defer { state.reported = wait ?? state.reported }
+            state.wait = wait
+            return wait != nil && wait != state.reported
+        }
+        if let wait, isNew { self.onEvent(.keyWaits(wait)) }
+        self.signal.set()
+    }
+}

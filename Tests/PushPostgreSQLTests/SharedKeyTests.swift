@@ -1,0 +1,351 @@
+import Foundation
+import Migrations
+import PostgreSQL
+import PushCore
+import PushStore
+import PushTesting
+import Synchronization
+import Testing
+
+@testable import PushPostgreSQL
+
+/// A new data key on several servers: none seals with it before all have it.
+@Suite(.timeLimit(.minutes(5))) struct SharedKeyTests {
+    private let folder: TemporaryFolder
+    /// One key, and two, of which the second and new one is in front.
+    private let (old, new): (String, String)
+    private let a: Server
+    private let b: Server
+
+    init() throws {
+        self.folder = try TemporaryFolder()
+        let old = Keyring.generateText()
+        (self.old, self.new) = (old, try Keyring.addingKey(to: old).text)
+        self.a = try Server(old, in: self.folder)
+        self.b = try Server(old, in: self.folder)
+    }
+
+    /// One of the processes that share the database.
+    private struct Server: Sendable {
+        let fixture: StoreFixture
+        let store: PostgreSQLStore
+        private let log = Log()
+
+        init(_ keyring: String, isCommand: Bool = false, in folder: TemporaryFolder) throws {
+            var options = StoreOptions()
+            let log = self.log
+            options.isListedAfterEnd = !isCommand
+            options.mayExchange = { !log.isStopped.load(ordering: .relaxed) }
+            options.onEvent = { event in log.events.withLock { $0.append(event) } }
+            self.fixture = try StoreFixture(.postgreSQL, in: folder, keyring: keyring, options: options)
+            self.store = try #require(self.fixture.store as? PostgreSQLStore)
+        }
+
+        var seals: UInt32 { self.store.vault.keyring.sealing }
+        var events: [StoreEvent] { self.log.events.withLock { $0 } }
+
+        /// `sealpost keys reload`.
+        func reload(_ keyring: String) async throws {
+            _ = try await self.store.exchange(Keyring(text: keyring), now: self.fixture.now)
+        }
+
+        /// As SIGSTOP and SIGCONT do.
+        func stop() { self.log.isStopped.store(true, ordering: .relaxed) }
+        func goOn() { self.log.isStopped.store(false, ordering: .relaxed) }
+    }
+
+    private final class Log: Sendable {
+        let events = Mutex([StoreEvent]())
+        let isStopped = Atomic(false)
+    }
+
+    private func connection() throws -> BlockingConnection {
+        try BlockingConnection(FolderDatabases.database(of: self.folder))
+    }
+
+    /// The keys in use.
+    private var inUse: [UInt32] {
+        get throws { try PostgreSQLPlace(FolderDatabases.database(of: self.folder)).dataKeys().map(\.number) }
+    }
+
+    private func fence(_ server: Server) throws {
+        _ = try self.connection().query(
+            "update node set is_fenced = true where number = $1",
+            server.store.node.number
+        )
+    }
+
+    /// What a server tells whose new key another one lacks.
+    private func wait() -> KeyWait { KeyWait(number: 2, sealing: 1, lacking: [Node.name]) }
+
+    // MARK: In any order
+
+    @Test(arguments: [[0, 1, 2], [2, 0, 1]])
+    func aNewKeySealsWhenTheLastServerHasIt(order: [Int]) async throws {
+        let servers = [self.a, self.b, try Server(self.old, in: self.folder)]
+        for index in order.dropLast() {
+            try await servers[index].reload(self.new)
+            #expect(servers.map(\.seals) == [1, 1, 1])
+            #expect(servers[index].store.keyWait == self.wait())
+            #expect(servers[index].events == [.keyWaits(self.wait())])
+            try await servers[index].store.settleKeys()
+            #expect(try self.inUse == [1])
+        }
+        let last = servers[order[2]]
+        try await last.reload(self.new)
+        #expect(last.seals == 2 && last.store.keyWait == nil && last.events.isEmpty)
+        #expect(try self.inUse == [1, 2])
+        for index in order.dropLast() {
+            #expect(servers[index].seals == 1)
+            try await servers[index].store.settleKeys()
+            #expect(servers[index].seals == 2 && servers[index].store.keyWait == nil)
+            #expect(servers[index].events == [.keyWaits(self.wait()), .keySeals(2)])
+        }
+        let sealing = try self.connection().query("select sealing from node order by number")
+        #expect(try sealing.map { try $0.integer(0) } == [2, 2, 2])
+        #expect(try await last.store.rewrap()?.unused == [1])
+    }
+
+    @Test func whatTheOneSealsOpensAtTheOthersAtAnyMoment() async throws {
+        let alice = try await self.a.fixture.addUser("alice")
+        for (server, name) in [(self.a, "a"), (self.b, "b")] {
+            try await server.reload(self.new)
+            try await server.fixture.addDevice(of: alice, handle: name)
+            try await self.a.store.settleKeys()
+            try await server.fixture.addDevice(of: alice, handle: "\(name)-again")
+        }
+        try await self.a.fixture.post(1, from: alice, to: "username:alice")
+        #expect(try await self.a.fixture.claim().count == 4)
+    }
+
+    @Test func aServerThatRunsTakesTheKeyByItself() async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { await self.a.store.run() }
+            try await self.a.reload(self.new)
+            #expect(self.a.seals == 1)
+            try await self.b.reload(self.new)
+            try await eventually { self.a.seals == 2 }
+            group.cancelAll()
+        }
+    }
+
+    @Test func oneThatJoinsInTheMiddleIsWaitedForToo() async throws {
+        try await self.a.reload(self.new)
+        let c = try Server(self.old, in: self.folder)
+        let d = try Server(self.new, in: self.folder)
+        #expect(d.seals == 1 && d.store.keyWait == self.wait() && d.events == [.keyWaits(self.wait())])
+        try await self.b.reload(self.new)
+        #expect(self.b.seals == 1)
+        await c.store.close()
+        for server in [self.a, self.b, d] {
+            try await server.store.settleKeys()
+            #expect(server.seals == 2)
+        }
+    }
+
+    /// As when `keys rotate` was run on each server, where one keyring should have been copied.
+    @Test func twoKeysOfOneNumberAreTwo() async throws {
+        let other = try Keyring.addingKey(to: self.old).text
+        try await self.a.reload(self.new)
+        try await self.b.reload(other)
+        for server in [self.a, self.b] {
+            try await server.store.settleKeys()
+            #expect(server.seals == 1 && server.store.keyWait == self.wait())
+        }
+        try await self.b.reload(self.new)
+        try await self.a.store.settleKeys()
+        #expect(self.a.seals == 2 && self.b.seals == 2)
+    }
+
+    @Test func aKeyringThatIsTakenBackSealsAsBefore() async throws {
+        try await self.a.reload(self.new)
+        try await self.a.reload(self.old)
+        #expect(self.a.seals == 1 && self.a.store.keyWait == nil)
+        try await self.b.reload(self.new)
+        #expect(self.b.seals == 1 && self.b.store.keyWait == self.wait())
+    }
+
+    // MARK: Starts
+
+    @Test func oneThatLacksAKeyWithWhichAnotherSealsDoesNotStart() async throws {
+        for server in [self.a, self.b] { try await server.reload(self.new) }
+        let error = try #require(#expect(throws: StoreError.self) { _ = try Server(self.old, in: self.folder) })
+        #expect(error.isConfiguration)
+        for words in [
+            "it lacks key 2,", "the server \(Node.name) encrypts with it now: copy the keyring of that server",
+        ] {
+            #expect("\(error)".contains(words), "\(error)")
+        }
+    }
+
+    @Test func ofTwoThatStartAtOnceNoneSealsWithAKeyThatTheOtherLacks() async throws {
+        let folder = try TemporaryFolder()
+        let database = try BlockingConnection(FolderDatabases.database(of: folder))
+        try database.execute("begin; select id from schema_state where id = 1 for update")
+        let starts = try await withThrowingTaskGroup(of: (any Store)?.self) { group in
+            for keyring in [self.old, self.new] {
+                group.addTask {
+                    let place = PostgreSQLPlace(try FolderDatabases.database(of: folder))
+                    // Opening waits, which no thread of the tasks' may.
+                    return await withCheckedContinuation { continuation in
+                        DispatchQueue.global().async {
+                            continuation.resume(returning: try? place.open(Keyring(text: keyring)))
+                        }
+                    }
+                }
+            }
+            let watch = try BlockingConnection(FolderDatabases.database(of: folder))
+            try await eventually { try watch.query(Self.waiting).count == 2 }
+            try database.execute("commit")
+            return try await group.reduce(into: [any Store]()) { if let store = $1 { $0.append(store) } }
+        }
+        let sealing = starts.map(\.vault.keyring.sealing).max()
+        // Either the one with both keys came first, and the other did not start, or it waits.
+        #expect(sealing == (starts.count == 1 ? 2 : 1))
+    }
+
+    /// Commands have the server's keyring, and end soon.
+    @Test func nobodyWaitsForACommandWhichWaitsForServers() async throws {
+        let command = try Server(self.old, isCommand: true, in: self.folder)
+        let other = try Server(self.new, isCommand: true, in: self.folder)
+        #expect(other.seals == 1 && other.store.keyWait == self.wait())
+        for server in [self.a, self.b] { try await server.reload(self.new) }
+        #expect(self.b.seals == 2)
+        await command.store.close()
+        await other.store.close()
+    }
+
+    // MARK: Pauses and crashes
+
+    @Test func oneThatWasStoppedAndLacksTheKeyStaysOutUntilItHasIt() async throws {
+        self.a.stop()
+        try self.fence(self.a)
+        try await self.b.reload(self.new)
+        #expect(self.b.seals == 2)
+        self.a.goOn()
+        try await eventually { self.a.store.refusal != nil }
+        #expect(self.a.store.refusal == "this server lacks a data key")
+        #expect(try #require(self.a.store.failure).contains("lacks key 2"))
+        #expect(!self.a.store.node.isAlive)
+        #expect(throws: VaultError.sealingStopped) { try self.a.store.vault.seal(Data(), in: .indexSecret) }
+        await #expect(throws: StoreError.self) { try await self.a.fixture.addUser("alice") }
+        let alive = try self.connection().query("select number from node where not is_fenced")
+        #expect(try alive.map { try $0.integer(0) } == [self.b.store.node.number])
+        try await self.a.reload(self.new)
+        try await eventually { self.a.store.node.isAlive }
+        #expect(self.a.seals == 2 && self.a.store.refusal == nil && self.a.store.failure == nil)
+        let reasons = self.a.events.filter { if case .outWithoutKey = $0 { true } else { false } }
+        #expect(reasons.count == 1 && self.a.events.count == 1, "told once: \(self.a.events)")
+        try await self.a.fixture.addUser("alice")
+    }
+
+    /// It has told its keys, and renews its number when it goes on.
+    @Test func oneThatWasStoppedIsWaitedForUntilItIsFenced() async throws {
+        for server in [self.a, self.b] { server.stop() }
+        _ = try self.connection().query("update node set until = 0 where number = $1", self.a.store.node.number)
+        try await self.b.reload(self.new)
+        #expect(self.b.seals == 1)
+        try self.fence(self.a)
+        self.b.goOn()
+        try await self.b.store.settleKeys()
+        #expect(self.b.seals == 2)
+    }
+
+    @Test func oneThatComesBackSealsWithWhatTheOthersHaveByThen() async throws {
+        try await self.a.reload(self.new)
+        self.a.stop()
+        try self.fence(self.a)
+        try await self.b.reload(self.new)
+        #expect(try await self.b.store.rewrap()?.unused == [1])
+        // The old key can go.
+        try await self.b.reload(Keyring.removingKey(1, from: self.new))
+        #expect(self.a.seals == 1)
+        self.a.goOn()
+        try await eventually { self.a.seals == 2 }
+        #expect(self.a.store.keyWait == nil)
+        #expect(try self.inUse == [2])
+    }
+
+    @Test func oneThatComesBackWaitsForWhoChangesKeysAtThatMoment() async throws {
+        let database = try self.connection()
+        try database.execute("begin; select id from schema_state where id = 1 for update")
+        try self.fence(self.a)
+        try await eventually { !self.a.store.node.isAlive }
+        let watch = try self.connection()
+        let number = self.a.store.node.number
+        // It does not wait, so that it goes on to look.
+        #expect(try watch.query(Self.waiting).count == 0)
+        try database.execute("commit")
+        try await eventually { self.a.store.node.isAlive }
+        #expect(self.a.store.node.number > number)
+    }
+
+    /// The new key is in use then, and nothing is sealed with it yet.
+    @Test func aServerThatDiesAboutToTakeTheKeyHoldsNobodyUp() async throws {
+        try await self.a.reload(self.new)
+        let checkValue = try #require(Keyring(text: self.new).checkValue(of: 2))
+        _ = try self.connection().query(DataKeyEntry.adding, Int64(2), checkValue, Int64(0))
+        self.a.stop()
+        self.a.store.node.abandon()
+        // As it may seal with the new key, that stays in use.
+        let line = try #require(self.new.split(separator: "\n").first { $0.hasPrefix("2 ") })
+        try await self.b.reload(self.old + line)
+        #expect(self.b.seals == 1)
+        #expect(try await self.b.store.rewrap()?.unused == [])
+        // So does the last one, with which it may seal.
+        try await self.b.reload(self.new)
+        #expect(self.b.seals == 2)
+        #expect(try await self.b.store.rewrap()?.unused == [])
+        try self.fence(self.a)
+        #expect(try await self.b.store.rewrap()?.unused == [1])
+    }
+
+    // MARK: Servers of an older version
+
+    @Test func oneOfAnOlderVersionHasTheKeyThatItSealsWith() async throws {
+        let address = try FolderDatabases.database(of: self.folder)
+        let place = PostgreSQLPlace(address, Migration.allPostgreSQL.filter { $0.name < Migration.sharedKeys })
+        let older = try place.open(Keyring(text: self.old))
+        for server in [self.a, self.b] { try await server.reload(self.new) }
+        #expect(self.b.seals == 1 && self.b.store.keyWait == self.wait())
+        // It takes another key at once, as it always did.
+        let checkValue = try #require(Keyring(text: self.new).checkValue(of: 2))
+        _ = try self.connection().query(DataKeyEntry.adding, Int64(2), checkValue, Int64(0))
+        _ = try self.connection().query("update node set sealing = 2 where keys is null")
+        try await self.b.store.settleKeys()
+        #expect(self.b.seals == 2)
+        // One that has just started, too.
+        let c = try Server(self.new, in: self.folder)
+        #expect(c.seals == 2)
+        // Where none is everybody's, one in use will do.
+        _ = try self.connection().query(
+            """
+            insert into node (name, release, schema, started_at, until, sealing, seen_epoch)
+            select 'older', '', schema, started_at, until, 1, seen_epoch from node where keys is null
+            """
+        )
+        #expect(try Server(self.new, in: self.folder).seals == 2)
+        await older.close()
+    }
+
+    // MARK: The form
+
+    @Test func whatIsToldIsReadAgainAndWhatIsNoneIsNoKey() throws {
+        let keyring = try Keyring(text: self.new)
+        let held = HeldKeys(keyring)
+        #expect(held.keys.map(\.number) == [2, 1])
+        #expect(held.bytes.count == 40)
+        #expect(HeldKeys(held.bytes) == held)
+        #expect(HeldKeys(held.bytes.dropFirst(20)).keys.map(\.number) == [1])
+        for count in 0..<20 { #expect(HeldKeys(held.bytes.prefix(count)).keys.isEmpty) }
+        #expect(HeldKeys(held.bytes + [1]) == held)
+        #expect(HeldKeys(held.bytes).checkValues[2] == keyring.checkValue(of: 2))
+    }
+}
+
+extension SharedKeyTests {
+    /// The sessions that wait for others.
+    private static let waiting = """
+        select pid from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()
+        """
+}
