@@ -88,13 +88,19 @@ public final class PushClient {
         return new Changes(consumer, now.commit, arrived, deleted, isEverything);
     }
 
-    /** Remembers that a consumer has taken these changes. */
+    /**
+     * Remembers that a consumer has taken these changes. The marks of 16 consumers are kept, of those that confirmed last: to others
+     * everything is told anew.
+     */
     public void confirm(final Changes changes) throws PushException {
         account.change(new Account.Change<Void>() {
             @Override
             public @Nullable Void make(Draft draft) {
                 Long mark = draft.index.marks.get(changes.consumer);
-                if (mark == null || mark < changes.upTo) draft.index.marks.put(changes.consumer, changes.upTo);
+                if (mark != null && mark >= changes.upTo) return null;
+                // In the order in which they have confirmed.
+                draft.index.marks.remove(changes.consumer);
+                draft.index.marks.put(changes.consumer, changes.upTo);
                 return null;
             }
         });

@@ -94,6 +94,26 @@ public final class ClientTests {
         });
     }
 
+    public static void theMarksOfSixteenConsumersAreKept() throws Exception {
+        with((server, folder) -> {
+            server.add("text");
+            PushClient client = server.client(folder.store());
+            client.refresh();
+            client.confirm(client.changes("first"));
+            for (int count = 0; count < 15; count++) client.confirm(client.changes("consumer " + count));
+            // It confirms again, so that another one is the one of long ago.
+            server.add("another");
+            client.refresh();
+            client.confirm(client.changes("first"));
+            client.confirm(client.changes("last"));
+            Check.that(client.changes("first").isEmpty() && client.changes("last").isEmpty(), "who has confirmed last");
+            Check.equal(client.changes("consumer 0").arrived().size(), 2, "told anew");
+            Check.equal(client.changes("consumer 1").arrived().size(), 1, "what is new");
+            for (int count = 0; count < 100; count++) client.confirm(client.changes("consumer of this start " + count));
+            Check.equal(client.account.read().index.marks.size(), 16, "marks");
+        });
+    }
+
     public static void aNotificationOnTheScreenTakesNothingFromItsReader() throws Exception {
         with((server, folder) -> {
             PushClient client = server.client(folder.store());
