@@ -1647,15 +1647,21 @@ export class Sealpost {
     return id;
   }
 
-  /** Registers again if the browser's subscription or the server's key has changed, or a week has passed. Call it at each start. */
+  /**
+   * Registers again if the browser's subscription, the server's key or the session has changed, or a week has passed. Call it at each
+   * start, and after signing in.
+   *
+   * A session that is ended at the server, by a new password, by an administrator or by signing out, takes its device along.
+   */
   async refresh() {
     const kept = await this.#read('registration');
     if (!kept || !isPushAvailable() || Notification.permission !== 'granted') return null;
     const subscription = await (await this.#worker())?.pushManager.getSubscription();
     const isSame = subscription && kept.handle === JSON.stringify(subscription.toJSON()) && Boolean(kept.shared) === this.#settings.shared;
-    const age = this.#now() - kept.date;
+    const age = this.#now() - kept.date, session = await this.#read('session');
+    const isOfSession = !session || kept.session === sessionOf(session.token);
     // A clock that was set back does not make a registration younger.
-    if (isSame && age >= 0 && age < 7 * DAY) return kept.id;
+    if (isSame && isOfSession && age >= 0 && age < 7 * DAY) return kept.id;
     return this.#subscribe(kept.tags);
   }
 
@@ -1731,7 +1737,8 @@ export class Sealpost {
       id = await note(await this.#requestID());
       await put(id);
     }
-    await this.#change(async draft => draft.write(name, {id, date: this.#now(), ...details}));
+    const session = sessionOf((await this.#read('session'))?.token ?? '');
+    await this.#change(async draft => draft.write(name, {id, date: this.#now(), session, ...details}));
     return id;
   }
 
@@ -2011,6 +2018,9 @@ async function storeOf({store, name}) {
 /** Whether this page can be pushed to. On an iPhone that needs it to be on the home screen. */
 export const isPushAvailable = () =>
   typeof Notification !== 'undefined' && (typeof PushManager !== 'undefined') && Boolean(globalThis.navigator?.serviceWorker ?? globalThis.registration);
+
+/** The first characters of a session's token, as the server's lists show them; nothing of another's token. */
+const sessionOf = token => token.startsWith('spt_') ? token.slice(0, 12) : '';
 
 function readSession(answer) {
   const token = member(answer.json, 'token'), end = member(answer.json, 'expiresat');

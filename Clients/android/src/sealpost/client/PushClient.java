@@ -236,11 +236,17 @@ public final class PushClient {
         return new Registration(this, platform, handle, tags).register(options.deadline());
     }
 
-    /** The same, if something has changed or a week has passed; without a request otherwise. Call it at each start. */
+    /**
+     * The same, if something has changed, there is another session, or a week has passed; without a request otherwise.
+     *
+     * <p>A session that is ended at the server, by a new password, by an administrator or by signing out, takes its device along. Call
+     * it at each start, and after signing in.
+     */
     public String refreshRegistration(String platform, String handle, Collection<String> tags) throws PushException {
         Registration registration = new Registration(this, platform, handle, tags);
-        String current = registration.current(WEEK);
-        return current == null ? registration.register(options.deadline()) : current;
+        Deadline deadline = options.deadline();
+        String current = registration.current(WEEK, deadline);
+        return current == null ? registration.register(deadline) : current;
     }
 
     /**

@@ -114,6 +114,36 @@ public final class ClientTests {
         });
     }
 
+    public static void aNewSessionRegistersTheDeviceAgain() throws Exception {
+        with((server, folder) -> {
+            String[] token = {"spt_first"};
+            TokenProvider provider = refused -> refused == null ? token[0] : null;
+            PushClient client = new PushClient(server.options(), Credentials.token(provider, "alice"), folder.store());
+            Check.equal(registrations(client, server), 2, "a first registration asks for an id");
+            Check.equal(registrations(client, server), 0, "of the same session");
+            token[0] = "spt_other" + "of one session";
+            server.authorization = "Bearer " + token[0];
+            Check.equal(registrations(client, server), 1, "of another session");
+            // As after a start of the app.
+            PushClient later = new PushClient(server.options(), Credentials.token(provider, "alice"), folder.store());
+            Check.equal(registrations(later, server), 0, "which is kept");
+            for (String other : new String[] {"of an issuer", "the next one of the issuer"}) {
+                token[0] = other;
+                server.authorization = "Bearer " + token[0];
+                Check.equal(registrations(later, server), other.startsWith("of") ? 1 : 0, other);
+            }
+            PushClient none = new PushClient(server.options(), Credentials.token(refused -> null, "alice"), folder.store());
+            Check.equal(registrations(none, server), 0, "without a token there is nothing to compare");
+        });
+    }
+
+    /** How many requests it takes to have the same device registered. */
+    private static int registrations(PushClient client, ModelServer server) throws Exception {
+        server.log.clear();
+        client.refreshRegistration("fcm", "handle", Collections.<String>emptyList());
+        return server.log.size();
+    }
+
     public static void aNotificationOnTheScreenTakesNothingFromItsReader() throws Exception {
         with((server, folder) -> {
             PushClient client = server.client(folder.store());
