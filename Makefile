@@ -122,7 +122,7 @@ sanitize: packages test-packages
 # hostile users, a full disk, a file that becomes shorter, backups under load that are restored, the console in a browser, and
 # those of two servers of which one dies, a Prometheus each of whose alerts fires and clears, the Debian package in a fresh
 # Debian, the image on a read-only root, a newcomer's way by README.md, the client for Android behind the proxies, and it and
-# PushClient in two processes that are killed, and the memory of an extension's fetch.
+# PushClient in two processes that are killed, the memory of an extension's fetch, and the package without a server.
 e2e: release e2e-packages
 	SEALPOST_TEST_PROXIES=all swift test --filter EndToEnd
 	SEALPOST_TEST_FLIPS=10000 SEALPOST_TEST_ID_BITS=16 swift test --filter 'BitFlip|GuessedID'
@@ -169,6 +169,7 @@ e2e: release e2e-packages
 	scripts/e2e run package .build/release/sealpost
 	scripts/e2e run image .build/release/sealpost
 	scripts/e2e run newcomer .build/release/sealpost
+	scripts/client-only
 	SEALPOST_TEST_STEPS=10000 swift test --filter TwoProcessesTests
 	SEALPOST_TEST_KEPT=5000 swift test --filter ExtensionMemoryTests
 	scripts/android-client check

@@ -47,6 +47,10 @@ package struct Migration: Sendable {
         Migration(name: "M0012_app", sql: String(decoding: PackageResources.M0012_app_sql, as: UTF8.self)),
         Migration(name: "M0013_moved", sql: String(decoding: PackageResources.M0013_moved_sql, as: UTF8.self)),
         Migration(name: "M0014_shared", sql: String(decoding: PackageResources.M0014_shared_sql, as: UTF8.self)),
+        Migration(
+            name: "M0015_device_session",
+            sql: String(decoding: PackageResources.M0015_device_session_sql, as: UTF8.self)
+        ),
     ]
 
     /// All steps of a PostgreSQL database, in order.
@@ -73,6 +77,12 @@ package struct Migration: Sendable {
         Migration(
             name: "P0005_shared",
             sql: String(decoding: PackageResources.P0005_shared_sql, as: UTF8.self),
+            oldestKnown: "P0001_initial"
+        ),
+        // Servers of before go on beside it: what they register belongs to no session, and what they end takes no device along.
+        Migration(
+            name: "P0006_device_session",
+            sql: String(decoding: PackageResources.P0006_device_session_sql, as: UTF8.self),
             oldestKnown: "P0001_initial"
         ),
         // Servers of before go on beside it: they do not tell which keys they have, and count as having the one that they seal

@@ -300,7 +300,9 @@ is free or another's.
 
 A platform that no sender is configured for is 400 `unknown-platform`, and a device more than the caller's role may have 409
 `too-many-devices`. More than 20 handles within an hour that wait for their confirmation are 429
-`too-many-confirmations`. 410 means that the id was retired, or was not issued to this account: a new one always heals that.""",
+`too-many-confirmations`. 410 means that the id was retired, or was not issued to this account: a new one always heals that.
+
+With a session's token the device belongs to that session, and is retired when somebody ends it: register again with the next one.""",
     "device", "register", parameters=(REGISTRATION,),
     body=json("DeviceRegistration", "The device."), answers=ok("It is registered, or waits for its confirmation; the body is empty."), problems=[409, 410],
 )
@@ -380,13 +382,13 @@ operation(
 )
 operation(
     "DELETE", "/api/sessions/current", "endSession", "sessions", "Sign out",
-    "Ends the token of this request, at once. 404 for a caller that came without one.",
+    "Ends the token of this request, at once, and retires the devices that were last registered with it, if it is a session's. 404 for a caller that came without one.",
     "device", answers={204: ("The token is no longer good.", None, {"Set-Cookie": header("SetCookie"), **NOT_STORED})}, problems=[404],
 )
 operation(
     "PUT", "/api/users/current/password", "changeOwnPassword", "sessions", "Change the own password",
     """\
-Gives the caller another password and ends its sessions. The caller must know the present one: 403 otherwise, and
+Gives the caller another password, ends its sessions and retires the devices that were last registered with one. The caller must know the present one: 403 otherwise, and
 429 after several wrong ones.""",
     "device", body=json("PasswordChange", "The present password, and the new one."), answers={204: ("It is changed.", None, {})},
 )
@@ -489,7 +491,7 @@ operation(
 )
 operation(
     "DELETE", "/api/tokens/{id}", "deleteToken", "administration", "Revoke a token",
-    "Ends a token of any user, at once.", "admin", "manage", parameters=(PREFIX,),
+    "Ends a token of any user, at once; with a session's, the devices that were last registered with it.", "admin", "manage", parameters=(PREFIX,),
     answers={204: ("It is no longer good.", None, {})}, problems=[404],
 )
 AUDITED = re.findall(r'case \w+ = "([a-z]+\.[a-z]+)"', (ROOT / "Sources/PushCore/AuditRecord.swift").read_text())

@@ -894,7 +894,7 @@ class Draft {
 // MARK: - The kept inbox
 
 /** What is kept: beyond it the oldest give up their payloads, which can still be fetched one by one, and then go. */
-const MAXIMUM = {count: 10_000, bytes: 16 << 20, tombstones: 2000};
+const MAXIMUM = {count: 10_000, bytes: 16 << 20, tombstones: 2000, failures: 100};
 
 const entryName = id => `entry/${id}`;
 const goneName = id => `gone/${id}`;
@@ -1448,10 +1448,15 @@ export class Sealpost {
 
   // MARK: Reading, dismissing, sending
 
-  /** Marks one notification, or several, as read or not: at once here, and at the server when it can be reached. Whether it was told. */
+  /**
+   * Marks one notification, or several, as read or not: at once here, and at the server when it can be reached. Whether the server has
+   * it by now. If it has refused, the `outbox` says so, and the notification is as before after the next `sync`.
+   */
   async markRead(ids, isRead = true) {
     const wanted = [ids].flat().map(checked);
+    let names;
     await this.#change(async draft => {
+      names = [];
       for (const id of wanted) {
         const kept = await draft.read(entryName(id));
         if (kept) await inbox.put(draft, {...unpacked(kept.item), isRead}, {date: kept.date});
@@ -1459,23 +1464,24 @@ export class Sealpost {
       // The server marks as many in one request; not as "not read", which is for one.
       const size = isRead ? 500 : 1;
       for (let start = 0; start < wanted.length; start += size) {
-        await this.#enqueue(draft, {kind: 'read', ids: wanted.slice(start, start + size), isRead});
+        names.push(await this.#enqueue(draft, {kind: 'read', ids: wanted.slice(start, start + size), isRead}));
       }
     });
     this.#announce();
     if (isRead) await this.#closeNotifications(wanted);
-    return this.#tell();
+    return await this.#tell() && !await this.#isRefused(names);
   }
 
-  /** Dismisses a notification on all of the user's devices: at once here, and at the server when it can be reached. Whether it was told. */
+  /** Dismisses a notification on all of the user's devices: at once here, and at the server when it can be reached; as `markRead`. */
   async dismiss(id) {
+    let name;
     await this.#change(async draft => {
       inbox.remove(draft, checked(id));
-      await this.#enqueue(draft, {kind: 'dismiss', ids: [id]});
+      name = await this.#enqueue(draft, {kind: 'dismiss', ids: [id]});
     });
     this.#announce();
     await this.#closeNotifications([id]);
-    return this.#tell();
+    return await this.#tell() && !await this.#isRefused([name]);
   }
 
   /** Confirms that a payload that may be read only once has arrived, so that it is erased at once. */
@@ -1505,13 +1511,16 @@ export class Sealpost {
     throw new SealpostError('problem', left.failure.title, {problem: left.failure});
   }
 
-  /** What waits to be told to the server, the oldest first. `failure` says why something will not be tried again; `discard` it then. */
+  /**
+   * What waits to be told to the server, the oldest first. `failure` says why something will not be tried again; `discard` it then. Of
+   * those the last hundred are kept.
+   */
   async outbox() {
     const rows = [...(await this.#store.list('outbox/')).keys()];
     return (await Promise.all(rows.map(name => this.#read(name)))).filter(Boolean);
   }
 
-  /** Gives up a message that waits, by its `key`. */
+  /** Gives up something that waits, or forgets what has failed, by its `key`. */
   async discard(key) {
     await this.#change(async draft => {
       for (const name of await draft.names('outbox/')) if ((await draft.read(name))?.key === key) draft.remove(name);
@@ -1526,7 +1535,7 @@ export class Sealpost {
     }
     const number = draft.head.order = (draft.head.order ?? 0) + 1;
     const name = `outbox/${String(number).padStart(12, '0')}`;
-    await draft.write(name, {...call, date: this.#now(), firstTry: null, failure: null});
+    await draft.write(name, {key: crypto.randomUUID(), ...call, date: this.#now(), firstTry: null, failure: null});
     return name;
   }
 
@@ -1534,6 +1543,8 @@ export class Sealpost {
     const pending = {read: new Map(), dismissed: new Set()};
     for (const name of (await draft.names('outbox/')).sort()) {
       const call = await draft.read(name);
+      // What the server has refused is not so.
+      if (call?.failure) continue;
       if (call?.kind === 'read') for (const id of call.ids) pending.read.set(id, call.isRead);
       if (call?.kind === 'dismiss') pending.dismissed.add(call.ids[0]);
     }
@@ -1586,8 +1597,8 @@ export class Sealpost {
       if (call.kind === 'send') this.#sent = {name, id: readItem(answer).id};
     } catch (error) {
       if (error.code !== 'problem' || error.leavesWhatIsKept) throw error;
-      if (isGone(error) && call.ids.length === 1) await this.#forget(call.ids);
-      else if (call.kind === 'send') return this.#fail(name, call, error.problem);
+      if (!isGone(error) || call.ids.length !== 1) return this.#fail(name, call, error.problem);
+      await this.#forget(call.ids);
     }
     await this.#change(async draft => draft.remove(name));
   }
@@ -1603,8 +1614,21 @@ export class Sealpost {
     return this.#call('POST', '/api/notifications', {body, query, key, deadline});
   }
 
+  /** Gives something up, of which the app is told until it is discarded. What was shown as done here comes back with the next page. */
   async #fail(name, call, failure) {
-    await this.#change(async draft => { if (await draft.row(name)) await draft.write(name, {...call, failure}); });
+    await this.#change(async draft => {
+      if (!await draft.row(name)) return;
+      await draft.write(name, {...call, failure});
+      if (call.kind !== 'send') await draft.write('cursor', {date: (await draft.read('cursor'))?.date ?? null});
+      const names = (await draft.names('outbox/')).sort(), calls = await Promise.all(names.map(other => draft.read(other)));
+      const failed = names.filter((_, place) => calls[place]?.failure);
+      for (const old of failed.slice(0, Math.max(0, failed.length - MAXIMUM.failures))) draft.remove(old);
+    });
+  }
+
+  /** Whether one of these was refused for good. */
+  async #isRefused(names) {
+    return (await Promise.all(names.map(name => this.#read(name)))).some(call => call?.failure);
   }
 
   // MARK: Registering
@@ -1623,15 +1647,21 @@ export class Sealpost {
     return id;
   }
 
-  /** Registers again if the browser's subscription or the server's key has changed, or a week has passed. Call it at each start. */
+  /**
+   * Registers again if the browser's subscription, the server's key or the session has changed, or a week has passed. Call it at each
+   * start, and after signing in.
+   *
+   * A session that is ended at the server, by a new password, by an administrator or by signing out, takes its device along.
+   */
   async refresh() {
     const kept = await this.#read('registration');
     if (!kept || !isPushAvailable() || Notification.permission !== 'granted') return null;
     const subscription = await (await this.#worker())?.pushManager.getSubscription();
     const isSame = subscription && kept.handle === JSON.stringify(subscription.toJSON()) && Boolean(kept.shared) === this.#settings.shared;
-    const age = this.#now() - kept.date;
+    const age = this.#now() - kept.date, session = await this.#read('session');
+    const isOfSession = !session || kept.session === sessionOf(session.token);
     // A clock that was set back does not make a registration younger.
-    if (isSame && age >= 0 && age < 7 * DAY) return kept.id;
+    if (isSame && isOfSession && age >= 0 && age < 7 * DAY) return kept.id;
     return this.#subscribe(kept.tags);
   }
 
@@ -1707,7 +1737,8 @@ export class Sealpost {
       id = await note(await this.#requestID());
       await put(id);
     }
-    await this.#change(async draft => draft.write(name, {id, date: this.#now(), ...details}));
+    const session = sessionOf((await this.#read('session'))?.token ?? '');
+    await this.#change(async draft => draft.write(name, {id, date: this.#now(), session, ...details}));
     return id;
   }
 
@@ -1987,6 +2018,9 @@ async function storeOf({store, name}) {
 /** Whether this page can be pushed to. On an iPhone that needs it to be on the home screen. */
 export const isPushAvailable = () =>
   typeof Notification !== 'undefined' && (typeof PushManager !== 'undefined') && Boolean(globalThis.navigator?.serviceWorker ?? globalThis.registration);
+
+/** The first characters of a session's token, as the server's lists show them; nothing of another's token. */
+const sessionOf = token => token.startsWith('spt_') ? token.slice(0, 12) : '';
 
 function readSession(answer) {
   const token = member(answer.json, 'token'), end = member(answer.json, 'expiresat');

@@ -12,6 +12,17 @@ extension PushClient {
         }
 
         let kind: Kind
+
+        /// The session of the requests: the first characters of its token, as the server's lists show them, and nothing if they show a
+        /// password or another's token. `nil` if there was no request yet.
+        var session: String? {
+            switch self.kind {
+            case .unasked(let text): Self.session(of: text)
+            case .whenChallenged: ""
+            case .provided(let provider): provider.last.map { Self.session(of: "Bearer \($0)") }
+            }
+        }
+
         /// Separates the kept values of one account from those of others.
         let account: String
 
@@ -53,6 +64,12 @@ extension PushClient {
             _ provide: @escaping @Sendable (_ refused: String?) async throws -> String
         ) -> Credentials {
             Credentials(kind: .provided(TokenProvider(provide)), account: "user:\(account)")
+        }
+
+        private static func session(of authorization: String) -> String {
+            let start = "Bearer spt_"
+            guard authorization.hasPrefix(start) else { return "" }
+            return String(authorization.dropFirst("Bearer ".count).prefix(12))
         }
 
         private static func basic(_ username: String, _ password: String) -> String {

@@ -59,7 +59,10 @@ extension PushClient {
             isShared: self.isDeviceShared
         )
         do {
-            try self.records.keep(KeptRegistration(id: id, fingerprint: fingerprint, date: self.now()))
+            let session = self.credentials.session ?? ""
+            try self.records.keep(
+                KeptRegistration(id: id, fingerprint: fingerprint, session: session, date: self.now())
+            )
         } catch {
             await self.endUnkept(id)
             throw error
@@ -90,9 +93,11 @@ extension PushClient {
         return try await self.register(platform: platform, handle: text, tags: tags, isSandbox: isSandbox)
     }
 
-    /// Registers this device again if its handle, its platform, its environment or its tags have changed, or if `interval` has passed.
+    /// Registers this device again if its handle, its platform, its environment, its tags or the session have changed, or if `interval`
+    /// has passed.
     ///
-    /// Otherwise it sends no request. Call it at each start of the app. The bounds of
+    /// Otherwise it sends no request. A session that is ended at the server, by a new password, by an administrator or by signing out,
+    /// takes its device along, so that the next one must register it. Call it at each start of the app, and after signing in. The bounds of
     /// ``register(platform:handle:tags:isSandbox:)-(_,String,_,_)`` hold here, too.
     @discardableResult
     public func refresh(
@@ -112,7 +117,7 @@ extension PushClient {
         return try await CallDeadline.within(self.deadline) {
             // Another call may just have done it.
             try await self.registrationTurn.take(within: self.deadline) {
-                if let kept = self.records.registration, kept.fingerprint == fingerprint {
+                if let kept = self.records.registration, kept.isSame(as: fingerprint, session: await self.session()) {
                     let age = self.now().timeIntervalSince(kept.date)
                     // A clock that was set back does not make a registration younger.
                     if age >= 0, Duration.seconds(age) < interval { return kept.id }
@@ -157,6 +162,18 @@ extension PushClient {
     }
 
     // MARK: - Private
+
+    /// The session of the next request; `nil` if that cannot be told now.
+    private func session() async -> String? {
+        guard case .provided(let provider) = self.credentials.kind, provider.last == nil, !TokenProvider.isAsking else {
+            return self.credentials.session
+        }
+        // The app has just started. Where no token is to be had, nothing could be registered either.
+        _ = try? await CallDeadline.race(within: CallDeadline.rest(atMost: self.deadline)) {
+            try await provider.token(insteadOf: nil)
+        }
+        return self.credentials.session
+    }
 
     /// Registers under the kept id, or under a new one; returns the id.
     private func put(_ body: JSONValue, handle: String) async throws -> String {

@@ -9,6 +9,7 @@ import Synchronization
 ///     ClientProgram nothing                                        the empty process, with its memory
 ///     ClientProgram fetch SERVER FOLDER ID LIMIT                   one notification, as an extension does, with the memory
 ///     ClientProgram show SERVER FOLDER ID LIMIT                    the same as a notification, with its badge
+///     ClientProgram advise SERVER FOLDER                           what to tell the user of a fetch that fails
 ///     ClientProgram work SERVER KEY FOLDER NAME SEED               random steps until it is killed
 @main struct ClientProgram {
     struct Usage: Error {}
@@ -28,6 +29,7 @@ import Synchronization
             let memory = try Memory()
             print(await Self.show(Array(arguments[2...])))
             print(try memory.peak())
+        case "advise" where arguments.count == 4: print(await Self.advise(arguments[2], folder: arguments[3]))
         case "work" where arguments.count == 7:
             let worker = try Worker(Array(arguments[2...]))
             while true { try await worker.step() }
@@ -73,6 +75,15 @@ extension ClientProgram {
             shown.withLock { $0 = content }
         }
         return shown.withLock { "\($0.body.utf8.count) \($0.badge.map(String.init) ?? "none")" }
+    }
+
+    fileprivate static func advise(_ server: String, folder: String) async -> String {
+        do {
+            _ = try await Self.client(server, folder: folder, limit: 1 << 20).notification(1)
+            return "nothing"
+        } catch {
+            return PushClient.Advice(for: error)?.rawValue ?? "nothing"
+        }
     }
 
     private static func client(_ server: String, folder: String, limit: Int) throws -> PushClient {

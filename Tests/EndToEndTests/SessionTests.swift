@@ -34,6 +34,37 @@ import Testing
         }
     }
 
+    /// No client asks for it: the session is ended by somebody else, such as an administrator.
+    @Test func theServerEndsADeviceWithItsSession() async throws {
+        try await Stack.run { stack in
+            let owner = PushClient(
+                server: stack.server,
+                credentials: .basic(username: "alice", password: Stack.password)
+            )
+            let store = AnswerStore.memory
+            func client(_ session: Session) -> PushClient {
+                let credentials = PushClient.Credentials.token(session.token, account: "alice")
+                return PushClient(server: stack.server, credentials: credentials, store: store)
+            }
+            let (first, second) = (try await owner.signIn(), try await owner.signIn())
+            let handle = String(repeating: "ab", count: 32)
+            let registration = try await client(first).register(platform: "apns", handle: handle)
+            // It keeps nothing of the registration, and so ends the session only.
+            #expect(try await PushClient(server: stack.server, credentials: .token(first.token)).signOut())
+            try await owner.send("to nobody")
+            let devices = try await stack.application.store.makeReader()
+            let alice = try #require(try await devices.user(named: #require(Username("alice"))))
+            #expect(try await devices.devices(ofUser: alice.id).isEmpty)
+            // Its next session finds out, and registers it.
+            let again = try await client(second).refresh(platform: "apns", handle: handle)
+            #expect(again != registration)
+            let item = try await owner.send("to the phone")
+            let push = try await stack.providers.apns.pushes.acceptedPush(1, within: .seconds(30))
+            #expect(try push.member("secureId") == "\(item.id)")
+            #expect(try await devices.devices(ofUser: alice.id).map(\.id.description) == [again])
+        }
+    }
+
     @Test func aTokenSignsNobodyIn() async throws {
         try await Stack.run { stack in
             let client = PushClient(

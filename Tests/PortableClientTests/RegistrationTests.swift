@@ -115,6 +115,31 @@ import Testing
         }
     }
 
+    /// A session that somebody ends at the server takes its device along: the next one registers it.
+    @Test func anotherSessionRegistersTheDeviceAgain() async throws {
+        let store = AnswerStore.memory
+        try await ProtocolPeer.run(Registry().script) { peer, _ async throws in
+            func refresh(_ credentials: PushClient.Credentials) async throws -> Int {
+                let before = peer.requests.count
+                _ = try await peer.client(credentials, store: store).refresh(platform: "apns", handle: "ab")
+                return peer.requests.count - before
+            }
+            func refresh(_ token: String) async throws -> Int { try await refresh(.token(token, account: "alice")) }
+            #expect(try await refresh("spt_firstfirstfirst") == 2)
+            #expect(try await refresh("spt_firstfirstfirst") == 0)
+            #expect(try await refresh("spt_second") == 1)
+            // The app's closure is asked by the first call after a start.
+            let provided = PushClient.Credentials.tokens(account: "alice") { _ in "spt_second" }
+            #expect(try await refresh(provided) == 0)
+            #expect(try await refresh(.tokens(account: "alice") { _ in "spt_third" }) == 1)
+            #expect(try await refresh(.tokens(account: "alice") { _ in throw URLError(.notConnectedToInternet) }) == 0)
+            // Those of an issuer change often, and are no sessions.
+            #expect(try await refresh("of an issuer") == 1)
+            #expect(try await refresh("the next one") == 0)
+            #expect(try await refresh(.basic(username: "alice", password: "secret")) == 0)
+        }
+    }
+
     /// As an app does whose delegate is called twice: one id, and one registration.
     @Test func callsAtTheSameTimeRegisterOneAfterTheOther() async throws {
         let count = Counter()

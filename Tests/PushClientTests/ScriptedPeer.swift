@@ -12,14 +12,16 @@ final class ScriptedPeer: Sendable {
 
     let url: URL
     private let script: Mutex<Script>
+    private let before: @Sendable (PeerRequest) async -> Void
     private let log = Mutex<[PeerRequest]>([])
     private let left = Mutex(0)
     /// Those that are open; `nil` once the test is over.
     private let sockets = Mutex<Set<Int32>?>([])
 
-    private init(url: URL, script: @escaping Script) {
+    private init(url: URL, script: @escaping Script, before: @escaping @Sendable (PeerRequest) async -> Void) {
         self.url = url
         self.script = Mutex(script)
+        self.before = before
     }
 
     /// What was asked so far, in the order of its arrival.
@@ -39,8 +41,19 @@ final class ScriptedPeer: Sendable {
         _ script: @escaping Script,
         _ body: @escaping @Sendable (ScriptedPeer) async throws -> Result
     ) async throws -> Result {
+        try await self.run(script, before: { _ in }, body)
+    }
+
+    /// The same, with something that each request waits for `before` it is answered.
+    @discardableResult
+    static func run<Result: Sendable>(
+        _ script: @escaping Script,
+        before: @escaping @Sendable (PeerRequest) async -> Void,
+        _ body: @escaping @Sendable (ScriptedPeer) async throws -> Result
+    ) async throws -> Result {
         let listener = try Listener(.tcp(host: "127.0.0.1", port: 0))
-        let peer = ScriptedPeer(url: try #require(URL(string: "http://\(listener.address)")), script: script)
+        let url = try #require(URL(string: "http://\(listener.address)"))
+        let peer = ScriptedPeer(url: url, script: script, before: before)
         let loop = try EventLoop(index: 0)
         defer { loop.stop() }
         return try await withThrowingTaskGroup(of: Void.self) { group in
@@ -97,6 +110,7 @@ final class ScriptedPeer: Sendable {
                 log.append(request)
                 return log.count - 1
             }
+            await self.before(request)
             switch self.script.withLock({ $0 })(request, index) {
             case .answer(let answer):
                 guard await Self.write(answer.encoded, to: stream) else { return }

@@ -119,8 +119,12 @@ struct Said {
 
 extension ChildProcess {
     /// `Tests/ClientProgram`, which is built beside the tests.
-    static func clientProgram(_ arguments: [String]) throws -> ChildProcess {
+    static func clientProgram(
+        _ arguments: [String],
+        environment: [String: String] = [:]
+    ) throws -> ChildProcess {
         let build = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
-        return try ChildProcess(build.appending(path: "ClientProgram").path, arguments, in: Repository.root.path)
+        let program = build.appending(path: "ClientProgram").path
+        return try ChildProcess(program, arguments, in: Repository.root.path, environment: environment)
     }
 }

@@ -43,14 +43,14 @@ import Testing
             try await self.fixture.store.addToken(for: alice.name, scopes: .all, expiresAt: now + 60, by: nil, now: now)
         )
         #expect(self.heard.all.isEmpty)
-        #expect(try await self.fixture.store.revokeToken(token.prefix, by: nil) == token.fingerprint)
+        #expect(try await self.fixture.store.revokeToken(token.prefix) == token.fingerprint)
         #expect(self.heard.all == [.token(token.fingerprint, user: alice.id)])
         try await self.disable(alice)
         #expect(self.heard.all.last == .user(alice.id))
         // What changes nothing ends nothing.
-        #expect(try await self.fixture.store.revokeToken(token.prefix, by: nil) == nil)
-        #expect(try await self.fixture.store.changePassword(of: alice, to: PasswordHash(phc: "new"), by: nil))
-        #expect(try await !self.fixture.store.changePassword(of: alice, to: PasswordHash(phc: "newer"), by: nil))
+        #expect(try await self.fixture.store.revokeToken(token.prefix) == nil)
+        #expect(try await self.fixture.store.changePassword(of: alice, to: PasswordHash(phc: "new")))
+        #expect(try await !self.fixture.store.changePassword(of: alice, to: PasswordHash(phc: "newer")))
         #expect(self.heard.all.count == 3)
     }
 

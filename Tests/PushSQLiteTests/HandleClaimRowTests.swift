@@ -45,6 +45,7 @@ import Testing
             code,
             for: #require(RegistrationID(id)),
             of: user,
+            with: nil,
             by: nil,
             within: nil,
             now: self.fixture.now
@@ -180,6 +181,7 @@ import Testing
             code,
             for: #require(RegistrationID("b")),
             of: self.bob,
+            with: nil,
             by: nil,
             within: nil,
             now: next.now

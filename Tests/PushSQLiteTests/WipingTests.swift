@@ -173,7 +173,9 @@ import Testing
     @Test func oldPasswordsAndOldEntriesOfTheAuditAreWipedSoon() async throws {
         let (store, hash) = (fixture.store, PasswordHash(phc: "new"))
         let record = AuditRecord(.changeUser, of: "alice")
-        try await self.expectWiping { _ = try await store.changePassword(of: alice, to: hash, by: record) }
+        try await self.expectWiping {
+            _ = try await store.changePassword(of: alice, to: hash, by: record, now: record.at)
+        }
         try await self.expectWiping {
             try await store.rehashPassword(of: alice, from: hash, to: PasswordHash(phc: "stronger"))
         }

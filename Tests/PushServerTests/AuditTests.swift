@@ -24,11 +24,12 @@ import Testing
         "DELETE /api/notifications/{id}/deliveries/{device}": [.cancelPush],
         "POST /api/notifications/{id}/deliveries/{device}": [.retryPush],
         "POST /api/sessions": [.beginSession], "POST /api/lanes/retry": nil,
-        "POST /api/setup": [.addUser], "DELETE /api/sessions/current": [.revokeToken],
-        "POST /api/tokens": [.addToken], "DELETE /api/tokens/{id}": [.revokeToken], "POST /api/users": [.addUser],
-        "PATCH /api/users/{id}": [.changeUser], "DELETE /api/users/{id}": [.deleteUser],
+        "POST /api/setup": [.addUser], "DELETE /api/sessions/current": [.revokeToken, .unregisterDevice],
+        "POST /api/tokens": [.addToken], "DELETE /api/tokens/{id}": [.revokeToken, .unregisterDevice],
+        "POST /api/users": [.addUser], "PATCH /api/users/{id}": [.changeUser, .unregisterDevice],
+        "DELETE /api/users/{id}": [.deleteUser],
         "POST /api/users/{id}/enrolment": [.enrol], "POST /api/enrolment": [.beginSession],
-        "PUT /api/users/current/password": [.changeUser], "PUT /api/users/{id}/tags": [.setTags],
+        "PUT /api/users/current/password": [.changeUser, .unregisterDevice], "PUT /api/users/{id}/tags": [.setTags],
     ]
 
     private let fixture: ServerFixture
@@ -91,6 +92,19 @@ import Testing
         try await fixture.send(.delete, "/api/register/\(id)", user: "bob")
         for _ in 0..<2 { try await fixture.send(.delete, "/api/register/\(id)") }
         #expect(try await self.lines() == ["alice device.register \(id) apns", "alice device.unregister \(id) "])
+    }
+
+    @Test func whatEndsWithItsSessionIsKeptWithWhoHasEndedIt() async throws {
+        let fixture = self.fixture
+        let token = try #require(try await fixture.send(.post, "/api/sessions").json["Token"]?.text)
+        let id = try await fixture.requestRegistration()
+        let bearer = [("Authorization", "Bearer \(token)")]
+        let body = #"{"Platform":"apns","Handle":"00ff"}"#
+        try await fixture.send(.put, "/api/register/\(id)", user: nil, headers: bearer, body: body)
+        try await fixture.send(.delete, "/api/tokens/\(token.prefix(12))", user: "ada")
+        let lines = try await self.lines().suffix(2)
+        #expect(lines.first == "ada device.unregister \(id) with its session")
+        #expect(lines.last?.hasPrefix("ada token.revoke \(token.prefix(12)) token ") == true, "\(lines)")
     }
 
     @Test func whatAnAdministratorUnregistersIsKeptWithItsOwner() async throws {

@@ -58,6 +58,46 @@ import Testing
         return try #require(tokens.first { token.hasPrefix($0.prefix.description) }).usedAt
     }
 
+    // MARK: The device
+
+    /// Registers a device with a token, and lists the user's devices.
+    private func devices(registering id: String? = nil, with token: String? = nil, handle: String = "aa") async throws
+        -> String
+    {
+        if let id, let token {
+            let body = #"{"Platform":"apns","Handle":"\(handle)"}"#
+            let response = try await self.send(.put, Paths.registration(id), bearer: token, body: body)
+            #expect(response.status == .ok, "\(response.text)")
+        }
+        return try await self.fixture.send(.get, Paths.register).text
+    }
+
+    @Test func aSignOutEndsTheDeviceOfTheSession() async throws {
+        let (token, other) = (try await self.signIn(), try await self.signIn())
+        let (id, kept) = (try await self.fixture.requestRegistration(), try await self.fixture.requestRegistration())
+        _ = try await self.devices(registering: kept, with: other, handle: "bb")
+        #expect(try await self.devices(registering: id, with: token).contains(id))
+        #expect(try await self.send(.delete, Paths.currentSession, bearer: token).status == .noContent)
+        let left = try await self.devices()
+        #expect(!left.contains(id) && left.contains(kept))
+        let body = #"{"Platform":"apns","Handle":"aa"}"#
+        try await self.send(.put, Paths.registration(id), bearer: other, body: body)
+            .expectProblem(.registrationGone, "the session that registered it has ended")
+    }
+
+    @Test func aNewPasswordEndsTheDevicesOfItsSessionsOnly() async throws {
+        let (token, id) = (try await self.signIn(), try await self.fixture.requestRegistration())
+        let byPassword = try await self.fixture.requestRegistration()
+        _ = try await self.devices(registering: id, with: token)
+        let body = #"{"Platform":"apns","Handle":"bb"}"#
+        #expect(try await self.fixture.send(.put, Paths.registration(byPassword), body: body).status == .ok)
+        let change = #"{"Password":"another long password"}"#
+        #expect(try await self.fixture.send(.patch, "/api/users/alice", user: "ada", body: change).status == .ok)
+        let alice = try await self.fixture.storage.user("alice")
+        let left = try await self.fixture.storage.reader.devices(ofUser: alice.id)
+        #expect(left.map(\.id.description) == [byPassword])
+    }
+
     // MARK: Signing in
 
     @Test func aSessionBeginsWithThePasswordAndLastsAsConfigured() async throws {

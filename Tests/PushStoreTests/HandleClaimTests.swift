@@ -61,6 +61,7 @@ import Testing
             code,
             for: #require(RegistrationID(id)),
             of: user,
+            with: nil,
             by: AuditRecord(.registerDevice, of: id, by: Self.actor(user), at: self.fixture.now),
             within: bounds,
             now: self.fixture.now

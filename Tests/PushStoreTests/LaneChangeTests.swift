@@ -32,6 +32,7 @@ import Testing
             ),
             as: device,
             for: alice,
+            with: nil,
             by: nil,
             within: nil,
             page: page,

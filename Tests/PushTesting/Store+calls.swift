@@ -12,7 +12,7 @@ extension AccountStore {
 
     /// Changes a password without a record in the audit.
     package func changePassword(of user: User, to password: PasswordHash) async throws -> Bool {
-        try await self.changePassword(of: user, to: password, by: nil)
+        try await self.changePassword(of: user, to: password, by: nil, now: Date())
     }
 }
 
@@ -47,7 +47,7 @@ extension TokenStore {
 
     /// Ends a token without a record in the audit.
     package func revokeToken(_ prefix: TokenPrefix) async throws -> Fingerprint? {
-        try await self.revokeToken(prefix, by: nil)
+        try await self.revokeToken(prefix, by: nil, now: Date())
     }
 }
 

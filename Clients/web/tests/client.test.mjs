@@ -590,6 +590,25 @@ test('an account alone registers as before, and ends its subscription', async t 
   assert.equal(subscription.ended, true);
 });
 
+test('a session that has begun anew registers the device again, and none else does', async t => {
+  browser(t);
+  const server = new FakeServer(), push = await clientOf(t, server);
+  await push.refresh();
+  assert.equal(server.requests.length, 0, 'what was never registered is not registered again');
+  const device = await push.enablePush();
+  const registrations = async () => {
+    server.requests.length = 0;
+    assert.equal(await push.refresh(), device);
+    return server.requests.filter(request => request.startsWith('PUT')).length;
+  };
+  assert.deepEqual([await registrations(), await registrations()], [0, 0]);
+  server.tokens.add('spt_second').add('of an issuer').add('the next one');
+  for (const [token, wanted] of [['spt_second', 1], ['of an issuer', 1], ['the next one', 0]]) {
+    await push.useToken(token, {account: 'alice'});
+    assert.deepEqual([await registrations(), await registrations()], [wanted, 0], token);
+  }
+});
+
 test('a device whose token is dead stays to be ended, and is when its account signs in again', async t => {
   browser(t);
   const server = new FakeServer(), store = new MemoryStore(), push = await clientOf(t, server, {store});

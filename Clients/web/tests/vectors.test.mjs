@@ -221,4 +221,100 @@ async function follow(steps, pins) {
   }
 }
 
+// MARK: The outbox, and late answers
+
+const lost = () => { throw new TypeError('Failed to fetch'); };
+
+/** An answer of a vector that leaves out what belongs to the exchange. */
+function responseTo(options, answer) {
+  if (answer === null || answer === undefined) lost();
+  const echo = answer.hasEcho ? [['MyToken', echoOf(options.headers.MyToken)]] : [];
+  const hasBody = ![204, 304].includes(answer.status);
+  return new Response(hasBody ? answer.body : null, {status: answer.status, headers: [...answer.fields, ...echo]});
+}
+
+async function clientOf(t, fetch, deviceTime) {
+  const push = await Sealpost.open({server: 'https://push.example', store: new MemoryStore(), fetch, now: () => deviceTime * 1000, timeout: 10});
+  t.after(() => push.close());
+  await push.useToken('spt_test', {account: 'alice'});
+  return push;
+}
+
+const does = {
+  read: push => push.markRead(7), unread: push => push.markRead(7, false), dismiss: push => push.dismiss(7), send: push => push.send('a').catch(() => {}),
+};
+const states = async push => (await push.kept()).notifications.map(({id, isRead}) => ({Id: id, Read: isRead})).sort((one, other) => one.Id - other.Id);
+
+test('what waits is done, waits on or has failed as the vectors say', async t => {
+  const {deviceTime, lists, answers} = read('outbox'), outcomes = new Set();
+  for (const {name, task, wasRead, method, path, answer, outcome, code, shown} of answers) {
+    // One is marked by itself, as this client marks it; several in one request are the other way.
+    const isSeveral = path.endsWith('/read'), {list, unchanged} = lists.find(({isRead}) => isRead === wasRead);
+    const asked = [];
+    const push = await clientOf(t, async (url, options) => {
+      const {pathname} = new URL(url), request = `${options.method} ${pathname}`;
+      asked.push(request);
+      if (request === `${method} ${path}`) return responseTo(options, answer);
+      if (request === 'GET /api/notifications') return responseTo(options, options.headers['If-None-Match'] ? unchanged : list);
+      if (request === 'DELETE /api/notifications/8') return responseTo(options, {status: 204, fields: [], hasEcho: true});
+      return lost();
+    }, deviceTime);
+    await push.sync();
+    // The second one is of a notification that is not there.
+    await (isSeveral ? push.markRead([7, 9]) : does[task](push));
+    const isFailed = outcome === 'failed', left = await push.outbox();
+    // A message that was refused was thrown, and is no longer there.
+    const expected = outcome === 'waits' ? [null] : isFailed && task !== 'send' ? [code] : [];
+    assert.deepEqual(left.map(({failure}) => failure?.code ?? null), expected, name);
+    assert.equal(await push.dismiss(8), outcome !== 'waits', name);
+    assert.equal(asked.includes('DELETE /api/notifications/8'), outcome !== 'waits', `${name}: what is behind it`);
+    // What cannot be told now is no reason to show nothing.
+    await push.sync().catch(() => {});
+    assert.deepEqual((await states(push)).find(({Id}) => Id === 7) ?? null, shown, name);
+    for (const {key} of await push.outbox()) await push.discard(key);
+    assert.deepEqual(await push.outbox(), [], name);
+    outcomes.add(outcome);
+  }
+  assert.deepEqual([...outcomes].sort(), ['done', 'failed', 'waits']);
+});
+
+test('late answers do what the vectors say', async t => {
+  const {deviceTime, cases} = read('late');
+  for (const {name, before, late, event, isTold, told, page, after, next, finally: last} of cases) {
+    const keyOf = call => ({notification: 'GET /api/notifications/7', shown: 'GET /api/notifications?ids', list: 'GET /api/notifications'})[call];
+    const due = [...before, late, ...(page ? [page] : []), next];
+    let isReachable = isTold, isAsked, arrive;
+    const asked = new Promise(done => { isAsked = done; }), arrives = new Promise(done => { arrive = done; });
+    const push = await clientOf(t, async (url, options) => {
+      const {pathname, searchParams} = new URL(url);
+      if (options.method !== 'GET') {
+        const {answer} = told.find(({method, path}) => method === options.method && path === pathname);
+        return isReachable ? responseTo(options, answer) : lost();
+      }
+      const key = `GET ${pathname}${searchParams.has('ids') ? '?ids' : ''}`, place = due.findIndex(({call}) => keyOf(call) === key);
+      assert.ok(place >= 0, `${name}: ${key} is not due`);
+      const [exchange] = due.splice(place, 1);
+      assert.equal(options.headers['If-None-Match'] ?? null, exchange.condition, `${name}: the condition of ${key}`);
+      if (exchange === late) {
+        isAsked();
+        await arrives;
+      }
+      return responseTo(options, exchange.answer);
+    }, deviceTime);
+    const calls = {notification: () => push.notification(7), shown: () => push.collect(7), list: () => push.sync()};
+    for (const {call} of before) await calls[call]();
+    const arrival = calls[late.call]();
+    await asked;
+    if (page) await push.sync();
+    else if (event !== 'nothing') assert.equal(await does[event](push), isTold, name);
+    arrive();
+    await arrival;
+    assert.deepEqual(await states(push), after, name);
+    isReachable = true;
+    assert.equal((await push.sync()).isFresh, true, name);
+    assert.deepEqual(await states(push), last, `${name}, in the end`);
+    assert.deepEqual(due, [], name);
+  }
+});
+
 const rfc3339 = time => time.toISOString().replace('.000Z', 'Z');

@@ -4,9 +4,27 @@ internal import Foundation
 /// The registration of this device, as the server last accepted it.
 struct KeptRegistration: Codable, Sendable, Hashable {
     let id: String
-    /// A digest of platform, environment, handle, sharing and tags, which tells whether they have changed and reveals nothing of them.
+    /// A digest of platform, environment, handle, sharing and tags, which tells whether they have changed and reveals nothing of them;
+    /// and behind it the session that it was registered with, whose end at the server is the registration's, too.
     let fingerprint: Data
     let date: Date
+
+    init(id: String, fingerprint: Data, date: Date) {
+        self.id = id
+        self.fingerprint = fingerprint
+        self.date = date
+    }
+
+    /// A registration of now.
+    init(id: String, fingerprint: Data, session: String, date: Date) {
+        self.init(id: id, fingerprint: fingerprint + Data(session.utf8), date: date)
+    }
+
+    /// Whether it says what a registration of now would. The session is not compared if it is not known.
+    func isSame(as fingerprint: Data, session: String?) -> Bool {
+        guard self.fingerprint.prefix(SHA256.byteCount) == fingerprint else { return false }
+        return session.map { self.fingerprint.dropFirst(SHA256.byteCount) == Data($0.utf8) } ?? true
+    }
 
     static func fingerprint(platform: String, handle: String, tags: [String], isSandbox: Bool, isShared: Bool) -> Data {
         var hash = SHA256()

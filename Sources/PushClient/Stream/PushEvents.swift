@@ -116,7 +116,7 @@ extension PushEvents.Iterator {
             isSandbox: false,
             isShared: self.client.isDeviceShared
         )
-        return self.client.records.registration?.fingerprint == own
+        return self.client.records.registration?.isSame(as: own, session: nil) == true
     }
 }
 

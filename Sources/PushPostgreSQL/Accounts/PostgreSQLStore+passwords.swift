@@ -1,3 +1,4 @@
+package import Foundation
 internal import PostgreSQL
 package import PushCore
 package import PushStore
@@ -14,11 +15,14 @@ extension PostgreSQLStore {
     package func changePassword(
         of user: User,
         to password: PasswordHash,
-        by record: AuditRecord?
+        by record: AuditRecord?,
+        now: Date
     ) async throws -> Bool {
         try await self.write { tx in
             let changed = try await tx.query(Self.newPassword, password.phc, user.id, user.passwordNumber)
             guard changed.count == 1 else { return false }
+            let sessions = try await tx.query(Self.endSessions, user.id).map { try $0.text(0) }
+            try await Self.retireDevices(tx, ofUser: user.id, with: sessions, by: record, now: now)
             tx.end(.user(user.id))
             if let record { tx.append(record) }
             return true
@@ -27,10 +31,7 @@ extension PostgreSQLStore {
 
     /// Sessions that began with the old password end; tokens from an administrator stay.
     private static let newPassword = """
-        with changed as (
-            update account set password = $1, password_number = password_number + 1, version = version + 1
-            where id = $2 and password_number = $3 returning id),
-        ended as (delete from token where is_session and user_id in (select id from changed))
-        select id from changed
+        update account set password = $1, password_number = password_number + 1, version = version + 1
+        where id = $2 and password_number = $3 returning id
         """
 }

@@ -76,14 +76,16 @@ extension PostgreSQLStore {
         """
     private static let newVersion = "update account set version = version + 1 where id = $1"
 
-    package func revokeToken(_ prefix: TokenPrefix, by record: AuditRecord?) async throws -> Fingerprint? {
+    package func revokeToken(_ prefix: TokenPrefix, by record: AuditRecord?, now: Date) async throws -> Fingerprint? {
         try await self.write { [audit] tx in
             // The user first, as in `addSession`.
             guard let owner = try await tx.query(Self.newVersionOfOwner, prefix.description).first else { return nil }
             guard let row = try await tx.query(Self.revoke, prefix.description).first else { return nil }
             if let record { tx.append(record.about(prefix, in: audit)) }
-            let fingerprint = Fingerprint(bytes: try row.data(0))
-            if let fingerprint { tx.end(.token(fingerprint, user: try owner.integer(0))) }
+            let (fingerprint, user) = (Fingerprint(bytes: try row.data(0)), try owner.integer(0))
+            // A token of an administrator's is no session, and no device names it.
+            try await Self.retireDevices(tx, ofUser: user, with: [prefix.description], by: record, now: now)
+            if let fingerprint { tx.end(.token(fingerprint, user: user)) }
             return fingerprint
         }
     }

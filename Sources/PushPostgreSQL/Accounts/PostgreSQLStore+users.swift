@@ -67,7 +67,13 @@ extension PostgreSQLStore {
             )
             // A token on an old phone must not gain rights that it did not have when it was issued.
             let isRising = if let role, let old = Role(rawValue: account.role) { old < role } else { false }
-            if isRising || password != nil { _ = try await tx.query(Self.endSessions, account.id) }
+            if isRising || password != nil {
+                let sessions = try await tx.query(Self.endSessions, account.id).map { try $0.text(0) }
+                // Who rises is the same person, on the same devices.
+                if password != nil {
+                    try await Self.retireDevices(tx, ofUser: account.id, with: sessions, by: record, now: now)
+                }
+            }
             if let apps { try await Self.retireDevices(tx, ofUser: account.id, outside: apps, now: now) }
             tx.end(.user(account.id))
             if let record { tx.append(record) }
@@ -84,7 +90,7 @@ extension PostgreSQLStore {
             version = version + 1
         where id = $1
         """
-    private static let endSessions = "delete from token where is_session and user_id = $1"
+    static let endSessions = "delete from token where is_session and user_id = $1 returning prefix"
 
     // MARK: - Private
 

@@ -8,6 +8,7 @@ extension PostgreSQLStore {
         _ registration: DeviceRegistration,
         as id: RegistrationID,
         for user: User,
+        with token: TokenPrefix?,
         by record: AuditRecord?,
         within bounds: StorageBounds?,
         page: Int?,
@@ -15,7 +16,7 @@ extension PostgreSQLStore {
     ) async throws -> RegisterOutcome {
         let page = page ?? Self.movingPage
         let (outcome, device) = try await self.writeRegistration { tx in
-            let registrar = self.registrar(tx, user, record, bounds, page: page, now: now)
+            let registrar = self.registrar(tx, user, token, record, bounds, page: page, now: now)
             return try await registrar.register(registration, as: id)
         }
         guard let device, case .registered(let moved) = outcome else { return outcome }
@@ -26,13 +27,14 @@ extension PostgreSQLStore {
         _ code: String,
         for id: RegistrationID,
         of user: User,
+        with token: TokenPrefix?,
         by record: AuditRecord?,
         within bounds: StorageBounds?,
         now: Date
     ) async throws -> ConfirmOutcome {
         let page = Self.movingPage
         let (outcome, device) = try await self.writeRegistration { tx in
-            let registrar = self.registrar(tx, user, record, bounds, page: page, now: now)
+            let registrar = self.registrar(tx, user, token, record, bounds, page: page, now: now)
             return try await registrar.confirm(code, for: id)
         }
         guard let device, case .registered(let moved) = outcome else { return outcome }
@@ -47,7 +49,8 @@ extension PostgreSQLStore {
         now: Date
     ) async throws -> TopicOutcome {
         try await self.write { tx in
-            try await self.registrar(tx, user, record, nil, page: Self.movingPage, now: now).change(change, of: id)
+            let registrar = self.registrar(tx, user, nil, record, nil, page: Self.movingPage, now: now)
+            return try await registrar.change(change, of: id)
         }
     }
 
@@ -91,6 +94,7 @@ extension PostgreSQLStore {
     private func registrar(
         _ tx: WriteTransaction,
         _ user: User,
+        _ token: TokenPrefix?,
         _ record: AuditRecord?,
         _ bounds: StorageBounds?,
         page: Int,
@@ -100,6 +104,7 @@ extension PostgreSQLStore {
             tx: tx,
             sealing: self.sealing,
             user: user,
+            token: token,
             record: record,
             bounds: bounds,
             page: page,

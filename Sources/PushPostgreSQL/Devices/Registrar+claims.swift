@@ -36,6 +36,7 @@ extension Registrar {
             key: key,
             as: number,
             at: due ?? last?.pushedAt ?? self.now,
+            with: nil,
             isMovable: true
         )
         if let due { try await self.push(notification, at: due, to: number, registration.lane, key) }
@@ -49,6 +50,7 @@ extension Registrar {
         for id: RegistrationID
     ) async throws -> (outcome: ConfirmOutcome, device: Int64?) {
         try await self.lockUser()
+        guard try await self.isSignedIn() else { return (.signedOut, nil) }
         guard let issued = try await self.issued(id) else { return (.missing, nil) }
         if let reason = issued.retiredReason { return (.gone(reason: reason), nil) }
         guard let claim = try await self.claimed(by: issued) else {

@@ -9,6 +9,8 @@ struct Registrar {
     let tx: WriteTransaction
     let sealing: Sealing
     let user: User
+    /// What the user has shown, if it is a token.
+    let token: TokenPrefix?
     /// The request and the registration; the entries of the audit are made of it.
     let record: AuditRecord?
     let bounds: StorageBounds?
@@ -28,6 +30,7 @@ struct Registrar {
         as id: RegistrationID
     ) async throws -> (outcome: RegisterOutcome, device: Int64?) {
         try await self.lockUser()
+        guard try await self.isSignedIn() else { return (.signedOut, nil) }
         let key = self.sealing.index.hash(registration.handle)
         if let confirmation = registration.confirmation {
             guard let issued = try await self.issued(id) else { return (.gone(reason: Self.notIssued), nil) }
@@ -94,6 +97,15 @@ struct Registrar {
         _ = try await self.tx.query(PostgreSQLStore.lockUserID, self.user.id)
     }
 
+    /// Whether the token has not ended since the request was let in: a device of a session that is over could not end with it. Who
+    /// ends one locks the user, too.
+    func isSignedIn() async throws -> Bool {
+        guard let token else { return true }
+        return try await self.tx.query(Self.findToken, token.description).count == 1
+    }
+
+    private static let findToken = "select 1 from token where prefix = $1"
+
     /// The id, if it was issued to the user and names no claim.
     func issued(_ id: RegistrationID) async throws -> DeviceRow? {
         try await self.tx.query(DeviceRow.issued, id.description, self.user.id).first.map(DeviceRow.init)
@@ -148,6 +160,7 @@ struct Registrar {
         key: Data,
         as number: Int64,
         at date: Date,
+        with token: TokenPrefix?,
         isMovable: Bool
     ) async throws {
         do {
@@ -161,7 +174,8 @@ struct Registrar {
                 key,
                 try self.sealing.seal(tags, in: .tags(number)),
                 isMovable,
-                registration.isShared
+                registration.isShared,
+                token?.description
             )
         } catch DatabaseError.refused(code: "23505", _) {
             throw HandleTaken()
@@ -170,7 +184,8 @@ struct Registrar {
 
     private static let saveDevice = """
         update device set registered_at = $2, platform = $3, lane = $4, handle = $5, handle_key = $6, tags = $7,
-            environment_moves = case when $8 then 0 else environment_moves end, is_shared = $9
+            environment_moves = case when $8 then 0 else environment_moves end, is_shared = $9,
+            session = (select prefix from token where prefix = $10 and is_session), session_at = $2
         where number = $1
         """
 
@@ -224,6 +239,7 @@ struct Registrar {
             key: self.sealing.index.hash(registration.handle),
             as: issued.number,
             at: self.now,
+            with: self.token,
             isMovable: isMovable
         )
         try await self.replaceTags(of: issued.number, by: Set(tags.map(self.sealing.index.hash)))

@@ -1,3 +1,4 @@
+package import Foundation
 internal import GRDB
 package import PushCore
 package import PushStore
@@ -16,10 +17,13 @@ extension SQLiteStore {
     package func changePassword(
         of user: User,
         to password: PasswordHash,
-        by record: AuditRecord?
+        by record: AuditRecord?,
+        now: Date
     ) async throws -> Bool {
-        try await self.write(by: record) { [writer] db in
+        try await self.write(by: record) { [writer, sealing] db in
             writer.noteErasure()
+            let key = sealing.index.hash(user.name)
+            let devices = try db.all(prepared: Self.devicesOfSessions, key) { EndedDevice($0) }
             try db.execute(
                 sql: """
                     update user set password = ?, password_number = password_number + 1
@@ -27,7 +31,9 @@ extension SQLiteStore {
                     """,
                 arguments: [password.phc, user.id, user.passwordNumber]
             )
-            return db.changesCount == 1
+            guard db.changesCount == 1 else { return false }
+            try self.retire(devices, by: record, db, now: now)
+            return true
         }
     }
 }

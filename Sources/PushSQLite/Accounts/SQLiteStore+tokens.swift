@@ -72,9 +72,11 @@ extension SQLiteStore {
         ).compactMap { Fingerprint(bytes: $0) }
     }
 
-    package func revokeToken(_ prefix: TokenPrefix, by record: AuditRecord?) async throws -> Fingerprint? {
+    package func revokeToken(_ prefix: TokenPrefix, by record: AuditRecord?, now: Date) async throws -> Fingerprint? {
         try await self.write { db in
-            try Data.fetchOne(
+            let devices = try db.all(prepared: Self.devicesOfSession, prefix.description) { EndedDevice($0) }
+            try self.retire(devices, by: record, db, now: now)
+            return try Data.fetchOne(
                 db,
                 sql: "delete from token where prefix = ? returning hash",
                 arguments: [prefix.description]

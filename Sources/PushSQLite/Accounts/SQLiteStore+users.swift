@@ -42,6 +42,8 @@ extension SQLiteStore {
             let key = sealing.index.hash(name)
             let staysAdministrator = (role ?? .admin) == .admin && isDisabled != true
             if !staysAdministrator, try Self.isLastAdministrator(key, db) { return .lastAdministrator }
+            // Found before the sessions end.
+            let devices = try password == nil ? [] : db.all(prepared: Self.devicesOfSessions, key) { EndedDevice($0) }
             if let role { try Self.endSessions(of: key, below: role, db) }
             try db.execute(
                 sql: """
@@ -55,6 +57,7 @@ extension SQLiteStore {
             if apps != nil { writer.noteErasure() }
             if let apps { try Self.setApps(apps, ofUser: key, db, now: now) }
             if let password {
+                try self.retire(devices, by: record, db, now: now)
                 try db.execute(
                     sql: "update user set password = ?, password_number = password_number + 1 where name_key = ?",
                     arguments: [password.phc, key]

@@ -50,6 +50,7 @@ extension Registrar {
         for id: RegistrationID,
         _ db: Database
     ) throws -> (outcome: ConfirmOutcome, device: Int64?) {
+        guard try self.isSignedIn(db) else { return (.signedOut, nil) }
         guard let issued = try self.issued(id, db) else { return (.missing, nil) }
         if let reason = issued.retiredReason { return (.gone(reason: reason), nil) }
         guard let claim = try self.claimed(by: issued.number, db) else {

@@ -9,6 +9,8 @@ struct Registrar: Sendable {
     let pusher: Pusher
     let audit: AuditTrail
     let user: User
+    /// What the user has shown, if it is a token.
+    let token: TokenPrefix?
     /// Who asks for which registration; what the audit tells is made of it.
     let record: AuditRecord?
     let bounds: StorageBounds?
@@ -47,6 +49,7 @@ struct Registrar: Sendable {
         as id: RegistrationID,
         _ db: Database
     ) throws -> (outcome: RegisterOutcome, device: Int64?) {
+        guard try self.isSignedIn(db) else { return (.signedOut, nil) }
         guard let issued = try self.issued(id, db) else { return (.gone(reason: Self.notIssued), nil) }
         if let reason = issued.retiredReason { return (.gone(reason: reason), nil) }
         let key = self.sealing.index.hash(registration.handle)
@@ -95,6 +98,12 @@ struct Registrar: Sendable {
     private func keptLane(of issued: IssuedID, _ key: Data, _ registration: DeviceRegistration) -> Lane? {
         guard let other = registration.otherLane, issued.lane == other.description else { return nil }
         return issued.environmentMoves == 1 && issued.handleKey == key ? other : nil
+    }
+
+    /// Whether the token has not ended since the request was let in: a device of a session that is over could not end with it.
+    func isSignedIn(_ db: Database) throws -> Bool {
+        guard let token else { return true }
+        return try db.first(prepared: "select 1 from token where prefix = ?", token.description) { _ in true } == true
     }
 
     /// The id, if it was issued to the user and names no claim.
@@ -192,6 +201,13 @@ struct Registrar: Sendable {
             as: number,
             at: self.now,
             db
+        )
+        try db.run(
+            prepared: """
+                update device set session = (select prefix from token where prefix = ? and is_session) where number = ?
+                """,
+            self.token?.description,
+            number
         )
         try self.replaceTags(of: number, by: Set(tags.map(self.sealing.index.hash)), db)
     }

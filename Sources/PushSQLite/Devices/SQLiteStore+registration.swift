@@ -8,12 +8,13 @@ extension SQLiteStore {
         _ registration: DeviceRegistration,
         as id: RegistrationID,
         for user: User,
+        with token: TokenPrefix?,
         by record: AuditRecord?,
         within bounds: StorageBounds?,
         page: Int?,
         now: Date
     ) async throws -> RegisterOutcome {
-        let registrar = self.registrar(user, record, bounds, page: page, now: now)
+        let registrar = self.registrar(user, token, record, bounds, page: page, now: now)
         let (outcome, device) = try await self.writer.write { try registrar.register(registration, as: id, $0) }
         guard let device, case .registered(let moved) = outcome else { return outcome }
         return .registered(
@@ -25,11 +26,12 @@ extension SQLiteStore {
         _ code: String,
         for id: RegistrationID,
         of user: User,
+        with token: TokenPrefix?,
         by record: AuditRecord?,
         within bounds: StorageBounds?,
         now: Date
     ) async throws -> ConfirmOutcome {
-        let registrar = self.registrar(user, record, bounds, page: nil, now: now)
+        let registrar = self.registrar(user, token, record, bounds, page: nil, now: now)
         let (outcome, device) = try await self.writer.write { try registrar.confirm(code, for: id, $0) }
         guard let device, case .registered(let moved) = outcome else { return outcome }
         return .registered(
@@ -44,12 +46,13 @@ extension SQLiteStore {
         by record: AuditRecord?,
         now: Date
     ) async throws -> TopicOutcome {
-        let registrar = self.registrar(user, record, nil, page: nil, now: now)
+        let registrar = self.registrar(user, nil, record, nil, page: nil, now: now)
         return try await self.writer.write { try registrar.change(change, of: id, $0) }
     }
 
     private func registrar(
         _ user: User,
+        _ token: TokenPrefix?,
         _ record: AuditRecord?,
         _ bounds: StorageBounds?,
         page: Int?,
@@ -60,6 +63,7 @@ extension SQLiteStore {
             pusher: self.pusher,
             audit: self.audit,
             user: user,
+            token: token,
             record: record,
             bounds: bounds,
             page: page ?? Self.fanoutPage,

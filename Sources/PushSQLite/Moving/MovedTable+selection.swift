@@ -36,7 +36,11 @@ extension MovedTable {
         ),
         "user_tag": Place(rows: "user_tag t"),
         "token": Place(rows: "token t"),
-        "device": Place(rows: "device t"),
+        // The only server of a database of SQLite has noted the session with each registration.
+        "device": Place(
+            rows: "device t",
+            values: ["session_at": "case when t.session is null then null else t.registered_at end"]
+        ),
         "device_tag": Place(rows: "device_tag t"),
         "device_push": Place(rows: "device_push t"),
         "confirmation": Place(rows: "confirmation t"),

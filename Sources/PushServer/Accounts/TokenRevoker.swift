@@ -1,7 +1,7 @@
 internal import PushCore
 internal import PushStore
 
-/// Revokes tokens in the store and in the memory of the event loops.
+/// Revokes tokens in the store, with the devices of a session, and in the memory of the event loops.
 struct TokenRevoker: Sendable {
     let store: any TokenStore
     let authenticator: Authenticator
@@ -9,7 +9,9 @@ struct TokenRevoker: Sendable {
     /// Returns once no loop accepts the token any more; `false` if there is no such token.
     @discardableResult
     func revoke(_ prefix: TokenPrefix, by record: AuditRecord) async throws -> Bool {
-        guard let fingerprint = try await self.store.revokeToken(prefix, by: record) else { return false }
+        guard let fingerprint = try await self.store.revokeToken(prefix, by: record, now: record.at) else {
+            return false
+        }
         self.authenticator.tokenEnded(fingerprint)
         return true
     }

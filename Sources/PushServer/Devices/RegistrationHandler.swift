@@ -75,6 +75,7 @@ struct RegistrationHandler: Handler {
             registration,
             as: id,
             for: context.user,
+            with: context.token?.prefix,
             by: context.record(.registerDevice, of: id.description),
             within: self.settings.storage[context.user.role],
             now: context.now
@@ -89,6 +90,7 @@ struct RegistrationHandler: Handler {
         case .idTaken: return nil
         case .gone(let reason): throw Problem(.registrationGone, reason)
         case .tooMany: throw try self.tooManyDevices(context)
+        case .signedOut: throw Problem(.invalidBearerToken)
         case .tooManyClaims(let until):
             throw TryLater(.tooManyConfirmations, seconds: until.timeIntervalSince(context.now))
         }
@@ -103,6 +105,7 @@ struct RegistrationHandler: Handler {
             code,
             for: id,
             of: context.user,
+            with: context.token?.prefix,
             by: context.record(.registerDevice, of: id.description),
             within: self.settings.storage[context.user.role],
             now: context.now
@@ -114,6 +117,7 @@ struct RegistrationHandler: Handler {
         case .refused: throw Problem(.confirmationRefused)
         case .gone(let reason): throw Problem(.registrationGone, reason)
         case .tooMany: throw try self.tooManyDevices(context)
+        case .signedOut: throw Problem(.invalidBearerToken)
         case .missing: throw Problem(.notFound)
         }
     }

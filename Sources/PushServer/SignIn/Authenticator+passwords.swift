@@ -78,7 +78,7 @@ extension Authenticator {
         )
         guard isRight else { return false }
         let newHash = try await self.hash(new, chosenFor: user.name, by: user.name, from: origin)
-        guard try await self.store.changePassword(of: user, to: newHash, by: record) else {
+        guard try await self.store.changePassword(of: user, to: newHash, by: record, now: record.at) else {
             throw Problem(.unauthorized)
         }
         self.accountChanged(user.name)

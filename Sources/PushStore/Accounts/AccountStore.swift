@@ -45,8 +45,9 @@ package protocol AccountStore: Sendable {
         now: Date
     ) async throws -> Bool
 
-    /// Changes a user's role, changes the password, which ends the user's sessions, changes the user's apps, which retires
-    /// the devices of those that the user leaves, or disables or enables the user.
+    /// Changes a user's role, changes the password, which ends the user's sessions and retires the devices that were last
+    /// registered with one, changes the user's apps, which retires the devices of those that the user leaves, or disables or
+    /// enables the user. Where a role that rises ends the sessions, their devices stay.
     ///
     /// `nil` leaves a property as it is.
     func changeUser(
@@ -71,9 +72,14 @@ package protocol AccountStore: Sendable {
     /// Stores a new hash of the same password, and ends no session; does nothing if `old` is no longer the stored hash.
     func rehashPassword(of user: User, from old: PasswordHash, to new: PasswordHash) async throws
 
-    /// Changes the password of a user who has shown the old one, and ends the user's sessions; `false` if the password
-    /// was changed, or the user deleted, meanwhile.
-    func changePassword(of user: User, to password: PasswordHash, by record: AuditRecord?) async throws -> Bool
+    /// Changes the password of a user who has shown the old one, ends the user's sessions and retires the devices that were last
+    /// registered with one; `false` if the password was changed, or the user deleted, meanwhile.
+    func changePassword(
+        of user: User,
+        to password: PasswordHash,
+        by record: AuditRecord?,
+        now: Date
+    ) async throws -> Bool
 }
 
 extension AccountStore {

@@ -69,10 +69,11 @@ package protocol TokenStore: Sendable {
         by record: @escaping @Sendable (Username, Scopes) -> AuditRecord
     ) async throws -> Enrolment?
 
-    /// Revokes the token of that prefix, and returns its fingerprint; `nil` if there is none.
-    func revokeToken(_ prefix: TokenPrefix, by record: AuditRecord?) async throws -> Fingerprint?
+    /// Revokes the token of that prefix, and returns its fingerprint; `nil` if there is none. If it is a session's, the devices
+    /// that were last registered with it are retired.
+    func revokeToken(_ prefix: TokenPrefix, by record: AuditRecord?, now: Date) async throws -> Fingerprint?
 
-    /// Deletes tokens that have expired; returns how many, at most `limit`.
+    /// Deletes tokens that have expired; returns how many, at most `limit`. Their devices stay.
     func deleteExpiredTokens(now: Date, limit: Int) async throws -> Int
 
     /// Notes in memory that a token was used; `writeTokenUses` stores it.

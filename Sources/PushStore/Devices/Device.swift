@@ -134,4 +134,11 @@ package enum RegisterOutcome: Sendable, Hashable {
     case gone(reason: String)
     /// The user has as many devices as it may.
     case tooMany
+    /// The token has ended since the request was let in: the device is not registered.
+    case signedOut
+}
+
+extension RegisteredDevice {
+    /// Why a device is retired whose session somebody has ended, in the words that a `PUT` of it is answered with.
+    package static let sessionEnded = "the session that registered it has ended"
 }

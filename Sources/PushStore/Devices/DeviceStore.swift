@@ -43,10 +43,14 @@ package protocol DeviceStore: Sendable {
     /// With a `confirmation` all of that happens when the user confirms the handle; until then, nothing but a code is
     /// pushed to it. `record` names the user and the id; the audit gets what was done, a claim or a registration, and if
     /// another user had the handle, that it has moved.
+    ///
+    /// `token` is what the user has shown. If it is a session's, the device belongs to that session from now on, and ends with it
+    /// if somebody ends it; otherwise it belongs to none.
     func register(
         _ registration: DeviceRegistration,
         as id: RegistrationID,
         for user: User,
+        with token: TokenPrefix?,
         by record: AuditRecord?,
         within bounds: StorageBounds?,
         page: Int?,
@@ -55,11 +59,12 @@ package protocol DeviceStore: Sendable {
 
     /// Registers the handle that the user has claimed under the id, if the code is the one that was pushed to it.
     ///
-    /// The code that has registered the handle is accepted again, as long as it would have been good.
+    /// The code that has registered the handle is accepted again, as long as it would have been good. `token` is as in `register`.
     func confirm(
         _ code: String,
         for id: RegistrationID,
         of user: User,
+        with token: TokenPrefix?,
         by record: AuditRecord?,
         within bounds: StorageBounds?,
         now: Date
@@ -161,10 +166,20 @@ extension DeviceStore {
         _ registration: DeviceRegistration,
         as id: RegistrationID,
         for user: User,
+        with token: TokenPrefix? = nil,
         by record: AuditRecord? = nil,
         within bounds: StorageBounds? = nil,
         now: Date
     ) async throws -> RegisterOutcome {
-        try await self.register(registration, as: id, for: user, by: record, within: bounds, page: nil, now: now)
+        try await self.register(
+            registration,
+            as: id,
+            for: user,
+            with: token,
+            by: record,
+            within: bounds,
+            page: nil,
+            now: now
+        )
     }
 }

@@ -22,4 +22,6 @@ package enum ConfirmOutcome: Sendable, Hashable {
     case tooMany
     /// The id was not issued to this account.
     case missing
+    /// The token has ended since the request was let in: the device is not registered.
+    case signedOut
 }

@@ -34,9 +34,17 @@ extension MovedTable {
         MovedTable(
             "device",
             key: C.integers("number"),
-            C.texts("id", "platform", "lane", "retired_reason", "moved_platform")
+            C.texts("id", "platform", "lane", "retired_reason", "moved_platform", "session")
                 + C.bytes("handle", "handle_key", "tags")
-                + C.integers("user_id", "created_at", "registered_at", "retired_at", "claims_for", "environment_moves")
+                + C.integers(
+                    "user_id",
+                    "created_at",
+                    "registered_at",
+                    "retired_at",
+                    "claims_for",
+                    "environment_moves",
+                    "session_at"
+                )
                 + C.booleans("is_shared")
         ),
         MovedTable("device_tag", key: C.integers("device") + C.bytes("tag")),

@@ -17,6 +17,8 @@ import Testing
         "signatures": { try await SignatureVectors.file() },
         "histories": { try await HistoryVectors.file() },
         "interference": { try await InterferenceVectors.file() },
+        "outbox": { try await OutboxVectors.file() },
+        "late": { try await LateAnswerVectors.file() },
     ]
 
     @Test(arguments: Self.files.keys.sorted()) func eachFileIsWhatTheServerDoes(name: String) async throws {

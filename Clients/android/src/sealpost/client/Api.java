@@ -72,6 +72,11 @@ final class Api {
         return credentials.account();
     }
 
+    /** The credential of the last request that was answered; null before that. */
+    @Nullable String last() {
+        return last;
+    }
+
     /** What the session is ended with; null if there is nothing. Not being able to tell must not keep anybody signed in. */
     @Nullable String lastAuthorization(Deadline deadline) {
         try {

@@ -95,6 +95,7 @@ final class Draft {
     void finish() throws PushException {
         shrink();
         while (index.deletions.size() > Index.MAXIMUM_DELETIONS) forgetDeletion();
+        while (index.marks.size() > Index.MAXIMUM_MARKS) index.marks.remove(index.marks.keySet().iterator().next());
         while (index.encode().length > Index.MAXIMUM_BYTES && !index.entries.isEmpty()) {
             List<Long> ids = new ArrayList<>(index.entries.keySet());
             for (long id : ids.subList(0, ids.size() / 32 + 1)) remove(id);

@@ -22,6 +22,7 @@ final class Index {
     private static final int FORM = 1;
     private static final int HISTORY = 32;
     static final int MAXIMUM_DELETIONS = 500;
+    static final int MAXIMUM_MARKS = 16;
 
     /** Where a sealed content is: the commit that wrote it, and the number of the file in that. */
     static final class Place {
@@ -84,6 +85,7 @@ final class Index {
     /** The commit up to which deletions are no longer known. */
     long forgottenUpTo = 0;
 
+    /** The consumers' marks, in the order in which they have confirmed. */
     final LinkedHashMap<String, Long> marks = new LinkedHashMap<>();
     final List<Task> outbox = new ArrayList<>();
     /** Tasks that will never be done, with the code of the server's refusal, or an empty text. */

@@ -88,13 +88,19 @@ public final class PushClient {
         return new Changes(consumer, now.commit, arrived, deleted, isEverything);
     }
 
-    /** Remembers that a consumer has taken these changes. */
+    /**
+     * Remembers that a consumer has taken these changes. The marks of 16 consumers are kept, of those that confirmed last: to others
+     * everything is told anew.
+     */
     public void confirm(final Changes changes) throws PushException {
         account.change(new Account.Change<Void>() {
             @Override
             public @Nullable Void make(Draft draft) {
                 Long mark = draft.index.marks.get(changes.consumer);
-                if (mark == null || mark < changes.upTo) draft.index.marks.put(changes.consumer, changes.upTo);
+                if (mark != null && mark >= changes.upTo) return null;
+                // In the order in which they have confirmed.
+                draft.index.marks.remove(changes.consumer);
+                draft.index.marks.put(changes.consumer, changes.upTo);
                 return null;
             }
         });
@@ -230,11 +236,17 @@ public final class PushClient {
         return new Registration(this, platform, handle, tags).register(options.deadline());
     }
 
-    /** The same, if something has changed or a week has passed; without a request otherwise. Call it at each start. */
+    /**
+     * The same, if something has changed, there is another session, or a week has passed; without a request otherwise.
+     *
+     * <p>A session that is ended at the server, by a new password, by an administrator or by signing out, takes its device along. Call
+     * it at each start, and after signing in.
+     */
     public String refreshRegistration(String platform, String handle, Collection<String> tags) throws PushException {
         Registration registration = new Registration(this, platform, handle, tags);
-        String current = registration.current(WEEK);
-        return current == null ? registration.register(options.deadline()) : current;
+        Deadline deadline = options.deadline();
+        String current = registration.current(WEEK, deadline);
+        return current == null ? registration.register(deadline) : current;
     }
 
     /**

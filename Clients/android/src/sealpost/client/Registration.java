@@ -10,6 +10,9 @@ import java.util.List;
 
 /** Registers this device, and registers it anew only when something has changed. */
 final class Registration {
+    /** Bytes of SHA-256; what the session is called follows them. */
+    private static final int DIGEST = 32;
+
     private final PushClient client;
     private final String platform;
     private final String handle;
@@ -23,9 +26,14 @@ final class Registration {
     }
 
     /** The id that the server knows it by; null if something has changed, or the interval has passed. */
-    @Nullable String current(long intervalMillis) throws PushException {
+    @Nullable String current(long intervalMillis, Deadline deadline) throws PushException {
         Index index = client.account.read().index;
-        if (index.registration == null || !Arrays.equals(index.fingerprint, fingerprint())) return null;
+        if (index.registration == null || index.fingerprint.length < DIGEST) return null;
+        if (!Arrays.equals(Arrays.copyOf(index.fingerprint, DIGEST), fingerprint())) return null;
+        // A session that somebody has ended at the server has taken its device along.
+        byte[] session = session(client.api.lastAuthorization(deadline));
+        byte[] kept = Arrays.copyOfRange(index.fingerprint, DIGEST, index.fingerprint.length);
+        if (session != null && !Arrays.equals(kept, session)) return null;
         long age = client.options.now() - index.registeredAt;
         // A clock that was set back does not make a registration younger.
         return age >= 0 && age < intervalMillis ? index.registration : null;
@@ -104,11 +112,28 @@ final class Registration {
             @Override
             public @Nullable Void make(Draft draft) {
                 draft.index.registration = id;
-                draft.index.fingerprint = id == null ? new byte[0] : fingerprint();
+                draft.index.fingerprint = id == null ? new byte[0] : joined(fingerprint(), session(client.api.last()));
                 draft.index.registeredAt = now;
                 return null;
             }
         });
+    }
+
+    /**
+     * The session of a credential: the first characters of its token, as the server's lists show them; nothing of a password or another's
+     * token, and null if there is none.
+     */
+    private static @Nullable byte[] session(@Nullable String authorization) {
+        if (authorization == null) return null;
+        String token = authorization.startsWith("Bearer spt_") ? authorization.substring("Bearer ".length()) : "";
+        return token.substring(0, Math.min(12, token.length())).getBytes(StandardCharsets.UTF_8);
+    }
+
+    private static byte[] joined(byte[] digest, @Nullable byte[] session) {
+        if (session == null) return digest;
+        byte[] both = Arrays.copyOf(digest, digest.length + session.length);
+        System.arraycopy(session, 0, both, digest.length, session.length);
+        return both;
     }
 
     /** Tells whether platform, sharing, handle or tags have changed, and reveals nothing of them. */

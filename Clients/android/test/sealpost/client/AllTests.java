@@ -6,7 +6,7 @@ public final class AllTests {
 
     public static void main(String[] arguments) throws Exception {
         JdkMethods.allowPatch();
-        int count = Check.run(VectorTests.class, ClientTests.class);
+        int count = Check.run(VectorTests.class, OutboxVectorTests.class, ClientTests.class);
         System.out.println(count + " tests passed");
     }
 }

@@ -94,6 +94,56 @@ public final class ClientTests {
         });
     }
 
+    public static void theMarksOfSixteenConsumersAreKept() throws Exception {
+        with((server, folder) -> {
+            server.add("text");
+            PushClient client = server.client(folder.store());
+            client.refresh();
+            client.confirm(client.changes("first"));
+            for (int count = 0; count < 15; count++) client.confirm(client.changes("consumer " + count));
+            // It confirms again, so that another one is the one of long ago.
+            server.add("another");
+            client.refresh();
+            client.confirm(client.changes("first"));
+            client.confirm(client.changes("last"));
+            Check.that(client.changes("first").isEmpty() && client.changes("last").isEmpty(), "who has confirmed last");
+            Check.equal(client.changes("consumer 0").arrived().size(), 2, "told anew");
+            Check.equal(client.changes("consumer 1").arrived().size(), 1, "what is new");
+            for (int count = 0; count < 100; count++) client.confirm(client.changes("consumer of this start " + count));
+            Check.equal(client.account.read().index.marks.size(), 16, "marks");
+        });
+    }
+
+    public static void aNewSessionRegistersTheDeviceAgain() throws Exception {
+        with((server, folder) -> {
+            String[] token = {"spt_first"};
+            TokenProvider provider = refused -> refused == null ? token[0] : null;
+            PushClient client = new PushClient(server.options(), Credentials.token(provider, "alice"), folder.store());
+            Check.equal(registrations(client, server), 2, "a first registration asks for an id");
+            Check.equal(registrations(client, server), 0, "of the same session");
+            token[0] = "spt_other" + "of one session";
+            server.authorization = "Bearer " + token[0];
+            Check.equal(registrations(client, server), 1, "of another session");
+            // As after a start of the app.
+            PushClient later = new PushClient(server.options(), Credentials.token(provider, "alice"), folder.store());
+            Check.equal(registrations(later, server), 0, "which is kept");
+            for (String other : new String[] {"of an issuer", "the next one of the issuer"}) {
+                token[0] = other;
+                server.authorization = "Bearer " + token[0];
+                Check.equal(registrations(later, server), other.startsWith("of") ? 1 : 0, other);
+            }
+            PushClient none = new PushClient(server.options(), Credentials.token(refused -> null, "alice"), folder.store());
+            Check.equal(registrations(none, server), 0, "without a token there is nothing to compare");
+        });
+    }
+
+    /** How many requests it takes to have the same device registered. */
+    private static int registrations(PushClient client, ModelServer server) throws Exception {
+        server.log.clear();
+        client.refreshRegistration("fcm", "handle", Collections.<String>emptyList());
+        return server.log.size();
+    }
+
     public static void aNotificationOnTheScreenTakesNothingFromItsReader() throws Exception {
         with((server, folder) -> {
             PushClient client = server.client(folder.store());

@@ -1,0 +1,89 @@
+import ClientPeers
+import Crypto
+import Foundation
+import PushAPI
+import PushTesting
+import Testing
+
+@testable import PushClient
+
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
+/// Proxies that want credentials of their own, and portals that answer with a certificate of their own, as the session meets them here.
+///
+/// On Apple's systems a proxy's refusal is an error of CFNetwork's, 306 to 311, and its challenge is the system's matter
+/// (`AdviceTests`, `ChallengeTests`); a certificate's is a `URLError` there, too.
+@Suite(.timeLimit(.minutes(2))) struct NetworkRefusalTests {
+    private static func refusal(_ request: PeerRequest) -> PeerAnswer {
+        let challenge = (name: "Proxy-Authenticate", value: #"Basic realm="the office""#)
+        return PeerAnswer(
+            status: 407,
+            fields: [challenge, (name: "Content-Type", value: "text/html")],
+            body: "<h1>Proxy</h1>"
+        )
+    }
+
+    /// A process whose environment names the proxy, as the session on Linux looks for it.
+    private func advice(for server: String, throughProxy proxy: URL) async throws -> String {
+        let folder = try TemporaryFolder()
+        let address = "\(proxy)"
+        let program = try ChildProcess.clientProgram(
+            ["advise", server, folder.file("store")],
+            environment: ["http_proxy": address, "https_proxy": address]
+        )
+        let ended = await program.end()
+        #expect(ended.code == 0, "\(ended.errors)")
+        return ended.output.trimmingCharacters(in: .whitespacesAndNewlines)
+    }
+
+    /// The tunnel is refused, so nothing of the request has reached anybody.
+    @Test func aProxyThatRefusesTheTunnelIsAsNoNetwork() async throws {
+        try await ScriptedPeer.run({ request, _ in .answer(Self.refusal(request)) }) { peer async throws in
+            #expect(try await self.advice(for: "https://push.example", throughProxy: peer.url) == "offline")
+            #expect(!peer.requests.isEmpty)
+            #expect(peer.requests.allSatisfy { $0.method == "CONNECT" && $0.fields["authorization"] == nil })
+        }
+    }
+
+    /// In clear its page comes in place of the answer, without the echo.
+    @Test func aProxyThatRefusesARequestInClearAnswersInTheServersPlace() async throws {
+        try await ScriptedPeer.run({ request, _ in .answer(Self.refusal(request)) }) { peer async throws in
+            #expect(try await self.advice(for: "http://push.example", throughProxy: peer.url) == "portal")
+            #expect(peer.requests.allSatisfy { $0.fields["proxy-authorization"] == nil })
+        }
+    }
+
+    @Test func aPortalWithACertificateOfItsOwnIsToldAsOne() async throws {
+        let folder = try TemporaryFolder()
+        let made = try await ChildProcess(
+            "/bin/sh",
+            [
+                "-c",
+                """
+                openssl req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out cert.pem -days 1 -subj /CN=portal \
+                    -addext subjectAltName=IP:127.0.0.1
+                """,
+            ],
+            in: folder.path,
+            environment: ["PATH": "/usr/bin:/bin"]
+        ).end()
+        try #require(made.code == 0, "\(made.errors)")
+        let portal = try ChildProcess(
+            "/usr/bin/openssl",
+            ["s_server", "-accept", "127.0.0.1:0", "-cert", "cert.pem", "-key", "key.pem", "-www"],
+            in: folder.path
+        )
+        // Its number is that of a port that was free.
+        let notice = await portal.output(until: "\n")
+        let port = try #require(notice.wholeMatch(of: /ACCEPT .*:([0-9]+)\s*/)?.1)
+        let server = try #require(URL(string: "https://127.0.0.1:\(port)"))
+        let client = PushClient(server: server, credentials: .token("t", account: "alice"))
+        let error = await #expect(throws: URLError.self) { try await client.notification(7) }
+        #expect(error.flatMap { PushClient.Advice(for: $0) } == .portal, "\(String(describing: error))")
+        #expect(error?.leavesWhatIsKept == true)
+        portal.signal(SIGKILL)
+        _ = await portal.errors(until: "\n")
+    }
+}

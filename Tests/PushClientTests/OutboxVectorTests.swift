@@ -1,0 +1,267 @@
+import ClientPeers
+import Crypto
+import Foundation
+import PushAPI
+import PushTesting
+import Synchronization
+import Testing
+
+@testable import PushClient
+
+/// What an answer makes of something that waits, and what a late one does to the inbox, is what `docs/vectors` say.
+@Suite(.timeLimit(.minutes(5))) struct OutboxVectorTests {
+    private let folder: TemporaryFolder
+
+    init() throws {
+        self.folder = try TemporaryFolder()
+    }
+
+    private func store(_ name: String) -> AnswerStore {
+        .folder(URL(fileURLWithPath: self.folder.file(name)), key: SymmetricKey(data: Data(count: 32)))
+    }
+
+    private static func options(_ file: VectorFile) throws -> PushClient.Options {
+        let now = try file.json.time("deviceTime")
+        var options = PushClient.Options()
+        options.now = { now }
+        return options
+    }
+
+    // MARK: - What waits
+
+    @Test func answersMeanForTheOutboxWhatTheVectorsSay() async throws {
+        let file = try VectorFile("outbox")
+        var outcomes: Set<String> = []
+        for (number, vector) in try file.list("answers").enumerated() {
+            // This client marks several in one request.
+            if try vector.text("task") == "read", try vector.text("method") == "PATCH" { continue }
+            let list = try #require(try file.list("lists").first { $0["isRead"] == vector["wasRead"] })
+            outcomes.insert(try vector.text("outcome"))
+            try await self.follow(vector, upon: list, Self.options(file), self.store("\(number)"))
+        }
+        #expect(outcomes == ["done", "waits", "failed"])
+    }
+
+    private func follow(
+        _ vector: JSONValue,
+        upon list: JSONValue,
+        _ options: PushClient.Options,
+        _ store: AnswerStore
+    ) async throws {
+        let (name, method, path) = (try vector.text("name"), try vector.text("method"), try vector.text("path"))
+        let script: PeerScript = { request, _ in
+            switch (request.method, request.path) {
+            case (method, path): return PeerReply(vector["answer"], to: request)
+            case ("GET", Paths.notifications):
+                return PeerReply(list[request.fields["if-none-match"] == nil ? "list" : "unchanged"], to: request)
+            case ("DELETE", "/api/notifications/8"): return .answer(PeerAnswer(to: request, status: 204))
+            default: return .hangUp
+            }
+        }
+        try await ProtocolPeer.run(script) { peer in
+            let client = peer.client(.token("t", account: "alice"), options: options, store: store)
+            _ = try await client.refresh()
+            switch try vector.text("task") {
+            case "read": try await client.outbox.markRead(7)
+            case "unread": try await client.outbox.markRead(7, false)
+            case "dismiss": try await client.outbox.dismiss(7)
+            default: try await client.outbox.send("a")
+            }
+            try await client.outbox.dismiss(8)
+            var wait: Duration?
+            do {
+                try await client.outbox.flush()
+            } catch PushClientError.busy(_, let time) {
+                wait = time
+            } catch {
+                // What it is, `interference.json` says.
+            }
+            let (count, failures) = (try await client.outbox.count, try await client.outbox.failures)
+            // What waits holds up what is behind it.
+            let isNextTold = peer.requests.contains { $0.method == "DELETE" && $0.path.hasSuffix("/8") }
+            switch try vector.text("outcome") {
+            case "done": #expect(count == 0 && failures.isEmpty && isNextTold, "\(name)")
+            case "failed":
+                #expect(count == 0 && failures.map(\.code) == [vector["code"]?.text] && isNextTold, "\(name)")
+            default: #expect(count == 2 && failures.isEmpty && !isNextTold, "\(name)")
+            }
+            #expect(wait == vector["retryAfter"]?.integer.map { Duration.seconds($0) }, "\(name)")
+            // What cannot be told now is no reason to show nothing.
+            _ = try? await client.refresh()
+            let shown = try await client.kept().notifications.first { $0.id == 7 }
+            #expect(shown.map { JSONValue.bool($0.isRead) } == vector["shown"]?["Read"], "\(name)")
+        }
+    }
+
+    // MARK: - What is late
+
+    @Test func lateAnswersDoWhatTheVectorsSay() async throws {
+        let file = try VectorFile("late")
+        for (number, vector) in try file.list("cases").enumerated() {
+            let late = try #require(vector["late"])
+            // Of the list of one, this client keeps nothing.
+            if try late.text("call") == "shown" { continue }
+            try await self.follow(vector, late, Self.options(file), self.store("late \(number)"))
+        }
+    }
+
+    private func follow(
+        _ vector: JSONValue,
+        _ late: JSONValue,
+        _ options: PushClient.Options,
+        _ store: AnswerStore
+    ) async throws {
+        let (name, before) = (try vector.text("name"), try vector.list("before"))
+        let replies = try LateReplies(vector, late)
+        try await ScriptedPeer.run({ request, _ in replies.reply(to: request) }, before: replies.wait) {
+            peer async throws in
+            let client = peer.client(.token("t", account: "alice"), options: options, store: store)
+            for exchange in before { try await Self.call(exchange, client) }
+            async let arrival: Void = Self.call(late, client)
+            await replies.isAsked.wait()
+            switch try vector.text("event") {
+            case "read": try await client.outbox.markRead(7)
+            case "unread": try await client.outbox.markRead(7, false)
+            case "dismiss": try await client.outbox.dismiss(7)
+            case "nothing": break
+            default: _ = try await client.refresh()
+            }
+            if vector["isTold"] == .bool(true) {
+                replies.tellsTasks.withLock { $0 = true }
+                try await client.outbox.flush()
+            }
+            replies.mayArrive.open()
+            try await arrival
+            #expect(try await Self.items(client) == vector["after"], "\(name)")
+            // The next refresh brings everything together.
+            replies.tellsTasks.withLock { $0 = true }
+            #expect(try await client.refresh().date == nil, "\(name)")
+            #expect(try await Self.items(client) == vector["finally"], "\(name), in the end")
+            #expect(replies.problems.withLock { $0 }.isEmpty, "\(name): \(replies.problems.withLock { $0 })")
+        }
+    }
+
+    private static func call(_ exchange: JSONValue, _ client: PushClient) async throws {
+        switch try exchange.text("call") {
+        case "notification": _ = try await client.notification(7)
+        default: _ = try await client.refresh()
+        }
+    }
+
+    private static func items(_ client: PushClient) async throws -> JSONValue {
+        let items = try await client.kept().notifications.sorted { $0.id < $1.id }
+        return .array(
+            items.map { .object([.init("Id", .number($0.id)), .init("Read", .bool($0.isRead))]) }
+        )
+    }
+}
+
+/// The answers of a vector, of which one is late.
+private final class LateReplies: Sendable {
+    private struct Reply {
+        let exchange: JSONValue
+        let isLate: Bool
+    }
+
+    let isAsked = Gate()
+    let mayArrive = Gate()
+    /// Whether the server can be told anything.
+    let tellsTasks = Mutex(false)
+    let problems = Mutex<[String]>([])
+    /// By the requests that they are to, in their order.
+    private let replies: Mutex<[String: [Reply]]>
+    private let lateKey: String
+    private let told: [JSONValue]
+
+    init(_ vector: JSONValue, _ late: JSONValue) throws {
+        var replies: [String: [Reply]] = [:]
+        let page = vector["page"].flatMap { $0 == .null ? nil : $0 }
+        let exchanges = try vector.list("before") + [late] + [page, vector["next"]].compactMap(\.self)
+        let count = try vector.list("before").count
+        for (number, exchange) in exchanges.enumerated() {
+            replies[Self.key(try exchange.text("call")), default: []].append(
+                Reply(exchange: exchange, isLate: number == count)
+            )
+        }
+        self.replies = Mutex(replies)
+        self.lateKey = Self.key(try late.text("call"))
+        self.told = try vector.list("told")
+    }
+
+    private static func key(_ call: String) -> String {
+        call == "notification" ? "GET /api/notifications/7" : "GET /api/notifications"
+    }
+
+    /// Before the answer to a request: the late one waits.
+    @Sendable func wait(_ request: PeerRequest) async {
+        let isLate = self.replies.withLock { $0["\(request.method) \(request.path)"]?.first?.isLate == true }
+        guard isLate, "\(request.method) \(request.path)" == self.lateKey else { return }
+        let reply = self.replies.withLock { $0[self.lateKey]?.removeFirst() }
+        self.check(request, reply?.exchange)
+        self.isAsked.open()
+        await self.mayArrive.wait()
+        // It is taken by the one that has waited, and by no other.
+        self.replies.withLock { $0["late", default: []] = reply.map { [$0] } ?? [] }
+    }
+
+    func reply(to request: PeerRequest) -> PeerReply {
+        let key = "\(request.method) \(request.path)"
+        if request.method != "GET" {
+            let isTold = self.tellsTasks.withLock { $0 }
+            let answer = self.told.first { $0["method"]?.text == request.method && $0["path"]?.text == request.path }
+            return isTold ? PeerReply(answer?["answer"], to: request) : .hangUp
+        }
+        let late = self.replies.withLock { replies -> Reply? in
+            guard key == self.lateKey, let late = replies["late"]?.first else { return nil }
+            replies["late"] = nil
+            return late
+        }
+        if let late { return PeerReply(late.exchange["answer"], to: request) }
+        let next = self.replies.withLock { replies -> Reply? in
+            guard replies[key]?.isEmpty == false else { return nil }
+            return replies[key]?.removeFirst()
+        }
+        self.check(request, next?.exchange)
+        return PeerReply(next?.exchange["answer"], to: request)
+    }
+
+    private func check(_ request: PeerRequest, _ exchange: JSONValue?) {
+        guard let exchange else { return self.problems.withLock { $0.append("\(request.target) was not due") } }
+        guard request.fields["if-none-match"] != exchange["condition"]?.text else { return }
+        let condition = request.fields["if-none-match"] ?? "none"
+        self.problems.withLock { $0.append("\(request.target) was asked for on the condition \(condition)") }
+    }
+}
+
+/// Opened once, by one, for another.
+private final class Gate: Sendable {
+    private let stream: AsyncStream<Void>
+    private let end: AsyncStream<Void>.Continuation
+
+    init() {
+        (self.stream, self.end) = AsyncStream.makeStream()
+    }
+
+    func open() { self.end.finish() }
+
+    func wait() async { for await _ in self.stream {} }
+}
+
+extension PeerReply {
+    /// An answer of a vector, with the echo; a connection that is lost without one.
+    fileprivate init(_ answer: JSONValue?, to request: PeerRequest) {
+        guard let answer, let status = answer["status"]?.integer, case .array(let fields)? = answer["fields"] else {
+            self = .hangUp
+            return
+        }
+        let pairs = fields.compactMap { field -> (name: String, value: String)? in
+            guard case .array(let pair) = field, let name = pair.first?.text, let value = pair.last?.text else {
+                return nil
+            }
+            return (name, value)
+        }
+        var reply = PeerAnswer(status: status, fields: pairs, body: answer["body"]?.text ?? "")
+        if answer["hasEcho"] == .bool(true) { reply["MyToken"] = request.echo }
+        self = .answer(reply)
+    }
+}
