@@ -152,7 +152,7 @@ let package = Package(
             swiftSettings: strict
         ),
         tests("HTTPSignaturesTests", ["HTTPSignatures", "PushTesting", crypto]),
-        tests("PostgreSQLTests", ["CPostgreSQL", "PostgreSQL", "PushTesting", "Reactor"]),
+        tests("PostgreSQLTests", ["CPostgreSQL", "PostgreSQL", "PushSimulators", "PushTesting", "Reactor"]),
         tests("PushAPITests", ["PushAPI"]),
         .target(
             name: "ExampleInbox",

@@ -1,0 +1,67 @@
+import Foundation
+import PostgreSQL
+import PushSimulators
+import PushTesting
+import Reactor
+
+/// A server that takes connections over TLS only, on a free port of 127.0.0.1, with a certificate for `localhost` alone. The user
+/// `certified` needs a certificate of the same authority, the user `postgres` nothing.
+///
+/// It ends with this object, or with the test process: its shell waits for the end of a socket that only this process has open.
+final class TLSDatabase: Sendable {
+    private static let script = """
+        trap '' INT TERM HUP
+        programs=$1 folder=$2 port=$3
+        shift 3
+        chown --reference="$folder" "$folder/server.key"
+        "$@" "$programs/initdb" -D "$folder/data" -U postgres -A trust -E UTF8 --locale=C --no-sync >"$folder/log" 2>&1
+        printf 'hostssl all certified all cert\\nhostssl all all all trust\\n' >"$folder/data/pg_hba.conf"
+        "$@" "$programs/pg_ctl" -D "$folder/data" -l "$folder/server.log" -w -t 60 -s \\
+            -o "-k $folder -p $port -c listen_addresses=127.0.0.1 -c fsync=off -c shared_buffers=16MB \\
+                -c dynamic_shared_memory_type=mmap -c ssl=on -c ssl_ca_file=$folder/ca.pem \\
+                -c ssl_cert_file=$folder/server.pem -c ssl_key_file=$folder/server.key" start 3<&-
+        server=$(head -n 1 "$folder/data/postmaster.pid")
+        touch "$folder/ready"
+        read -r nothing <&3
+        # By now the folder may be gone.
+        kill -QUIT "$server"
+        while kill -0 "$server" 2>&-; do sleep 0.1; done
+        rm -rf "$folder"
+        """
+
+    let port: Int
+    private let folder: TemporaryFolder
+    private let process: ChildProcess
+    private let lifeline: Int32
+
+    init(_ authority: TestAuthority) async throws {
+        let folder = try TemporaryFolder()
+        let names = ["DNS:localhost"]
+        let content = CertificateContent(commonNames: ["localhost"], usage: .server, alternativeNames: names)
+        let identity = try authority.makeIdentity(content)
+        try identity.certificate.write(toFile: folder.file("server.pem"), atomically: true, encoding: .utf8)
+        try folder.writeSecret(identity.privateKey, to: "server.key")
+        try authority.write(to: folder.file("ca.pem"))
+        let stepDown = try PostgreSQLCluster.stepDown(into: folder)
+        // Free once more by the time the server starts.
+        self.port = try HeldSocket().port
+        var pair: [Int32] = [0, 0]
+        let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
+        try SystemError.check("socketpair") { socketpair(AF_UNIX, type, 0, &pair) }
+        defer { close(pair[1]) }
+        (self.folder, self.lifeline) = (folder, pair[0])
+        let programs = try PostgreSQLCluster.programs()
+        self.process = try ChildProcess(
+            "/usr/bin/setsid",
+            ["/bin/sh", "-c", Self.script, "sh", programs, folder.path, "\(self.port)"] + stepDown,
+            in: "/",
+            environment: ["PATH": "/usr/sbin:/usr/bin:/sbin:/bin"],
+            descriptors: [pair[1]]
+        )
+        try await eventually { FileManager.default.fileExists(atPath: folder.file("ready")) }
+    }
+
+    deinit {
+        close(self.lifeline)
+    }
+}
