@@ -919,6 +919,14 @@ const inbox = {
     return !isSame;
   },
 
+  /** Marks those that are kept as read, or as not. */
+  async mark(draft, ids, isRead) {
+    for (const id of ids) {
+      const kept = await draft.read(entryName(id));
+      if (kept) await inbox.put(draft, {...unpacked(kept.item), isRead}, {date: kept.date});
+    }
+  },
+
   /**
    * Notes that an id is no longer shown, for consumers and for answers that are still on their way: so it does for one that is not
    * kept, too.
@@ -1457,10 +1465,7 @@ export class Sealpost {
     let names;
     await this.#change(async draft => {
       names = [];
-      for (const id of wanted) {
-        const kept = await draft.read(entryName(id));
-        if (kept) await inbox.put(draft, {...unpacked(kept.item), isRead}, {date: kept.date});
-      }
+      await inbox.mark(draft, wanted, isRead);
       // The server marks as many in one request; not as "not read", which is for one.
       const size = isRead ? 500 : 1;
       for (let start = 0; start < wanted.length; start += size) {
@@ -1592,15 +1597,21 @@ export class Sealpost {
     if (call.kind === 'send' && call.firstTry === null) {
       await this.#change(async draft => { if (await draft.row(name)) await draft.write(name, {...call, firstTry: this.#now()}); });
     }
+    let unmarked = [];
     try {
       const answer = await this.#request(call, deadline);
       if (call.kind === 'send') this.#sent = {name, id: readItem(answer).id};
+      // Of several it marks those that are there.
+      if (call.ids.length > 1) unmarked = call.ids.filter(id => ![member(answer.json, 'read')].flat().includes(id));
     } catch (error) {
       if (error.code !== 'problem' || error.leavesWhatIsKept) throw error;
       if (!isGone(error) || call.ids.length !== 1) return this.#fail(name, call, error.problem);
       await this.#forget(call.ids);
     }
-    await this.#change(async draft => draft.remove(name));
+    await this.#change(async draft => {
+      draft.remove(name);
+      await inbox.mark(draft, unmarked, false);
+    });
   }
 
   #request({kind, ids, isRead, payload, key}, deadline) {
