@@ -3,6 +3,7 @@ import PushAPI
 import PushClient
 import PushCore
 import PushSimulators
+import PushStore
 import Testing
 
 @testable import sealpost
@@ -51,9 +52,10 @@ import Testing
             let registration = try await client(first).register(platform: "apns", handle: handle)
             // It keeps nothing of the registration, and so ends the session only.
             #expect(try await PushClient(server: stack.server, credentials: .token(first.token)).signOut())
-            try await owner.send("to nobody")
-            let devices = try await stack.application.store.makeReader()
-            let alice = try #require(try await devices.user(named: #require(Username("alice"))))
+            _ = try await owner.send("to nobody")
+            let devices = try stack.application.store.makeReader()
+            let name = try #require(Username("alice"))
+            let alice = try #require(try await devices.user(named: name))
             #expect(try await devices.devices(ofUser: alice.id).isEmpty)
             // Its next session finds out, and registers it.
             let again = try await client(second).refresh(platform: "apns", handle: handle)

@@ -60,12 +60,17 @@ import Testing
 
     // MARK: The device
 
+    /// What registers a device with a handle of 32 equal bytes, two hexadecimal digits each.
+    private static func registration(_ byte: String) -> String {
+        #"{"Platform":"apns","Handle":"\#(String(repeating: byte, count: 32))"}"#
+    }
+
     /// Registers a device with a token, and lists the user's devices.
     private func devices(registering id: String? = nil, with token: String? = nil, handle: String = "aa") async throws
         -> String
     {
         if let id, let token {
-            let body = #"{"Platform":"apns","Handle":"\(handle)"}"#
+            let body = Self.registration(handle)
             let response = try await self.send(.put, Paths.registration(id), bearer: token, body: body)
             #expect(response.status == .ok, "\(response.text)")
         }
@@ -80,8 +85,7 @@ import Testing
         #expect(try await self.send(.delete, Paths.currentSession, bearer: token).status == .noContent)
         let left = try await self.devices()
         #expect(!left.contains(id) && left.contains(kept))
-        let body = #"{"Platform":"apns","Handle":"aa"}"#
-        try await self.send(.put, Paths.registration(id), bearer: other, body: body)
+        try await self.send(.put, Paths.registration(id), bearer: other, body: Self.registration("aa"))
             .expectProblem(.registrationGone, "the session that registered it has ended")
     }
 
@@ -89,10 +93,11 @@ import Testing
         let (token, id) = (try await self.signIn(), try await self.fixture.requestRegistration())
         let byPassword = try await self.fixture.requestRegistration()
         _ = try await self.devices(registering: id, with: token)
-        let body = #"{"Platform":"apns","Handle":"bb"}"#
+        let body = Self.registration("bb")
         #expect(try await self.fixture.send(.put, Paths.registration(byPassword), body: body).status == .ok)
         let change = #"{"Password":"another long password"}"#
-        #expect(try await self.fixture.send(.patch, "/api/users/alice", user: "ada", body: change).status == .ok)
+        let changed = try await self.fixture.send(.patch, "/api/users/alice", user: "ada", body: change)
+        #expect(changed.status == .noContent, "\(changed.text)")
         let alice = try await self.fixture.storage.user("alice")
         let left = try await self.fixture.storage.reader.devices(ofUser: alice.id)
         #expect(left.map(\.id.description) == [byPassword])
