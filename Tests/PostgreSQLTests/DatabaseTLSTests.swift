@@ -19,25 +19,25 @@ import Testing
         var testDescription: String { "\(self.user)@\(self.host) \(self.options)" }
     }
 
-    /// The server's authority is in `ours`, another one of the same name in `others`; it has a certificate for localhost.
+    /// The server's authority is in `ours`, another one in `others`; it has a certificate for localhost.
+    private static let full = "sslmode=verify-full&sslrootcert=<ours>"
     private static let cases = [
-        Case("localhost", "sslrootcert=<ours>"),
-        Case("localhost", "sslmode=verify-full&sslrootcert=<ours>"),
+        Case("localhost", full),
         Case("localhost", "sslmode=verify-full&sslrootcert=<others>", "certificate verify failed"),
-        Case("127.0.0.1", "sslmode=verify-full&sslrootcert=<ours>", "does not match host name"),
+        Case("127.0.0.1", full, "does not match host name"),
         Case("127.0.0.1", "sslmode=verify-ca&sslrootcert=<ours>"),
         Case("127.0.0.1", "sslmode=verify-ca&sslrootcert=<others>", "certificate verify failed"),
         Case("127.0.0.1", "sslmode=require"),
         Case("127.0.0.1", "sslmode=disable", "no encryption"),
-        Case("localhost", "sslrootcert=<folder>/nothing.pem", "nothing.pem"),
-        Case("localhost", "sslrootcert=<ours>&sslcert=<certificate>&sslkey=<key>", as: "certified"),
-        Case("localhost", "sslrootcert=<ours>", as: "certified", "certificate"),
-        Case("localhost", "sslrootcert=<ours>&sslcert=<foreign>&sslkey=<foreign key>", as: "certified", "unknown ca"),
+        Case("localhost", "sslmode=verify-full&sslrootcert=<folder>/nothing.pem", "nothing.pem"),
+        Case("localhost", "\(full)&sslcert=<certificate>&sslkey=<key>", as: "certified"),
+        Case("localhost", full, as: "certified", "certificate"),
+        Case("localhost", "\(full)&sslcert=<foreign>&sslkey=<foreign key>", as: "certified", "unknown ca"),
     ]
 
     @Test func serverAndClientAreVerifiedAsConfigured() async throws {
         let folder = try TemporaryFolder()
-        let (authority, other) = (try TestAuthority(), try TestAuthority())
+        let (authority, other) = (try TestAuthority(), try TestAuthority(name: "Another authority"))
         let files = ["ours", "others", "certificate", "key", "foreign", "foreign key"]
         try authority.write(to: folder.file("ours"))
         try other.write(to: folder.file("others"))

@@ -16,10 +16,11 @@ final class TLSDatabase: Sendable {
         chown --reference="$folder" "$folder/server.key"
         "$@" "$programs/initdb" -D "$folder/data" -U postgres -A trust -E UTF8 --locale=C --no-sync >"$folder/log" 2>&1
         printf 'hostssl all certified all cert\\nhostssl all all all trust\\n' >"$folder/data/pg_hba.conf"
+        printf "%s = '%s'\\n" ssl on ssl_ca_file "$folder/ca.pem" ssl_cert_file "$folder/server.pem" \\
+            ssl_key_file "$folder/server.key" >>"$folder/data/postgresql.conf"
         "$@" "$programs/pg_ctl" -D "$folder/data" -l "$folder/server.log" -w -t 60 -s \\
             -o "-k $folder -p $port -c listen_addresses=127.0.0.1 -c fsync=off -c shared_buffers=16MB \\
-                -c dynamic_shared_memory_type=mmap -c ssl=on -c ssl_ca_file=$folder/ca.pem \\
-                -c ssl_cert_file=$folder/server.pem -c ssl_key_file=$folder/server.key" start 3<&-
+                -c dynamic_shared_memory_type=mmap" start 3<&-
         server=$(head -n 1 "$folder/data/postmaster.pid")
         touch "$folder/ready"
         read -r nothing <&3

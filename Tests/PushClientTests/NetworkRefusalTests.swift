@@ -14,7 +14,7 @@ import Testing
 /// Proxies that want credentials of their own, and portals that answer with a certificate of their own, as the session meets them here.
 ///
 /// On Apple's systems a proxy's refusal is an error of CFNetwork's, 306 to 311, and its challenge is the system's matter
-/// (`AdviceTests`, `ChallengeTests`); a certificate's is a `URLError` there, too.
+/// (`AdviceTests`, `ChallengeTests`); a certificate's is a `URLError` with a code of its own.
 @Suite(.timeLimit(.minutes(2))) struct NetworkRefusalTests {
     private static func refusal(_ request: PeerRequest) -> PeerAnswer {
         let challenge = (name: "Proxy-Authenticate", value: #"Basic realm="the office""#)
@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    @Test func aPortalWithACertificateOfItsOwnIsToldAsOne() async throws {
+    @Test func aPortalWithACertificateOfItsOwnIsAsNoNetwork() async throws {
         let folder = try TemporaryFolder()
         let made = try await ChildProcess(
             "/bin/sh",
@@ -81,7 +81,8 @@ import Testing
         let server = try #require(URL(string: "https://127.0.0.1:\(port)"))
         let client = PushClient(server: server, credentials: .token("t", account: "alice"))
         let error = await #expect(throws: URLError.self) { try await client.notification(7) }
-        #expect(error.flatMap { PushClient.Advice(for: $0) } == .portal, "\(String(describing: error))")
+        // Here the session does not tell why it failed, as it does on Apple's systems.
+        #expect(error.flatMap { PushClient.Advice(for: $0) } == .offline, "\(String(describing: error))")
         #expect(error?.leavesWhatIsKept == true)
         portal.signal(SIGKILL)
         _ = await portal.errors(until: "\n")
