@@ -86,20 +86,19 @@ struct StatusHandler: Handler {
 extension StoreReader {
     /// How long the oldest push of a lane has been due that no server has begun to send, in seconds.
     func overdue(of lane: Lane, now: Date) async throws -> TimeInterval {
-        var overdue: TimeInterval = 0
-        for queue in Queue.allCases {
-            guard let due = try await self.nextDue(in: lane, queue) else { continue }
-            overdue = max(overdue, now.timeIntervalSince(due))
-        }
-        return overdue
+        try await self.greatestAge(now: now) { queue in try await self.nextDue(in: lane, queue) }
     }
 
     /// How long ago the oldest notification was sent of which a push waits in a lane, due or put back, in seconds; 0 if none waits.
     func oldestAge(in lane: Lane, now: Date) async throws -> TimeInterval {
+        try await self.greatestAge(now: now) { queue in try await self.oldestWaiting(in: lane, queue) }
+    }
+
+    private func greatestAge(now: Date, of time: (Queue) async throws -> Date?) async throws -> TimeInterval {
         var age: TimeInterval = 0
         for queue in Queue.allCases {
-            guard let sentAt = try await self.oldestWaiting(in: lane, queue) else { continue }
-            age = max(age, now.timeIntervalSince(sentAt))
+            guard let time = try await time(queue) else { continue }
+            age = max(age, now.timeIntervalSince(time))
         }
         return age
     }
