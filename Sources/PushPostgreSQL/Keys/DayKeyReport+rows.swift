@@ -43,7 +43,7 @@ extension DayKeyReport {
     static func open(_ keeper: any DayChainKeeper, now: Date, _ connection: BlockingConnection) throws -> DayKeys {
         try connection.transaction {
             // Processes that start at the same time take turns, and none of an older version joins meanwhile.
-            _ = try connection.query("select id from schema_state where id = 1 for update")
+            _ = try connection.query(Schema.locking)
             let report = try Self(connection.query(Self.all, Migration.dayKeys))
             var chain = try keeper.load()
             if report.check == nil, chain == nil {

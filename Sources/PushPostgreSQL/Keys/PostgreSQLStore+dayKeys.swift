@@ -54,7 +54,7 @@ extension PostgreSQLStore {
     /// Whether day keys seal by now.
     private func mayBeginDayKeys() async throws -> Bool {
         try await self.write { tx in
-            _ = try await tx.query("select id from schema_state where id = 1 for update")
+            _ = try await tx.query(Schema.locking)
             _ = try await tx.query(DayKeyReport.beginning, Migration.dayKeys)
             return try await DayKeyReport(tx.query(DayKeyReport.all, Migration.dayKeys)).isSealing
         }

@@ -98,7 +98,7 @@ extension PostgreSQLStore {
         let choice: (sealing: UInt32, wait: KeyWait?)
         do {
             choice = try await self.write { tx in
-                _ = try await tx.query("select id from schema_state where id = 1 for update")
+                _ = try await tx.query(Schema.locking)
                 let agreement = try KeyAgreement(await tx.query(KeyAgreement.all))
                 try agreement.check(keyring)
                 let choice = agreement.choice(keyring, besides: node)

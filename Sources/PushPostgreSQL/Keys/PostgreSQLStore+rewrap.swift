@@ -35,7 +35,7 @@ extension PostgreSQLStore {
         guard result.unreadable == 0 else { return result }
         result.unused = try await self.write { tx in
             // None begins to seal with one of them meanwhile.
-            _ = try await tx.query("select id from schema_state where id = 1 for update")
+            _ = try await tx.query(Schema.locking)
             // The keyring was exchanged meanwhile: the pass for the new one decides.
             guard self.exchanges.load(ordering: .relaxed) == exchange else { return [] }
             // A key with which another process still seals stays in use.

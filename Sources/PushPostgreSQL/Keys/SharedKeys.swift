@@ -100,12 +100,7 @@ final class SharedKeys: Sendable {
     /// What to join with after this process was fenced; `nil`: it lacks a key in use, seals nothing, and stays out.
     func entry(_ agreement: KeyAgreement) -> Entry? {
         let (keyring, exchanges) = self.state.withLock { ($0.keyring, $0.exchanges) }
-        do {
-            try agreement.check(keyring)
-        } catch {
-            self.stayOut("\(error)")
-            return nil
-        }
+        guard self.isWhole(keyring, agreement) else { return nil }
         let sealing = agreement.choice(keyring, besides: nil).sealing
         guard let checkValue = keyring.checkValue(of: sealing) else { return nil }
         return Entry(sealing: sealing, checkValue: checkValue, held: self.held(keyring), exchanges: exchanges)
@@ -117,12 +112,7 @@ final class SharedKeys: Sendable {
         guard self.beginChange() else { return false }
         defer { self.endChange() }
         let keyring = self.keyring
-        do {
-            try agreement.check(keyring)
-        } catch {
-            self.stayOut("\(error)")
-            return false
-        }
+        guard self.isWhole(keyring, agreement) else { return false }
         let choice = agreement.choice(keyring, besides: node)
         let isCurrent = self.state.withLock { $0.exchanges == entry.exchanges }
         guard isCurrent, choice.sealing == entry.sealing else { return false }
@@ -143,6 +133,17 @@ final class SharedKeys: Sendable {
 
     private func endChange() {
         self.state.withLock { $0.isChanging = false }
+    }
+
+    /// Whether the keyring has all keys in use; this process stays out if it has not.
+    private func isWhole(_ keyring: Keyring, _ agreement: KeyAgreement) -> Bool {
+        do {
+            try agreement.check(keyring)
+            return true
+        } catch {
+            self.stayOut("\(error)")
+            return false
+        }
     }
 
     private func stayOut(_ reason: String) {

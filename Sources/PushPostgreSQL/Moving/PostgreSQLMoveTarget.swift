@@ -36,7 +36,7 @@ package struct PostgreSQLMoveTarget: MoveTarget {
             try Schema.prepare(self.connection, Migration.allPostgreSQL)
             return try self.connection.transaction {
                 // A server that starts now waits for the end of this transaction, and then finds the mark.
-                _ = try self.connection.query("select id from schema_state where id = 1 for update")
+                _ = try self.connection.query(Schema.locking)
                 if let name = try self.connection.query(Self.servers).first?.text(0) {
                     throw self.refusal("a server uses it, \(name): stop it first, or wait some seconds if it has ended")
                 }

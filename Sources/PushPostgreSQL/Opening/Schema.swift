@@ -7,6 +7,8 @@ internal import PushStore
 enum Schema {
     /// The oldest version whose SQL the store uses, as `server_version_num` has it.
     private static let oldestServer: Int64 = 140_000
+    /// Locks the row for which starts, migrations and changes of keys take turns, until the transaction ends.
+    static let locking = "select id from schema_state where id = 1 for update"
     /// How often a table that another session uses, such as a `pg_dump`, is asked for.
     private static let attempts = 30
     /// How long a statement of a migration waits for a table: less than a server's statements wait, since all that use the table
@@ -46,7 +48,7 @@ enum Schema {
     static func holdMigrations(_ connection: BlockingConnection, _ migrations: [Migration]) throws {
         // The lock of a process that is stopped here, or whose machine is gone, is not kept.
         try connection.execute("set local idle_in_transaction_session_timeout = '4s'")
-        _ = try connection.query("select id from schema_state where id = 1 for update")
+        _ = try connection.query(Self.locking)
         _ = try Self.missing(connection, migrations)
     }
 
@@ -119,7 +121,7 @@ enum Schema {
     private static func run(_ name: String, of migrations: [Migration], on connection: BlockingConnection) throws {
         try connection.transaction {
             // This lock only those wait for that migrate or start.
-            _ = try connection.query("select id from schema_state where id = 1 for update")
+            _ = try connection.query(Self.locking)
             try connection.execute("set local lock_timeout = '\(Self.lockLimit)'")
             guard try Self.missing(connection, migrations).contains(name),
                 let migration = migrations.first(where: { $0.name == name })
