@@ -1,11 +1,20 @@
 """Processes: what they say, what they use, and waiting for them."""
 
+import os
 import pathlib
 import resource
 import signal
 import socket
 import subprocess
+import sys
 import time
+
+
+def begin_as_root(*options):
+    """Starts the program again by `sudo`, with those options, if it does not run as root. One that is ended from outside cleans up."""
+    if os.geteuid() != 0:
+        os.execvp("sudo", ["sudo", *options, sys.executable, *sys.argv])
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended by SIGTERM"))
 
 
 def run(*command, **options):

@@ -17,7 +17,6 @@ import re
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 
@@ -37,10 +36,7 @@ test -f Package.swift && test -d Sources/sealpost && test -d Migrations && insta
 
 
 def run(options):
-    if os.geteuid() != 0:
-        os.execvp("sudo", ["sudo", sys.executable, *sys.argv])
-    # So that a program that is ended from outside cleans up, too.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended by SIGTERM"))
+    processes.begin_as_root()
     program = pathlib.Path(options.sealpost).resolve()
     with tempfile.TemporaryDirectory(prefix="sealpost-image-") as folder:
         podman = Podman(pathlib.Path(folder))

@@ -14,8 +14,6 @@ import os
 import pathlib
 import re
 import shutil
-import signal
-import sys
 import tempfile
 import time
 
@@ -44,10 +42,7 @@ def add_options(parser):
 
 
 def run(options):
-    if os.geteuid() != 0:
-        os.execvp("sudo", ["sudo", "--preserve-env=PATH", sys.executable, *sys.argv])
-    # So that a program that is ended from outside switches the machine off, too.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended by SIGTERM"))
+    processes.begin_as_root("--preserve-env=PATH")
     ways = {"source": from_source, "package": from_package}
     for name, way in ways.items():
         if options.only in (None, name):

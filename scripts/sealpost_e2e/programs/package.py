@@ -16,10 +16,8 @@ import os
 import pathlib
 import re
 import shutil
-import signal
 import stat
 import subprocess
-import sys
 import tempfile
 import time
 
@@ -101,10 +99,7 @@ def add_options(parser):
 
 
 def run(options):
-    if os.geteuid() != 0:
-        os.execvp("sudo", ["sudo", sys.executable, *sys.argv])
-    # So that a program that is ended from outside cleans up, too.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended by SIGTERM"))
+    processes.begin_as_root()
     program = pathlib.Path(options.sealpost).resolve()
     with tempfile.TemporaryDirectory(prefix="sealpost-package-") as holder:
         folder = pathlib.Path(holder)
