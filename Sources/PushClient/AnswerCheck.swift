@@ -116,7 +116,8 @@ private struct Check {
     func isWhole() throws(PushClientError) {
         let count = self.response.body.count
         switch self.response.end {
-        case .oversized: throw self.interference(.oversized, "an answer of the API", "more than \(count) bytes")
+        case .oversized(let limit):
+            throw self.interference(.oversized, "an answer of the API", "more than \(limit) bytes")
         case .cut:
             let announced = self.announcedLength.map { "\($0) bytes" } ?? "an end"
             throw self.interference(.truncated, announced, "\(count) bytes")

@@ -11,8 +11,8 @@ struct RawResponse: Sendable {
         case complete
         /// The connection ended before the body did.
         case cut
-        /// The body is larger than any answer, and was not read to its end.
-        case oversized
+        /// The body is larger than so many bytes, and is left out.
+        case oversized(limit: Int)
     }
 
     let response: HTTPURLResponse

@@ -17,7 +17,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
         let channel: EventChannel?
         let isWanted: @Sendable (HTTPURLResponse) -> Bool
         var response: HTTPURLResponse?
-        var body = Data()
+        var body = BodyPieces()
         var isOversized = false
         var isChallenge = false
         /// Why the certificate was not taken.
@@ -151,9 +151,10 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
         guard let response = exchange.response ?? response as? HTTPURLResponse else {
             return .failure(error ?? URLError(.badServerResponse))
         }
-        var raw = RawResponse(response: response, body: exchange.body, isChallenge: exchange.isChallenge)
+        let body = exchange.isOversized ? Data() : exchange.body.whole
+        var raw = RawResponse(response: response, body: body, isChallenge: exchange.isChallenge)
         if exchange.isOversized {
-            raw.end = .oversized
+            raw.end = .oversized(limit: exchange.maximumBody)
         } else if let error {
             // The device gave up, or lost its network: nobody has cut the answer.
             if let error = error as? URLError, NetworkFailure.isOwn(error) { return .failure(error) }
