@@ -22,7 +22,8 @@ struct KeyFile<Keys: FiledKeys> {
 
     /// Reads the file, and never creates it.
     func load() throws -> Keys {
-        try self.keys(in: PrivateFile.load(self.path, what: Keys.fileName))
+        try self.mustExist()
+        return try self.keys(in: PrivateFile.load(self.path, what: Keys.fileName))
     }
 
     /// Reads the file; creates it, with one new key, if it is missing.
@@ -32,7 +33,8 @@ struct KeyFile<Keys: FiledKeys> {
 
     /// Puts a new random key in front of the others, so that it is in use; returns its number.
     func rotate() throws -> UInt32 {
-        try PrivateFile.change(self.path, what: Keys.fileName) { text in
+        try self.mustExist()
+        return try PrivateFile.change(self.path, what: Keys.fileName) { text in
             let new = try self.checked { () throws(KeyTextError) in try Keys.addingKey(to: text) }
             return (new.text, new.number)
         }
@@ -40,12 +42,22 @@ struct KeyFile<Keys: FiledKeys> {
 
     /// Removes a key other than the first. The caller must check that no value depends on the key.
     func remove(_ number: UInt32) throws {
+        try self.mustExist()
         try PrivateFile.change(self.path, what: Keys.fileName) { text in
             (try self.checked { () throws(KeyTextError) in try Keys.removingKey(number, from: text) }, ())
         }
     }
 
     // MARK: - Private
+
+    /// A command before the server's first start is told so, and not that some file is missing.
+    private func mustExist() throws {
+        guard !FileManager.default.fileExists(atPath: self.path) else { return }
+        throw ConfigurationError(
+            "\(Keys.fileName) \(self.path) does not exist: sealpost serve creates it when it first starts; "
+                + "one that was lost must be restored from a backup"
+        )
+    }
 
     private func keys(in text: String) throws -> Keys {
         try self.checked { () throws(KeyTextError) in try Keys(text: text) }

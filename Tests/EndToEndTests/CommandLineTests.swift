@@ -260,6 +260,14 @@ import Testing
         #expect(ended.errors.split(separator: "\n").count == 1)
     }
 
+    @Test(arguments: ["list", "rotate", "remove 2"])
+    func aFileOfKeysThatIsNotYetThereIsSaidToComeWithTheServer(command: String) async throws {
+        let words = ["signing-keys"] + command.split(separator: " ").map(String.init)
+        let ended = try await Daemon.run(words, in: self.folder)
+        #expect(ended.code == 78)
+        #expect(ended.errors.contains("does not exist: sealpost serve creates it"), "\(ended.errors)")
+    }
+
     @Test(arguments: [
         ("nonsense: 1", "sealpost: bad.yaml:1: nonsense: is not known here"),
         (
