@@ -2,12 +2,11 @@ import Foundation
 import PostgreSQL
 import PushSimulators
 import PushTesting
-import Reactor
 
 /// A server that takes connections over TLS only, on a free port of 127.0.0.1, with a certificate for `localhost` alone. The user
 /// `certified` needs a certificate of the same authority, the user `postgres` nothing.
 ///
-/// It ends with this object, or with the test process: its shell waits for the end of a socket that only this process has open.
+/// It ends with this object, or with the test process.
 final class TLSDatabase: Sendable {
     private static let script = """
         trap '' INT TERM HUP
@@ -32,8 +31,7 @@ final class TLSDatabase: Sendable {
 
     let port: Int
     private let folder: TemporaryFolder
-    private let process: ChildProcess
-    private let lifeline: Int32
+    private let script: TiedScript
 
     init(_ authority: TestAuthority) async throws {
         let folder = try TemporaryFolder()
@@ -46,23 +44,9 @@ final class TLSDatabase: Sendable {
         let stepDown = try PostgreSQLCluster.stepDown(into: folder)
         // Free once more by the time the server starts.
         self.port = try HeldSocket().port
-        var pair: [Int32] = [0, 0]
-        let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
-        try SystemError.check("socketpair") { socketpair(AF_UNIX, type, 0, &pair) }
-        defer { close(pair[1]) }
-        (self.folder, self.lifeline) = (folder, pair[0])
+        self.folder = folder
         let programs = try PostgreSQLCluster.programs()
-        self.process = try ChildProcess(
-            "/usr/bin/setsid",
-            ["/bin/sh", "-c", Self.script, "sh", programs, folder.path, "\(self.port)"] + stepDown,
-            in: "/",
-            environment: ["PATH": "/usr/sbin:/usr/bin:/sbin:/bin"],
-            descriptors: [pair[1]]
-        )
+        self.script = try TiedScript(Self.script, [programs, folder.path, "\(self.port)"] + stepDown)
         try await eventually { FileManager.default.fileExists(atPath: folder.file("ready")) }
-    }
-
-    deinit {
-        close(self.lifeline)
     }
 }

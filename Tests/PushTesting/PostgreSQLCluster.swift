@@ -8,15 +8,13 @@ internal import Synchronization
 /// let address = try PostgreSQLCluster.shared.newDatabase()
 /// ```
 /// Started on first use, in a folder of its own, on a unix socket only; what it stores is not safe against a crash. It ends
-/// with the test process, however that ends: its shell waits for the end of a socket that only this process has open.
+/// with the test process, however that ends.
 package final class PostgreSQLCluster: Sendable {
     package static let shared = PostgreSQLCluster()
 
     private struct Running {
         let folder: TemporaryFolder
-        let process: ChildProcess
-        /// The socket's end that this process keeps open.
-        let lifeline: Int32
+        let script: TiedScript
         let connection: BlockingConnection
     }
 
@@ -90,8 +88,7 @@ package final class PostgreSQLCluster: Sendable {
 
     // MARK: - Private
 
-    /// Runs the server until nothing more can come from descriptor 3. The traps: an interrupt at the terminal is meant for the
-    /// tests, which then end.
+    /// The traps: an interrupt at the terminal is meant for the tests, which then end.
     ///
     /// Arguments: the folder of the programs, the cluster's folder, and the command that changes the user.
     private static let script = """
@@ -115,19 +112,8 @@ package final class PostgreSQLCluster: Sendable {
         let programs = try Self.programs()
         let folder = try TemporaryFolder()
         let command = try Self.stepDown(into: folder)
-        var pair: [Int32] = [0, 0]
-        let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
-        guard socketpair(AF_UNIX, type, 0, &pair) == 0 else { throw Failure(description: "socketpair failed") }
-        defer { close(pair[1]) }
-        let process = try ChildProcess(
-            "/usr/bin/setsid",
-            ["/bin/sh", "-c", Self.script, "sh", programs, folder.path] + command,
-            in: "/",
-            environment: ["PATH": "/usr/sbin:/usr/bin:/sbin:/bin"],
-            descriptors: [pair[1]]
-        )
-        let connection = try Self.connect(folder)
-        return Running(folder: folder, process: process, lifeline: pair[0], connection: connection)
+        let script = try TiedScript(Self.script, [programs, folder.path] + command)
+        return Running(folder: folder, script: script, connection: try Self.connect(folder))
     }
 
     /// Waits until the server answers.

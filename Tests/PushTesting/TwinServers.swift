@@ -4,7 +4,7 @@ package import PostgreSQL
 /// Two servers of one cluster that both take writes: `second` is a copy of `first` that was promoted, one timeline further.
 ///
 /// They are reached through a link at one address, as servers behind a name are. Both end with this object, or with the test
-/// process: their shell waits for the end of a socket that only this process has open.
+/// process.
 package final class TwinServers: Sendable {
     package enum Name: String {
         case first, second
@@ -37,31 +37,18 @@ package final class TwinServers: Sendable {
         """
 
     private let folder: TemporaryFolder
-    private let process: ChildProcess
-    private let lifeline: Int32
+    private let script: TiedScript
 
     package init() async throws {
         let folder = try TemporaryFolder()
         let stepDown = try PostgreSQLCluster.stepDown(into: folder)
-        var pair: [Int32] = [0, 0]
-        let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
-        guard socketpair(AF_UNIX, type, 0, &pair) == 0 else { throw POSIXError(.EMFILE) }
-        defer { close(pair[1]) }
         self.folder = folder
-        self.lifeline = pair[0]
-        self.process = try ChildProcess(
-            "/usr/bin/setsid",
-            ["/bin/sh", "-c", Self.script, "sh", try PostgreSQLCluster.programs(), folder.path] + stepDown,
-            in: "/",
-            environment: ["PATH": "/usr/sbin:/usr/bin:/sbin:/bin"],
-            descriptors: [pair[1]]
-        )
+        self.script = try TiedScript(Self.script, [try PostgreSQLCluster.programs(), folder.path] + stepDown)
         try await eventually { FileManager.default.fileExists(atPath: folder.file("ready")) }
     }
 
     deinit {
         for name in [Name.first, .second] { self.signal(name, SIGCONT) }
-        close(self.lifeline)
     }
 
     /// Of the server that the link leads to.

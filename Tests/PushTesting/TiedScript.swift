@@ -1,0 +1,30 @@
+internal import Foundation
+
+/// A shell script that runs beside this process and ends with it, or with this object: nothing comes from the script's descriptor 3
+/// until then, so that it has to wait for that descriptor's end and clear up. Programs that it starts must close it.
+///
+/// However this process ends, the kernel closes the other end of the socket, which only this process has open.
+package final class TiedScript: Sendable {
+    private let process: ChildProcess
+    private let lifeline: Int32
+
+    /// The arguments are the script's `$1`, `$2` and so on.
+    package init(_ script: String, _ arguments: [String]) throws {
+        var pair: [Int32] = [0, 0]
+        let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
+        guard socketpair(AF_UNIX, type, 0, &pair) == 0 else { throw POSIXError(.EMFILE) }
+        defer { close(pair[1]) }
+        self.lifeline = pair[0]
+        self.process = try ChildProcess(
+            "/usr/bin/setsid",
+            ["/bin/sh", "-c", script, "sh"] + arguments,
+            in: "/",
+            environment: ["PATH": "/usr/sbin:/usr/bin:/sbin:/bin"],
+            descriptors: [pair[1]]
+        )
+    }
+
+    deinit {
+        close(self.lifeline)
+    }
+}
