@@ -64,12 +64,11 @@ package final class Vault: Sendable {
     }
 
     private static func bytes(of box: AES.GCM.SealedBox, format: UInt8, number: UInt32) -> Data {
-        var sealed = Data(capacity: box.ciphertext.count + Self.overhead)
+        guard let combined = box.combined else { preconditionFailure("a nonce that was not given has twelve bytes") }
+        var sealed = Data(capacity: Self.headerLength + combined.count)
         sealed.append(format)
         withUnsafeBytes(of: number.bigEndian) { sealed.append(contentsOf: $0) }
-        sealed.append(contentsOf: box.nonce)
-        sealed.append(box.ciphertext)
-        sealed.append(box.tag)
+        sealed.append(combined)
         return sealed
     }
 

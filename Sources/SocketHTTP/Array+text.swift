@@ -7,19 +7,16 @@ extension [UInt8] {
     package mutating func append(decimal number: some BinaryInteger) {
         if number < 0 { self.append(UInt8(ascii: "-")) }
         var rest = UInt64(number.magnitude)
-        var length = 1
-        var bound: UInt64 = 10
-        // At 20 digits, the maximum of 64 bits, the bound would overflow; it is not compared then.
-        while length < 20, rest >= bound {
-            length += 1
-            bound &*= 10
-        }
-        let start = self.count
-        self.append(contentsOf: repeatElement(UInt8(ascii: "0"), count: length))
-        var bytes = self.mutableSpan
-        for index in (start..<start + length).reversed() where rest > 0 {
-            bytes[index] += UInt8(truncatingIfNeeded: rest % 10)
-            rest /= 10
+        // A number of 64 bits has at most as many digits.
+        let most = 20
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: most) { digits in
+            var start = most
+            repeat {
+                start -= 1
+                digits.initializeElement(at: start, to: UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10))
+                rest /= 10
+            } while rest > 0
+            self.append(contentsOf: UnsafeBufferPointer(rebasing: digits[start...]))
         }
     }
 }

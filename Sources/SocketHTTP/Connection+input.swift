@@ -22,9 +22,9 @@ extension Connection {
 
     func fill() -> Filled {
         do throws(StreamError) {
-            guard let count = try self.input.fill(from: self.stream, expecting: self.body.expected) else {
-                return .nothing
-            }
+            let expected = self.body.expected
+            guard let count = try self.input.fill(from: self.stream, expecting: expected, &self.loopState.spares)
+            else { return .nothing }
             self.budget.spend(bytes: count)
             return count == 0 ? .ended : .bytes
         } catch {

@@ -17,8 +17,12 @@ struct InputBuffer {
     /// Reads once. Returns `nil` if no bytes are there yet, 0 if the peer has ended its side.
     ///
     /// `expected` is the number of bytes still missing, if that is known.
-    mutating func fill(from stream: any ByteStream, expecting expected: Int = 1) throws(StreamError) -> Int? {
-        self.makeRoom(for: min(expected, Self.largeSize))
+    mutating func fill(
+        from stream: any ByteStream,
+        expecting expected: Int = 1,
+        _ spares: inout SpareBuffers
+    ) throws(StreamError) -> Int? {
+        self.makeRoom(for: min(expected, Self.largeSize), &spares)
         let count = try Self.read(from: stream, into: &self.bytes, at: self.end)
         self.end += count ?? 0
         return count
@@ -39,12 +43,15 @@ struct InputBuffer {
     }
 
     /// Releases the memory if the buffer is empty. Called before waits that may be long.
-    mutating func release() {
-        if self.isEmpty { self.bytes = [] }
+    mutating func release(to spares: inout SpareBuffers) {
+        guard self.isEmpty else { return }
+        spares.put(self.bytes)
+        self.bytes = []
     }
 
-    private mutating func makeRoom(for count: Int) {
+    private mutating func makeRoom(for count: Int, _ spares: inout SpareBuffers) {
         guard self.bytes.count - self.end < count else { return }
+        if self.bytes.isEmpty, count <= Self.usualSize { return self.bytes = spares.take() }
         if self.start > 0 {
             self.bytes.removeSubrange(..<self.start)
             self.end -= self.start

@@ -20,6 +20,7 @@ final class LoopConnections: @unchecked Sendable {
     private var isClosed = false
     /// Shared, because its date is the same for all connections.
     var encoder = ResponseEncoder()
+    var spares = SpareBuffers()
 
     init(loop: EventLoop) {
         self.loop = loop

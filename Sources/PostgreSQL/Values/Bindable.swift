@@ -114,6 +114,6 @@ extension [UInt8] {
     }
 
     fileprivate mutating func replace(numberAt index: Int, with number: Int32) {
-        Swift.withUnsafeBytes(of: number.bigEndian) { self.replaceSubrange(index..<index + 4, with: $0) }
+        self.withUnsafeMutableBytes { $0.storeBytes(of: number.bigEndian, toByteOffset: index, as: Int32.self) }
     }
 }

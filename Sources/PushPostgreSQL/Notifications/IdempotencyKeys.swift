@@ -100,9 +100,7 @@ struct IdempotencyKeys {
     /// Writes what the requests have stored, and deletes the rows of those that have stored nothing.
     func write(_ tx: WriteTransaction) throws {
         for (sql, keys) in [(Self.completion, self.reserved), (Self.insertion, self.free)] {
-            let outcomes = self.stored.filter { keys.contains($0.key) }.sorted {
-                $0.key.lexicographicallyPrecedes($1.key)
-            }
+            let outcomes = self.stored.filter { keys.contains($0.key) }
             guard !outcomes.isEmpty else { continue }
             tx.queryLast(
                 try Statement(

@@ -3,8 +3,9 @@ internal import PostgreSQL
 internal import PushCore
 internal import PushStore
 
-/// A post with what can be made of it before its transaction.
-struct PreparedPost: Sendable {
+/// A post with what can be made of it before its transaction. A class, since a group hands it from list to list, and each copy of so many
+/// members would be counted.
+final class PreparedPost: Sendable {
     let notification: NewNotification
     let request: IdempotentRequest?
     let record: AuditRecord?

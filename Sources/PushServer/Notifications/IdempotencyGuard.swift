@@ -2,6 +2,7 @@ internal import Crypto
 internal import Foundation
 internal import HTTPTypes
 internal import PushAPI
+internal import PushCore
 internal import PushStore
 internal import SocketHTTP
 internal import Synchronization
@@ -10,13 +11,13 @@ internal import Synchronization
 ///
 /// The store has the outcomes of requests; this type has only the requests that are running in this process.
 struct IdempotencyGuard: Sendable {
-    private let keys: SymmetricKey
-    private let requests: SymmetricKey
+    private let keys: KeyedHash
+    private let requests: KeyedHash
     private let running = Running()
 
     init(keys: SymmetricKey, requests: SymmetricKey) {
-        self.keys = keys
-        self.requests = requests
+        self.keys = KeyedHash(key: keys)
+        self.requests = KeyedHash(key: requests)
     }
 
     /// A request with a key, apart from its body.
@@ -43,14 +44,14 @@ struct IdempotencyGuard: Sendable {
 
     func request(_ keyed: KeyedRequest, body: [UInt8]) -> IdempotentRequest {
         IdempotentRequest(
-            key: Self.hash(Array(keyed.key.utf8), self.keys),
-            request: Self.hash(Array("\(keyed.query) ".utf8) + body, self.requests)
+            key: Self.hash(keyed.key, by: self.keys),
+            request: Self.hash("\(keyed.query) ", body, by: self.requests)
         )
     }
 
     /// The identity of an element of a batch, which is the request `batch` as a whole.
     func element(_ number: Int, of keyed: KeyedRequest, _ batch: IdempotentRequest) -> IdempotentRequest {
-        IdempotentRequest(key: Self.hash(Array("\(keyed.key) \(number)".utf8), self.keys), request: batch.request)
+        IdempotentRequest(key: Self.hash("\(keyed.key) \(number)", by: self.keys), request: batch.request)
     }
 
     /// Throws an `idempotency-key-in-use` problem if a request with that key is running; otherwise the caller must call
@@ -65,8 +66,12 @@ struct IdempotencyGuard: Sendable {
         _ = self.running.keys.withLock { $0.remove(request.key) }
     }
 
-    private static func hash(_ bytes: [UInt8], _ key: SymmetricKey) -> Data {
-        Data(HMAC<SHA256>.authenticationCode(for: bytes, using: key).prefix(16))
+    private static func hash(_ text: String, _ more: [UInt8] = [], by key: KeyedHash) -> Data {
+        let code = key.code { hash in
+            hash.update(data: Array(text.utf8))
+            hash.update(data: more)
+        }
+        return Data(code.prefix(16))
     }
 
     /// A lock, since all event loops use it, and none of them waits while it holds it.

@@ -10,16 +10,16 @@ package struct AuditChain: Sendable {
     private static let separator: Character = "\t"
 
     private let vault: Vault
-    private let key: SymmetricKey
+    private let hash: KeyedHash
 
     package init(_ vault: Vault, _ secret: IndexSecret) {
         self.vault = vault
-        self.key = secret.derive("audit")
+        self.hash = KeyedHash(key: secret.derive("audit"))
     }
 
     /// The name of a token in the audit: a keyed hash of its prefix.
     package func name(of token: TokenPrefix) -> String {
-        let code = HMAC<SHA256>.authenticationCode(for: Data("token \(token)".utf8), using: self.key)
+        let code = self.hash.code { $0.update(data: Array("token \(token)".utf8)) }
         let digits = Array("0123456789abcdef".utf8)
         let bytes = code.prefix(8).flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }
         return String(decoding: bytes, as: UTF8.self)
@@ -96,12 +96,13 @@ package struct AuditChain: Sendable {
     }
 
     private func code(_ previous: Data, number: Int64, at: Int64, text: Data) -> Data {
-        var code = HMAC<SHA256>(key: self.key)
-        code.update(data: previous)
-        withUnsafeBytes(of: number.bigEndian) { code.update(data: $0) }
-        withUnsafeBytes(of: at.bigEndian) { code.update(data: $0) }
-        code.update(data: text)
-        return Data(code.finalize())
+        let code = self.hash.code { hash in
+            hash.update(data: previous)
+            withUnsafeBytes(of: number.bigEndian) { hash.update(bufferPointer: $0) }
+            withUnsafeBytes(of: at.bigEndian) { hash.update(bufferPointer: $0) }
+            hash.update(data: text)
+        }
+        return Data(code)
     }
 }
 
