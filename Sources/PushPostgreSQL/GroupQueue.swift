@@ -32,8 +32,8 @@ final class GroupQueue<Member: GroupMember, End: GroupEnd>: Sendable {
     private struct Waiter: Sendable {
         let member: Member
         let start: ContinuousClock.Instant
-        /// Resumed once: by who leads the waiter's group, or with `nil` if it is to lead one. Not checked, and of a type that is not
-        /// this one's own: each fetch of a herd waits here, and both cost it a fiftieth of its processor time.
+        /// Resumed once: by who leads the waiter's group, or with `nil` if it is to lead one. Not checked, since then a waiter is plain bytes
+        /// and copied as such: each fetch of a herd waits here.
         let continuation: UnsafeContinuation<End?, Never>
     }
 

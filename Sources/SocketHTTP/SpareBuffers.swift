@@ -1,7 +1,7 @@
 /// Input buffers that no connection needs at the moment, for the next ones that read.
 ///
-/// A connection gives its buffer back after each request. A new one would be larger than what the C library has ready at once, and
-/// cost a fiftieth of the processor time of a fetch.
+/// A connection gives its buffer back after each request. A new one for the next would have to be made and set to zero, and is larger
+/// than what the C library has ready at once.
 struct SpareBuffers {
     /// More connections seldom read in one turn of the loop.
     private static let bound = 64
