@@ -138,7 +138,7 @@ struct StreamNode: Sendable {
         try await self.run("update node set is_fenced = true where number = \(other.store.node.number)")
     }
 
-    /// Lets no renewal of another process's number through, until `letRenew`.
+    /// Lets no renewal of another process's number through, and gives no process a new one, until `letRenew`.
     func holdRenewals(of other: StreamNode) async throws {
         try await self.run(
             """
@@ -151,9 +151,11 @@ struct StreamNode: Sendable {
             when (old.number = \(other.store.node.number)) execute function hold()
             """
         )
+        try await self.run("create trigger hold_new before insert on node for each row execute function hold()")
     }
 
     func letRenew() async throws {
+        try await self.run("drop trigger hold_new on node")
         try await self.run("drop trigger hold on node")
     }
 }
