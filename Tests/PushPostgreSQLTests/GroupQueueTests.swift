@@ -28,14 +28,17 @@ import Testing
         defer { loop.stop() }
         let queue = GroupQueue<Member, End>(GroupLimits(groups: 1, members: 100, bytes: 1000, waiting: 100))
         let sizes = Sizes()
-        await withTaskGroup { group in
-            for _ in 0..<callers {
-                group.addTask(executorPreference: loop) {
-                    for _ in 0..<rounds {
-                        _ = await queue.end(of: Member()) { members in
-                            sizes.all.withLock { $0.append(members.count) }
-                            await loop.yield()
-                            return members.map { _ in .done }
+        // On the loop, so that all callers are there before the first one runs.
+        await withTaskExecutorPreference(loop) {
+            await withTaskGroup { group in
+                for _ in 0..<callers {
+                    group.addTask {
+                        for _ in 0..<rounds {
+                            _ = await queue.end(of: Member()) { members in
+                                sizes.all.withLock { $0.append(members.count) }
+                                await loop.yield()
+                                return members.map { _ in .done }
+                            }
                         }
                     }
                 }
