@@ -90,16 +90,17 @@ final class GroupQueue<Member: GroupMember, End: GroupEnd>: Sendable {
     /// Waits for the end of a group that another caller leads; `nil`: this one is to lead the next.
     private func endInAnotherGroup(_ member: Member) async -> End? {
         await withUnsafeContinuation { continuation in
-            let end: End?? = self.state.withLock { state in
+            // To resume a task only enqueues it, which may be done under the lock.
+            self.state.withLock { state in
                 if state.groups < self.limits.groups {
                     state.groups += 1
-                    return .some(nil)
+                    continuation.resume(returning: nil)
+                } else if state.waiting.count < self.limits.waiting {
+                    state.waiting.append(Waiter(member: member, start: .now, continuation: continuation))
+                } else {
+                    continuation.resume(returning: End.failed(.busy))
                 }
-                guard state.waiting.count < self.limits.waiting else { return End.failed(.busy) }
-                state.waiting.append(Waiter(member: member, start: .now, continuation: continuation))
-                return nil
             }
-            if let end { continuation.resume(returning: end) }
         }
     }
 
