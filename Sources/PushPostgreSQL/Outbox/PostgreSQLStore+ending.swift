@@ -17,6 +17,9 @@ struct PushEnd: Sendable {
     var isPaced = false
 }
 
+/// A push has ended that had ended before; the transaction is undone.
+struct EndedBefore: Error {}
+
 extension PostgreSQLStore {
     /// Moves pushes from the outbox to those that are settled, counts them and notes their events; returns those that were not
     /// settled before.
@@ -27,21 +30,8 @@ extension PostgreSQLStore {
     @discardableResult
     static func end(_ tx: WriteTransaction, _ ends: [PushEnd], now: Date) async throws -> Set<DuePush> {
         if ends.isEmpty { return [] }
-        // In the order of their keys, so that two transactions do not wait for each other.
-        let ends = ends.sorted { ($0.push.notification, $0.push.device) < ($1.push.notification, $1.push.device) }
-        let rows = try await tx.query(
-            Self.ending,
-            ends.map(\.push.notification),
-            ends.map(\.push.device),
-            ends.map(\.state.rawValue),
-            ends.map(\.reason),
-            ends.map(\.providerID),
-            ends.map(\.owner),
-            ends.map(\.address),
-            now.milliseconds,
-            ends.contains(where: \.isPaced) ? now.milliseconds : now.milliseconds - Self.grain,
-            PushEvent.Kind.allCases.filter(tx.keeps).map(\.rawValue)
-        )
+        let kinds = PushEvent.Kind.allCases.filter(tx.keeps).map(\.rawValue)
+        let rows = try await tx.query(Self.ending, values: Self.values(ends, now: now) + [kinds])
         var ended: Set<DuePush> = []
         ended.reserveCapacity(rows.count)
         for row in rows.map({ $0 }) {
@@ -67,12 +57,69 @@ extension PostgreSQLStore {
         return ended
     }
 
+    /// The same for a herd's pushes: nobody asks which ones they were, so the database counts them, and none has ended before, or
+    /// `EndedBefore` is thrown.
+    static func endAll(_ tx: WriteTransaction, _ ends: [PushEnd], now: Date) async throws {
+        guard !PushEvent.Kind.allCases.contains(where: tx.keeps) else {
+            try await Self.end(tx, ends, now: now)
+            return
+        }
+        if ends.isEmpty { return }
+        do {
+            for row in try await tx.query(Self.endingAll, values: Self.values(ends, now: now)).map({ $0 }) {
+                guard let state = TallyState(rawValue: try row.text(1)) else { continue }
+                tx.count(state, lane: try row.text(0), by: Int(try row.integer(2)))
+            }
+        } catch DatabaseError.refused(code: "23505", _) {
+            throw EndedBefore()
+        }
+    }
+
+    // MARK: - Private
+
     /// How long the time of a device's last push is left as it is, in milliseconds.
     private static let grain: Int64 = 60_000
 
-    /// A claim of a handle is never at another address. `$10`: the kinds of events that are kept, whose notifications are
-    /// looked up.
-    static let ending = """
+    private static func values(_ ends: [PushEnd], now: Date) -> [any Bindable] {
+        // In the order of their keys, so that two transactions do not wait for each other.
+        let ends = ends.sorted { ($0.push.notification, $0.push.device) < ($1.push.notification, $1.push.device) }
+        return [
+            ends.map(\.push.notification),
+            ends.map(\.push.device),
+            ends.map(\.state.rawValue),
+            ends.map(\.reason),
+            ends.map(\.providerID),
+            ends.map(\.owner),
+            ends.map(\.address),
+            now.milliseconds,
+            ends.contains(where: \.isPaced) ? now.milliseconds : now.milliseconds - Self.grain,
+        ]
+    }
+
+    /// Returns each push; `$10`: the kinds of events that are kept, whose notifications are looked up.
+    ///
+    /// One that has ended before, and came in again beside that, is looked for by its key: `on conflict` would add an entry to the log
+    /// for each push, and look at the index twice. No other end can come in between, since it would have deleted the same row of
+    /// `push`. The look is a scalar: `not exists` becomes a join, which reads the whole table where the planner believes that it is
+    /// small.
+    static let ending = PostgreSQLStore.statement(
+        inserting: "where (select x.state from push_end x where \(DuePush.equal("x", "g"))) is null",
+        returning: """
+            select g.notification_id, g.device, g.user_id, g.lane, g.state, g.reason,
+                case when g.state = any($10::text[]) then (
+                    select n.sender_id from notification n where n.id = g.notification_id) end
+            from gone g
+            """
+    )
+
+    static let endingAll = PostgreSQLStore.statement(
+        inserting: "",
+        returning: "select g.lane, g.state, count(*) from gone g group by g.lane, g.state"
+    )
+
+    /// A claim of a handle is never at another address.
+    private static func statement(inserting condition: String, returning report: String) -> String {
+        """
         with e as (
             select * from unnest($1::int8[], $2::int8[], $3::text[], $4::text[], $5::text[], $6::int8[], $7::bytea[])
                 as e (notification_id, device, state, reason, provider_id, owner, handle_key)),
@@ -87,8 +134,8 @@ extension PostgreSQLStore {
         ended as (
             insert into push_end (notification_id, device, user_id, lane, is_bulk, state, attempts, settled_at, reason,
                 provider_id)
-            select notification_id, device, user_id, lane, is_bulk, state, attempts, $8, reason, provider_id from gone
-            on conflict (notification_id, device) do nothing),
+            select notification_id, device, user_id, lane, is_bulk, state, attempts, $8, reason, provider_id from gone g
+            \(condition)),
         accepted as (
             insert into device_push (device, accepted_at)
             select distinct g.device, $8::int8 from gone g
@@ -96,9 +143,7 @@ extension PostgreSQLStore {
                 and coalesce((select a.accepted_at from device_push a where a.device = g.device), 0) <= $9
             order by g.device
             on conflict (device) do update set accepted_at = excluded.accepted_at)
-        select g.notification_id, g.device, g.user_id, g.lane, g.state, g.reason,
-            case when g.state = any($10::text[]) then (
-                select n.sender_id from notification n where n.id = g.notification_id) end
-        from gone g
+        \(report)
         """
+    }
 }

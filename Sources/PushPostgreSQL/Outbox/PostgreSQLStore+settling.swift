@@ -13,15 +13,25 @@ extension PostgreSQLStore {
         let sent = settlements.filter { $0.end?.providerID == Acceptance.byStream }.map(\.push)
         // Before the commit, after which others repeat them.
         let isToBeRepeated = !sent.isEmpty && self.echoes.note(sent, at: now.milliseconds)
-        try await self.write { tx in
-            let settlements = try await self.findStreams(of: settlements, tx, now: now)
-            for round in Self.rounds(settlements) { try await Self.settle(round, tx, now: now) }
+        do {
+            try await self.settle(settlements, now: now)
+        } catch is EndedBefore {
+            try await self.settle(settlements, someEndedBefore: true, now: now)
         }
         self.leases.forget(ended.map(\.0.key))
         if isToBeRepeated { self.node.announceEvents() }
     }
 
     // MARK: - Private
+
+    private func settle(_ settlements: [PushSettlement], someEndedBefore: Bool = false, now: Date) async throws {
+        try await self.write { tx in
+            let settlements = try await self.findStreams(of: settlements, tx, now: now)
+            for round in Self.rounds(settlements) {
+                try await Self.settle(round, someEndedBefore: someEndedBefore, tx, now: now)
+            }
+        }
+    }
 
     /// The settlements in their order, divided so that each push is in a part once only; usually one part.
     private static func rounds(_ settlements: [PushSettlement]) -> [[PushSettlement]] {
@@ -36,13 +46,18 @@ extension PostgreSQLStore {
         return rounds
     }
 
-    private static func settle(_ settlements: [PushSettlement], _ tx: WriteTransaction, now: Date) async throws {
-        let ended = try await Self.end(tx, settlements.compactMap(\.end), now: now)
+    private static func settle(
+        _ settlements: [PushSettlement],
+        someEndedBefore: Bool,
+        _ tx: WriteTransaction,
+        now: Date
+    ) async throws {
+        let ends = settlements.compactMap(\.end)
+        let returning = settlements.filter { $0.return != nil }
+        if returning.isEmpty, !someEndedBefore { return try await Self.endAll(tx, ends, now: now) }
+        let ended = try await Self.end(tx, ends, now: now)
         // What was refused at an address that the device has left is tried again.
-        let requeued = settlements.filter { settlement in
-            settlement.return != nil && !ended.contains(settlement.push)
-        }
-        try await Self.requeue(requeued, tx, now: now)
+        try await Self.requeue(returning.filter { !ended.contains($0.push) }, tx, now: now)
     }
 
     /// Makes pushes due again that are still leased, for the same attempt; moves those whose device has another lane, and

@@ -1,0 +1,104 @@
+import PostgreSQL
+import PushCore
+import PushStore
+import PushTesting
+import Testing
+
+/// What leasing and settling cost the tables of pushes.
+@Suite(.timeLimit(.minutes(1))) struct PushRowTests {
+    private let fixture: StoreFixture
+    private let alice: User
+    private let connection: BlockingConnection
+
+    init() async throws {
+        self.fixture = try StoreFixture(.postgreSQL)
+        self.alice = try await self.fixture.addUser("alice", role: .publisher)
+        self.connection = try BlockingConnection(FolderDatabases.database(of: self.fixture.folder))
+    }
+
+    private func leased(_ devices: Int) async throws -> [LeasedDelivery] {
+        for number in 0..<devices {
+            try await self.fixture.addDevice(of: self.alice, handle: "d-\(number)", tags: ["news"])
+        }
+        try await self.fixture.post(1, from: self.alice, to: "news")
+        return try await self.fixture.claim()
+    }
+
+    private func count(_ table: String) throws -> Int64 {
+        try self.connection.query("select count(*) from \(table)")[0].integer(0)
+    }
+
+    /// The bytes of all indexes of `push`.
+    private func indexSize() throws -> Int64 {
+        try self.connection.query("select pg_indexes_size('push')")[0].integer(0)
+    }
+
+    /// The second row is the control: pages as full as they were before P0008.
+    @Test(arguments: [(nil, false), (70, true)] as [(fillFactor: Int?, changesIndexes: Bool)])
+    func aLeaseChangesNoIndex(fillFactor: Int?, changesIndexes: Bool) throws {
+        if let fillFactor { try self.connection.execute("alter table push set (fillfactor = \(fillFactor))") }
+        try self.connection.execute(
+            """
+            insert into push (notification_id, device, user_id, lane, is_bulk, due_at)
+                select 1, n, n, 'apns', true, n from generate_series(1, 5000) as n
+            """
+        )
+        let before = try self.indexSize()
+        try self.connection.execute("update push set owner = 1, attempts = attempts + 1")
+        #expect(try (self.indexSize() > before) == changesIndexes)
+    }
+
+    /// Where a device was found twice, and its first push had ended in between.
+    @Test func aPushThatHasEndedBeforeEndsOnce() async throws {
+        let leased = try await self.leased(2)
+        try self.connection.execute(
+            """
+            insert into push_end (notification_id, device, user_id, lane, is_bulk, state, attempts, settled_at)
+                values (1, \(leased[0].device), 1, 'apns', true, 'failed', 1, 1)
+            """
+        )
+        try await self.fixture.store.settle(leased.map { ($0, .accepted(providerID: nil)) }, now: self.fixture.now)
+        #expect(try self.count("push") == 0)
+        #expect(try self.count("push_end where state = 'failed'") == 1)
+        #expect(try self.count("push_end") == 2)
+    }
+
+    /// The database believes that the table is empty. One push is tried again, so that the ends are asked for.
+    @Test func endsOfBeforeAreLookedForByTheirKeys() async throws {
+        let leased = try await self.leased(20)
+        let retried = Settlement.retried(at: self.fixture.now, reason: "later")
+        let before = 20_000
+        func ends(of notification: Int) -> String {
+            """
+            insert into push_end (notification_id, device, user_id, lane, is_bulk, state, attempts, settled_at)
+                select \(notification), 1000000 + n, n, 'apns', true, 'accepted', 1, 1 from generate_series(1, \(before)) as n;
+            """
+        }
+        try self.connection.execute(
+            """
+            alter table push_end set (autovacuum_enabled = off);
+            \(ends(of: 2))
+            delete from push_end;
+            analyze push_end;
+            \(ends(of: 1))
+            """
+        )
+        let read = try self.entriesRead()
+        let accepted = Settlement.accepted(providerID: nil)
+        let settlements = leased.map { ($0, $0.device == leased[0].device ? retried : accepted) }
+        try await self.fixture.store.settle(settlements, now: self.fixture.now)
+        #expect(try self.count("push_end") == before + leased.count - 1)
+        await self.fixture.store.close()
+        // Connections have told what they have read by the time of their end.
+        try await eventually {
+            let others = "pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()"
+            return try self.count(others) == 0
+        }
+        #expect(try self.entriesRead() - read < before)
+    }
+
+    private func entriesRead() throws -> Int64 {
+        let sql = "select idx_tup_read from pg_stat_user_indexes where indexrelname = 'push_end_pkey'"
+        return try self.connection.query(sql)[0].integer(0)
+    }
+}
