@@ -20,34 +20,36 @@ struct DueDelivery {
     let dueAt: Int64
     let isWithdrawn: Bool
     /// The notification's place in the order of notifications.
-    let sequence: Int64
+    var sequence: Int64 { self.notification?.sequence ?? 0 }
+    private let notification: DueNotification?
     private let withdrawal: String?
     private let handle: Result<String, VaultError>?
-    private let isThere: (device: Bool, notification: Bool)
+    private let isDeviceThere: Bool
     private let isRetired: Bool
-    private let isRecalled: Bool
-    private let seed: Int64
-    private let expiresAt: Int64
-    private let priority: String
-    private let collapseID: String?
     /// The lane of the device's address, if it has one.
     private let lane: String?
     /// Set if the device is a claim: the code, which is all that is pushed to it.
     private let confirmation: ConfirmationCode?
-    /// What the notification's pushes show; `nil`: their sender's constants.
-    private let alert: Result<PushAlert, VaultError>?
     /// Set if accounts share the handle: the registration of this one.
     private let shared: RegistrationID?
 
-    init(_ row: Row, _ sealing: Sealing, _ alerts: OpenedAlerts) throws {
+    /// Reads the rows of a claim, and the notifications whose pushes they are.
+    static func all(_ rows: Rows, _ tx: WriteTransaction) async throws -> [DueDelivery] {
+        let ids = Set(try rows.map { try $0.integer(0) })
+        let notifications = try await DueNotification.all(ids, tx)
+        return try rows.map { try DueDelivery($0, of: notifications[$0.integer(0)], tx.sealing) }
+    }
+
+    private init(_ row: Row, of notification: DueNotification?, _ sealing: Sealing) throws {
         let key = DuePush(notification: try row.integer(0), device: try row.integer(1))
         self.key = key
+        self.notification = notification
         self.user = try row.integer(2)
         self.attempts = Int(clamping: try row.integer(3))
         self.isWithdrawn = try row.boolean(4)
         self.withdrawal = try row.optionalText(5)
         self.dueAt = try row.integer(6)
-        self.isThere = (try row.boolean(7), try row.boolean(12))
+        self.isDeviceThere = try row.boolean(7)
         self.handle = try row.optionalData(8).map { sealed in
             Result { () throws(VaultError) in
                 String(decoding: try sealing.vault.open(sealed, in: .handle(key.device)), as: UTF8.self)
@@ -55,23 +57,11 @@ struct DueDelivery {
         }
         self.isRetired = try row.boolean(9)
         self.lane = try row.optionalText(10)
-        self.isRecalled = try row.boolean(13)
-        let seed = try row.optionalInteger(14) ?? 0
-        self.seed = seed
+        let seed = notification?.seed ?? 0
         self.confirmation = try row.optionalData(11).map {
             sealing.codes.code(of: key.notification, seed: seed, claim: $0)
         }
-        self.sequence = try row.optionalInteger(15) ?? 0
-        self.expiresAt = try row.optionalInteger(16) ?? 0
-        self.priority = try row.optionalText(17) ?? ""
-        self.collapseID = try row.optionalText(18)
-        let sender = try row.optionalInteger(20) ?? 0
-        self.alert = try row.optionalData(19).map { sealed in
-            alerts.alert(of: key.notification) { () throws(VaultError) in
-                try sealing.alert(sealed, of: key.notification, sender: sender)
-            }
-        }
-        self.shared = try row.optionalText(21).flatMap(RegistrationID.init)
+        self.shared = try row.optionalText(12).flatMap(RegistrationID.init)
     }
 
     /// Holds for a push, here called `p`, that no living process has leased.
@@ -87,34 +77,32 @@ struct DueDelivery {
             where \(condition) and \(Self.isFree) order by p.due_at limit \(limit) for update of p skip locked)
         select c.notification_id, c.device, c.user_id, c.attempts, c.is_withdrawn, c.reason, c.due_at,
             v.number is not null, v.handle, v.retired_at is not null, v.lane,
-            case when v.claims_for is not null then v.handle_key end,
-            n.id is not null, n.recalled_at is not null, n.seed, n.sequence, n.expires_at, n.priority, n.collapse_id,
-            n.alert, n.sender_id, case when v.is_shared then v.id end
-        from c left join device v on v.number = c.device left join notification n on n.id = c.notification_id
+            case when v.claims_for is not null then v.handle_key end, case when v.is_shared then v.id end
+        from c left join device v on v.number = c.device
         """
     }
 
     /// Whether its address or its alert is damaged, and not merely encrypted with a key that is not there.
     var isDamaged: Bool {
         if case .failure(.unreadable) = self.handle { return true }
-        if case .failure(.unreadable) = self.alert { return true }
+        if case .failure(.unreadable) = self.notification?.alert { return true }
         return false
     }
 
     /// What is done with the push in a lane, apart from the interval between two pushes to its device.
     func decision(in lane: String, now: Date) -> Decision {
         if let own = self.lane, own != lane { return .move }
-        guard self.expiresAt > now.milliseconds, self.isThere.notification else {
+        guard let notification, notification.expiresAt > now.milliseconds else {
             return .settle(.expired, reason: nil)
         }
-        if self.isRecalled { return .settle(.cancelled, reason: PushReason.recalled) }
+        if notification.isRecalled { return .settle(.cancelled, reason: PushReason.recalled) }
         if self.isWithdrawn { return .settle(.cancelled, reason: self.withdrawal) }
         if let number = self.missingKey { return .waitForKey(number) }
         // One damaged row must not stop the others.
         if case .failure(let error) = self.handle { return .settle(.failed, reason: "\(error)") }
-        if case .failure(let error) = self.alert { return .settle(.failed, reason: "\(error)") }
+        if case .failure(let error) = notification.alert { return .settle(.failed, reason: "\(error)") }
         // A device can be deleted at the same time as a push to it is enqueued.
-        guard self.isThere.device, !self.isRetired, let push = self.push else {
+        guard self.isDeviceThere, !self.isRetired, let push = self.push(of: notification) else {
             return .settle(.cancelled, reason: PushReason.noDevice)
         }
         return .send(push)
@@ -129,23 +117,23 @@ struct DueDelivery {
 
     private var missingKey: UInt32? {
         if case .failure(.keyMissing(let number)) = self.handle { return number }
-        if case .failure(.keyMissing(let number)) = self.alert { return number }
+        if case .failure(.keyMissing(let number)) = self.notification?.alert { return number }
         return nil
     }
 
-    private var push: Push? {
+    private func push(of notification: DueNotification) -> Push? {
         guard
             let id = NotificationID(rawValue: self.key.notification), case .success(let handle) = self.handle,
-            let priority = Push.Priority(rawValue: self.priority)
+            let priority = Push.Priority(rawValue: notification.priority)
         else { return nil }
-        let alert: PushAlert? = if case .success(let alert) = self.alert { alert } else { nil }
+        let alert: PushAlert? = if case .success(let alert) = notification.alert { alert } else { nil }
         return Push(
             notification: id,
             handle: handle,
-            attemptID: Push.attemptID(seed: self.seed, device: self.key.device),
-            expiresAt: Date(milliseconds: self.expiresAt),
+            attemptID: Push.attemptID(seed: notification.seed, device: self.key.device),
+            expiresAt: Date(milliseconds: notification.expiresAt),
             priority: priority,
-            sharedCollapseID: self.collapseID,
+            sharedCollapseID: notification.collapseID,
             confirmation: self.confirmation,
             alert: alert,
             sharedBy: self.shared

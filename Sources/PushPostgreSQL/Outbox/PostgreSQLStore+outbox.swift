@@ -24,7 +24,7 @@ extension PostgreSQLStore {
                     lane.description, queue == .bulk, now.milliseconds, look.start, limit,
                 ]
                 if claims.areOfHolder { values.append(leasing.owner) }
-                return try await self.due(tx.query(sql, values: values))
+                return try await DueDelivery.all(tx.query(sql, values: values), tx)
             }
             var due = try await find(claims.above, limit: request.limit)
             let goesBelow = look.mayGoBelow && due.count < request.limit
@@ -64,7 +64,7 @@ extension PostgreSQLStore {
             let claims = self.hasStreams(lane) ? Claims.ofStreams : Claims.all
             var values: [any Bindable] = [push.notification, push.device, lane.description, now.milliseconds]
             if claims.areOfHolder { values.append(leasing.owner) }
-            return try await self.due(tx.query(claims.one, values: values))
+            return try await DueDelivery.all(tx.query(claims.one, values: values), tx)
         }.first
     }
 
@@ -108,11 +108,6 @@ extension PostgreSQLStore {
             self.leases.noteUnknownOutcome(now: .now)
             throw error
         }
-    }
-
-    private func due(_ rows: Rows) throws -> [DueDelivery] {
-        let alerts = OpenedAlerts()
-        return try rows.map { try DueDelivery($0, self.sealing, alerts) }
     }
 
     /// Gives back the leases of this process that it does not know, since it got no answer to the commit.

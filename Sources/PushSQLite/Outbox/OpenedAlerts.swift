@@ -1,13 +1,11 @@
-package import PushCore
+internal import PushCore
 
 /// The alert that was opened last within a transaction: the pushes of a broadcast, which have one alert, are leased one after
 /// the other, and reading its JSON takes longer than all else of a lease.
-package final class OpenedAlerts {
+final class OpenedAlerts {
     private var last: (notification: Int64, alert: Result<PushAlert, VaultError>)?
 
-    package init() {}
-
-    package func alert(
+    func alert(
         of notification: Int64,
         _ open: () throws(VaultError) -> PushAlert
     ) -> Result<PushAlert, VaultError> {

@@ -1,0 +1,50 @@
+internal import Foundation
+internal import PostgreSQL
+internal import PushCore
+internal import PushStore
+
+/// What decides about the pushes of a notification, which are usually leased by the hundred: read, and its alert opened, once for
+/// all of them.
+struct DueNotification {
+    let sender: Int64
+    let isRecalled: Bool
+    let seed: Int64
+    /// Its place in the order of notifications.
+    let sequence: Int64
+    let expiresAt: Int64
+    let priority: String
+    let collapseID: String?
+    /// What its pushes show; `nil`: their sender's constants.
+    let alert: Result<PushAlert, VaultError>?
+
+    private init(_ row: Row, id: Int64, _ sealing: Sealing) throws {
+        let sender = try row.integer(1)
+        self.sender = sender
+        self.isRecalled = try row.boolean(2)
+        self.seed = try row.integer(3)
+        self.sequence = try row.integer(4)
+        self.expiresAt = try row.integer(5)
+        self.priority = try row.text(6)
+        self.collapseID = try row.optionalText(7)
+        self.alert = try row.optionalData(8).map { sealed in
+            Result { () throws(VaultError) in try sealing.alert(sealed, of: id, sender: sender) }
+        }
+    }
+
+    /// Those with these ids that there are.
+    static func all(_ ids: Set<Int64>, _ tx: WriteTransaction) async throws -> [Int64: DueNotification] {
+        if ids.isEmpty { return [:] }
+        let rows = try await tx.query(Self.reading, Array(ids))
+        var found: [Int64: DueNotification] = [:]
+        for row in rows.map({ $0 }) {
+            let id = try row.integer(0)
+            found[id] = try DueNotification(row, id: id, tx.sealing)
+        }
+        return found
+    }
+
+    static let reading = """
+        select n.id, n.sender_id, n.recalled_at is not null, n.seed, n.sequence, n.expires_at, n.priority, n.collapse_id, n.alert
+        from notification n where n.id = any($1::int8[])
+        """
+}
