@@ -78,26 +78,25 @@ package struct CivilTime: Sendable, Hashable {
 
     /// Appends the text of `rfc3339` without creating a string.
     package func appendRFC3339(to text: inout [UInt8]) {
-        let start = text.count
-        text.append("0000-00-00T00:00:00Z")
-        text.put(self.year / 100, at: start)
-        text.put(self.year, at: start + 2)
-        text.put(self.month, at: start + 5)
-        text.put(self.day, at: start + 8)
-        text.put(self, at: start + 11)
+        text.append(filling: "0000-00-00T00:00:00Z") { digits in
+            digits.put(self.year / 100, at: 0)
+            digits.put(self.year, at: 2)
+            digits.put(self.month, at: 5)
+            digits.put(self.day, at: 8)
+            digits.put(self, at: 11)
+        }
     }
 
     /// Appends the text of `imfFixdate` without creating a string.
     package func appendIMFFixdate(to text: inout [UInt8]) {
         text.append(Self.weekdays[self.weekday])
-        let start = text.count
-        text.append(", 00 ")
+        text.append(filling: ", 00 ") { $0.put(self.day, at: 2) }
         text.append(Self.months[self.month - 1])
-        text.append(" 0000 00:00:00 GMT")
-        text.put(self.day, at: start + 2)
-        text.put(self.year / 100, at: start + 9)
-        text.put(self.year, at: start + 11)
-        text.put(self, at: start + 14)
+        text.append(filling: " 0000 00:00:00 GMT") { digits in
+            digits.put(self.year / 100, at: 1)
+            digits.put(self.year, at: 3)
+            digits.put(self, at: 6)
+        }
     }
 
     static let months: [StaticString] = [
@@ -110,19 +109,33 @@ extension [UInt8] {
     fileprivate mutating func append(_ text: StaticString) {
         self.append(contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
     }
+
+    /// Appends a text in which `fill` has written digits. They are written before it is appended: each write to an array would ask
+    /// whether it is another one's, too.
+    fileprivate mutating func append(
+        filling text: StaticString,
+        _ fill: (UnsafeMutableBufferPointer<UInt8>) -> Void
+    ) {
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: text.utf8CodeUnitCount) { digits in
+            _ = digits.initialize(
+                from: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
+            )
+            fill(digits)
+            self.append(contentsOf: UnsafeBufferPointer(digits))
+        }
+    }
 }
 
-/// By index and not through `mutableSpan`, which Apple's systems have from version 26 on only.
-extension [UInt8] {
+extension UnsafeMutableBufferPointer<UInt8> {
     /// Writes the last two digits of `number`.
-    fileprivate mutating func put(_ number: Int, at index: Int) {
+    fileprivate func put(_ number: Int, at index: Int) {
         let number = abs(number) % 100
         self[index] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: number / 10)
         self[index + 1] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: number % 10)
     }
 
     /// Writes `08:49:37`, between the colons that are already there.
-    fileprivate mutating func put(_ time: CivilTime, at index: Int) {
+    fileprivate func put(_ time: CivilTime, at index: Int) {
         self.put(time.hour, at: index)
         self.put(time.minute, at: index + 3)
         self.put(time.second, at: index + 6)

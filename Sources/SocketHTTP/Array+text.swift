@@ -4,9 +4,9 @@ extension [UInt8] {
     }
 
     /// Appends a number's digits without creating a string.
-    package mutating func append(decimal number: some BinaryInteger) {
+    package mutating func append(decimal number: Int) {
         if number < 0 { self.append(UInt8(ascii: "-")) }
-        var rest = UInt64(number.magnitude)
+        var rest = number.magnitude
         // A number of 64 bits has at most as many digits.
         let most = 20
         withUnsafeTemporaryAllocation(of: UInt8.self, capacity: most) { digits in

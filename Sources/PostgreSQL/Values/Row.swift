@@ -54,14 +54,14 @@ package struct Row: Sendable {
 
     private func has(_ column: Int) -> Bool {
         // libpq reports an index outside to the connection's notice receiver, which may be gone by then.
-        column >= 0 && column < Int(PQnfields(self.rows.result)) && self.index >= 0 && self.index < self.rows.count
+        column >= 0 && column < self.rows.columns && self.index >= 0 && self.index < self.rows.count
     }
 
     /// The value's bytes, which live as long as the rows; `nil`: null.
     private func bytes(_ column: Int, of type: UInt32) throws(DatabaseError) -> UnsafeRawBufferPointer? {
         let result = self.rows.result
         guard
-            self.has(column), PQftype(result, Int32(column)) == type, PQfformat(result, Int32(column)) == 1
+            self.has(column), PQftype(result, Int32(column)) == type, self.rows.isBinary
         else { throw .badColumn(column) }
         guard PQgetisnull(result, Int32(self.index), Int32(column)) == 0 else { return nil }
         let length = Int(PQgetlength(result, Int32(self.index), Int32(column)))

@@ -8,11 +8,16 @@ package final class Rows: Sendable {
     /// Safe: see above; freed in `deinit`, after the last use.
     nonisolated(unsafe) let result: OpaquePointer
     package let count: Int
+    let columns: Int
+    /// Whether all columns came in the binary format, as every statement here asks for.
+    let isBinary: Bool
 
     /// Takes ownership of `result`.
     init(_ result: OpaquePointer) {
         self.result = result
         self.count = Int(PQntuples(result))
+        self.columns = Int(PQnfields(result))
+        self.isBinary = PQbinaryTuples(result) != 0
     }
 
     deinit {
@@ -37,7 +42,10 @@ package final class Rows: Sendable {
     package subscript(_ index: Int) -> Row { Row(rows: self, index: index) }
 
     package func map<Value>(_ body: (Row) throws -> Value) rethrows -> [Value] {
-        try (0..<self.count).map { try body(self[$0]) }
+        var values: [Value] = []
+        values.reserveCapacity(self.count)
+        for index in 0..<self.count { values.append(try body(self[index])) }
+        return values
     }
 
     package func compactMap<Value>(_ body: (Row) throws -> Value?) rethrows -> [Value] {

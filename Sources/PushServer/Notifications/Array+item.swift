@@ -15,7 +15,7 @@ extension [UInt8] {
         storage: StoragePolicy
     ) {
         self.append(#"{"Id":"#)
-        self.append(decimal: id.rawValue)
+        self.append(decimal: Int(id.rawValue))
         if let payload {
             self.append(#","Payload":"#)
             self.append(contentsOf: payload)

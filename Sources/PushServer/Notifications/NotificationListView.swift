@@ -101,7 +101,7 @@ struct NotificationListView {
         for entry in self.page.entries where entry.isGone {
             if !isFirst { body.append(",") }
             isFirst = false
-            body.append(decimal: entry.id.rawValue)
+            body.append(decimal: Int(entry.id.rawValue))
         }
         body.append("],")
         if let cursor {
@@ -138,7 +138,7 @@ struct NotificationListView {
         }
         fields.append(.cacheControl) {
             $0.append("private, max-age=")
-            $0.append(decimal: seconds)
+            $0.append(decimal: Int(seconds))
         }
         fields.append(.expires) { HTTPDate(self.now + TimeInterval(seconds)).append(to: &$0) }
         return fields

@@ -81,7 +81,7 @@ struct NotificationView {
         // A cache must not outlive the payload.
         let left = max(0, Int64(self.notification.expiresAt.timeIntervalSince(self.now)))
         let seconds = min(self.maxAge.components.seconds, left)
-        fields.append(line: "Cache-Control: private, max-age=") { $0.append(decimal: seconds) }
+        fields.append(line: "Cache-Control: private, max-age=") { $0.append(decimal: Int(seconds)) }
         fields.append(line: "Expires: ") { HTTPDate(self.now + TimeInterval(seconds)).append(to: &$0) }
         return fields
     }
