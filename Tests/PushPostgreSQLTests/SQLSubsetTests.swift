@@ -16,7 +16,8 @@ import Testing
     /// Words before a parenthesis that call no function.
     private static let keywords: Set = [
         "all", "and", "any", "array", "as", "by", "check", "conflict", "else", "exists", "filter", "from", "in", "join",
-        "key", "lateral", "not", "on", "or", "select", "set", "then", "unique", "using", "values", "when", "where", "with",
+        "key", "lateral", "not", "on", "or", "select", "set", "then", "unique", "using", "values", "when", "where",
+        "with",
     ]
 
     /// What an engine lacks, or what orders or locks nothing there. `docs/scale.md` says which are left out and why.
