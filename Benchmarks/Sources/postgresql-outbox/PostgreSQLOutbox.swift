@@ -6,7 +6,7 @@ import PushStore
 /// The outbox of a PostgreSQL database, without senders: what is leased counts as accepted at once.
 ///
 /// Takes the database's address, the keyring's file, a lane and the number of workers. `drain` on its input has the workers lease
-/// and settle all that is due, 500 at a time; `retain` deletes what expires within a day. Each is answered with a line: how many
+/// and settle all that is due, 500 at a time, the next ones leased while the last ones are settled, as the server does; `retain` deletes what expires within a day. Each is answered with a line: how many
 /// pushes, or steps, and the seconds.
 @main
 struct PostgreSQLOutbox {
@@ -44,18 +44,24 @@ struct PostgreSQLOutbox {
             for _ in 0..<self.workers {
                 group.addTask {
                     var count = 0
-                    while true {
-                        let request = LeaseRequest(Self.batch, from: self.lane, .bulk)
-                        let leased = await Self.untilDone { try await self.store.lease(request, now: Date()) }
-                        if leased.isEmpty { return count }
+                    var leased = await self.lease()
+                    while !leased.isEmpty {
+                        async let next = self.lease()
                         let ended = leased.map { ($0, Settlement.accepted(providerID: nil)) }
                         await Self.untilDone { try await self.store.settle(ended, now: Date()) }
                         count += leased.count
+                        leased = await next
                     }
+                    return count
                 }
             }
             return await group.reduce(0, +)
         }
+    }
+
+    private func lease() async -> [LeasedDelivery] {
+        let request = LeaseRequest(Self.batch, from: self.lane, .bulk)
+        return await Self.untilDone { try await self.store.lease(request, now: Date()) }
     }
 
     /// Tries again what fails, as the server does, and tells of it.

@@ -1,9 +1,11 @@
 """How many pushes a second the outbox on PostgreSQL leases and settles, as a ratio to a bare prototype in the same run.
 
-  product    its store without senders: two workers lease 500 at a time, and settle them as accepted
-  prototype  two clients of `pgbench -M prepared` with two statements on the same tables: one takes 500 from where it took the last
-             ones, the other moves them to those that are settled. It opens no addresses, keeps no times of devices, counts
-             nothing and fences nobody
+  product    its store without senders: two workers lease 500 at a time, and settle them as accepted while they lease the next
+  prototype  two clients of `pgbench -M prepared` with two statements: one takes 500 from where it took the last ones, the other
+             moves them to those that are settled. It opens no addresses, keeps no times of devices, counts nothing and fences
+             nobody. Its queue has the columns and indexes of the product's, and pages that are filled to 70 in 100. It finds rows
+             and is planned as the product is, or it would read all that is due, and have a third of its rate, whenever its queue was
+             empty when that was analyzed last
 
 A cycle fills the queue, a thousand pushes due each millisecond, and drains it, once with each (only that is timed), and deletes
 what has expired as the server does. The first half of the time goes by as it is; then a session holds a snapshot open until the
@@ -40,27 +42,39 @@ PUSHES = """
 insert into notification (id, sender_id, is_stored_by_clients, is_read_once, priority, sequence, seed, created_at, expires_at, payload)
     select {first} + n, 1, true, false, 'high', n, n, {now}, {now} + 3600000, decode(repeat('5a', 300), 'hex')
     from generate_series(1, {notifications}) as n;
-insert into push (notification_id, device, user_id, lane, is_bulk, due_at)
+insert into {queue} (notification_id, device, user_id, lane, is_bulk, due_at)
     select {first} + n, number, user_id, lane, true, {now} + (n * {devices} + number) / 1000
     from generate_series(1, {notifications}) as n, device order by n, number;
+"""
+BARE_QUEUE = """
+create table bare_push (like push including all)
+    with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
 """
 # The client's number stands for the process that leases.
 PROTOTYPE = """
 with c as materialized (
-    select notification_id, device, due_at from push
+    select notification_id, device, due_at from bare_push
     where lane = '{lane}' and is_bulk and due_at <= {later} and due_at >= :mark and owner is null order by due_at limit {batch} for update skip locked),
 u as (
-    update push p set owner = 1000 + :client_id, attempts = p.attempts + 1 from c
-    where p.notification_id = any(array[c.notification_id]) and p.device = any(array[c.device])
+    update bare_push p set owner = 1000 + :client_id, attempts = p.attempts + 1 from c
+    where {lease}
     returning p.notification_id, p.device, c.due_at)
 select coalesce(min(due_at), :mark) as mark, coalesce(array_agg(notification_id), '{{}}') as notifications, coalesce(array_agg(device), '{{}}') as devices from u \\gset
 with gone as (
-    delete from push p using unnest(:notifications::int8[], :devices::int8[]) as k (notification_id, device)
-    where p.notification_id = any(array[k.notification_id]) and p.device = any(array[k.device]) and p.owner = 1000 + :client_id
+    delete from bare_push p using unnest(:notifications::int8[], :devices::int8[]) as k (notification_id, device)
+    where {settlement} and p.owner = 1000 + :client_id
     returning p.notification_id, p.device, p.user_id, p.lane, p.is_bulk, p.attempts)
 insert into push_end (notification_id, device, user_id, lane, is_bulk, state, attempts, settled_at)
     select notification_id, device, user_id, lane, is_bulk, 'accepted', attempts, {later} from gone;
 """
+
+
+def lookup(row):
+    """That a push has the key of another row."""
+    return " and ".join(
+        f"p.{column} = any(array[{row}.{column}]) and p.{column} between {row}.{column} and {row}.{column}"
+        for column in ("notification_id", "device")
+    )
 
 
 def devices_script(key, numbers):
@@ -98,15 +112,17 @@ class Cycles:
         self.notifications, self.pushes = options.pushes // options.devices, options.pushes // options.devices * options.devices
         self.first = 10_000_000
         self.script = cluster.folder / "prototype.sql"
-        self.script.write_text(PROTOTYPE.format(lane=LANE, batch=BATCH, later=outbox.milliseconds() + 10**9))
+        self.script.write_text(PROTOTYPE.format(
+            lane=LANE, batch=BATCH, later=outbox.milliseconds() + 10**9, lease=lookup("c"), settlement=lookup("k"),
+        ))
 
     def go_on(self, name, prototype=None):
         """Of each cycle: the rates of product and prototype, which may be given, the bytes of the queue's table, the rows left in it, and how
         long it took to delete what has expired, in seconds."""
         end, cycles = time.monotonic() + self.seconds, []
         while time.monotonic() < end or len(cycles) < 3:
-            product = self.fill_and(self.drain_with_product)
-            bare = prototype or self.fill_and(self.drain_with_prototype)
+            product = self.rate("push", self.drain_with_product)
+            bare = prototype or self.rate("bare_push", self.drain_with_prototype)
             _, retained = self.drain.tell("retain")
             left, size, dead = map(int, self.cluster.query(
                 "select (select count(*) from push), pg_total_relation_size('push'), n_dead_tup from pg_stat_user_tables where relname = 'push'"
@@ -119,9 +135,11 @@ class Cycles:
             )
         return cycles
 
-    def fill_and(self, drain):
-        """Pushes a second."""
-        self.cluster.run_script(PUSHES.format(first=self.first, now=outbox.milliseconds(), notifications=self.notifications, devices=self.devices))
+    def rate(self, queue, drain):
+        """Fills the queue; the pushes a second with which it is drained."""
+        self.cluster.run_script(PUSHES.format(
+            queue=queue, first=self.first, now=outbox.milliseconds(), notifications=self.notifications, devices=self.devices,
+        ))
         self.first += self.notifications
         return self.pushes / drain()
 
@@ -132,15 +150,15 @@ class Cycles:
         return taken
 
     def drain_with_prototype(self):
-        # The settings of the product's sessions.
-        settings = {"PGOPTIONS": "-c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c jit=off"}
+        # The settings of the product's sessions and leases.
+        settings = {"PGOPTIONS": "-c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c enable_bitmapscan=off -c jit=off"}
         transactions = -(-self.pushes // BATCH // WORKERS) + 5
         output = processes.run(
             *self.cluster.command("pgbench"), "-h", self.cluster.folder, "-U", "sealpost", "--no-vacuum", "-M", "prepared",
             "-c", WORKERS, "-j", WORKERS, "-t", transactions, "-D", "mark=0", "-f", self.script, postgresql.NAME, cwd=self.cluster.folder,
             env=os.environ | settings,
         )
-        if (left := self.cluster.query("select count(*) from push")[0][0]) != "0":
+        if (left := self.cluster.query("select count(*) from bare_push")[0][0]) != "0":
             raise SystemExit(f"the prototype has left {left} pushes")
         return WORKERS * transactions / float(re.search(r"tps = ([\d.]+)", output)[1])
 
@@ -155,7 +173,7 @@ def add_options(parser):
 def run(options):
     with postgresql.Cluster() as cluster, rig.Rig(options.sealpost, DATABASE=cluster.url) as site:
         key = sealing.DataKey(site.folder / "var/keyring")
-        cluster.run_script(devices_script(key, range(1, options.devices + 1)))
+        cluster.run_script(devices_script(key, range(1, options.devices + 1)) + BARE_QUEUE)
         drain = Drain(f"{options.tools}/postgresql-outbox", cluster, site)
         cycles = Cycles(cluster, drain, options)
         plain = cycles.go_on("as it is")
