@@ -42,13 +42,13 @@ def steady_fetches(site, url, seconds, clients=8, rate=50):
     return [int(row[2]) / 1e6 for row in rows]
 
 
-def steady_load(url, script, seconds, connections=64):
+def steady_load(url, script, seconds, connections=64, threads=2):
     """wrk runs a script's requests, one after the other on each connection; ends the program if one fails.
 
     Requests a second, and the milliseconds that 99 of 100 took at most.
     """
     output = processes.run(
-        "wrk", "--threads", 2, "--connections", connections, "--duration", f"{seconds}s", "--latency", "--script", script, url
+        "wrk", "--threads", threads, "--connections", connections, "--duration", f"{seconds}s", "--latency", "--script", script, url
     )
     if "Non-2xx" in output or "Socket errors" in output:
         raise SystemExit(output)
