@@ -83,22 +83,13 @@ import Testing
             \(ends(of: 1))
             """
         )
-        let read = try self.entriesRead()
+        let read = try self.connection.entriesRead(in: "push_end_pkey")
         let accepted = Settlement.accepted(providerID: nil)
         let settlements = leased.map { ($0, $0.device == leased[0].device ? retried : accepted) }
         try await self.fixture.store.settle(settlements, now: self.fixture.now)
         #expect(try self.count("push_end") == before + leased.count - 1)
         await self.fixture.store.close()
-        // Connections have told what they have read by the time of their end.
-        try await eventually {
-            let others = "pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()"
-            return try self.count(others) == 0
-        }
-        #expect(try self.entriesRead() - read < before)
-    }
-
-    private func entriesRead() throws -> Int64 {
-        let sql = "select idx_tup_read from pg_stat_user_indexes where indexrelname = 'push_end_pkey'"
-        return try self.connection.query(sql)[0].integer(0)
+        try await self.connection.awaitEnd()
+        #expect(try self.connection.entriesRead(in: "push_end_pkey") - read < before)
     }
 }
