@@ -117,9 +117,7 @@ extension [UInt8] {
         _ fill: (UnsafeMutableBufferPointer<UInt8>) -> Void
     ) {
         withUnsafeTemporaryAllocation(of: UInt8.self, capacity: text.utf8CodeUnitCount) { digits in
-            _ = digits.initialize(
-                from: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
-            )
+            _ = text.withUTF8Buffer { digits.initialize(from: $0) }
             fill(digits)
             self.append(contentsOf: UnsafeBufferPointer(digits))
         }

@@ -6,8 +6,8 @@ import PushStore
 /// The outbox of a PostgreSQL database, without senders: what is leased counts as accepted at once.
 ///
 /// Takes the database's address, the keyring's file, a lane and the number of workers. `drain` on its input has the workers lease
-/// and settle all that is due, 500 at a time, the next ones leased while the last ones are settled, as the server does; `retain` deletes what expires within a day. Each is answered with a line: how many
-/// pushes, or steps, and the seconds.
+/// and settle all that is due, 500 at a time, the next ones leased while the last ones are settled, as the server does; `retain`
+/// deletes what expires within a day. Each is answered with a line: how many pushes, or steps, and the seconds.
 @main
 struct PostgreSQLOutbox {
     private static let batch = 500
