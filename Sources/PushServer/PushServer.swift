@@ -186,14 +186,15 @@ package final class PushServer: Responder {
 
     package func respond(to request: Request) -> Reply {
         let exchange = Exchange(request, self.meters)
+        let head = request.head
         do {
-            let found = self.routes.match(method: request.head.method, path: request.head.path)
+            let found = self.routes.match(head)
             if case .route(let route, _) = found { (exchange.meter, exchange.route) = (route.meter, route.path) }
             try self.envelope.read(exchange)
-            if request.head.namesItsPage {
+            if head.namesItsPage {
                 // Before the check of credentials: for a foreign page they prove nothing.
                 try self.origins.check(request, for: found)
-                if let preflight = self.origins.preflight(request.head, for: found) {
+                if let preflight = self.origins.preflight(head, for: found) {
                     return .now(self.envelope.finish(preflight, in: exchange))
                 }
             }
@@ -216,7 +217,7 @@ package final class PushServer: Responder {
         do {
             try self.envelope.read(exchange)
             let caller = try identify()
-            let found = self.localRoutes.match(method: request.head.method, path: request.head.path)
+            let found = self.localRoutes.match(request.head)
             if case .route(let route, _) = found { exchange.meter = route.meter }
             return self.respond(in: exchange, to: caller, asking: found, now: self.wholeMilliseconds(self.now()))
         } catch {

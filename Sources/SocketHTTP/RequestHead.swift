@@ -50,6 +50,14 @@ package struct RequestHead: Sendable {
         self.place.path.isEmpty ? "/" : self.string(self.place.path)
     }
 
+    /// Calls `body` with the bytes of `path`: for a search that needs no string.
+    package func withPath<Value>(_ body: (UnsafeBufferPointer<UInt8>) -> Value) -> Value {
+        guard !self.place.path.isEmpty else {
+            return withUnsafePointer(to: UInt8(ascii: "/")) { body(UnsafeBufferPointer(start: $0, count: 1)) }
+        }
+        return self.bytes.withUnsafeBufferPointer { body(UnsafeBufferPointer(rebasing: $0[self.place.path.range])) }
+    }
+
     /// The text after the question mark, still percent-encoded.
     package var query: String? {
         self.place.query.map(self.string)

@@ -35,24 +35,23 @@ struct RouteTable: Sendable {
     /// Below this prefix, an answer without credentials does not tell which paths exist.
     private static let closed = Array("/api".utf8)
 
-    func match(method: HTTPRequest.Method, path: String) -> Match {
+    func match(_ head: RequestHead) -> Match {
+        head.withPath { self.match(head.method, $0) }
+    }
+
+    func match(_ method: HTTPRequest.Method, _ path: UnsafeBufferPointer<UInt8>) -> Match {
         // HEAD is GET without the body, which the HTTP server leaves out.
         let method = method == .head ? .get : method
-        var path = path
-        return path.withUTF8 { path in
-            var allowed: [String] = []
-            var isOpen = !path.has(Self.closed, at: 0)
-            for route in self.routes {
-                guard let parameter = route.parameter(of: path), !self.isOthers(parameter, in: path) else { continue }
-                if route.method == method {
-                    return .route(route, parameter: Self.decode(parameter))
-                }
-                allowed.append(route.method.rawValue)
-                if route.method == .get { allowed.append("HEAD") }
-                isOpen = isOpen && route.access == .anybody
-            }
-            return allowed.isEmpty ? .nothing(isOpen: isOpen) : .wrongMethod(allowed: allowed, isOpen: isOpen)
+        var allowed: [String] = []
+        var isOpen = !path.has(Self.closed, at: 0)
+        for route in self.routes {
+            guard let parameter = route.parameter(of: path), !self.isOthers(parameter, in: path) else { continue }
+            if route.method == method { return .route(route, parameter: Self.decode(parameter)) }
+            allowed.append(route.method.rawValue)
+            if route.method == .get { allowed.append("HEAD") }
+            isOpen = isOpen && route.access == .anybody
         }
+        return allowed.isEmpty ? .nothing(isOpen: isOpen) : .wrongMethod(allowed: allowed, isOpen: isOpen)
     }
 
     /// Whether the parameter is the last segment of a path without one, such as `/api/notifications/read`, which then
