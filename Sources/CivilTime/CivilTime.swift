@@ -89,13 +89,13 @@ package struct CivilTime: Sendable, Hashable {
 
     /// Appends the text of `imfFixdate` without creating a string.
     package func appendIMFFixdate(to text: inout [UInt8]) {
-        text.append(Self.weekdays[self.weekday])
-        text.append(filling: ", 00 ") { $0.put(self.day, at: 2) }
-        text.append(Self.months[self.month - 1])
-        text.append(filling: " 0000 00:00:00 GMT") { digits in
-            digits.put(self.year / 100, at: 1)
-            digits.put(self.year, at: 3)
-            digits.put(self, at: 6)
+        text.append(filling: "Ddd, 00 Mmm 0000 00:00:00 GMT") { digits in
+            digits.put(Self.weekdays[self.weekday], at: 0)
+            digits.put(self.day, at: 5)
+            digits.put(Self.months[self.month - 1], at: 8)
+            digits.put(self.year / 100, at: 12)
+            digits.put(self.year, at: 14)
+            digits.put(self, at: 17)
         }
     }
 
@@ -106,11 +106,7 @@ package struct CivilTime: Sendable, Hashable {
 }
 
 extension [UInt8] {
-    fileprivate mutating func append(_ text: StaticString) {
-        self.append(contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
-    }
-
-    /// Appends a text in which `fill` has written digits. They are written before it is appended: each write to an array would ask
+    /// Appends a text in which `fill` has written digits and names. They are written before it is appended: each write to an array would ask
     /// whether it is another one's, too.
     fileprivate mutating func append(
         filling text: StaticString,
@@ -130,6 +126,13 @@ extension UnsafeMutableBufferPointer<UInt8> {
         let number = abs(number) % 100
         self[index] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: number / 10)
         self[index + 1] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: number % 10)
+    }
+
+    /// Writes a name over the characters there.
+    fileprivate func put(_ name: StaticString, at index: Int) {
+        name.withUTF8Buffer { name in
+            for (offset, letter) in name.enumerated() { self[index + offset] = letter }
+        }
     }
 
     /// Writes `08:49:37`, between the colons that are already there.
