@@ -13,6 +13,9 @@ package protocol Bindable: Sendable {
 
     /// Appends the value in the type's binary format; `false` for SQL's null, which has no bytes.
     func append(to bytes: inout [UInt8]) -> Bool
+
+    /// Appends several values, each as an element of an array: its length, then its bytes. `true` if one is SQL's null.
+    static func append(elements: [Self], to bytes: inout [UInt8]) -> Bool
 }
 
 extension Bindable {
@@ -26,10 +29,37 @@ extension Bindable {
         bytes.append(contentsOf: binary)
         return true
     }
+
+    package static func append(elements: [Self], to bytes: inout [UInt8]) -> Bool {
+        var hasNull = false
+        for element in elements {
+            let length = bytes.count
+            bytes.append(number: -1)
+            if element.append(to: &bytes) {
+                bytes.replace(numberAt: length, with: Int32(clamping: bytes.count - length - 4))
+            } else {
+                hasNull = true
+            }
+        }
+        return hasNull
+    }
 }
 
 extension Int64: Bindable {
     package static var typeNumber: UInt32 { 20 }
+
+    /// All at once: these are the keys of groups of fetches, one for each of them.
+    package static func append(elements: [Int64], to bytes: inout [UInt8]) -> Bool {
+        let size = MemoryLayout<Int32>.size + MemoryLayout<Int64>.size
+        withUnsafeTemporaryAllocation(byteCount: elements.count * size, alignment: 1) { room in
+            for (index, element) in elements.enumerated() {
+                room.storeBytes(of: Int32(8).bigEndian, toByteOffset: index * size, as: Int32.self)
+                room.storeBytes(of: element.bigEndian, toByteOffset: index * size + 4, as: Int64.self)
+            }
+            bytes.append(contentsOf: room)
+        }
+        return false
+    }
 
     package func append(to bytes: inout [UInt8]) -> Bool {
         withUnsafeBytes(of: self.bigEndian) { bytes.append(contentsOf: $0) }
@@ -94,15 +124,7 @@ extension Array: Bindable where Element: Bindable {
         guard !self.isEmpty else { return true }
         bytes.append(number: Int32(clamping: self.count))
         bytes.append(number: 1)
-        for element in self {
-            let length = bytes.count
-            bytes.append(number: -1)
-            if element.append(to: &bytes) {
-                bytes.replace(numberAt: length, with: Int32(clamping: bytes.count - length - 4))
-            } else {
-                bytes.replace(numberAt: nulls, with: 1)
-            }
-        }
+        if Element.append(elements: self, to: &bytes) { bytes.replace(numberAt: nulls, with: 1) }
         return true
     }
 }
