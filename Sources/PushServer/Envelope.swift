@@ -118,7 +118,7 @@ struct Envelope: Sendable {
         token: MyToken?
     ) {
         if let token { response.fields.append(line: "MyToken: ") { $0.append(contentsOf: token.echo.utf8) } }
-        response.fields.append(line: "X-Request-Id: ") { $0.append(contentsOf: id.description.utf8) }
+        response.fields.append(line: "X-Request-Id: ") { id.append(to: &$0) }
         // A browser must neither guess the answer's type, nor give it to a page of another origin as an image or a script (an
         // allowed origin's page reads it by CORS), nor tell another site its address.
         response.fields.append(
@@ -187,9 +187,10 @@ final class Exchange {
         self.request = request
         self.meters = meters
         meters.running.wrappingAdd(1, ordering: .relaxed)
-        self.id = RequestID(request.head)
-        self.isToBeSigned = request.head.count(of: .acceptSignature) > 0
-        self.prefersStrictness = request.head.count(of: .prefer) > 0 && Preferences(of: request.head).isStrict
+        let head = request.head
+        self.id = RequestID(head)
+        self.isToBeSigned = head.count(of: .acceptSignature) > 0
+        self.prefersStrictness = head.count(of: .prefer) > 0 && Preferences(of: head).isStrict
     }
 
     deinit {

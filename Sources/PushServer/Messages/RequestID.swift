@@ -7,25 +7,45 @@ internal import Synchronization
 
 /// Ties an answer to its lines in the log.
 struct RequestID: Sendable, CustomStringConvertible {
-    let description: String
+    private enum Source {
+        case client(String)
+        case count(UInt64)
+    }
+
+    private let source: Source
     /// What the request is a part of elsewhere; `nil` if it does not say, or says it wrongly.
     let trace: TraceID?
 
     /// The start of this process's ids: random, so that no two processes give the same ids.
-    private static let start = String(UInt64.random(in: 0 ... .max), radix: 36)
+    private static let start = Array("\(String(UInt64.random(in: 0 ... .max), radix: 36))-".utf8)
     private static let count = Atomic<UInt64>(0)
 
     /// The client's own, if it is 1 to 128 of `[A-Za-z0-9_-]`, else the next of this process.
     init(_ head: RequestHead?) {
         if let sent = head?[.requestID], (1...128).contains(sent.utf8.count), sent.utf8.allSatisfy(Self.isAllowed) {
-            self.description = sent
+            self.source = .client(sent)
         } else {
-            let number = Self.count.wrappingAdd(1, ordering: .relaxed).newValue
-            self.description = "\(Self.start)-\(number)"
+            self.source = .count(Self.count.wrappingAdd(1, ordering: .relaxed).newValue)
         }
         // Two of them are as good as none: nobody knows which one is true.
         self.trace = head.flatMap { head in
             head.count(of: .traceParent) == 1 ? head[.traceParent].flatMap { TraceID(traceparent: $0) } : nil
+        }
+    }
+
+    var description: String {
+        var text: [UInt8] = []
+        self.append(to: &text)
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    /// Appends `description` without creating a string: most ids are in an answer only.
+    func append(to text: inout [UInt8]) {
+        switch self.source {
+        case .client(let sent): text.append(contentsOf: sent.utf8)
+        case .count(let number):
+            text.append(contentsOf: Self.start)
+            text.append(decimal: Int(truncatingIfNeeded: number))
         }
     }
 
