@@ -47,7 +47,6 @@ extension Connection {
         guard case .idle = self.state else { return self.mark }
         // Ten thousand idle connections are common.
         self.input.release(to: &self.loopState.spares)
-        self.output = []
         self.parser.release()
         let isNew = self.served == 0
         let timeout: Duration

@@ -65,6 +65,7 @@ extension Connection {
         let bodyLength = response.body.count
         // The status line, and the lines that the encoder adds, take less than 160 bytes.
         let headLength = 160 + response.fields.bytes.count
+        if self.output.capacity == 0 { swap(&self.output, &self.loopState.spareOutput) }
         self.output.reserveCapacity(headLength + (bodyLength <= Self.copiedBytes ? bodyLength : 0))
         self.loopState.encoder.appendHead(
             of: response,
@@ -88,6 +89,7 @@ extension Connection {
             }
             if written == self.output.count {
                 self.output.removeAll(keepingCapacity: self.output.capacity <= InputBuffer.usualSize)
+                swap(&self.output, &self.loopState.spareOutput)
                 return true
             }
             self.output.removeFirst(written ?? 0)

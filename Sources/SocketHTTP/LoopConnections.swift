@@ -21,6 +21,8 @@ final class LoopConnections: @unchecked Sendable {
     /// Shared, because its date is the same for all connections.
     var encoder = ResponseEncoder()
     var spares = SpareBuffers()
+    /// The memory of the answer that was sent last, for the next one: the connections of a loop answer one after the other.
+    var spareOutput: [UInt8] = []
 
     init(loop: EventLoop) {
         self.loop = loop
