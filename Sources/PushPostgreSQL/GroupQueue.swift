@@ -24,27 +24,21 @@ protocol GroupEnd: Sendable {
 /// Clients that were answered together ask again together. The first of them gives the others some turns of its loop to come:
 /// otherwise it would lead a group of one, and they would wait for that.
 final class GroupQueue<Member: GroupMember, End: GroupEnd>: Sendable {
-    /// A member that was not begun for so long is refused.
+    /// A caller that has not begun for so long is refused.
     private static var limit: Duration { .seconds(5) }
     /// The most turns of its loop that a caller lets others come before it leads them.
     private static var turns: Int { 8 }
 
-    private struct Waiter: Sendable {
-        let member: Member
-        let start: ContinuousClock.Instant
-        /// Resumed once: by who leads the waiter's group, or with `nil` if it is to lead one. Not checked, since then a waiter is plain bytes
-        /// and copied as such: each fetch of a herd waits here.
-        let continuation: UnsafeContinuation<End?, Never>
-    }
+    typealias Seat = GroupSeat<Member, End>
 
     private struct State {
-        var waiting: [Waiter] = []
+        var waiting: [Seat] = []
         var groups = 0
         /// The members of the group that ended last.
         var lastCount = 1
 
         /// Removes those who have waited for too long.
-        mutating func removeExpired(_ limit: Duration) -> [Waiter] {
+        mutating func removeExpired(_ limit: Duration) -> [Seat] {
             let start = ContinuousClock.now - limit
             let count = self.waiting.prefix { $0.start <= start }.count
             defer { self.waiting.removeFirst(count) }
@@ -52,10 +46,10 @@ final class GroupQueue<Member: GroupMember, End: GroupEnd>: Sendable {
         }
 
         /// Removes those who fit into a group with `member`, in the order in which they came.
-        mutating func removeGroup(with member: Member, _ limits: GroupLimits) -> [Waiter] {
+        mutating func removeGroup(with member: Member, _ limits: GroupLimits) -> [Seat] {
             var bytes = member.byteCount
-            let count = self.waiting.prefix(limits.members - 1).prefix { waiter in
-                bytes += waiter.member.byteCount
+            let count = self.waiting.prefix(limits.members - 1).prefix { seat in
+                bytes += seat.member.byteCount
                 return bytes <= limits.bytes
             }.count
             defer { self.waiting.removeFirst(count) }
@@ -76,33 +70,42 @@ final class GroupQueue<Member: GroupMember, End: GroupEnd>: Sendable {
     /// Has a member's work done in a group, for which `work` does it: called by this caller or by another one, whose task may
     /// be cancelled. `work` returns an end for each member.
     func end(of member: Member, work: @Sendable ([Member]) async -> [End]) async -> End {
-        if let end = await self.endInAnotherGroup(member) { return end }
+        let seat = Seat(member)
+        await withUnsafeContinuation { self.wait(on: seat, resume: $0) }
+        if let end = seat.end { return end }
+        return await self.lead(seat, work)
+    }
+
+    /// Waits for the end of a group that another caller leads, or until this one is to lead the next: then the seat has no end.
+    /// Resumes the caller once.
+    func wait(on seat: Seat, resume caller: UnsafeContinuation<Void, Never>) {
+        seat.caller = caller
+        // To resume a task only enqueues it, which may be done under the lock.
+        self.state.withLock { state in
+            if state.groups < self.limits.groups {
+                state.groups += 1
+                seat.resume()
+            } else if state.waiting.count < self.limits.waiting {
+                state.waiting.append(seat)
+            } else {
+                seat.resume(with: .failed(.busy))
+            }
+        }
+    }
+
+    /// Leads a group of the seat's caller, who is to lead, and those who wait. The seat has its end then, too.
+    @discardableResult
+    func lead(_ seat: Seat, _ work: @Sendable ([Member]) async -> [End]) async -> End {
         await self.letOthersCome()
-        let others = self.state.withLock { $0.removeGroup(with: member, self.limits) }
-        let ends = await work([member] + others.map(\.member))
+        let others = self.state.withLock { $0.removeGroup(with: seat.member, self.limits) }
+        let ends = await work([seat.member] + others.map(\.member))
         self.leave(after: ends)
-        for (waiter, end) in zip(others, ends.dropFirst()) { waiter.continuation.resume(returning: end) }
+        for (other, end) in zip(others, ends.dropFirst()) { other.resume(with: end) }
+        seat.end = ends[0]
         return ends[0]
     }
 
     // MARK: - Private
-
-    /// Waits for the end of a group that another caller leads; `nil`: this one is to lead the next.
-    private func endInAnotherGroup(_ member: Member) async -> End? {
-        await withUnsafeContinuation { continuation in
-            // To resume a task only enqueues it, which may be done under the lock.
-            self.state.withLock { state in
-                if state.groups < self.limits.groups {
-                    state.groups += 1
-                    continuation.resume(returning: nil)
-                } else if state.waiting.count < self.limits.waiting {
-                    state.waiting.append(Waiter(member: member, start: .now, continuation: continuation))
-                } else {
-                    continuation.resume(returning: End.failed(.busy))
-                }
-            }
-        }
-    }
 
     /// Waits until as many wait as the last group had, or for some turns.
     private func letOthersCome() async {
@@ -122,12 +125,37 @@ final class GroupQueue<Member: GroupMember, End: GroupEnd>: Sendable {
             let expired = state.removeExpired(limit)
             if state.waiting.isEmpty {
                 state.groups -= 1
-                return (expired, nil as Waiter?)
+                return (expired, nil as Seat?)
             }
             return (expired, state.waiting.removeFirst())
         }
-        next?.continuation.resume(returning: nil)
-        for waiter in expired { waiter.continuation.resume(returning: .failed(failure)) }
+        next?.resume()
+        for seat in expired { seat.resume(with: .failed(failure)) }
+    }
+}
+
+/// A caller's place in a queue of groups. A class of the caller's may have it as its base, which saves it an object of its own.
+///
+/// `@unchecked Sendable`: whoever takes it out of the queue, under the queue's lock, has it alone until it resumes the caller, who
+/// has it from then on.
+class GroupSeat<Member: GroupMember, End: GroupEnd>: @unchecked Sendable {
+    let member: Member
+    /// `nil`: the caller still waits, or is to lead.
+    fileprivate(set) var end: End?
+    fileprivate let start = ContinuousClock.now
+    fileprivate var caller: UnsafeContinuation<Void, Never>?
+
+    init(_ member: Member) {
+        self.member = member
+    }
+
+    fileprivate func resume() {
+        self.caller?.resume()
+    }
+
+    fileprivate func resume(with end: End) {
+        self.end = end
+        self.caller?.resume()
     }
 }
 

@@ -13,6 +13,8 @@ package final class PostgreSQLReader: Sendable {
     /// No read is answered without waiting for the network.
     package var immediate: (any ImmediateReader)? { nil }
 
+    package var gathering: (any GatheringReader)? { self }
+
     /// Runs a statement, and reads its rows with `body`, whose errors become `StoreError`.
     func read<Value>(
         _ sql: String,

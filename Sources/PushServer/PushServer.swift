@@ -253,21 +253,45 @@ package final class PushServer: Responder {
             if context.isStrict {
                 return .later { await self.runStrictly(route, context, in: exchange) }
             }
-            guard let response = try route.atOnce(context) else {
-                return .later { await self.run(route, context, in: exchange) }
-            }
-            return .now(self.envelope.finish(response, of: context, in: exchange))
+            return self.reply(with: try route.begin(context), to: context, in: exchange)
         } catch {
             return .now(self.envelope.finish(error, in: exchange))
         }
     }
 
-    private func run(_ route: Route, _ context: RequestContext, in exchange: Exchange) async -> Response {
+    private func reply(with step: Step, to context: RequestContext, in exchange: Exchange) -> Reply {
+        switch step {
+        case .answer(let response): .now(self.envelope.finish(response, of: context, in: exchange))
+        case .read(let pending, let then): .wait(ReadWait(self, pending, then: then, context, exchange))
+        case .work(let work): .later { await self.run(work, for: context, in: exchange) }
+        }
+    }
+
+    /// Continues a request whose notification was read.
+    fileprivate func goOn(
+        _ then: (RequestContext) throws -> Step,
+        with context: RequestContext,
+        in exchange: Exchange
+    ) -> Reply {
+        do {
+            let step = try then(context)
+            if let term = exchange.term { try self.lease?.check(term) }
+            return self.reply(with: step, to: context, in: exchange)
+        } catch {
+            return .now(self.envelope.finish(error, in: exchange))
+        }
+    }
+
+    private func run(
+        _ work: () async throws -> Response,
+        for context: RequestContext,
+        in exchange: Exchange
+    ) async -> Response {
         do {
             if let lease, let term = exchange.term {
-                return try await self.run(route, context, in: exchange, under: lease, term)
+                return try await self.run(work, for: context, in: exchange, under: lease, term)
             }
-            return self.envelope.finish(try await route.run(context), of: context, in: exchange)
+            return self.envelope.finish(try await work(), of: context, in: exchange)
         } catch {
             return self.envelope.finish(error, in: exchange)
         }
@@ -276,13 +300,13 @@ package final class PushServer: Responder {
     /// Throws `StoreError.unavailable` if the term has ended meanwhile: the process was stopped or cut off, and the caller's
     /// credentials may have ended long before the answer.
     private func run(
-        _ route: Route,
-        _ context: RequestContext,
+        _ work: () async throws -> Response,
+        for context: RequestContext,
         in exchange: Exchange,
         under lease: CredentialLease,
         _ term: CredentialLease.Term
     ) async throws -> Response {
-        let response = try await CredentialLease.$admission.withValue(term) { try await route.run(context) }
+        let response = try await CredentialLease.$admission.withValue(term) { try await work() }
         try lease.check(term)
         return self.envelope.finish(response, of: context, in: exchange)
     }
@@ -297,7 +321,7 @@ package final class PushServer: Responder {
         } catch {
             return self.envelope.finish(error, in: exchange)
         }
-        return await self.run(route, context, in: exchange)
+        return await self.run({ try await route.begin(context).response(to: context) }, for: context, in: exchange)
     }
 
     /// The caller, if the route needs one; `nil` also if its check must wait. It runs first, so that an unknown caller
@@ -378,5 +402,36 @@ package final class PushServer: Responder {
     /// Rounds down to the database's precision, so that answers are the same before and after storing.
     private func wholeMilliseconds(_ date: Date) -> Date {
         Date(timeIntervalSince1970: (date.timeIntervalSince1970 * 1000).rounded(.down) / 1000)
+    }
+}
+
+/// A request that waits until a notification is read.
+private final class ReadWait: RequestWait {
+    private let server: PushServer
+    private let pending: any PendingNotification
+    private let goOn: (RequestContext) throws -> Step
+    private let context: RequestContext
+    private let exchange: Exchange
+
+    init(
+        _ server: PushServer,
+        _ pending: any PendingNotification,
+        then goOn: @escaping (RequestContext) throws -> Step,
+        _ context: RequestContext,
+        _ exchange: Exchange
+    ) {
+        self.server = server
+        self.pending = pending
+        self.goOn = goOn
+        self.context = context
+        self.exchange = exchange
+    }
+
+    func begin(resume caller: UnsafeContinuation<Void, Never>) {
+        self.pending.begin(resume: caller)
+    }
+
+    func next() -> Reply {
+        self.server.goOn(self.goOn, with: self.context, in: self.exchange)
     }
 }

@@ -39,6 +39,9 @@ package protocol StoreReader: AccountReader, TokenReader, DeviceReader, Notifica
     /// The same for the reads at the start of each fetch, if the store can answer them without waiting; otherwise
     /// `nil`.
     var immediate: (any ImmediateReader)? { get }
+
+    /// The same if the store answers them in groups; otherwise `nil`.
+    var gathering: (any GatheringReader)? { get }
 }
 
 /// Reads that wait only for this machine's memory and disk.

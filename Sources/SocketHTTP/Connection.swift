@@ -65,9 +65,9 @@ final class Connection {
                     let response: Response
                     switch self.responder.respond(to: request) {
                     case .now(let made): response = made
-                    case .later(let work):
+                    case let reply:
                         self.startHandlerTime()
-                        response = await work()
+                        response = await reply.response
                         self.stopHandlerTime()
                     }
                     request.body.detach()

@@ -142,7 +142,7 @@ import Testing
             now: self.fixture.storage.now,
             isStrict: false
         )
-        return try await #require(handler.routes.first).run(context).json
+        return try await #require(handler.routes.first).begin(context).response(to: context).json
     }
 
     @Test(arguments: [

@@ -3,27 +3,40 @@ internal import PostgreSQL
 package import PushCore
 package import PushStore
 
-extension PostgreSQLReader {
+extension PostgreSQLReader: GatheringReader {
     package func notification(
         _ id: NotificationID,
         for user: Int64,
         alsoAsSender: Bool,
         now: Date
     ) async throws(StoreError) -> StoredNotification? {
-        let fetch = NotificationFetch(id: id.rawValue, user: user, alsoAsSender: alsoAsSender, now: now.milliseconds)
-        switch await self.store.fetches.end(of: fetch, work: { await self.fetch($0) }) {
-        case .failed(let error): throw error
-        case .row(nil): return nil
-        case .row(let row?):
-            do {
-                return try self.notification(in: row, id, of: user)
-            } catch {
-                throw StoreError(reading: error) ?? .failed(reason: "\(type(of: error))")
-            }
-        }
+        let pending = self.pendingNotification(id, for: user, alsoAsSender: alsoAsSender, now: now)
+        await withUnsafeContinuation { pending.begin(resume: $0) }
+        if !pending.isFinished { await pending.finish() }
+        return try pending.result()
+    }
+
+    package func pendingNotification(
+        _ id: NotificationID,
+        for user: Int64,
+        alsoAsSender: Bool,
+        now: Date
+    ) -> any PendingNotification {
+        PendingFetch(
+            NotificationFetch(id: id, user: user, alsoAsSender: alsoAsSender, now: now.milliseconds),
+            of: self
+        )
     }
 
     // MARK: - Private
+
+    fileprivate func notification(in row: Row, for fetch: NotificationFetch) throws(StoreError) -> StoredNotification {
+        do {
+            return try self.notification(in: row, fetch.id, of: fetch.user)
+        } catch {
+            throw StoreError(reading: error) ?? .failed(reason: "\(type(of: error))")
+        }
+    }
 
     private func notification(in row: Row, _ id: NotificationID, of user: Int64) throws -> StoredNotification {
         let isRecipient = try row.boolean(5)
@@ -48,12 +61,12 @@ extension PostgreSQLReader {
     }
 
     /// Fetches for all callers by one query.
-    private func fetch(_ fetches: [NotificationFetch]) async -> [FetchEnd] {
+    fileprivate func fetch(_ fetches: [NotificationFetch]) async -> [FetchEnd] {
         do {
             return try await self.read(
                 Self.fetch,
                 Array(0..<Int64(fetches.count)),
-                fetches.map(\.id),
+                fetches.map(\.id.rawValue),
                 fetches.map(\.user),
                 fetches.map(\.alsoAsSender),
                 fetches.map(\.now)
@@ -86,9 +99,38 @@ extension PostgreSQLReader {
         """
 }
 
+/// One caller's fetch, from its place in the queue to its row.
+private final class PendingFetch: GroupSeat<NotificationFetch, FetchEnd>, PendingNotification, @unchecked Sendable {
+    private let reader: PostgreSQLReader
+
+    init(_ fetch: NotificationFetch, of reader: PostgreSQLReader) {
+        self.reader = reader
+        super.init(fetch)
+    }
+
+    func begin(resume caller: UnsafeContinuation<Void, Never>) {
+        self.reader.store.fetches.wait(on: self, resume: caller)
+    }
+
+    var isFinished: Bool { self.end != nil }
+
+    func finish() async {
+        let reader = self.reader
+        await reader.store.fetches.lead(self) { await reader.fetch($0) }
+    }
+
+    func result() throws(StoreError) -> StoredNotification? {
+        switch self.end {
+        case nil, .row(nil): return nil
+        case .row(let row?): return try self.reader.notification(in: row, for: self.member)
+        case .failed(let error): throw error
+        }
+    }
+}
+
 /// What one caller asks for.
 struct NotificationFetch: GroupMember {
-    let id: Int64
+    let id: NotificationID
     let user: Int64
     let alsoAsSender: Bool
     let now: Int64

@@ -19,30 +19,43 @@ final class FetchHandler: Handler {
     }
 
     var routes: [Route] {
-        [
-            Route(
-                .get,
-                "\(Paths.notifications)/{id}",
-                .atLeast(.device, .fetch),
-                atOnce: self.fetchAtOnce,
-                self.fetch
-            )
-        ]
+        [Route(.get, "\(Paths.notifications)/{id}", .atLeast(.device, .fetch), step: self.fetch)]
     }
 
-    /// The answer, if it needs no wait; `nil`: `fetch` answers.
-    private func fetchAtOnce(_ context: RequestContext) throws -> Response? {
-        guard let reader = context.reader.immediate else { return nil }
-        let user = try context.user
-        let (id, found) = try self.visible.find(context, for: user, in: reader)
-        return found.isReadOnce ? nil : try self.show(id, found, to: user, context)
+    /// Reads the notification in the least costly way that the store has.
+    private func fetch(_ context: RequestContext) throws -> Step {
+        let id = try self.visible.id(in: context)
+        let caller = try context.known
+        let (user, sends, now) = (caller.user.id, caller.user.role >= .publisher, context.now)
+        if let reader = context.reader.immediate {
+            return try self.answer(id, reader.notification(id, for: user, alsoAsSender: sends, now: now), context)
+        }
+        guard let reader = context.reader.gathering else {
+            return .work {
+                let found = try await context.reader.notification(id, for: user, alsoAsSender: sends, now: now)
+                return try await self.answer(id, found, context).response(to: context)
+            }
+        }
+        let pending = reader.pendingNotification(id, for: user, alsoAsSender: sends, now: now)
+        return .read(pending) { context in
+            if pending.isFinished { return try self.answer(id, pending.result(), context) }
+            return .work {
+                await pending.finish()
+                return try await self.answer(id, pending.result(), context).response(to: context)
+            }
+        }
     }
 
-    private func fetch(_ context: RequestContext) async throws -> Response {
+    /// The answer with a notification that the user may see. Throws a `not-found` problem if there is none.
+    private func answer(
+        _ id: NotificationID,
+        _ found: StoredNotification?,
+        _ context: RequestContext
+    ) throws -> Step {
         let user = try context.user
-        let (id, found) = try await self.visible.find(context, for: user)
-        return found.isReadOnce
-            ? try await self.lease(id, found, to: user, context) : try self.show(id, found, to: user, context)
+        let found = try self.visible.visible(found, to: user)
+        if found.isReadOnce { return .work { try await self.lease(id, found, to: user, context) } }
+        return .answer(try self.show(id, found, to: user, context))
     }
 
     /// The answer with a payload that may be fetched again.

@@ -14,36 +14,26 @@ struct VisibleNotifications: Sendable {
 
     /// The notification of the path. Throws a `not-found` problem if the caller cannot see it.
     func find(_ context: RequestContext, for user: User) async throws -> (NotificationID, StoredNotification) {
-        guard
-            let id = NotificationID(context.parameter),
-            let found = try await context.reader.notification(
-                id,
-                for: user.id,
-                alsoAsSender: user.role >= .publisher,
-                now: context.now
-            ),
-            user.mayUse(found.app)
-        else { throw Problem(.notFound) }
-        return (id, found)
+        let id = try self.id(in: context)
+        let found = try await context.reader.notification(
+            id,
+            for: user.id,
+            alsoAsSender: user.role >= .publisher,
+            now: context.now
+        )
+        return (id, try self.visible(found, to: user))
     }
 
-    /// The same without suspending.
-    func find(
-        _ context: RequestContext,
-        for user: User,
-        in reader: any ImmediateReader
-    ) throws -> (NotificationID, StoredNotification) {
-        guard
-            let id = NotificationID(context.parameter),
-            let found = try reader.notification(
-                id,
-                for: user.id,
-                alsoAsSender: user.role >= .publisher,
-                now: context.now
-            ),
-            user.mayUse(found.app)
-        else { throw Problem(.notFound) }
-        return (id, found)
+    /// The id in the path. Throws a `not-found` problem if it is none.
+    func id(in context: RequestContext) throws(Problem) -> NotificationID {
+        guard let id = NotificationID(context.parameter) else { throw Problem(.notFound) }
+        return id
+    }
+
+    /// What the store has found, if the user may use it. Throws a `not-found` problem otherwise.
+    func visible(_ found: StoredNotification?, to user: User) throws(Problem) -> StoredNotification {
+        guard let found, user.mayUse(found.app) else { throw Problem(.notFound) }
+        return found
     }
 
     /// The JSON text of a notification's payload.

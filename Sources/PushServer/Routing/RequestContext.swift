@@ -4,8 +4,8 @@ internal import PushCore
 internal import PushStore
 internal import SocketHTTP
 
-/// A request and its context, for the handler that answers it.
-struct RequestContext {
+/// A request and its context, for the handler that answers it. A class, because many functions pass it on.
+final class RequestContext {
     let request: Request
     /// The same in the answer, in the log and in the audit.
     let id: RequestID
@@ -19,6 +19,24 @@ struct RequestContext {
     let now: Date
     /// Whether the client wants to be told of what has no meaning.
     let isStrict: Bool
+
+    init(
+        request: Request,
+        id: RequestID,
+        caller: Caller?,
+        parameter: String,
+        reader: any StoreReader,
+        now: Date,
+        isStrict: Bool
+    ) {
+        self.request = request
+        self.id = id
+        self.caller = caller
+        self.parameter = parameter
+        self.reader = reader
+        self.now = now
+        self.isStrict = isStrict
+    }
 
     /// The caller. Throws an `unauthorized` problem if there is none.
     var known: Caller {

@@ -2,6 +2,7 @@ internal import Bytes
 internal import Foundation
 internal import HTTPTypes
 internal import PushCore
+internal import PushStore
 internal import SocketHTTP
 
 /// Which callers may use a route.
@@ -27,12 +28,11 @@ final class Route: Sendable {
     let parameters: [String]
     /// The names of the members of the body's object that it reads. A strict request may have no others.
     let members: [String]
-    /// Whether `run` itself checks the names in the body of a strict request, because it reads a long body, apart from
+    /// Whether the handler itself checks the names in the body of a strict request, because it reads a long body, apart from
     /// the event loop.
     let checksBody: Bool
-    /// Answers without suspending; `nil`: `run` answers, and only then.
-    let atOnce: @Sendable (RequestContext) throws -> Response?
-    let run: @Sendable (RequestContext) async throws -> Response
+    /// Begins to answer; does not block.
+    let begin: @Sendable (RequestContext) throws -> Step
     let meter = RequestMeter()
 
     /// The path before and after the parameter, without a second one.
@@ -49,8 +49,7 @@ final class Route: Sendable {
         query parameters: [String] = [],
         body members: [String] = [],
         checksBody: Bool = false,
-        atOnce: @escaping @Sendable (RequestContext) throws -> Response? = { _ in nil },
-        _ run: @escaping @Sendable (RequestContext) async throws -> Response
+        step begin: @escaping @Sendable (RequestContext) throws -> Step
     ) {
         self.method = method
         self.path = path
@@ -58,8 +57,7 @@ final class Route: Sendable {
         self.parameters = parameters
         self.members = members
         self.checksBody = checksBody
-        self.atOnce = atOnce
-        self.run = run
+        self.begin = begin
         let parts = path.split(separator: "{id}", omittingEmptySubsequences: false)
         self.prefix = Array(parts[0].utf8)
         self.hasParameter = parts.count > 1
@@ -70,6 +68,29 @@ final class Route: Sendable {
         self.suffix = Array((second.map { suffix[..<$0] } ?? suffix).utf8)
     }
 
+    /// A route that may wait for anything.
+    convenience init(
+        _ method: HTTPRequest.Method,
+        _ path: String,
+        _ access: Access,
+        query parameters: [String] = [],
+        body members: [String] = [],
+        checksBody: Bool = false,
+        _ run: @escaping @Sendable (RequestContext) async throws -> Response
+    ) {
+        self.init(
+            method,
+            path,
+            access,
+            query: parameters,
+            body: members,
+            checksBody: checksBody,
+            step: { context in
+                .work { try await run(context) }
+            }
+        )
+    }
+
     /// A route that never needs to wait.
     convenience init(
         _ method: HTTPRequest.Method,
@@ -78,7 +99,7 @@ final class Route: Sendable {
         query parameters: [String] = [],
         always answer: @escaping @Sendable (RequestContext) throws -> Response
     ) {
-        self.init(method, path, access, query: parameters, atOnce: answer) { try answer($0) }
+        self.init(method, path, access, query: parameters, step: { .answer(try answer($0)) })
     }
 
     /// Whether it is there for administrators and their like, with tokens that may manage.
@@ -119,6 +140,28 @@ final class Route: Sendable {
         let segment =
             path.utf8.lastIndex(of: UInt8(ascii: "/")).map { path[path.utf8.index(after: $0)...] } ?? path[...]
         return segment.removingPercentEncoding ?? ""
+    }
+}
+
+/// What a handler has made of a request so far.
+enum Step {
+    case answer(Response)
+    /// Goes on with `then` once that is read, without an async function.
+    case read(any PendingNotification, then: (RequestContext) throws -> Step)
+    case work(() async throws -> Response)
+
+    /// The answer, once it is made.
+    func response(to context: RequestContext) async throws -> Response {
+        var step = self
+        while true {
+            switch step {
+            case .answer(let response): return response
+            case .work(let work): return try await work()
+            case .read(let pending, let then):
+                await withUnsafeContinuation { pending.begin(resume: $0) }
+                step = try then(context)
+            }
+        }
     }
 }
 
