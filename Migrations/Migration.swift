@@ -97,6 +97,11 @@ package struct Migration: Sendable {
             sql: String(decoding: PackageResources.P0008_push_pages_sql, as: UTF8.self),
             oldestKnown: "P0001_initial"
         ),
+        Migration(
+            name: "P0009_recipient_keys",
+            sql: String(decoding: PackageResources.P0009_recipient_keys_sql, as: UTF8.self),
+            oldestKnown: "P0001_initial"
+        ),
     ]
 
     /// The step of a PostgreSQL database from which on processes tell each other which data keys they have.

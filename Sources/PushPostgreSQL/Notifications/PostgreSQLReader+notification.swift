@@ -80,7 +80,8 @@ extension PostgreSQLReader: GatheringReader {
         }
     }
 
-    /// Where the payload may be read often, `untaken` is not even looked at.
+    /// Where the payload may be read often, `untaken` is not even looked at. The recipient is found by what is asked for alone: with
+    /// the notification's own id the planner may look it up by that, and read all recipients of a broadcast for each of them.
     static let fetch = """
         select n.payload, n.is_stored_by_clients, n.is_read_once, n.created_at, n.expires_at, r.user_id is not null,
             r.read_at, r.fetched_at, r.mac, n.sender_id, n.app, coalesce(r.changed_at, n.created_at),
@@ -90,12 +91,12 @@ extension PostgreSQLReader: GatheringReader {
         from unnest($1::int8[], $2::int8[], $3::int8[], $4::boolean[], $5::int8[])
             as f (place, id, user_id, also_as_sender, now)
         join notification n on n.id = f.id
-        left join recipient r on r.notification_id = n.id and r.user_id = f.user_id
+        left join recipient r on r.notification_id = f.id and r.user_id = f.user_id
         where n.expires_at > f.now and n.payload is not null
             and (r.user_id is not null and r.dismissed_at is null
                 or f.also_as_sender and n.sender_id = f.user_id and not n.is_read_once)
-            and (not n.is_read_once or not exists (
-                select 1 from untaken where notification_id = n.id and user_id = f.user_id and leased_until <= f.now))
+            and (not n.is_read_once or coalesce((
+                select leased_until from untaken where notification_id = n.id and user_id = f.user_id), f.now + 1) > f.now)
         """
 }
 

@@ -177,8 +177,9 @@ extension PostgreSQLReader {
     static let named = """
         select m.at, p.* from (select max(at) as at from removal) m left join (
             select \(ListColumn.list) from unnest($1::int8[], $2::int8[]) as t (notification_id, user_id)
-            join recipient r on r.notification_id = t.notification_id and r.user_id = t.user_id
-            join notification n on n.id = r.notification_id) p on true
+            \(RecipientKey.lookup.join("*", of: "recipient", as: "r", with: "t"))
+            \(KeyLookup(columns: ["id"]).join("*", of: "notification", as: "n", with: "t", ["id": "t.notification_id"]))
+            ) p on true
         order by p.change
         """
 

@@ -4,6 +4,13 @@ internal import PushStore
 
 /// A notification and one of its recipients.
 struct RecipientKey: Sendable, Hashable, Comparable {
+    static let lookup = KeyLookup(columns: ["notification_id", "user_id"])
+
+    /// The condition that a recipient has the key of another row. Both values must be that row's: see P0009.
+    static func equal(_ recipient: String, _ row: String) -> String {
+        "\(recipient).notification_id = \(row).notification_id and \(recipient).user_id = \(row).user_id"
+    }
+
     let notification: Int64
     let user: Int64
 
@@ -19,7 +26,7 @@ extension PostgreSQLStore {
         let rows = try await tx.query(
             """
             delete from untaken w using unnest($1::int8[], $2::int8[]) as t (notification_id, user_id)
-            where w.notification_id = t.notification_id and w.user_id = t.user_id returning w.notification_id
+            where \(RecipientKey.lookup.condition("w", "t")) returning w.notification_id
             """,
             recipients.map(\.notification),
             recipients.map(\.user)
@@ -46,8 +53,8 @@ extension PostgreSQLStore {
             try await tx.query(
                 """
                 update notification n set payload = null, alert = null where n.id = any($1::int8[])
-                    and not exists (select 1 from untaken w where w.notification_id = n.id)
-                    and not exists (select 1 from fanout f where f.notification_id = n.id)
+                    and (select 1 from untaken w where w.notification_id = n.id limit 1) is null
+                    and (select 1 from fanout f where f.notification_id = n.id limit 1) is null
                 returning n.id
                 """,
                 found.map(\.id)

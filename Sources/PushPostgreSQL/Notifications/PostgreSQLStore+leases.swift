@@ -148,15 +148,14 @@ extension PostgreSQLStore {
         // If a notification was recalled or has expired meanwhile, the user is told that instead.
         let told = try await tx.query(
             """
-            with t as (select * from unnest($1::int8[], $2::int8[], $3::int8[]) as t (notification_id, user_id, change)),
-            l as (
-                select r.notification_id, r.user_id, t.change from recipient r
-                join t on t.notification_id = r.notification_id and t.user_id = r.user_id
+            with l as (
+                select r.notification_id, r.user_id, t.change
+                from unnest($1::int8[], $2::int8[], $3::int8[]) as t (notification_id, user_id, change)
+                join recipient r on \(RecipientKey.equal("r", "t"))
                 where r.dismissed_at is null order by r.notification_id, r.user_id for no key update of r)
             update recipient r set dismissed_at = $4, change = l.change, changed_at = $4 from l
-            where r.notification_id = l.notification_id and r.user_id = l.user_id
-                and exists (select 1 from notification n
-                    where n.id = l.notification_id and n.expires_at > $4 and n.payload is not null)
+            where \(RecipientKey.equal("r", "l"))
+                and (select n.expires_at > $4 and n.payload is not null from notification n where n.id = l.notification_id)
             returning r.notification_id, r.user_id
             """,
             leases.map(\.notification),

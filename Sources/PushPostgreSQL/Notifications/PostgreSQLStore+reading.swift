@@ -66,11 +66,10 @@ extension PostgreSQLStore {
         if ids.isEmpty { return [:] }
         let rows = try await tx.query(
             """
-            select r.notification_id, r.read_at is not null
+            select t.notification_id, r.read_at is not null
             from unnest($1::int8[], $2::int8[]) as t (notification_id, user_id)
-            join recipient r on r.notification_id = t.notification_id and r.user_id = t.user_id
-            join notification n on n.id = r.notification_id
-            where r.dismissed_at is null and n.expires_at > $3 and n.payload is not null
+            \(RecipientKey.lookup.join("read_at", of: "recipient", as: "r", with: "t", condition: "and dismissed_at is null"))
+            where (select n.expires_at > $3 and n.payload is not null from notification n where n.id = t.notification_id)
             """,
             ids,
             ids.map { _ in user },
@@ -95,9 +94,9 @@ extension PostgreSQLStore {
             """
             update recipient r set read_at = $4, change = t.change, changed_at = $5
             from unnest($1::int8[], $2::int8[], $3::int8[]) as t (notification_id, change, user_id)
-            join notification n on n.id = t.notification_id
-            where r.notification_id = t.notification_id and r.user_id = t.user_id and r.dismissed_at is null
-                and (r.read_at is null) = ($4::int8 is not null) and n.expires_at > $5 and n.payload is not null
+            where \(RecipientKey.equal("r", "t")) and r.dismissed_at is null
+                and (r.read_at is null) = ($4::int8 is not null)
+                and (select n.expires_at > $5 and n.payload is not null from notification n where n.id = t.notification_id)
             returning r.notification_id
             """,
             ids,

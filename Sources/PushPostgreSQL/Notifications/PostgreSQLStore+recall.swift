@@ -200,14 +200,13 @@ extension PostgreSQLStore {
         _ = try await tx.query(
             """
             with l as (
-                select user_id from recipient
-                where notification_id = $1 and user_id = any($2::int8[]) and dismissed_at is null
-                order by user_id for no key update)
-            update recipient r set change = t.change, changed_at = $4
-            from l join unnest($2::int8[], $3::int8[]) as t (user_id, change) on t.user_id = l.user_id
-            where r.notification_id = $1 and r.user_id = t.user_id
+                select t.* from unnest($1::int8[], $2::int8[], $3::int8[]) as t (notification_id, user_id, change)
+                \(RecipientKey.lookup.join(
+                    "1", of: "recipient", as: "r", with: "t", condition: "and dismissed_at is null", lock: "for no key update"
+                )))
+            update recipient r set change = l.change, changed_at = $4 from l where \(RecipientKey.equal("r", "l"))
             """,
-            id,
+            users.map { _ in id },
             users,
             try users.map { try Self.number(of: $0, in: numbers) },
             time

@@ -38,10 +38,11 @@ extension PostgreSQLStore {
         return Set(try rows.map { try $0.integer(0) })
     }
 
+    /// Looks each up by the whole key: where the planner may join, it reads all recipients for each page of a broadcast.
     /// The users among `$1` who are not recipients of `$2` yet, locked against deletion in the order of their ids.
     static let newRecipients = """
         select a.id from account a where a.id = any($1::int8[])
-            and not exists (select 1 from recipient r where r.notification_id = $2 and r.user_id = a.id)
+            and (select r.user_id from recipient r where r.notification_id = $2 and r.user_id = a.id) is null
         order by a.id for key share of a
         """
 

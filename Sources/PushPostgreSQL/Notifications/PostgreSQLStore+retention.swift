@@ -38,7 +38,6 @@ extension PostgreSQLStore {
 
     // MARK: - Private
 
-    private static let recipientKey = KeyLookup(columns: ["notification_id", "user_id"])
     private static let collapseKey = KeyLookup(columns: ["device", "collapse_id"])
 
     private struct ExpiredNotification {
@@ -209,8 +208,8 @@ extension PostgreSQLStore {
                 order by notification_id, user_id limit $3 for update),
             w as (
                 delete from untaken w using l
-                where \(Self.recipientKey.condition("w", "l")))
-            delete from recipient r using l where \(Self.recipientKey.condition("r", "l"))
+                where \(RecipientKey.lookup.condition("w", "l")))
+            delete from recipient r using l where \(RecipientKey.lookup.condition("r", "l"))
             returning r.notification_id, r.user_id
             """,
             part.ids,

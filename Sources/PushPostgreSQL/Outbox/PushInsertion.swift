@@ -58,8 +58,11 @@ struct PushInsertion {
 
     /// Locked against a dismissal, which otherwise would not see the push that is inserted at the same time.
     static let earlier = """
-        select user_id from recipient where notification_id = $1 and user_id = any($2::int8[]) and dismissed_at is null
-        order by user_id for share
+        select t.user_id from unnest($2::int8[]) as t (user_id)
+        \(RecipientKey.lookup.join(
+            "1", of: "recipient", as: "r", with: "t", ["notification_id": "$1"], condition: "and dismissed_at is null",
+            lock: "for share"
+        ))
         """
 
     private mutating func enqueue(_ devices: [AudienceDevice]) async throws {

@@ -15,4 +15,23 @@ struct KeyLookup {
             return "\(table).\(column) = any(array[\(value)]) and \(table).\(column) between \(value) and \(value)"
         }.joined(separator: " and ")
     }
+
+    /// A join that adds the row of `table` whose key `row` has, with these columns, as `alias`. `condition` begins with `and`, and
+    /// `lock` with `for`; rows are locked in the order of `row`.
+    ///
+    /// In a subquery that the limit keeps apart, the key is compared with values, and then all its columns bound the index. A plain
+    /// join may bound it by one of them: each fetch of a broadcast then read all of its recipients.
+    func join(
+        _ columns: String,
+        of table: String,
+        as alias: String,
+        with row: String,
+        _ values: [String: String] = [:],
+        condition: String = "",
+        lock: String = ""
+    ) -> String {
+        let key = self.columns.map { "\($0) = \(values[$0] ?? "\(row).\($0)")" }.joined(separator: " and ")
+        return
+            "cross join lateral (select \(columns) from \(table) where \(key) \(condition) limit 1 \(lock)) as \(alias)"
+    }
 }
