@@ -1,4 +1,4 @@
-"""A PostgreSQL of its own on a unix socket, with all of its safety on, which ends with the program."""
+"""A PostgreSQL of its own, with all of its safety on, which ends with the program."""
 
 import os
 import pathlib
@@ -13,12 +13,18 @@ NAME = "sealpost"
 
 
 class Cluster:
-    """A server with one empty database, for as long as the `with` lasts."""
+    """A server with one empty database, for as long as the `with` lasts.
 
-    def __init__(self, **settings):
+    Reached by a unix socket; over the loopback network if it is given a port, where clients are measured as if they were on another
+    machine.
+    """
+
+    def __init__(self, port=None, **settings):
         self.holder = tempfile.TemporaryDirectory(prefix="sealpost-pg-")
         self.folder = pathlib.Path(self.holder.name)
-        self.settings = {"listen_addresses": "", "max_connections": 200, "unix_socket_directories": self.folder} | settings
+        self.port = port
+        network = {"listen_addresses": "127.0.0.1", "port": port} if port else {"listen_addresses": ""}
+        self.settings = network | {"max_connections": 200, "unix_socket_directories": self.folder} | settings
         self.server = None
 
     def __enter__(self):
@@ -37,7 +43,15 @@ class Cluster:
     @property
     def url(self):
         """The address, as it stands in the configuration."""
+        if self.port:
+            return f"postgres://sealpost@127.0.0.1:{self.port}/{NAME}?sslmode=disable"
         return f"postgres://sealpost@/{NAME}?host={self.folder}"
+
+    @property
+    def address(self):
+        """The same as options of the server's programs."""
+        host = ["-h", "127.0.0.1", "-p", str(self.port)] if self.port else ["-h", str(self.folder)]
+        return [*host, "-U", "sealpost"]
 
     def start(self):
         settings = [word for name, value in self.settings.items() for word in ("-c", f"{name}={value}")]
@@ -64,24 +78,24 @@ class Cluster:
 
     def is_ready(self):
         done = subprocess.run(
-            ["psql", "-h", str(self.folder), "-U", "sealpost", "-Atc", "select 1", "postgres"], capture_output=True
+            ["psql", *self.address, "-Atc", "select 1", "postgres"], capture_output=True
         )
         return done.returncode == 0
 
     def query(self, sql, database=NAME):
         """The rows that a statement returns, as lists of texts."""
         text = processes.run(
-            "psql", "-h", self.folder, "-U", "sealpost", "-v", "ON_ERROR_STOP=1", "-AtF", "\t", "-c", sql, database
+            "psql", *self.address, "-v", "ON_ERROR_STOP=1", "-AtF", "\t", "-c", sql, database
         )
         return [line.split("\t") for line in text.splitlines()]
 
     def run_script(self, sql, database=NAME):
         """Runs statements, each a transaction of its own."""
-        processes.run("psql", "-h", self.folder, "-U", "sealpost", "-v", "ON_ERROR_STOP=1", "-q", database, input=sql)
+        processes.run("psql", *self.address, "-v", "ON_ERROR_STOP=1", "-q", database, input=sql)
 
     def copy(self, name):
         """Makes another database with the same tables and rows."""
-        dump = processes.run(*self.command("pg_dump"), "-h", self.folder, "-U", "sealpost", NAME, cwd=self.folder)
+        dump = processes.run(*self.command("pg_dump"), *self.address, NAME, cwd=self.folder)
         self.query(f"create database {name}", database="postgres")
         self.run_script(dump, name)
 

@@ -1,13 +1,15 @@
 """What one server on PostgreSQL fetches and makes durable in a second, as ratios to pgbench on the same cluster in the same run.
 
-  fetches   GET /api/notifications/{id} by 256 connections (Bearer, 200: token check, query, decryption, JSON)
+  fetches   GET /api/notifications/{id} by 256 connections (Bearer, 200: token check, query, decryption, JSON), of notifications
+            with 100 recipients each
             : `pgbench -M prepared`, 16 clients, the bare query, among all notifications
   posts     POST /api/notifications by 64 users and as many connections, each under an idempotency key and for a device that
             waits, answered when its commit is on the disk
             : `pgbench -M prepared`, 64 clients, the same work in one statement: notification, recipient and the user's
             counter, push, idempotency key, entry of a chain of the audit
 
-The cluster has its defaults, `fsync` included, and all four its two cores. Each client program has one thread, which takes less than half a
+The cluster has its defaults, `fsync` included, and all four its two cores. The server and pgbench reach it over the loopback network,
+as machines beside it would, or both by its unix socket. Each client program has one thread, which takes less than half a
 core; a second one would be one more to change between. A round goes through all of them, so that what else the
 machine does meets each, and the median of the rounds' ratios counts. Fails if one is below its limit. Bounded:
 rounds x 4 x seconds.
@@ -21,6 +23,7 @@ from sealpost_e2e import api, figures, outbox, postgresql, processes
 USERS = 64
 THREADS = 1
 FETCHED = 2000
+RECIPIENTS = 100
 LIMITS = {"fetches / pgbench": 1.0, "posts / pgbench": 2.0}
 PAYLOAD = "Your test result is in. " * 10
 # How many bytes that is when it is sealed.
@@ -33,6 +36,12 @@ insert into notification (id, sender_id, is_stored_by_clients, is_read_once, pri
 insert into recipient (notification_id, user_id, change, changed_at, mac)
     select n, 1000 + n % 1000, n, {now}, 0 from generate_series(1, {count}) as n;
 vacuum analyze;
+"""
+# What is fetched becomes broadcasts, of which the database knows nothing when it plans.
+CROWD = """
+insert into recipient (notification_id, user_id, change, changed_at, mac)
+    select n.id, 1000000 + u, n.id, {now}, 0 from notification n cross join generate_series(1, {recipients}) as u where n.id > {count};
+vacuum recipient;
 """
 FETCH = """
 \\set id random(1, {count})
@@ -128,7 +137,8 @@ class Product(outbox.Outbox):
             api.ask(connection, "PUT", f"/api/register/{id}", {"Platform": "stream"}, token)
         connection.close()
         random.shuffle(ids)
-        cluster.run_script(FILL.format(now=outbox.milliseconds(), count=count, sealed=SEALED))
+        for script in FILL, CROWD:
+            cluster.run_script(script.format(now=outbox.milliseconds(), count=count, sealed=SEALED, recipients=RECIPIENTS))
         self.fetches, self.posts = self.folder / "fetches.lua", self.folder / "posts.lua"
         self.fetches.write_text(FETCHES % {"ids": quoted(ids), "token": tokens[0]})
         self.posts.write_text(POSTS % {"tokens": quoted(tokens), "body": f'"{PAYLOAD}"'})
@@ -159,7 +169,7 @@ class Bench:
 
     def rate(self, database, clients, script, seconds):
         output = processes.run(
-            *self.cluster.command("pgbench"), "-h", self.cluster.folder, "-U", "sealpost", "--no-vacuum", "-M", "prepared",
+            *self.cluster.command("pgbench"), *self.cluster.address, "--no-vacuum", "-M", "prepared",
             "-c", clients, "-j", THREADS, "-T", seconds, "-f", script, database, cwd=self.cluster.folder,
         )
         return float(re.search(r"tps = ([\d.]+)", output)[1])
@@ -170,14 +180,15 @@ def quoted(texts):
 
 
 def add_options(parser):
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--seconds", type=int, default=5, help="of each measurement (5)")
+    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--seconds", type=int, default=2, help="of each measurement (2)")
+    parser.add_argument("--socket", action="store_true", help="reach the database by its unix socket")
     parser.add_argument("--fetchers", type=int, default=256, help="connections that fetch (256)")
     parser.add_argument("--notifications", type=int, default=100_000, help="in the table (100000)")
 
 
 def run(options):
-    with postgresql.Cluster() as cluster:
+    with postgresql.Cluster(None if options.socket else processes.free_port()) as cluster:
         with Product(options.sealpost, cluster, options.notifications) as product:
             # As it is, with users and devices; a template must have no sessions, a dump may.
             cluster.copy(Bench.COPY)
