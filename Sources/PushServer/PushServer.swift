@@ -275,7 +275,8 @@ package final class PushServer: Responder {
     ) -> Reply {
         do {
             let step = try then(context)
-            if let term = exchange.term { try self.lease?.check(term) }
+            // Work is checked at its end: others may wait for it.
+            if case .answer = step, let term = exchange.term { try self.lease?.check(term) }
             return self.reply(with: step, to: context, in: exchange)
         } catch {
             return .now(self.envelope.finish(error, in: exchange))

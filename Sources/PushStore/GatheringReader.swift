@@ -21,7 +21,8 @@ package protocol GatheringReader: Sendable {
 /// let found = try pending.result()
 /// ```
 package protocol PendingNotification: AnyObject {
-    /// Begins the read, once, and resumes the caller: then it is finished, or the caller's turn has come to read for others too.
+    /// Begins the read, once, and resumes the caller: then it is finished, or the caller's turn has come to read for others too. It must
+    /// call `finish` then, whatever has become of it meanwhile: the others wait for that.
     func begin(resume caller: UnsafeContinuation<Void, Never>)
 
     var isFinished: Bool { get }

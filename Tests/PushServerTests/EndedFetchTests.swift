@@ -1,0 +1,47 @@
+import Foundation
+import HTTPTypes
+import PushAPI
+import PushCore
+import PushStore
+import PushTesting
+import SocketHTTP
+import Testing
+
+/// Fetches that share a statement, of which the servers' lease ends meanwhile.
+@Suite(.timeLimit(.minutes(1))) struct EndedFetchTests {
+    /// One that was to read for those who wait must do so, though its own answer is refused by then.
+    @Test func nobodyWaitsForARefusedOne() async throws {
+        let storage = try StoreFixture(.postgreSQL)
+        let fixture = try await ServerFixture(storage: storage)
+        try await storage.addUser("zoe", role: .publisher, ServerFixture.passwordHash)
+        let zoe = try await storage.user("zoe")
+        try await storage.post(1, from: zoe, to: "username:zoe")
+        let end = storage.now + 3600
+        let added = try await storage.store.addToken(
+            for: zoe.name,
+            scopes: .all,
+            expiresAt: end,
+            by: nil,
+            now: storage.now
+        )
+        let token = try #require(added)
+        let fetch = { @Sendable () async throws -> HTTPResponse.Status in
+            let field = ("Authorization", "Bearer \(token.text.exposed)")
+            return try await fixture.send(.get, "\(Paths.notifications)/1", user: nil, headers: [field]).status
+        }
+        #expect(try await fetch() == .ok)
+        // Each time as many may be lost as read at the same time.
+        for _ in 0..<2 {
+            let lock = try storage.lock("recipient")
+            try await withThrowingTaskGroup { group in
+                for _ in 0..<8 { group.addTask { try await fetch() } }
+                try await eventually { try lock.isAwaited() }
+                storage.store.lease?.end(isFinal: false)
+                try lock.release()
+                // One that begins after the end goes by what the database says then.
+                for try await status in group { #expect([.serviceUnavailable, .ok].contains(status)) }
+            }
+            try await eventually { try await fetch() == .ok }
+        }
+    }
+}
