@@ -136,8 +136,8 @@ final class GroupQueue<Member: GroupMember, End: GroupEnd>: Sendable {
 
 /// A caller's place in a queue of groups. A class of the caller's may have it as its base, which saves it an object of its own.
 ///
-/// `@unchecked Sendable`: whoever takes it out of the queue, under the queue's lock, has it alone until it resumes the caller, who
-/// has it from then on.
+/// `@unchecked Sendable`: the leader who has removed it from the queue, under the queue's lock, is the only one to use it until it resumes
+/// the caller; from then on the caller is.
 class GroupSeat<Member: GroupMember, End: GroupEnd>: @unchecked Sendable {
     let member: Member
     /// `nil`: the caller still waits, or is to lead.

@@ -268,14 +268,14 @@ package final class PushServer: Responder {
     }
 
     /// Continues a request whose notification was read.
-    fileprivate func goOn(
+    func goOn(
         _ then: (RequestContext) throws -> Step,
         with context: RequestContext,
         in exchange: Exchange
     ) -> Reply {
         do {
             let step = try then(context)
-            // Work is checked at its end: others may wait for it.
+            // Work must be done though the term has ended, since other callers may wait for it; `run` checks the term afterwards.
             if case .answer = step, let term = exchange.term { try self.lease?.check(term) }
             return self.reply(with: step, to: context, in: exchange)
         } catch {
@@ -403,36 +403,5 @@ package final class PushServer: Responder {
     /// Rounds down to the database's precision, so that answers are the same before and after storing.
     private func wholeMilliseconds(_ date: Date) -> Date {
         Date(timeIntervalSince1970: (date.timeIntervalSince1970 * 1000).rounded(.down) / 1000)
-    }
-}
-
-/// A request that waits until a notification is read.
-private final class ReadWait: RequestWait {
-    private let server: PushServer
-    private let pending: any PendingNotification
-    private let goOn: (RequestContext) throws -> Step
-    private let context: RequestContext
-    private let exchange: Exchange
-
-    init(
-        _ server: PushServer,
-        _ pending: any PendingNotification,
-        then goOn: @escaping (RequestContext) throws -> Step,
-        _ context: RequestContext,
-        _ exchange: Exchange
-    ) {
-        self.server = server
-        self.pending = pending
-        self.goOn = goOn
-        self.context = context
-        self.exchange = exchange
-    }
-
-    func begin(resume caller: UnsafeContinuation<Void, Never>) {
-        self.pending.begin(resume: caller)
-    }
-
-    func next() -> Reply {
-        self.server.goOn(self.goOn, with: self.context, in: self.exchange)
     }
 }

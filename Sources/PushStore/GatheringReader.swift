@@ -30,7 +30,7 @@ package protocol PendingNotification: AnyObject {
     /// Reads for this caller, and for those who wait meanwhile.
     func finish() async
 
-    /// What was read: as `NotificationReader` has it. Once it is finished.
+    /// The notification, as `NotificationReader` returns it. Only for a read that is finished.
     func result() throws(StoreError) -> StoredNotification?
 }
 

@@ -21,7 +21,7 @@ package enum Reply {
     /// Runs on the loop of the connection, within the handler's time.
     case later(() async -> Response)
 
-    /// The response, once it is available.
+    /// The response, once it is available. Does not ask for an executor, as a fetch of a herd comes here.
     nonisolated(nonsending) package var response: Response {
         get async {
             var reply = self

@@ -126,9 +126,8 @@ import Testing
         }
     }
 
-    @Test(arguments: Counted.allCases) func aPageOfABroadcastReadsNoOthers(counted: Counted)
-        async throws
-    {
+    @Test(arguments: Counted.allCases)
+    func aPageOfABroadcastReadsNoOthers(counted: Counted) async throws {
         try await self.fixture.post(1, from: self.alice, to: "news", page: 4)
         await self.fixture.store.close()
         try self.connection.execute("alter table recipient set (autovacuum_enabled = off)")

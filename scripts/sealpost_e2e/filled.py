@@ -86,7 +86,7 @@ class Filled(outbox.Outbox):
 
     def copy_out(self, query, database=postgresql.NAME):
         return processes.run(
-            "psql", "-h", self.cluster.folder, "-U", "sealpost", "-v", "ON_ERROR_STOP=1", "-qAt", "-c", f"copy ({query}) to stdout", database
+            "psql", *self.cluster.address, "-v", "ON_ERROR_STOP=1", "-qAt", "-c", f"copy ({query}) to stdout", database
         )
 
     def rows(self, tables, database):

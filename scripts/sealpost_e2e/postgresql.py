@@ -114,7 +114,7 @@ class Standby(Cluster):
         shutil.chown(self.folder, *(("postgres", "postgres") if os.getuid() == 0 else (os.getuid(), os.getgid())))
         self.folder.chmod(0o755)
         processes.run(
-            *self.command("pg_basebackup"), "-h", self.primary.folder, "-U", "sealpost", "-D", self.folder / "data", "-R", "-c", "fast",
+            *self.command("pg_basebackup"), *self.primary.address, "-D", self.folder / "data", "-R", "-c", "fast",
             cwd=self.folder,
         )
         self.start()
@@ -134,7 +134,7 @@ class Session:
 
     def __init__(self, cluster):
         self.process = subprocess.Popen(
-            ["psql", "-h", str(cluster.folder), "-U", "sealpost", "-v", "ON_ERROR_STOP=1", "-qAtF", "\t", NAME],
+            ["psql", *cluster.address, "-v", "ON_ERROR_STOP=1", "-qAtF", "\t", NAME],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1,
         )
 

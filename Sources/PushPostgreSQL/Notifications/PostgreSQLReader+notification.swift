@@ -91,7 +91,7 @@ extension PostgreSQLReader: GatheringReader {
         from unnest($1::int8[], $2::int8[], $3::int8[], $4::boolean[], $5::int8[])
             as f (place, id, user_id, also_as_sender, now)
         join notification n on n.id = f.id
-        left join recipient r on r.notification_id = f.id and r.user_id = f.user_id
+        left join recipient r on \(RecipientKey.lookup.equality("r", "f", ["notification_id": "f.id"]))
         where n.expires_at > f.now and n.payload is not null
             and (r.user_id is not null and r.dismissed_at is null
                 or f.also_as_sender and n.sender_id = f.user_id and not n.is_read_once)

@@ -4,12 +4,8 @@ internal import PushStore
 
 /// A notification and one of its recipients.
 struct RecipientKey: Sendable, Hashable, Comparable {
+    /// See P0009 for why recipients are compared by `equality`.
     static let lookup = KeyLookup(columns: ["notification_id", "user_id"])
-
-    /// The condition that a recipient has the key of another row. Both values must be that row's: see P0009.
-    static func equal(_ recipient: String, _ row: String) -> String {
-        "\(recipient).notification_id = \(row).notification_id and \(recipient).user_id = \(row).user_id"
-    }
 
     let notification: Int64
     let user: Int64

@@ -151,10 +151,10 @@ extension PostgreSQLStore {
             with l as (
                 select r.notification_id, r.user_id, t.change
                 from unnest($1::int8[], $2::int8[], $3::int8[]) as t (notification_id, user_id, change)
-                join recipient r on \(RecipientKey.equal("r", "t"))
+                join recipient r on \(RecipientKey.lookup.equality("r", "t"))
                 where r.dismissed_at is null order by r.notification_id, r.user_id for no key update of r)
             update recipient r set dismissed_at = $4, change = l.change, changed_at = $4 from l
-            where \(RecipientKey.equal("r", "l"))
+            where \(RecipientKey.lookup.equality("r", "l"))
                 and (select n.expires_at > $4 and n.payload is not null from notification n where n.id = l.notification_id)
             returning r.notification_id, r.user_id
             """,

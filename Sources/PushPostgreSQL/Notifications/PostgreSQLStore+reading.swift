@@ -94,7 +94,7 @@ extension PostgreSQLStore {
             """
             update recipient r set read_at = $4, change = t.change, changed_at = $5
             from unnest($1::int8[], $2::int8[], $3::int8[]) as t (notification_id, change, user_id)
-            where \(RecipientKey.equal("r", "t")) and r.dismissed_at is null
+            where \(RecipientKey.lookup.equality("r", "t")) and r.dismissed_at is null
                 and (r.read_at is null) = ($4::int8 is not null)
                 and (select n.expires_at > $5 and n.payload is not null from notification n where n.id = t.notification_id)
             returning r.notification_id

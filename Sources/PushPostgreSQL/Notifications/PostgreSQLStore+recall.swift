@@ -204,7 +204,7 @@ extension PostgreSQLStore {
                 \(RecipientKey.lookup.join(
                     "1", of: "recipient", as: "r", with: "t", condition: "and dismissed_at is null", lock: "for no key update"
                 )))
-            update recipient r set change = l.change, changed_at = $4 from l where \(RecipientKey.equal("r", "l"))
+            update recipient r set change = l.change, changed_at = $4 from l where \(RecipientKey.lookup.equality("r", "l"))
             """,
             users.map { _ in id },
             users,

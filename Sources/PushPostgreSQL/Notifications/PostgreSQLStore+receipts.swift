@@ -61,11 +61,11 @@ extension PostgreSQLStore {
         with l as (
             select r.notification_id, r.user_id, t.fetched_at
             from unnest($1::int8[], $2::int8[], $3::int8[]) as t (notification_id, user_id, fetched_at)
-            join recipient r on \(RecipientKey.equal("r", "t"))
+            join recipient r on \(RecipientKey.lookup.equality("r", "t"))
             where r.fetched_at is null order by r.notification_id, r.user_id for no key update of r)
         update recipient r set fetched_at = l.fetched_at
         from l left join notification n on n.id = any(array[l.notification_id])
-        where \(RecipientKey.equal("r", "l"))
+        where \(RecipientKey.lookup.equality("r", "l"))
         returning r.notification_id, r.user_id, r.fetched_at, n.sender_id
         """
 

@@ -9,7 +9,7 @@ internal import Synchronization
 struct RequestID: Sendable, CustomStringConvertible {
     private enum Source {
         case client(String)
-        case count(UInt64)
+        case count(Int)
     }
 
     private let source: Source
@@ -18,7 +18,7 @@ struct RequestID: Sendable, CustomStringConvertible {
 
     /// The start of this process's ids: random, so that no two processes give the same ids.
     private static let start = Array("\(String(UInt64.random(in: 0 ... .max), radix: 36))-".utf8)
-    private static let count = Atomic<UInt64>(0)
+    private static let count = Atomic(0)
 
     /// The client's own, if it is 1 to 128 of `[A-Za-z0-9_-]`, else the next of this process.
     init(_ head: RequestHead?) {
@@ -45,7 +45,7 @@ struct RequestID: Sendable, CustomStringConvertible {
         case .client(let sent): text.append(contentsOf: sent.utf8)
         case .count(let number):
             text.append(contentsOf: Self.start)
-            text.append(decimal: Int(truncatingIfNeeded: number))
+            text.append(decimal: number)
         }
     }
 

@@ -2,7 +2,6 @@ internal import Bytes
 internal import Foundation
 internal import HTTPTypes
 internal import PushCore
-internal import PushStore
 internal import SocketHTTP
 
 /// Which callers may use a route.
@@ -140,28 +139,6 @@ final class Route: Sendable {
         let segment =
             path.utf8.lastIndex(of: UInt8(ascii: "/")).map { path[path.utf8.index(after: $0)...] } ?? path[...]
         return segment.removingPercentEncoding ?? ""
-    }
-}
-
-/// What a handler has made of a request so far.
-enum Step {
-    case answer(Response)
-    /// Goes on with `then` once that is read, without an async function.
-    case read(any PendingNotification, then: (RequestContext) throws -> Step)
-    case work(() async throws -> Response)
-
-    /// The answer, once it is made.
-    func response(to context: RequestContext) async throws -> Response {
-        var step = self
-        while true {
-            switch step {
-            case .answer(let response): return response
-            case .work(let work): return try await work()
-            case .read(let pending, let then):
-                await withUnsafeContinuation { pending.begin(resume: $0) }
-                step = try then(context)
-            }
-        }
     }
 }
 

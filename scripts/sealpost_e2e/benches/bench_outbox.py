@@ -154,7 +154,7 @@ class Cycles:
         settings = {"PGOPTIONS": "-c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c enable_bitmapscan=off -c jit=off"}
         transactions = -(-self.pushes // BATCH // WORKERS) + 5
         output = processes.run(
-            *self.cluster.command("pgbench"), "-h", self.cluster.folder, "-U", "sealpost", "--no-vacuum", "-M", "prepared",
+            *self.cluster.command("pgbench"), *self.cluster.address, "--no-vacuum", "-M", "prepared",
             "-c", WORKERS, "-j", WORKERS, "-t", transactions, "-D", "mark=0", "-f", self.script, postgresql.NAME, cwd=self.cluster.folder,
             env=os.environ | settings,
         )

@@ -216,7 +216,7 @@ def follow_sequence(options):
         script.chmod(0o644)
         each = options.changes // options.writers
         writers = subprocess.Popen(
-            [postgresql.find("pgbench"), "-h", str(cluster.folder), "-U", "sealpost", "-n", "-f", str(script), "-c", str(options.writers),
+            [postgresql.find("pgbench"), *cluster.address, "-n", "-f", str(script), "-c", str(options.writers),
                 "-t", str(each), postgresql.NAME],
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )

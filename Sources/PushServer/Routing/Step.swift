@@ -1,0 +1,55 @@
+internal import PushStore
+internal import SocketHTTP
+
+/// What a handler has made of a request so far.
+enum Step {
+    case answer(Response)
+    /// Goes on with `then` once that is read, without an async function.
+    case read(any PendingNotification, then: (RequestContext) throws -> Step)
+    case work(() async throws -> Response)
+
+    /// The answer, once it is made.
+    func response(to context: RequestContext) async throws -> Response {
+        var step = self
+        while true {
+            switch step {
+            case .answer(let response): return response
+            case .work(let work): return try await work()
+            case .read(let pending, let then):
+                await withUnsafeContinuation { pending.begin(resume: $0) }
+                step = try then(context)
+            }
+        }
+    }
+}
+
+/// A request that waits until a notification is read.
+final class ReadWait: RequestWait {
+    private let server: PushServer
+    private let pending: any PendingNotification
+    private let goOn: (RequestContext) throws -> Step
+    private let context: RequestContext
+    private let exchange: Exchange
+
+    init(
+        _ server: PushServer,
+        _ pending: any PendingNotification,
+        then goOn: @escaping (RequestContext) throws -> Step,
+        _ context: RequestContext,
+        _ exchange: Exchange
+    ) {
+        self.server = server
+        self.pending = pending
+        self.goOn = goOn
+        self.context = context
+        self.exchange = exchange
+    }
+
+    func begin(resume caller: UnsafeContinuation<Void, Never>) {
+        self.pending.begin(resume: caller)
+    }
+
+    func next() -> Reply {
+        self.server.goOn(self.goOn, with: self.context, in: self.exchange)
+    }
+}
