@@ -11,7 +11,8 @@ import Testing
     private let fixture: StoreFixture
 
     init() throws {
-        self.fixture = try StoreFixture()
+        // In memory it takes no time.
+        self.fixture = try StoreFixture(in: TemporaryFolder(on: .disk))
     }
 
     private func syncs() throws -> (log: Int, database: Int) {

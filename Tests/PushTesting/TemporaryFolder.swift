@@ -1,16 +1,16 @@
 package import Foundation
 
-/// A folder for one test, gone with the last reference.
+/// A folder for one test, gone with the last reference, and with the process.
 package final class TemporaryFolder: Sendable {
     package let path: String
 
-    package init() throws {
-        self.path = FileManager.default.temporaryDirectory.path + "/sealpost-\(UUID().uuidString)"
+    package init(on medium: ScratchRoot.Medium = .memory) throws {
+        self.path = try ScratchRoot.on(medium).newPath()
         try FileManager.default.createDirectory(atPath: self.path, withIntermediateDirectories: true)
     }
 
     deinit {
-        // What is left is the system's to clean.
+        // What is left goes with the process.
         try? FileManager.default.removeItem(atPath: self.path)
     }
 

@@ -1,0 +1,63 @@
+internal import Foundation
+internal import Synchronization
+
+/// The folder in which this process's temporary folders are. It is removed when the process ends, however that ends.
+package final class ScratchRoot: Sendable {
+    /// What a folder's files lie on.
+    package enum Medium: Sendable {
+        case disk
+        /// Memory, where the machine can spare it: to wait for a disk is a third of the time that all tests take there, and
+        /// nothing that they store has to outlive a power cut. `TMPDIR` has the last word.
+        case memory
+        /// The same, for what takes gigabytes.
+        case muchMemory
+    }
+
+    package let path: String
+    private let script: TiedScript
+    private let count = Atomic(0)
+
+    private init(in parent: String) throws {
+        // Short, as the path of a socket has 107 bytes at most.
+        self.path = "\(parent)/sealpost-\(getpid())"
+        try FileManager.default.createDirectory(atPath: self.path, withIntermediateDirectories: true)
+        self.script = try TiedScript(Self.removal, [self.path])
+    }
+
+    package static func on(_ medium: Medium) throws -> ScratchRoot {
+        switch medium {
+        case .disk: try self.disk.get()
+        case .memory: try (self.gibibytesOfMemory >= 2 ? self.memory : self.disk).get()
+        case .muchMemory: try (self.gibibytesOfMemory >= 12 ? self.memory : self.disk).get()
+        }
+    }
+
+    func newPath() -> String {
+        "\(self.path)/\(self.count.add(1, ordering: .relaxed).newValue)"
+    }
+
+    // MARK: - Private
+
+    /// Again and again, as what ends with this process may still write there.
+    private static let removal = """
+        trap '' INT TERM HUP
+        read -r nothing <&3
+        until rm -rf "$1" 2>&-; do sleep 0.1; done
+        """
+
+    private static let disk = Result { try ScratchRoot(in: FileManager.default.temporaryDirectory.path) }
+    private static let memory = Result { try ScratchRoot(in: folderInMemory) }
+    private static let folderInMemory = "/dev/shm"
+
+    /// What files in memory may take; 0 where they are not wanted or there are none.
+    private static let gibibytesOfMemory: UInt64 = {
+        var status = statvfs()
+        guard ProcessInfo.processInfo.environment["TMPDIR"] == nil,
+            let mounts = try? String(contentsOfFile: "/proc/self/mounts", encoding: .utf8),
+            mounts.contains(" \(folderInMemory) tmpfs "), statvfs(folderInMemory, &status) == 0,
+            let memory = try? String(contentsOfFile: "/proc/meminfo", encoding: .utf8),
+            let available = memory.firstMatch(of: /MemAvailable: +(\d+) kB/).flatMap({ UInt64($0.output.1) })
+        else { return 0 }
+        return min(UInt64(status.f_bavail) * UInt64(status.f_frsize), available << 10) >> 30
+    }()
+}
