@@ -30,13 +30,13 @@ struct Doctor: Sendable {
         }
         let loop = try EventLoop(index: 0)
         defer { loop.stop() }
-        for (name, sender) in self.configuration.senders.sorted(by: { $0.key.description < $1.key.description }) {
-            findings += await self.credentials(of: sender, name: name, on: loop)
+        let senders = self.configuration.senders.sorted { $0.key.description < $1.key.description }
+        findings += await senders.mapAtOnce { name, sender in
+            let credentials = await self.credentials(of: sender, name: name, on: loop)
             // Credentials of the proxy that cannot be used are a finding already.
-            if online, let egress = try? self.configuration.egress(of: name) {
-                findings += await sender.reachability(name: name, on: loop, through: egress.proxy)
-            }
-        }
+            guard online, let egress = try? self.configuration.egress(of: name) else { return credentials }
+            return credentials + (await sender.reachability(name: name, on: loop, through: egress.proxy))
+        }.flatMap { $0 }
         return findings + (await self.eventWebhook(on: loop, online: online))
     }
 

@@ -8,11 +8,9 @@ extension SenderConfiguration {
     /// Sends a request to each endpoint of the sender: any answer shows that name, route, TLS and trust are right.
     func reachability(name: Platform, on loop: EventLoop, through proxy: OutboundProxy?) async -> [Finding] {
         let settings = HTTPClientSettings(caFile: self.caFile, addresses: .any, proxy: proxy)
-        var findings: [Finding] = []
-        for endpoint in self.endpoints {
-            findings.append(await Self.reach(endpoint, settings, subject: name.configurationKey, on: loop))
+        return await self.endpoints.mapAtOnce { endpoint in
+            await Self.reach(endpoint, settings, subject: name.configurationKey, on: loop)
         }
-        return findings
     }
 
     /// The endpoints that the operator has configured; endpoints that devices name are not known beforehand.
