@@ -35,8 +35,10 @@ import Testing
             for number in numbers {
                 group.addTask {
                     let id = try #require(NotificationID(rawValue: number))
-                    let length = [60, 200, 900, 5000].randomElement() ?? 60
-                    let payload = Data((0..<length).map { _ in .random(in: 0...255) })
+                    var payload = Data(count: [60, 200, 900, 5000].randomElement() ?? 60)
+                    payload.withUnsafeMutableBytes { bytes in
+                        if let start = bytes.baseAddress { arc4random_buf(start, bytes.count) }
+                    }
                     let outcome = try await fixture.store.post(
                         NewNotification(
                             id: id,
@@ -73,17 +75,21 @@ import Testing
         }
     }
 
-    private func copyAsAKillLeavesIt() throws -> TemporaryFolder {
-        let other = try TemporaryFolder()
-        for name in ["test.db", "test.db-wal"] {
-            try FileManager.default.copyItem(atPath: fixture.folder.file(name), toPath: other.file(name))
+    /// Copied in the writer's own turn, so that it does not cut its log meanwhile: of a file that gets shorter Foundation's
+    /// copy never ends.
+    private func copyAsAKillLeavesIt() async throws -> TemporaryFolder {
+        let (folder, other) = (fixture.folder, try TemporaryFolder())
+        try await fixture.sqlite.writer.write { _ in
+            for name in ["test.db", "test.db-wal"] {
+                try FileManager.default.copyItem(atPath: folder.file(name), toPath: other.file(name))
+            }
         }
         return other
     }
 
     /// The same, and then opened by another program, which moves the log.
     private func copyAsAnotherProgramLeavesIt() async throws -> TemporaryFolder {
-        let other = try self.copyAsAKillLeavesIt()
+        let other = try await self.copyAsAKillLeavesIt()
         let program = try DatabaseQueue(path: other.file("test.db"))
         _ = try await program.read { try Int.fetchOne($0, sql: "select count(*) from user") }
         try program.close()
@@ -229,7 +235,7 @@ import Testing
         let report = try fixture.sqlite.makeSQLiteReader()
         #expect(report.hold())
         try await self.erase(.readOnce)
-        let other = try self.copyAsAKillLeavesIt()
+        let other = try await self.copyAsAKillLeavesIt()
         report.letGo()
         #expect(try self.found(sealed, in: other) > 0)
         let next = try SQLiteStore(path: other.file("test.db"), keyring: fixture.keyring)
@@ -241,7 +247,7 @@ import Testing
         let sealed = try await self.post(isReadOnce: true)
         let ids = try await fixture.sqlite.writer.write { try Int64.fetchAll($0, sql: "select id from notification") }
         for id in ids.compactMap(NotificationID.init) { #expect(try await self.lease(id) == .granted) }
-        let other = try self.copyAsAKillLeavesIt()
+        let other = try await self.copyAsAKillLeavesIt()
         let next = try SQLiteStore(path: other.file("test.db"), keyring: fixture.keyring)
         #expect(try self.found(sealed, in: other) == sealed.count)
         while try await next.endLeases(now: fixture.now + 60, limit: 100) != nil {}
@@ -253,7 +259,7 @@ import Testing
     @Test func aBackupThatRunsAtTheStartOnlyDelaysIt() async throws {
         let sealed = try await self.post(isReadOnce: true)
         try await self.erase(.readOnce)
-        let other = try self.copyAsAKillLeavesIt()
+        let other = try await self.copyAsAKillLeavesIt()
         let backup = try DatabaseQueue.readOnly(path: other.file("test.db"))
         let next = try await backup.read { db in
             _ = try Int.fetchOne(db, sql: "select count(*) from user")
