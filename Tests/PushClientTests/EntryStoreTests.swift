@@ -105,7 +105,9 @@ import Testing
         _ = try store.createIndex(Data(secret.utf8), 1, in: account)
         let files = try Self.files(in: folder, "")
         #expect(files.count == 3)
-        let all = try files.reduce(into: Data()) { $0 += Data($1.path.utf8) + (try Data(contentsOf: $1)) }
+        let all = try files.reduce(into: Data()) { bytes, file in
+            bytes += Data(file.path.dropFirst(folder.path.count).utf8) + (try Data(contentsOf: file))
+        }
         for text in [secret, "4711", "alice", "push.example"] { #expect(all.range(of: Data(text.utf8)) == nil) }
         // The same again looks otherwise.
         let before = try Self.files(in: folder, "entries").map { try Data(contentsOf: $0) }

@@ -192,16 +192,20 @@ test('a token that is refused or about to end is renewed, once for all that wait
   const push = await clientOf(t, server, {token: async () => {
     renewals += 1;
     server.tokens.add(`spt_renewed_${renewals}`);
-    return {Token: `spt_renewed_${renewals}`, ExpiresAt: new Date(Date.now() + 30_000).toISOString()};
+    const seconds = renewals === 1 ? 3600 : 30;
+    return {Token: `spt_renewed_${renewals}`, ExpiresAt: new Date(Date.now() + seconds * 1000).toISOString()};
   }});
   server.tokens.delete('spt_first');
   const id = server.post('one');
   const found = await Promise.all([push.notification(id), push.notification(id), push.notification(id)]);
   assert.deepEqual(found.map(({item}) => item.payload), ['one', 'one', 'one']);
   assert.equal(renewals, 1);
-  // It ends in half a minute.
+  server.tokens.delete('spt_renewed_1');
   await push.notification(id);
   assert.equal(renewals, 2);
+  // It ends in half a minute.
+  await push.notification(id);
+  assert.equal(renewals, 3);
 });
 
 test('a password is shown only to a server whose answer has passed the checks', async t => {
