@@ -34,7 +34,7 @@ VERSION =
 DEB_FOLDER = .build-deb
 
 # All at once, five hundred tests would starve each other's deadlines on a busy machine.
-export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH = 4
+export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH = 6
 
 .PHONY: demo test check build release bench bench-fetches bench-delivery bench-herd bench-posts bench-batches bench-postgresql bench-outbox bench-servers bench-tools plots console-grown sizes fuzz growth sanitize e2e soak format docs docker install deb packages test-packages e2e-packages deb-packages bench-packages
 

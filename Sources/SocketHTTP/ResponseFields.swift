@@ -94,18 +94,35 @@ package struct ResponseFields: Sendable, Hashable, ExpressibleByDictionaryLitera
 
     /// The lines in their order, for tests and logs.
     package var lines: [(name: HTTPField.Name, value: String)] {
-        String(decoding: self.bytes, as: UTF8.self).split(separator: "\r\n").compactMap { line in
-            let parts = line.split(separator: ":", maxSplits: 1)
-            return HTTPField.Name(String(parts[0])).map { ($0, String(parts[1].dropFirst())) }
-        }
+        self.parts { name, value in HTTPField.Name(name).map { ($0, value) } }
     }
 
     /// The value of the first line of that name.
     package subscript(_ name: HTTPField.Name) -> String? {
-        self.lines.first { $0.name == name }?.value
+        self.parts { $0.lowercased() == name.canonicalName ? $1 : nil }.first
     }
 
     // MARK: - Private
+
+    /// What `transform` makes of each line's name and value.
+    private func parts<Part>(_ transform: (_ name: String, _ value: String) -> Part?) -> [Part] {
+        var parts: [Part] = []
+        var (start, colon) = (0, -1)
+        let bytes = self.bytes.span
+        for index in 0..<bytes.count {
+            switch bytes[index] {
+            case UInt8(ascii: ":") where colon < start: colon = index
+            // Each line ends with the only line feed in it.
+            case 0x0A:
+                let name = String(decoding: self.bytes[start..<colon], as: UTF8.self)
+                let value = String(decoding: self.bytes[(colon + 2)..<(index - 1)], as: UTF8.self)
+                if let part = transform(name, value) { parts.append(part) }
+                start = index + 1
+            default: break
+            }
+        }
+        return parts
+    }
 
     /// Whether a line's name is the one that is given in lower case.
     private static func isNamed(_ name: [UInt8], _ line: ArraySlice<UInt8>) -> Bool {

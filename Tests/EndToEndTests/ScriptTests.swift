@@ -44,7 +44,7 @@ import Testing
         .enabled(if: Self.hasTools, "make e2e-packages has not been run"),
         arguments: [
             ["schemathesis", "--max-examples", "5", "--chains", "0", "--operations", "register"], ["lint-http"],
-            ["conditional"],
+            ["conditional", "--quick"],
         ]
     )
     func noToolOfOthersFindsAFault(script: [String]) async throws {

@@ -15,7 +15,7 @@ import Testing
     }
 
     @Test func everyTestAndScriptOfThePageIsThere() throws {
-        let tests = try Self.tests()
+        let suites = try Self.suites()
         let makefile = try Repository.text(of: "Makefile")
         let names = try Self.names()
         #expect(names.count > 80)
@@ -25,19 +25,24 @@ import Testing
             } else {
                 let parts = name.split(separator: "/").map(String.init)
                 let test = parts.count > 1 ? parts[1] : nil
-                let isThere = tests.contains { suites in
-                    suites.contains("struct \(parts[0]) {") && test.map { suites.contains(" func \($0)(") } ?? true
+                let isThere = suites.contains { names in
+                    names.contains(parts[0]) && test.map { names.contains($0) } ?? true
                 }
                 #expect(isThere, "\(name) is no test")
             }
         }
     }
 
-    /// All files of tests.
-    private static func tests() throws -> [String] {
-        let files = FileManager.default.enumerator(at: Repository.file("Tests"), includingPropertiesForKeys: nil)
-        return try (files.map { $0.compactMap { $0 as? URL } } ?? []).filter { $0.pathExtension == "swift" }.map {
-            try String(contentsOf: $0, encoding: .utf8)
+    /// The names of the suites and of the tests of each file.
+    private static func suites() throws -> [Set<String>] {
+        try Repository.files(under: "Tests", ending: ".swift").map { file in
+            Set(
+                [("struct ", " "), ("func ", "(")].flatMap { begin, end in
+                    file.text.components(separatedBy: begin).dropFirst().map { rest in
+                        rest.range(of: end).map { String(rest[..<$0.lowerBound]) } ?? rest
+                    }
+                }
+            )
         }
     }
 }

@@ -1,6 +1,10 @@
 import Foundation
+import PushCore
+import PushStore
 import PushTesting
 import Testing
+
+@testable import sealpost
 
 /// A daemon behind proxies, and `curl` as the client of both.
 struct Site: Sendable {
@@ -100,9 +104,7 @@ struct Site: Sendable {
     ) async throws -> String {
         let folder = try TemporaryFolder()
         try await prepare(folder)
-        for user in users {
-            _ = try await Daemon.run(["user", "add", user, "--password-stdin"], in: folder, input: Stack.password)
-        }
+        try await self.add(users, in: folder)
         let socket = "unix:\(folder.file("http.sock"))"
         let daemon = try await Daemon(
             in: folder,
@@ -129,6 +131,23 @@ struct Site: Sendable {
         try result.get()
         return ended.errors
     }
+
+    /// Makes users in the database of a daemon that begins later; a command for each would take longer than what is tested.
+    private static func add(_ users: [String], in folder: TemporaryFolder) async throws {
+        var configuration = Configuration()
+        for path in [\Configuration.database, \.keyring, \.timeline] {
+            configuration[keyPath: path] = folder.file(configuration[keyPath: path])
+        }
+        let store = try configuration.openStore()
+        for user in users {
+            let name = try #require(Username(user))
+            _ = try await store.addUser(name, role: .device, password: Self.hash.get(), now: Date())
+        }
+        await store.close()
+    }
+
+    /// As strong as a server's own, which would make it anew otherwise.
+    private static let hash = Result { try PasswordHash(of: Stack.password) }
 
     /// Puts other proxies in the place of those that run, at the same address, as a phone moves to another network.
     func replaceProxies(with layers: [Layer]) async throws {
@@ -212,11 +231,12 @@ enum Scripts {
         _ arguments: [String],
         environment: [String: String] = [:]
     ) throws -> ChildProcess {
-        try ChildProcess(
+        let usual = ["PATH": "/usr/bin:/bin:/usr/sbin:/sbin", "TMPDIR": try ScratchRoot.on(.memory).path]
+        return try ChildProcess(
             self.folder.appending(path: name).path,
             arguments,
             in: self.folder.path,
-            environment: environment.merging(["PATH": "/usr/bin:/bin:/usr/sbin:/sbin"]) { $1 }
+            environment: environment.merging(usual) { $1 }
         )
     }
 }

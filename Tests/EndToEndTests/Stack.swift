@@ -31,7 +31,7 @@ struct Stack: Sendable {
         _ body: @escaping @Sendable (Stack) async throws -> Result
     ) async throws -> Result {
         let folder = try TemporaryFolder()
-        let providers = try Providers(folder: folder.path)
+        let providers = try Providers(folder: folder.path, serviceAccountKey: Self.serviceAccountKey.get())
         var configuration = Configuration()
         configuration.listen = ["127.0.0.1:0"]
         configuration.database = folder.file("sealpost.db")
@@ -39,6 +39,7 @@ struct Stack: Sendable {
         configuration.timeline = folder.file("timeline")
         configuration.signingKeys = folder.file("signing-keys")
         configuration.senders = providers.senders
+        configuration.passwords = Self.passwords
         configure(&configuration)
         let logger = Logger(label: "test") { _ in log }
         let application = try Application(configuration, logger: logger)
@@ -63,10 +64,14 @@ struct Stack: Sendable {
         _ = try await application.store.addUser(username, role: role, password: Self.hash, now: Date())
     }
 
-    /// Hashing is slow on purpose, so all users have the same.
+    /// The least there is, so that signing in takes no time.
+    private static let passwords = PasswordParameters(memory: 8, passes: 1, lanes: 1) ?? .usual
+    /// Making an RSA key takes a tenth of a second, so all have the same.
+    private static let serviceAccountKey = Result { try SigningKey.rsa2048() }
+
     private static let hash: PasswordHash = {
         do {
-            return try PasswordHash(of: Self.password)
+            return try PasswordHash(of: Self.password, parameters: Self.passwords)
         } catch {
             preconditionFailure("argon2 does not work here: \(error)")
         }

@@ -17,8 +17,8 @@ import Testing
         for index in answer.fields.indices {
             let bytes = Array(answer.fields[index].value.utf8)
             for place in bytes.indices {
-                // On a 304 each bit is enough: its fields are read by the same code.
-                let others = status == 304 ? (0..<7).map { bytes[place] ^ 1 << $0 } : Array(0...0x7F)
+                // Each bit, and what means something there.
+                let others = (0..<7).map { bytes[place] ^ 1 << $0 } + Array(#"\",;:=()?*-.0aA "#.utf8) + [0x00, 0x7F]
                 for byte in others where byte != bytes[place] {
                     var changed = answer
                     var value = bytes

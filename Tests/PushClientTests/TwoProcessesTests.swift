@@ -6,9 +6,9 @@ import Testing
 /// Two processes over one folder, killed and suspended at any moment, with a server that loses answers and forgets cursors:
 /// nothing is lost, nothing is there twice, no date is wrong, and cursor and inbox agree.
 ///
-/// `SEALPOST_TEST_STEPS=10000` takes that many steps; without it there are some hundred.
+/// `SEALPOST_TEST_STEPS=10000` takes that many steps; without it there are a hundred and fifty.
 @Suite(.timeLimit(.minutes(30))) struct TwoProcessesTests {
-    private static let wanted = ProcessInfo.processInfo.environment["SEALPOST_TEST_STEPS"].flatMap { Int($0) } ?? 300
+    private static let wanted = ProcessInfo.processInfo.environment["SEALPOST_TEST_STEPS"].flatMap { Int($0) } ?? 150
 
     @Test func twoProcessesThatAreKilledLoseAndDoubleNothing() async throws {
         let server = ModelServer()

@@ -176,10 +176,13 @@ import Testing
             }
             if words[1].hasSuffix("/test") {
                 group.addTask {
-                    while !Task.isCancelled {
+                    // Until it is cancelled.
+                    try await eventually {
                         for delivery in try await fixture.storage.claim() {
                             try await fixture.storage.settle(delivery, as: .accepted(providerID: nil))
+                            fixture.settlements.settled([delivery.push.notification])
                         }
+                        return false
                     }
                     return nil
                 }

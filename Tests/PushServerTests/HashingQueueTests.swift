@@ -80,13 +80,13 @@ import Testing
     }
 
     @Test mutating func aFloodFromEverywhereLeavesRoomForWhoeverIsKnown() {
-        for job in 0..<10_000 {
+        for job in 0..<2000 {
             self.add(job, .init(account: UInt64(job), address: UInt64(job), rank: 1))
         }
         #expect(self.queue.count == 256)
-        #expect(self.add(-2, .init(account: 7, address: 7, rank: 0)) == "instead of 9744")
+        #expect(self.add(-2, .init(account: 7, address: 7, rank: 0)) == "instead of 1744")
         #expect(self.queue.count == 256)
-        #expect(self.rest().prefix(2) == [-2, 9999], "the latest of the strangers")
+        #expect(self.rest().prefix(2) == [-2, 1999], "the latest of the strangers")
     }
 }
 

@@ -42,7 +42,8 @@ extension Response {
 
     /// Checks what belongs on every answer, whatever its status.
     func expectEnvelope(sourceLocation: SourceLocation = #_sourceLocation) {
-        let names = self.fields.lines.map(\.name)
+        let lines = self.fields.lines
+        let names = lines.map(\.name)
         let once: [HTTPField.Name] = [
             .cacheControl, .requestID, .contentTypeOptions, .crossOriginResourcePolicy, .referrerPolicy,
         ]
@@ -54,7 +55,7 @@ extension Response {
         let isKept = self.fields[.cacheControl]?.hasPrefix("private") == true
         // Where pages of other origins are allowed, all answers vary by that; answers to strict requests by `Prefer`.
         let others = ["Origin", "Prefer"]
-        let vary = self.fields.lines.filter { $0.name == .vary && !others.contains($0.value) }.map(\.value)
+        let vary = lines.filter { $0.name == .vary && !others.contains($0.value) }.map(\.value)
         let isOneUsers = vary.first?.hasPrefix("Authorization") == true
         #expect(isOneUsers && vary.count == 1 || !isKept && vary.isEmpty, sourceLocation: sourceLocation)
         #expect(self.fields[.contentTypeOptions] == "nosniff", sourceLocation: sourceLocation)

@@ -25,7 +25,7 @@ struct ServerFixture: Sendable {
     /// What that hash has cost, so that it is not made anew at each sign-in.
     static let parameters = PasswordParameters(memory: 8, passes: 1, lanes: 1)
 
-    /// Each with a memory and a reader of its own; requests say which they are on.
+    /// Each with a memory of its own; requests say which they are on.
     static let loops = 2
 
     let storage: StoreFixture
@@ -85,8 +85,10 @@ struct ServerFixture: Sendable {
         let (lanes, history, setup) = (self.lanes, self.history, self.setup)
         let logger = Logger(label: "test") { _ in log }
         self.storage = storage
-        self.reports = ReportReader(try store.makeReader())
-        self.lists = ListPool([try store.makeReader()])
+        // One for all: a connection for each would be most of what a fixture costs.
+        let reader = storage.reader
+        self.reports = ReportReader(reader)
+        self.lists = ListPool([reader])
         self.authenticator = Authenticator(
             store: store,
             parameters: parameters ?? .usual,
@@ -99,10 +101,7 @@ struct ServerFixture: Sendable {
         self.signingKeys = signingKeys
         self.server = PushServer(
             store: store,
-            readers: try (0..<Self.loops).map { _ in
-                let reader = try store.makeReader()
-                return WaitingReader.isUsed ? WaitingReader(reader) : reader
-            },
+            readers: Array(repeating: WaitingReader.isUsed ? WaitingReader(reader) : reader, count: Self.loops),
             reports: self.reports,
             lists: self.lists,
             authenticator: self.authenticator,

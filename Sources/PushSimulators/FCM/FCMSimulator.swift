@@ -11,7 +11,7 @@ internal import Synchronization
 /// `POST /token` stands for `https://oauth2.googleapis.com/token`; its requests are in `tokenRequests`, not in
 /// `pushes`.
 package final class FCMSimulator: PushSimulator {
-    /// The service account's JSON file; its `token_uri` is the simulator's, and each simulator makes a new key.
+    /// The service account's JSON file; its `token_uri` is the simulator's.
     package let serviceAccount: String
     /// The project whose messages are accepted.
     package let projectID: String
@@ -32,18 +32,19 @@ package final class FCMSimulator: PushSimulator {
 
     private static let tokenLife = 3599
 
-    /// Makes credentials and starts to listen.
+    /// Makes credentials and starts to listen; without `key`, the service account's, with a new one.
     ///
     /// Throws if the port is taken.
     package init(
         authority: TestAuthority,
         projectID: String = "sealpost-simulated",
+        key: SigningKey? = nil,
         options: SimulatorOptions = SimulatorOptions()
     ) throws {
         self.projectID = projectID
         self.rules = Mutex(FCMRules(projectID: projectID))
         self.verifier = AssertionVerifier(
-            key: try .rsa2048(),
+            key: try key ?? .rsa2048(),
             clientEmail: "push@\(projectID).iam.gserviceaccount.com",
             keyID: RandomText.make(40).lowercased()
         )

@@ -18,11 +18,12 @@ struct Providers: Sendable {
     /// Makes the folder, new keys and certificates in it, and listens.
     ///
     /// Only those of `names` run and are in the configuration, and the sandbox if it is wanted; `options` are for each by
-    /// its name.
+    /// its name. FCM's service account has a new key, unless there is one for it.
     init(
         folder: String,
         names: [String] = Self.allNames,
         hasSandbox: Bool = false,
+        serviceAccountKey: SigningKey? = nil,
         options: (String) -> SimulatorOptions = { _ in SimulatorOptions() }
     ) throws {
         self.folder = folder
@@ -37,7 +38,7 @@ struct Providers: Sendable {
         self.sandbox =
             hasSandbox
             ? try APNsSimulator(sandboxOf: self.apns, authority: authority, options: options("apns-sandbox")) : nil
-        self.fcm = try FCMSimulator(authority: authority, options: options("fcm"))
+        self.fcm = try FCMSimulator(authority: authority, key: serviceAccountKey, options: options("fcm"))
         self.wns = try WNSSimulator(authority: authority, options: options("wns"))
         try authority.write(to: "\(folder)/ca.pem")
         for (name, text) in [

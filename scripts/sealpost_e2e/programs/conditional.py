@@ -29,6 +29,10 @@ MAX_AGE = 3
 LISTS = ("/api/notifications", "/api/notifications?unread=true&limit=50")
 
 
+def add_options(parser):
+    parser.add_argument("--quick", action="store_true", help="no lists with a client that has to be waited for")
+
+
 class Wire:
     """Passes requests on to the daemon and notes what they asked and how they were answered."""
 
@@ -247,7 +251,7 @@ def run(options):
             for make in CLIENTS:
                 if age == 0:
                     trial.item(make)
-                    for path in LISTS:
+                    for path in () if options.quick and make.tells_by_date else LISTS:
                         trial.list(make, path)
                 elif make.keeps_fresh:
                     trial.freshness(make)
