@@ -96,7 +96,8 @@ import Testing
         let hash = PasswordHash.decoy(try #require(Self.strong))
         try await first.storage.addUser("strong", role: .device, hash)
         let second = try await ServerFixture(storage: first.storage, parameters: Self.strong)
-        let other = try await ServerFixture(parameters: Self.strong)
+        // Other fixtures have copies of one database.
+        let other = try await ServerFixture(keyring: Keyring.generateText(), parameters: Self.strong)
         try await other.storage.addUser("strong", role: .device, hash)
         let names = try (0..<400).map { try #require(Username("nobody\($0)")) }
         var costs: [[PasswordParameters?]] = []

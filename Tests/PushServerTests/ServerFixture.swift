@@ -47,7 +47,7 @@ struct ServerFixture: Sendable {
     /// hashed as usual.
     init(
         settings: ServerSettings = .forTests,
-        keyring: String = Keyring.generateText(),
+        keyring: String? = nil,
         storage: StoreFixture? = nil,
         parameters: PasswordParameters? = Self.parameters,
         quotas: [Role: Quota] = [:],
@@ -56,9 +56,7 @@ struct ServerFixture: Sendable {
         signingKeys: SigningKeys = SigningKeys(.random()),
         troubles: [String] = []
     ) async throws {
-        let users = storage == nil ? Self.roles : [:]
-        let storage = try storage ?? StoreFixture(keyring: keyring, options: .withEvents)
-        for (name, role) in users { try await storage.addUser(name, role: role, Self.passwordHash) }
+        let storage = if let storage { storage } else { try await Self.makeStorage(keyring) }
         try self.init(
             on: storage,
             settings: settings,
@@ -121,6 +119,36 @@ struct ServerFixture: Sendable {
             setup: setup,
             traces: self.traces,
             now: { clock.now }
+        )
+    }
+
+    /// A store with the users.
+    private static func makeStorage(_ keyring: String?) async throws -> StoreFixture {
+        if keyring == nil, StoreKind.current.name == StoreKind.sqlite.name { return try await self.filled.value.copy() }
+        let storage = try StoreFixture(keyring: keyring ?? Keyring.generateText(), options: .withEvents)
+        for (name, role) in self.roles { try await storage.addUser(name, role: role, self.passwordHash) }
+        return storage
+    }
+
+    /// The file of a store with the users, and its keyring; to copy it takes less time than to add them.
+    private struct Filled {
+        let file: Data
+        let keyring: String
+
+        func copy() throws -> StoreFixture {
+            let folder = try TemporaryFolder()
+            try self.file.write(to: URL(fileURLWithPath: folder.file("test.db")))
+            return try StoreFixture(in: folder, keyring: self.keyring, options: .withEvents)
+        }
+    }
+
+    private static let filled = Task.detached {
+        let keyring = Keyring.generateText()
+        let storage = try await Self.makeStorage(keyring)
+        await storage.store.close()
+        return Filled(
+            file: try Data(contentsOf: URL(fileURLWithPath: storage.folder.file("test.db"))),
+            keyring: keyring
         )
     }
 
