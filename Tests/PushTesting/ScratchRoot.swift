@@ -58,6 +58,15 @@ package final class ScratchRoot: Sendable {
             let memory = try? String(contentsOfFile: "/proc/meminfo", encoding: .utf8),
             let available = memory.firstMatch(of: /MemAvailable: +(\d+) kB/).flatMap({ UInt64($0.output.1) })
         else { return 0 }
-        return min(UInt64(status.f_bavail) * UInt64(status.f_frsize), available << 10) >> 30
+        let free = UInt64(status.f_bavail) * UInt64(status.f_frsize)
+        return ([free, available << 10] + limitsOfContainer).reduce(.max, min) >> 30
     }()
+
+    /// What a container may take, where this is one: of the second version of control groups, and of the first.
+    private static var limitsOfContainer: [UInt64] {
+        ["/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"].compactMap { file in
+            let text = try? String(contentsOfFile: file, encoding: .utf8)
+            return text.flatMap { UInt64($0.trimmingCharacters(in: .whitespacesAndNewlines)) }
+        }
+    }
 }
