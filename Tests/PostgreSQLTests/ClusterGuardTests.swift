@@ -146,6 +146,12 @@ private func createTable(_ twins: TwinServers, _ name: TwinServers.Name) throws 
             let other = try createTable(twins, .first)
             try other.execute("alter system set synchronous_standby_names = 'nobody'")
             _ = try other.query("select pg_reload_conf()")
+            // Nobody waits before the checkpointer has read it, too, which it does before what it is asked for.
+            try await eventually { try other.query("show synchronous_standby_names")[0].text(0) == "nobody" }
+            for _ in 0..<2 { try other.execute("checkpoint") }
+            // Both connections are there: the wait of one may not be over before that of the other begins.
+            _ = try await pool.query("select 1")
+            try await pool.transaction { _ = try await $0.query("select 1") }
             async let outcome = failure {
                 try await pool.transaction { _ = try await $0.query("insert into t(n) values (1)") }
             }
