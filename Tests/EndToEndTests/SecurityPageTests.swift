@@ -24,22 +24,21 @@ import Testing
                 #expect(makefile.contains("\t\(name) "), "\(name) is run by no command")
             } else {
                 let parts = name.split(separator: "/").map(String.init)
-                let test = parts.count > 1 ? parts[1] : nil
-                let isThere = suites.contains { names in
-                    names.contains(parts[0]) && test.map { names.contains($0) } ?? true
-                }
+                let suite: Set = ["struct \(parts[0])"]
+                let wanted = suite.union(parts.dropFirst().prefix(1).map { " func \($0)" })
+                let isThere = suites.contains { $0.isSuperset(of: wanted) }
                 #expect(isThere, "\(name) is no test")
             }
         }
     }
 
-    /// The names of the suites and of the tests of each file.
+    /// How the suites and the tests of each file are declared, up to their names.
     private static func suites() throws -> [Set<String>] {
         try Repository.files(under: "Tests", ending: ".swift").map { file in
             Set(
-                [("struct ", " "), ("func ", "(")].flatMap { begin, end in
-                    file.text.components(separatedBy: begin).dropFirst().map { rest in
-                        rest.range(of: end).map { String(rest[..<$0.lowerBound]) } ?? rest
+                [("struct ", " {"), (" func ", "(")].flatMap { begin, end in
+                    file.text.components(separatedBy: begin).dropFirst().compactMap { rest in
+                        rest.range(of: end).map { begin + rest[..<$0.lowerBound] }
                     }
                 }
             )

@@ -19,10 +19,6 @@ import Testing
         self.other = try self.fixture.reopened()
     }
 
-    private func connection() throws -> BlockingConnection {
-        try BlockingConnection(FolderDatabases.database(of: self.fixture.folder))
-    }
-
     private func fault() async throws -> Int64? { try await self.fixture.reader.auditFault()?.number }
 
     @Test(arguments: [
@@ -53,7 +49,7 @@ import Testing
     func whatIsChangedOrTakenOutIsFound(sql: String, number: Int64) async throws {
         try await self.fixture.addUsersWithRecords(3)
         try await self.other.addUsersWithRecords(3, from: 3)
-        let connection = try self.connection()
+        let connection = try self.fixture.connect()
         let numbers = try connection.query("select number from audit order by number").map { try $0.integer(0) }
         #expect(numbers == [1, 2, 3, Self.second + 1, Self.second + 2, Self.second + 3])
         #expect(try await self.fault() == nil)
@@ -67,7 +63,7 @@ import Testing
         try await self.fixture.addUsersWithRecords(3)
         try await self.other.addUsersWithRecords(3, from: 3)
         #expect(try await self.fixture.reader.lastAuditNumber() == 6)
-        try self.connection().execute(
+        try self.fixture.connect().execute(
             "delete from audit where number > \(Self.second); delete from audit_chain where chain = 1"
         )
         #expect(try await self.fault() == nil)
@@ -78,7 +74,7 @@ import Testing
     /// Such as a process that was stopped for long, and whose chain another one has gone on with.
     @Test func whoseChainIsTakenGoesOnInAnotherOne() async throws {
         try await self.fixture.addUsersWithRecords(1)
-        let connection = try self.connection()
+        let connection = try self.fixture.connect()
         try connection.execute("update audit_chain set node = (select max(number) from node)")
         try await self.fixture.addUsersWithRecords(2, from: 1)
         let numbers = try connection.query("select number from audit order by number").map { try $0.integer(0) }

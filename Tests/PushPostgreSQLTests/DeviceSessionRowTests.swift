@@ -49,7 +49,7 @@ import Testing
     @Test func whatAServerOfBeforeHasRegisteredBelongsToNoSession() async throws {
         let session = try await self.addSession()
         #expect(try await self.register("phone", with: session, self.fixture.store) == .registered(moved: 0))
-        let connection = try BlockingConnection(FolderDatabases.database(of: self.fixture.folder))
+        let connection = try self.fixture.connect()
         try connection.execute("update device set registered_at = registered_at + 1 where session is not null")
         #expect(try await self.fixture.store.revokeToken(session.prefix) == session.fingerprint)
         #expect(try await self.devices() == 1)

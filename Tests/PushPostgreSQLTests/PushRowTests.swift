@@ -13,7 +13,7 @@ import Testing
     init() async throws {
         self.fixture = try StoreFixture(.postgreSQL)
         self.alice = try await self.fixture.addUser("alice", role: .publisher)
-        self.connection = try BlockingConnection(FolderDatabases.database(of: self.fixture.folder))
+        self.connection = try self.fixture.connect()
     }
 
     private func leased(_ devices: Int) async throws -> [LeasedDelivery] {

@@ -22,7 +22,7 @@ import Testing
     init() async throws {
         self.fixture = try StoreFixture(.postgreSQL)
         self.alice = try await self.fixture.addUser("alice", role: .publisher)
-        self.connection = try BlockingConnection(FolderDatabases.database(of: self.fixture.folder))
+        self.connection = try self.fixture.connect()
         for number in 0..<12 {
             let user = try await self.fixture.addUser("user\(number)")
             try await self.fixture.addDevice(of: user, handle: "d-\(number)", tags: ["news"])

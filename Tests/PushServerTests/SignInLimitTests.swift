@@ -89,13 +89,17 @@ import Testing
         ServerFixture.routes.filter { $0.access != .anybody }.map { "\($0.method.rawValue) \($0.path)" }
         + ["GET /api/nothing", "GET /api", "DELETE /api/notifications", "OPTIONS /api/register", "PUT /metrics"]
 
+    private static func route(_ target: String) throws -> (method: HTTPRequest.Method, target: String) {
+        let words = target.filled(with: "1").split(separator: " ").map(String.init)
+        return (try #require(HTTPRequest.Method(words[0])), words[1])
+    }
+
     @Test(arguments: Kind.allCases)
     func everyRouteThatTakesCredentialsIsBehindTheLimiter(kind: Kind) async throws {
         // One limiter: where another route has exhausted it, there is none left here.
         try self.expectRefusal(try await self.exhaust(kind))
         for (number, target) in Self.targets.enumerated() {
-            let words = target.filled(with: "1").split(separator: " ").map(String.init)
-            let route = (try #require(HTTPRequest.Method(words[0])), words[1])
+            let route = try Self.route(target)
             try self.expectRefusal(try await self.send(kind, 1000, to: route))
             let phone = PeerAddress.ip(try #require(IPAddress("198.51.100.\(number)")))
             #expect(try await self.send(kind, 1000, to: route, from: phone).status == .unauthorized, "\(target)")
@@ -104,8 +108,7 @@ import Testing
 
     @Test(arguments: targets)
     func everyRouteCounts(target: String) async throws {
-        let words = target.filled(with: "1").split(separator: " ").map(String.init)
-        let route = (try #require(HTTPRequest.Method(words[0])), words[1])
+        let route = try Self.route(target)
         for kind in [Kind.password, .token] { try self.expectRefusal(try await self.exhaust(kind, to: route)) }
     }
 

@@ -75,6 +75,11 @@ extension Trait where Self == Repetition {
 }
 
 extension StoreFixture {
+    /// Connects to the database of a store on PostgreSQL, beside the store.
+    package func connect() throws -> BlockingConnection {
+        try BlockingConnection(FolderDatabases.database(of: self.folder))
+    }
+
     /// Locks a table of a store on PostgreSQL against everybody, until the lock is released.
     package func lock(_ table: String) throws -> TableLock {
         try TableLock(table, of: FolderDatabases.database(of: self.folder))
