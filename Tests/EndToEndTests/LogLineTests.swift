@@ -52,9 +52,11 @@ import Testing
         )
     }
 
-    /// Every scalar there is, in both formats: nothing that ends a line, moves a cursor or turns the writing gets through.
+    /// Every scalar of the planes that have characters or controls, and a few of all others, in both formats: nothing that ends a
+    /// line, moves a cursor or turns the writing gets through.
     @Test func noScalarEndsALine() throws {
-        let scalars = (0...0x10FFFF).compactMap { Unicode.Scalar(UInt32($0)) }
+        let scalars = (0...0x10FFFF as ClosedRange<UInt32>).filter { $0 < 0x40000 || $0 >> 16 == 0xE || $0 % 64 == 0 }
+            .compactMap(Unicode.Scalar.init)
         for first in stride(from: 0, to: scalars.count, by: 4096) {
             var value = String.UnicodeScalarView()
             value.append(contentsOf: scalars[first..<min(first + 4096, scalars.count)])

@@ -5,6 +5,7 @@ import PushCore
 import PushStore
 import PushTesting
 import SocketHTTP
+import Synchronization
 import Testing
 
 @testable import PushServer
@@ -31,7 +32,7 @@ import Testing
     @Test(arguments: Self.routes, AccessCaller.all)
     func aRouteAnswersAsTheTableSays(route: String, caller: AccessCaller) async throws {
         let row = try #require(AccessRow.all[route], "the route is not in the table")
-        let fixture = try await ServerFixture(settings: Self.settings)
+        let fixture = try await Self.fixture(for: route, caller)
         let credentials = try await Self.credentials(of: caller, in: fixture)
         var answers: [Owner: Response] = [:]
         for owner in Owner.allCases where owner == .caller || row.resource != .nothing {
@@ -60,6 +61,19 @@ import Testing
     }
 
     // MARK: - Private
+
+    /// For each caller the server that requests are sent to that change nothing: to make one takes longer than all of them.
+    private static let readServers = Mutex<[String: Task<ServerFixture, any Error>]>([:])
+
+    private static func fixture(for route: String, _ caller: AccessCaller) async throws -> ServerFixture {
+        guard route.hasPrefix("GET ") else { return try await ServerFixture(settings: self.settings) }
+        let server = self.readServers.withLock { servers in
+            let server = servers[caller.testDescription] ?? Task { try await ServerFixture(settings: self.settings) }
+            servers[caller.testDescription] = server
+            return server
+        }
+        return try await server.value
+    }
 
     /// With a platform of each kind that a route asks for.
     private static let settings = ServerSettings(

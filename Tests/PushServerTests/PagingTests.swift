@@ -40,26 +40,38 @@ import Testing
         ),
     ]
 
+    /// A server with something in each list, and one of its notifications.
+    private struct Filled {
+        let fixture: ServerFixture
+        let notification: String
+    }
+
+    /// One for all tests, as they only read.
+    private static let filled = Task.detached {
+        let fixture = try await ServerFixture()
+        var last = ""
+        for number in 0..<5 {
+            for name in ["alice", "bob"] {
+                let user = try await fixture.storage.user(name)
+                try await fixture.storage.addDevice(of: user, handle: "\(name)-\(number)", tags: ["all"])
+                try await fixture.send(.post, Paths.sessions, user: name)
+            }
+            // Some of them have the time of others.
+            if number.isMultiple(of: 2) { fixture.clock.advance(by: 1) }
+            last = try await fixture.post(#"{"Payload":1,"To":["all"]}"#)
+        }
+        for delivery in try await fixture.storage.claim(limit: 5) {
+            try await fixture.storage.settle(delivery, as: .accepted(providerID: nil))
+        }
+        return Filled(fixture: fixture, notification: String(last.split(separator: "/").last ?? ""))
+    }
+
     private let fixture: ServerFixture
     private let notification: String
 
     init() async throws {
-        self.fixture = try await ServerFixture()
-        var last = ""
-        for number in 0..<5 {
-            for name in ["alice", "bob"] {
-                let user = try await self.fixture.storage.user(name)
-                try await self.fixture.storage.addDevice(of: user, handle: "\(name)-\(number)", tags: ["all"])
-                try await self.fixture.send(.post, Paths.sessions, user: name)
-            }
-            // Some of them have the time of others.
-            if number.isMultiple(of: 2) { self.fixture.clock.advance(by: 1) }
-            last = try await self.fixture.post(#"{"Payload":1,"To":["all"]}"#)
-        }
-        for delivery in try await self.fixture.storage.claim(limit: 5) {
-            try await self.fixture.storage.settle(delivery, as: .accepted(providerID: nil))
-        }
-        self.notification = String(last.split(separator: "/").last ?? "")
+        let filled = try await Self.filled.value
+        (self.fixture, self.notification) = (filled.fixture, filled.notification)
     }
 
     private func get(_ list: List, _ query: String) async throws -> Response {

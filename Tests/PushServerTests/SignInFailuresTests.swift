@@ -363,7 +363,7 @@ import Testing
     // MARK: Bounds
 
     @Test mutating func memoryIsBounded() {
-        for number in 0..<UInt64(250_000) {
+        for number in 0..<UInt64(120_000) {
             _ = self.fail(number, number)
             _ = self.failures.countInvalidCredentials(of: number, now: self.now)
         }

@@ -14,8 +14,8 @@ package func eventually(
     while try await !condition() {
         guard ContinuousClock.now < deadline else { throw ConditionNotMet(limit: limit) }
         looks += 1
-        // A condition that is not met after some turns takes longer, and what meets it needs the processor.
-        if looks < 100 { await Task.yield() } else { try await Task.sleep(for: .milliseconds(2)) }
+        // A condition that is not met after some turns takes longer, and what meets it needs the processor, as looking does.
+        if looks < 20 { await Task.yield() } else { try await Task.sleep(for: .milliseconds(min(looks / 10, 10))) }
     }
 }
 

@@ -99,7 +99,8 @@ package final class PostgreSQLCluster: Sendable {
             "$@" "$programs/initdb" -D "$folder/data" -U postgres -A trust -E UTF8 --locale=C --no-sync >"$folder/log" 2>&1 &&
             exec "$@" "$programs/postgres" -D "$folder/data" -k "$folder" -c listen_addresses= -c max_connections=400 \\
                 -c fsync=off -c full_page_writes=off -c max_wal_size=128MB -c shared_buffers=64MB \\
-                -c max_parallel_workers_per_gather=0 -c dynamic_shared_memory_type=mmap >>"$folder/log" 2>&1
+                -c max_parallel_workers_per_gather=0 -c dynamic_shared_memory_type=mmap \\
+                -c autovacuum_naptime=1h >>"$folder/log" 2>&1
         } 3<&- &
         server=$!
         read -r nothing <&3

@@ -55,6 +55,8 @@ package enum FolderDatabases {
             if template == nil {
                 let made = try cluster.newDatabase()
                 try PostgreSQLPlace(made).migrate()
+                // The first connection after a change of the schema writes what each first one to a copy would have to find out.
+                _ = try BlockingConnection(made)
                 template = made
                 state.template = made
             }
