@@ -9,6 +9,9 @@ import Testing
         case quota(Int)
     }
 
+    /// Making one takes longer than a test.
+    private static let key = Result { try SigningKey.rsa2048() }
+
     private let authority: TestAuthority
     private let fcm: FCMSimulator
     private let message =
@@ -16,7 +19,7 @@ import Testing
 
     init() throws {
         self.authority = try TestAuthority()
-        self.fcm = try FCMSimulator(authority: self.authority)
+        self.fcm = try FCMSimulator(authority: self.authority, key: Self.key.get())
     }
 
     private func accessToken(options: [String] = ["--http2"]) async throws -> String {
