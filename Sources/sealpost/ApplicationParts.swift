@@ -29,7 +29,7 @@ struct ApplicationParts: Sendable {
     let keyringHasChanged = WakeUp()
     let workIsWaiting = WakeUp()
     let authenticator: Authenticator
-    private let streams = StreamHub()
+    let streams = StreamHub()
     private let settlements = SettlementWatch()
     private let schedule = ReleaseSchedule()
     private let history = StatusHistory()

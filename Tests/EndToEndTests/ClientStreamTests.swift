@@ -1,6 +1,7 @@
 import Foundation
 import PushAPI
 import PushClient
+import PushCore
 import PushTesting
 import Testing
 
@@ -38,8 +39,9 @@ import Testing
                 let id = try await client.send(text).id
                 #expect(try await self.next(&events) == "\(id) \(text)")
             }
-            // Nobody is there meanwhile.
             events = client.events().makeAsyncIterator()
+            // A push that overtakes the end of the old stream is handed to that one.
+            try await eventually("nobody is there") { stack.application.parts.streams.devices.isEmpty }
             let missed = try await client.send("third").id
             #expect(try await self.next(&events) == "connected")
             #expect(try await self.next(&events) == "\(missed) third")
