@@ -78,6 +78,7 @@ import Testing
             now: self.fixture.clock.now
         )
         let headers = [("Authorization", "Bearer \(try #require(token).text.exposed)")]
+        // Last: it ends the token itself.
         let ending = "DELETE /api/sessions/current"
         for route in Self.least.keys.filter({ $0 != ending }) + [ending] {
             let response = try await self.send(route, user: nil, headers: headers)
