@@ -5,7 +5,6 @@ import PushCore
 import PushStore
 import PushTesting
 import SocketHTTP
-import Synchronization
 import Testing
 
 @testable import PushServer
@@ -63,14 +62,15 @@ import Testing
     // MARK: - Private
 
     /// For each caller the server that requests are sent to that change nothing: to make one takes longer than all of them.
-    private static let readServers = Mutex<[String: Task<ServerFixture, any Error>]>([:])
+    private static let readServers = Dictionary(
+        uniqueKeysWithValues: AccessCaller.all.map { caller in
+            (caller.testDescription, Task.detached { try await ServerFixture(settings: Self.settings) })
+        }
+    )
 
     private static func fixture(for route: String, _ caller: AccessCaller) async throws -> ServerFixture {
-        guard route.hasPrefix("GET ") else { return try await ServerFixture(settings: self.settings) }
-        let server = self.readServers.withLock { servers in
-            let server = servers[caller.testDescription] ?? Task { try await ServerFixture(settings: self.settings) }
-            servers[caller.testDescription] = server
-            return server
+        guard route.hasPrefix("GET "), let server = self.readServers[caller.testDescription] else {
+            return try await ServerFixture(settings: self.settings)
         }
         return try await server.value
     }
