@@ -108,20 +108,6 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: self.folder.path).isEmpty)
     }
 
-    /// The database with so much in it that a copy takes a while; nobody asks what.
-    private func fill() async throws {
-        _ = try await Daemon.run(["migrate"], in: self.folder)
-        let script = """
-            import sqlite3
-            file = sqlite3.connect('var/sealpost.db')
-            file.execute('create table filler (value)')
-            for _ in range(150): file.execute('insert into filler values (randomblob(1000000))')
-            file.commit()
-            """
-        let ended = try await ChildProcess("/usr/bin/python3", ["-c", script], in: self.folder.path).end()
-        try #require(ended.code == 0, "\(ended.errors)")
-    }
-
     @Test func theServerWritesTheCopyAndItsAuditNamesWhoAskedForIt() async throws {
         let daemon = try await Daemon(in: self.folder)
         #expect(try await Daemon.run(["backup", "copy.db"], in: self.folder).output == "backup written to copy.db\n")
@@ -152,12 +138,22 @@ import Testing
     }
 
     @Test func aCopyByTheServerHasABarAndIsGivenUpIfItsCommandGoes() async throws {
-        try await self.fill()
         let daemon = try await Daemon(in: self.folder)
+        let path = self.folder.file("other.db")
+        // How far it is shows after a quarter of a second, in which a quick disk has taken any copy.
+        let slowDisk = try ChildProcess(
+            "/usr/bin/strace",
+            [
+                "--follow-forks", "--attach=\(daemon.process.id)", "--output=/dev/null",
+                "--inject=fsync:delay_enter=1500000", "--trace-path=\(self.folder.file("copy.db.partial"))",
+                "--trace-path=\(path).partial",
+            ],
+            in: self.folder.path
+        )
+        _ = await slowDisk.errors(until: "attached")
         let copied = try await Terminal.run(["backup", "copy.db"], in: self.folder, [("copying [", nil)])
         #expect(copied.code == 0 && copied.output.contains("\r\u{1B}[Kbackup written to copy.db\n"), "\(copied.output)")
         struct Leaving: Error {}
-        let path = self.folder.file("other.db")
         let place = AdminSocket(path: self.folder.file("var/admin/sealpost.sock"))
         let socket = try #require(try place.connect())
         do {
@@ -173,6 +169,8 @@ import Testing
         }
         let files = try FileManager.default.contentsOfDirectory(atPath: self.folder.path)
         #expect(files.sorted() == ["copy.db", "next.db", "var"])
+        slowDisk.signal(SIGINT)
+        _ = await slowDisk.end()
         #expect(await daemon.terminate() == 0)
     }
 }
