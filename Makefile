@@ -45,7 +45,7 @@ demo: packages
 test: packages test-packages
 	swift test
 
-# What has to be green before a change lands. Options of the build's, as .ci/run has: make check BUILD='-debug-info-format none'
+# What has to be green before a change lands. BUILD: more options of swift test, as .ci/run has.
 check: packages test-packages
 	swift format lint --strict --recursive $(SOURCES)
 	swift test $(BUILD)
