@@ -139,38 +139,32 @@ import Testing
 
     @Test func aCopyByTheServerHasABarAndIsGivenUpIfItsCommandGoes() async throws {
         let daemon = try await Daemon(in: self.folder)
-        let path = self.folder.file("other.db")
+        let (copy, other) = (self.folder.file("copy.db"), self.folder.file("other.db"))
         // How far it is shows after a quarter of a second, in which a quick disk has taken any copy.
-        let slowDisk = try ChildProcess(
-            "/usr/bin/strace",
-            [
-                "--follow-forks", "--attach=\(daemon.process.id)", "--output=/dev/null",
-                "--inject=fsync:delay_enter=1500000", "--trace-path=\(self.folder.file("copy.db.partial"))",
-                "--trace-path=\(path).partial",
-            ],
-            in: self.folder.path
-        )
-        _ = await slowDisk.errors(until: "attached")
-        let copied = try await Terminal.run(["backup", "copy.db"], in: self.folder, [("copying [", nil)])
-        #expect(copied.code == 0 && copied.output.contains("\r\u{1B}[Kbackup written to copy.db\n"), "\(copied.output)")
-        struct Leaving: Error {}
-        let place = AdminSocket(path: self.folder.file("var/admin/sealpost.sock"))
-        let socket = try #require(try place.connect())
-        do {
-            var exchange = LocalExchange(socket, patience: .seconds(60))
-            _ = try exchange.ask("POST", "\(LocalPaths.backup)?file=\(Administration.encoded(path))", []) { line in
-                #expect(String(decoding: line, as: UTF8.self).hasPrefix(#"{"Step":"copying","Done":"#))
-                throw Leaving()
+        try await daemon.withFault("fsync:delay_enter=1500000", on: ["\(copy).partial", "\(other).partial"]) {
+            let copied = try await Terminal.run(["backup", "copy.db"], in: self.folder, [("copying [", nil)])
+            #expect(
+                copied.code == 0 && copied.output.contains("\r\u{1B}[Kbackup written to copy.db\n"),
+                "\(copied.output)"
+            )
+            struct Leaving: Error {}
+            let place = AdminSocket(path: self.folder.file("var/admin/sealpost.sock"))
+            let socket = try #require(try place.connect())
+            do {
+                var exchange = LocalExchange(socket, patience: .seconds(60))
+                let path = "\(LocalPaths.backup)?file=\(Administration.encoded(other))"
+                _ = try exchange.ask("POST", path, []) { line in
+                    #expect(String(decoding: line, as: UTF8.self).hasPrefix(#"{"Step":"copying","Done":"#))
+                    throw Leaving()
+                }
+            } catch is Leaving {}
+            // Another one may be written when the first is gone.
+            try await eventually {
+                try await Daemon.run(["backup", "next.db"], in: self.folder).code == 0
             }
-        } catch is Leaving {}
-        // Another one may be written when the first is gone.
-        try await eventually {
-            try await Daemon.run(["backup", "next.db"], in: self.folder).code == 0
         }
         let files = try FileManager.default.contentsOfDirectory(atPath: self.folder.path)
         #expect(files.sorted() == ["copy.db", "next.db", "var"])
-        slowDisk.signal(SIGINT)
-        _ = await slowDisk.end()
         #expect(await daemon.terminate() == 0)
     }
 }

@@ -45,6 +45,16 @@ struct Daemon: Sendable {
         get throws { try #require(URL(string: "http://127.0.0.1:\(self.port)")) }
     }
 
+    /// Has a system call on some files fail or wait, by what strace takes after `--inject=`, as long as `body` runs.
+    func withFault(_ fault: String, on files: [String], _ body: () async throws -> Void) async throws {
+        let arguments = ["--follow-forks", "--attach=\(self.process.id)", "--output=/dev/null", "--inject=\(fault)"]
+        let strace = try ChildProcess("/usr/bin/strace", arguments + files.map { "--trace-path=\($0)" }, in: "/")
+        _ = await strace.errors(until: "attached")
+        try await body()
+        strace.signal(SIGINT)
+        _ = await strace.end()
+    }
+
     /// Ends it as a power cut would end it, as far as the process goes.
     func kill() async {
         self.process.signal(SIGKILL)

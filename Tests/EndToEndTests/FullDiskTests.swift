@@ -82,20 +82,10 @@ import Testing
         )
         let daemon = try await Daemon(in: self.folder)
         let port = "\(daemon.port)"
-        let quota = try ChildProcess(
-            "/usr/bin/strace",
-            [
-                "--follow-forks", "--attach=\(daemon.process.id)", "--output=/dev/null",
-                "--inject=pwrite64:error=EDQUOT",
-                "--trace-path=\(self.folder.file("var/sealpost.db-wal"))",
-            ],
-            in: self.folder.path
-        )
-        _ = await quota.errors(until: "attached")
-        let refused = try await self.send("POST", "/api/notifications", to: port, body: #"{"Payload":"more"}"#)
-        #expect(refused.statusCode == 507)
-        quota.signal(SIGINT)
-        _ = await quota.end()
+        try await daemon.withFault("pwrite64:error=EDQUOT", on: [self.folder.file("var/sealpost.db-wal")]) {
+            let refused = try await self.send("POST", "/api/notifications", to: port, body: #"{"Payload":"more"}"#)
+            #expect(refused.statusCode == 507)
+        }
         try await eventually { try await self.send("GET", "/readyz", to: port).statusCode == 200 }
         #expect(
             try await self.send("POST", "/api/notifications", to: port, body: #"{"Payload":"last"}"#).statusCode == 201

@@ -146,7 +146,8 @@ import Testing
 
     // MARK: Crashes
 
-    /// Each file appears by one system call. That is found by the file's name: strace counts those of each thread.
+    /// Each file appears by one system call. That is found by the file's name, which it has as a whole path or as the command
+    /// was given it: strace would count the calls of each thread.
     @Test(arguments: ["var/keyring", "var/signing-keys", "sealpost.yaml"])
     func afterACrashTheSameCommandGoesOn(file: String) async throws {
         let arguments = ["init", "--listen", "127.0.0.1:0"] + Self.administrator
