@@ -187,11 +187,15 @@ def run(options):
         raise SystemExit(1)
 
 
+def third(cycles):
+    """How many cycles a third of them is."""
+    return max(1, len(cycles) // 3)
+
+
 def growth_of_table(cycles):
     """The queue's table at its largest in the last third, and before. 1.5 if it grows all the time."""
     sizes = [cycle[2] for cycle in cycles]
-    part = max(1, len(sizes) // 3)
-    return max(sizes[-part:]) / max(sizes[:-part])
+    return max(sizes[-third(sizes):]) / max(sizes[:-third(sizes)])
 
 
 def judge(plain, held):
@@ -199,8 +203,7 @@ def judge(plain, held):
     is_fine = True
     for name, cycles in (("as it is", plain), ("snapshot held", held)):
         ratios = [product / bare for product, bare, *_ in cycles]
-        part = max(1, len(ratios) // 3)
-        steady = statistics.median(ratios[-part:]) / statistics.median(ratios[:part])
+        steady = statistics.median(ratios[-third(ratios):]) / statistics.median(ratios[:third(ratios)])
         median = statistics.median(ratios)
         print(
             f"{name}: product / prototype, median of {len(ratios)}: {median:.2f} (at least {LIMIT}); its last third / its first third: "
@@ -214,7 +217,7 @@ def judge(plain, held):
     )
     # The prototype's pushes are deleted in the first half, too.
     before = statistics.median(cycle[4] for cycle in plain) / 2
-    after = statistics.median(cycle[4] for cycle in held[-max(1, len(held) // 3):])
+    after = statistics.median(cycle[4] for cycle in held[-third(held):])
     print(
         f"deletion of a cycle's pushes: {before:.1f} s as it is, {after:.1f} s in the last third with the snapshot held, {after / before:.2f} "
         f"times as long (at most {DELETION})"
