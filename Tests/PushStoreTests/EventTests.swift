@@ -24,7 +24,7 @@ import Testing
         ofSender sender: User? = nil,
         limit: Int = 100
     ) async throws -> EventPage {
-        try await self.fixture.reader.events(after: number, ofSender: sender?.id, limit: limit)
+        try await self.fixture.reader.events(after: number, ofSender: sender, limit: limit)
     }
 
     private func events() async throws -> [PushEvent] { try await self.page().events }
@@ -37,6 +37,38 @@ import Testing
     private func leased(_ number: Int64, expiresIn: TimeInterval = 3600) async throws -> LeasedDelivery {
         try await self.fixture.post(number, from: self.paul, to: "username:alice", expiresIn: expiresIn)
         return try #require(try await self.fixture.claim().first)
+    }
+
+    /// Of a fetch whose notification is deleted, the apps of the user who has fetched it decide.
+    @Test(arguments: [false, true])
+    func aSenderReadsNoEventsOfAppsThatItHasLeft(isDeleted: Bool) async throws {
+        let (bank, now) = (try #require(AppName("bank")), self.fixture.now)
+        let banker = try await self.fixture.addUser("banker")
+        _ = try await self.store.changeUser(banker.name, apps: [bank], now: now)
+        try await self.fixture.addDevice(of: banker, platform: "bank:apns", handle: "b")
+        let audience = Audience([.tag(Tag(of: banker.name))], of: bank, platforms: [Platform("apns", of: bank)])
+        _ = try await self.fixture.post(self.id(1), from: self.paul, to: audience)
+        try await self.fixture.settle(try await self.leased(2), as: .accepted(providerID: nil))
+        try await self.fixture.settle(
+            try #require(try await self.fixture.claim("bank:apns").first),
+            as: .accepted(providerID: nil)
+        )
+        self.store.noteFetch(of: try self.id(1), by: banker.id, now: now)
+        self.store.noteFetch(of: try self.id(2), by: self.alice.id, now: now)
+        try await self.store.writeReceipts()
+        if isDeleted {
+            self.fixture.clock.advance(by: 1e7)
+            while try await self.store.deleteExpired(now: self.fixture.now, page: 100) {}
+        }
+        for (apps, expected) in [([bank, .usual], [1, 1, 2, 2]), ([.usual], [2, 2]), ([bank], [1, 1]), ([], [])]
+            as [(Set<AppName>, [Int64])]
+        {
+            _ = try await self.store.changeUser(self.paul.name, apps: apps, now: now)
+            let page = try await self.page(ofSender: self.fixture.user("paul"))
+            #expect(page.events.compactMap { $0.notification?.rawValue }.sorted() == expected, "\(apps)")
+            #expect(try await page.end == self.page().end, "the reader does not fall behind")
+        }
+        #expect(try await self.events().count == 4)
     }
 
     // MARK: What has an event

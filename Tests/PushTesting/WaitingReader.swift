@@ -148,6 +148,11 @@ package struct WaitingReader: StoreReader {
         )
     }
 
+    package func apps(of ids: [NotificationID], now: Date) async throws(StoreError) -> [NotificationID: AppName] {
+        await Task.yield()
+        return try await self.base.apps(of: ids, now: now)
+    }
+
     package func newestChange(ofUser user: Int64) async throws(StoreError) -> Int64 {
         await Task.yield()
         return try await self.base.newestChange(ofUser: user)
@@ -213,7 +218,7 @@ package struct WaitingReader: StoreReader {
 
     package func events(
         after number: Int64?,
-        ofSender sender: Int64?,
+        ofSender sender: User?,
         limit: Int
     ) async throws(StoreError) -> EventPage {
         await Task.yield()

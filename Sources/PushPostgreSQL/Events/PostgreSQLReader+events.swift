@@ -6,7 +6,7 @@ package import PushStore
 extension PostgreSQLReader {
     package func events(
         after number: Int64?,
-        ofSender sender: Int64?,
+        ofSender sender: User?,
         limit: Int
     ) async throws(StoreError) -> EventPage {
         let (start, sealing) = (number ?? 0, self.store.sealing)
@@ -14,7 +14,7 @@ extension PostgreSQLReader {
             let state = rows.first
             let (newest, trimmed) = (try state?.integer(0) ?? 0, try state?.integer(1) ?? 0)
             // Without events there is one row, with the numbers alone.
-            let events = try rows.compactMap { $0.isNull(2) ? nil : try Self.event($0, sealing) }
+            let events = try rows.compactMap { $0.isNull(2) ? nil : try Self.event($0, sealing, to: sender) }
             let hasMore = events.count > limit
             let shown = events.prefix(limit)
             return EventPage(
@@ -26,7 +26,7 @@ extension PostgreSQLReader {
             )
         }
         // One more than asked for tells whether there are more.
-        if let sender { return try await self.read(Self.eventsOfSender, start, limit + 1, sender, as: body) }
+        if let sender { return try await self.read(Self.eventsOfSender, start, limit + 1, sender.id, as: body) }
         return try await self.read(Self.allEvents, start, limit + 1, as: body)
     }
 
@@ -54,7 +54,9 @@ extension PostgreSQLReader {
         """
         select s.newest, s.trimmed, e.number, e.at, e.kind, e.notification_id,
             (select v.id from device v where v.number = e.device), e.user_id,
-            (select u.name from account u where u.id = e.user_id), e.platform, e.reason
+            (select u.name from account u where u.id = e.user_id), e.platform, e.reason,
+            (select coalesce(n.app, '\(AppName.usual)') from notification n where n.id = e.notification_id),
+            (select coalesce(u.apps, '\(AppName.usual)') from account u where u.id = e.user_id)
         from event_state s
         left join lateral (
             select e.number, e.at, e.kind, e.notification_id, e.device, e.user_id, e.platform, e.reason from event e
@@ -74,10 +76,20 @@ extension PostgreSQLReader {
         from s
         """
 
-    private static func event(_ row: Row, _ sealing: Sealing) throws -> (number: Int64, event: PushEvent?) {
+    private static func event(
+        _ row: Row,
+        _ sealing: Sealing,
+        to sender: User?
+    ) throws -> (number: Int64, event: PushEvent?) {
         let number = try row.integer(2)
         // A kind that only a later version knows is passed over.
         guard let kind = PushEvent.Kind(code: try row.integer(4)) else { return (number, nil) }
+        let mayRead = try sender?.mayRead(
+            eventOn: row.optionalText(9),
+            of: row.optionalText(11).flatMap { AppName($0) },
+            fetchedBy: row.optionalText(12).map { Set(storedApps: $0) }
+        )
+        if mayRead == false { return (number, nil) }
         let user = try row.optionalInteger(7) ?? 0
         let event = PushEvent(
             number: number,

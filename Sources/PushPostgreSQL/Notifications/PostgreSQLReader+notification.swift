@@ -28,6 +28,19 @@ extension PostgreSQLReader: GatheringReader {
         )
     }
 
+    package func apps(of ids: [NotificationID], now: Date) async throws(StoreError) -> [NotificationID: AppName] {
+        try await self.read(Self.apps, ids.map(\.rawValue), now.milliseconds) { rows in
+            var apps: [NotificationID: AppName] = [:]
+            for row in rows.map({ $0 }) {
+                guard let id = NotificationID(rawValue: try row.integer(0)) else { continue }
+                apps[id] = AppName(stored: try row.optionalText(1))
+            }
+            return apps
+        }
+    }
+
+    static let apps = "select id, app from notification where id = any($1::int8[]) and expires_at > $2"
+
     // MARK: - Private
 
     fileprivate func notification(in row: Row, for fetch: NotificationFetch) throws(StoreError) -> StoredNotification {

@@ -6,7 +6,7 @@ package import PushStore
 extension SQLiteReader {
     package func events(
         after number: Int64?,
-        ofSender sender: Int64?,
+        ofSender sender: User?,
         limit: Int
     ) throws(StoreError) -> EventPage {
         let start = number ?? 0
@@ -14,7 +14,10 @@ extension SQLiteReader {
             // One more than asked for tells whether there are more.
             let rows: [(number: Int64, event: PushEvent?)] =
                 if let sender {
-                    try db.all(prepared: Self.eventsOfSender, start, limit + 1, sender, decode: self.event)
+                    try db.all(prepared: Self.eventsOfSender, start, limit + 1, sender.id) { row in
+                        let (number, event) = self.event(row)
+                        return (number, Self.mayRead(row, sender) ? event : nil)
+                    }
                 } else {
                     try db.all(prepared: Self.allEvents, start, limit + 1, decode: self.event)
                 }
@@ -75,6 +78,14 @@ extension SQLiteReader {
 
     static let oldestEvent = "select at from event where number > ?1 and kind <> 0 order by number limit 1"
 
+    private static func mayRead(_ row: borrowing DirectRow, _ sender: User) -> Bool {
+        sender.mayRead(
+            eventOn: row.optionalText(EventColumn.platform),
+            of: row.optionalText(EventColumn.app).flatMap { AppName($0) },
+            fetchedBy: row.optionalText(EventColumn.userApps).map { Set(storedApps: $0) }
+        )
+    }
+
     private func event(_ row: borrowing DirectRow) -> (number: Int64, event: PushEvent?) {
         let number = row.integer(EventColumn.number)
         // A kind that only a later version knows is passed over.
@@ -97,7 +108,7 @@ extension SQLiteReader {
 }
 
 private enum EventColumn: Int32, SelectedColumn {
-    case number, at, kind, notification, device, user, name, platform, reason
+    case number, at, kind, notification, device, user, name, platform, reason, app, userApps
 
     var sql: String {
         switch self {
@@ -110,6 +121,9 @@ private enum EventColumn: Int32, SelectedColumn {
         case .name: "u.name"
         case .platform: "e.platform"
         case .reason: "e.reason"
+        // Null without the row.
+        case .app: "(select coalesce(n.app, '\(AppName.usual)') from notification n where n.id = e.notification_id)"
+        case .userApps: "case when u.id is not null then coalesce(u.apps, '\(AppName.usual)') end"
         }
     }
 }

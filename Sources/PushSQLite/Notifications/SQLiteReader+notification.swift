@@ -45,6 +45,20 @@ extension SQLiteReader {
             """
     )
 
+    package func apps(of ids: [NotificationID], now: Date) throws(StoreError) -> [NotificationID: AppName] {
+        try self.read { db in
+            var apps: [NotificationID: AppName] = [:]
+            for id in ids {
+                apps[id] = try db.first(
+                    prepared: "select app from notification where id = ? and expires_at > ?",
+                    id.rawValue,
+                    now.milliseconds
+                ) { AppName(stored: $0.optionalText(0)) }
+            }
+            return apps
+        }
+    }
+
     package func newestChange(ofUser user: Int64) -> Int64 { self.changes.newest }
 }
 

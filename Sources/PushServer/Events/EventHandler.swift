@@ -29,7 +29,7 @@ struct EventHandler: Handler {
         )
         guard self.isOn else { throw Problem(.notFound, "events are not configured; set events.keep") }
         let user = try context.user
-        let sender = user.role == .admin ? nil : user.id
+        let sender = user.role == .admin ? nil : user
         let page = try await self.reports.run { reader in
             try await reader.events(after: start, ofSender: sender, limit: limit)
         }

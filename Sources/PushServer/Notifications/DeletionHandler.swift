@@ -43,7 +43,7 @@ struct DeletionHandler: Handler {
     }
 
     private func deleteNotification(_ context: RequestContext) async throws -> Response {
-        guard let id = NotificationID(context.parameter) else { throw Problem(.notFound) }
+        let id = try await self.visible.actionable(context)
         let user = try context.user
         let maySend = try context.scopes?.isSuperset(of: .send) ?? true
         let expected = try context.request.head.isConditional ? await self.expectation(id, of: user, context) : nil

@@ -8,10 +8,12 @@ internal import SocketHTTP
 /// Reports the states of a notification's pushes to its sender.
 struct DeliveryReportHandler: Handler {
     let reports: ReportReader
+    let visible: VisibleNotifications
     private let counts = DeliveryCounts()
 
-    init(reports: ReportReader) {
+    init(reports: ReportReader, visible: VisibleNotifications) {
         self.reports = reports
+        self.visible = visible
     }
 
     var routes: [Route] {
@@ -39,10 +41,8 @@ struct DeliveryReportHandler: Handler {
             }
         let user = try context.user
         let (sender, now) = (user.role == .admin ? nil : user.id, context.now)
-        guard
-            let id = NotificationID(context.parameter),
-            try await context.reader.isThere(id, from: sender, now: now)
-        else { throw Problem(.notFound) }
+        let id = try await self.visible.actionable(context)
+        guard try await context.reader.isThere(id, from: sender, now: now) else { throw Problem(.notFound) }
         let sendAt = try await context.reader.sendTime(of: id)
         let (counts, isComplete) = try await self.counts.counts(of: id, steps: steps, now: now) { device in
             try await self.reports.run {

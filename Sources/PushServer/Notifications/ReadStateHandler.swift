@@ -62,7 +62,8 @@ struct ReadStateHandler: Handler {
         }
         let ids = numbers.compactMap { NotificationID(rawValue: Int64($0)) }
         guard ids.count == numbers.count else { throw Problem(.invalidMember, "Ids must be notification ids") }
-        let read = try await self.store.markRead(ids, by: context.user.id, now: context.now)
+        let usable = try await self.visible.usable(ids, context)
+        let read = try await self.store.markRead(usable, by: context.user.id, now: context.now)
         return Response(uncached: .object([.init("Read", .array(read.map { .number($0.rawValue) }))]))
     }
 }

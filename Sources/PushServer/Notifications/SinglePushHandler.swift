@@ -9,6 +9,7 @@ struct SinglePushHandler: Handler {
     private static let path = "\(Paths.notifications)/{id}/deliveries/{device}"
 
     let store: any OutboxStore
+    let visible: VisibleNotifications
     let workIsWaiting: @Sendable () -> Void
 
     var routes: [Route] {
@@ -20,10 +21,10 @@ struct SinglePushHandler: Handler {
 
     private func change(_ change: PushChange, _ context: RequestContext) async throws -> Response {
         let user = try context.user
-        guard
-            let id = NotificationID(context.parameter),
-            let device = RegistrationID(Route.lastSegment(of: context.request.head.path))
-        else { throw Problem(.notFound) }
+        let id = try await self.visible.actionable(context)
+        guard let device = RegistrationID(Route.lastSegment(of: context.request.head.path)) else {
+            throw Problem(.notFound)
+        }
         let outcome = try await self.store.change(
             SinglePush(notification: id, device: device, sender: user.role == .admin ? nil : user.id),
             change,

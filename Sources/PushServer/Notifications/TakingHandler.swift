@@ -7,6 +7,7 @@ internal import SocketHTTP
 /// Hears from recipients that a payload that may be read once has arrived, and erases it.
 struct TakingHandler: Handler {
     let store: any NotificationStore
+    let visible: VisibleNotifications
 
     var routes: [Route] {
         [
@@ -18,7 +19,7 @@ struct TakingHandler: Handler {
 
     /// Answers a repeated request as the first one, whose answer may have been lost.
     private func takeNotification(_ context: RequestContext) async throws -> Response {
-        guard let id = NotificationID(context.parameter) else { throw Problem(.notFound) }
+        let id = try await self.visible.actionable(context)
         let record = try context.record(.confirm, of: "\(id)")
         switch try await self.store.take(id, by: context.user.id, noting: record, now: context.now) {
         case .taken, .takenBefore: return .noContent

@@ -30,6 +30,22 @@ struct VisibleNotifications: Sendable {
         return id
     }
 
+    /// The id in the path, for an action on the notification. Throws a `not-found` problem if its app is none of the
+    /// caller's.
+    func actionable(_ context: RequestContext) async throws -> NotificationID {
+        let id = try self.id(in: context)
+        guard try await self.usable([id], context) == [id] else { throw Problem(.notFound) }
+        return id
+    }
+
+    /// The notifications among `ids` whose app the caller may use; those that have expired are left out.
+    func usable(_ ids: [NotificationID], _ context: RequestContext) async throws -> [NotificationID] {
+        let user = try context.user
+        if user.role == .admin { return ids }
+        let apps = try await context.reader.apps(of: ids, now: context.now)
+        return ids.filter { apps[$0].map(user.mayUse) ?? false }
+    }
+
     /// What the store has found, if the user may use it. Throws a `not-found` problem otherwise.
     func visible(_ found: StoredNotification?, to user: User) throws(Problem) -> StoredNotification {
         guard let found, user.mayUse(found.app) else { throw Problem(.notFound) }

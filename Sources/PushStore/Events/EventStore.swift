@@ -7,14 +7,27 @@ package import PushCore
 package protocol EventReader: Sendable {
     /// The events after a number, oldest first; `nil`: from the oldest that is kept.
     ///
-    /// With `sender`, only events of the notifications that this user has sent.
-    func events(after number: Int64?, ofSender sender: Int64?, limit: Int) async throws(StoreError) -> EventPage
+    /// With `sender`, only events of the notifications that this user has sent, in apps that it still
+    /// belongs to. Events of other apps are left out, so that a page may have fewer than `limit`.
+    func events(after number: Int64?, ofSender sender: User?, limit: Int) async throws(StoreError) -> EventPage
 
     /// The last number that the receiver has acknowledged; 0 if there is none.
     func lastDeliveredEvent() async throws(StoreError) -> Int64
 
     /// The events that the receiver has not acknowledged.
     func eventBacklog() async throws(StoreError) -> EventBacklog
+}
+
+extension User {
+    /// Whether the user, who has sent the notification, may read of an event.
+    ///
+    /// The platform of a push names the app. A fetch has the app of its notification. Once the
+    /// notification is deleted, the apps of the user who has fetched it decide. Once that user is
+    /// deleted, too, the event names nobody.
+    package func mayRead(eventOn platform: String?, of app: AppName?, fetchedBy apps: Set<AppName>?) -> Bool {
+        if let app = platform.map({ Platform(stored: $0).app }) ?? app { return self.mayUse(app) }
+        return apps.map { !$0.isDisjoint(with: self.apps) } ?? true
+    }
 }
 
 /// Keeps track of delivered events, and deletes old ones.

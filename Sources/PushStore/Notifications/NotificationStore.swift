@@ -37,6 +37,9 @@ package protocol NotificationReader: Sendable {
         needsPayloads: (NotificationPage) -> Bool
     ) async throws(StoreError) -> NotificationPage
 
+    /// The app of each of these notifications that has not expired, whosever it is.
+    func apps(of ids: [NotificationID], now: Date) async throws(StoreError) -> [NotificationID: AppName]
+
     /// The number of the newest change that the user sees, or a higher one.
     func newestChange(ofUser user: Int64) async throws(StoreError) -> Int64
 }
