@@ -424,14 +424,17 @@ administrator who is not disabled: a change that would leave none is 409.""",
 )
 operation(
     "GET", "/api/users/{id}/tags", "showUserTags", "administration", "Show a user's tags",
-    "Shows the tags that the user was given, in order; not those that its devices have given themselves.",
+    """\
+Shows the tags that the user was given, in order; not those that its devices have given themselves. A publisher may do so for users with
+the role `device` that belong to no other app than its own: 403 for other users of its apps, and 404 for all others.""",
     "publisher", "manage", parameters=(USER,), answers=ok("The tags.", schema("UserTags")), problems=[404],
 )
 operation(
     "PUT", "/api/users/{id}/tags", "setUserTags", "administration", "Give a user tags",
     """\
 Replaces the tags of a user. They hold for all its devices, and the user may read what is sent to them, also without a
-device. They count for notifications that are sent afterwards; earlier ones stay readable.""",
+device. They count for notifications that are sent afterwards; earlier ones stay readable. A publisher may do so for users with the role
+`device` that belong to no other app than its own: 403 for other users of its apps, and 404 for all others.""",
     "publisher", "manage", parameters=(USER,), body=json("UserTags", "All tags that the user shall have."),
     answers={204: ("The user has these tags.", None, {})}, problems=[404],
 )
@@ -439,7 +442,8 @@ operation(
     "POST", "/api/users/{id}/enrolment", "makeEnrolmentCode", "administration", "Make a code for a device",
     """\
 Makes a code with which a device of the user gets a token, once, with these scopes. A publisher, as the app's own backend, may do so for
-users with the role `device` that have no password and belong to no other app than its own; an administrator for all: 403 otherwise.""",
+users with the role `device` that have no password and belong to no other app than its own: 403 for other users of its apps, and 404
+for all others. An administrator may do so for all.""",
     "publisher", "manage", parameters=(USER,), body=json("EnrolmentOrder", "The scopes and the time.", required=False),
     answers={201: ("The code, shown only here.", schema("EnrolmentCode"), {"Location": header("Location")})}, problems=[404],
 )

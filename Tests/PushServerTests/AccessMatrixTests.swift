@@ -96,6 +96,7 @@ import Testing
             guard role >= least.role, caller.scopes?.isSuperset(of: least.scopes) ?? true else { return 403 }
         }
         if owner != .nobody, caller.role == .publisher, let status = row.toPublisher { return status }
+        if owner == .caller, caller.role == .publisher, let status = row.ownToPublisher { return status }
         switch owner {
         case .caller: return caller.scopes == nil ? row.ownByPassword ?? row.own : row.own
         case .nobody: return try #require(row.missing)

@@ -15,6 +15,8 @@ struct AccessRow: Sendable {
     var foreign: Int?
     /// To an administrator who may send; `nil`: the same as to others.
     var foreignToAdministrator: Int?
+    /// To a publisher about itself; `nil`: the same as to others.
+    var ownToPublisher: Int?
     /// To a publisher; `nil`: the same as to others.
     var toPublisher: Int?
     var missing: Int?
@@ -126,11 +128,18 @@ struct AccessRow: Sendable {
             missing: 404,
             body: #"{"Role":"admin"}"#
         ),
-        "GET /api/users/{id}/tags": AccessRow(resource: .user, own: 200, foreign: 200, missing: 404),
+        "GET /api/users/{id}/tags": AccessRow(
+            resource: .user,
+            own: 200,
+            foreign: 200,
+            ownToPublisher: 403,
+            missing: 404
+        ),
         "PUT /api/users/{id}/tags": AccessRow(
             resource: .user,
             own: 204,
             foreign: 204,
+            ownToPublisher: 403,
             missing: 404,
             body: #"{"Tags":["board"]}"#
         ),

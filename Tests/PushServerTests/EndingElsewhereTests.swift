@@ -75,7 +75,7 @@ import Testing
     private func status(_ subject: Subject, _ shown: Shown) async throws -> HTTPResponse.Status {
         try await self.there.send(
             .get,
-            Paths.userTags("paul"),
+            Paths.userTags("alice"),
             user: nil,
             headers: [("Authorization", subject.field(shown))]
         ).status
@@ -192,7 +192,7 @@ import Testing
     private func tags(_ method: HTTPRequest.Method, _ subject: Subject) async throws -> Response {
         try await self.there.send(
             method,
-            Paths.userTags("paul"),
+            Paths.userTags("alice"),
             user: nil,
             headers: [("Authorization", subject.field(.token))],
             body: method == .put ? #"{"Tags":["new"]}"# : ""

@@ -128,6 +128,68 @@ import Testing
         #expect(page.entries.map(\.id.rawValue) == [2, 4, 6])
     }
 
+    /// More apps are more rights: a token on an old phone must not gain them.
+    @Test(arguments: [
+        (Role.device, ["default"], Role?.none, ["default", "bank"] as [String]?, true),
+        (.device, [], nil, ["bank"], true),
+        (.publisher, ["bank"], nil, ["default"], true), (.device, ["default", "bank"], nil, ["bank"], false),
+        (.device, ["default"], nil, ["default"], false), (.device, ["bank"], .publisher, nil, true),
+        (.publisher, ["bank"], .device, nil, false), (.publisher, ["bank"], .device, ["bank", "default"], true),
+        (.admin, ["default"], nil, ["default", "bank"], false), (.admin, ["default"], .device, ["bank"], false),
+    ])
+    func sessionsAndCodesEndWhenTheAccountGainsRights(
+        role: Role,
+        apps: [String],
+        newRole: Role?,
+        newApps: [String]?,
+        isEnded: Bool
+    ) async throws {
+        let (store, now) = (self.fixture.store, self.fixture.now)
+        try await self.fixture.addUser("ada", role: .admin)
+        let name = try await self.fixture.addUser("alice", role: role).name
+        _ = try await store.changeUser(name, apps: Set(apps.compactMap { AppName($0) }), now: now)
+        let alice = try await self.fixture.user("alice")
+        let session = try #require(
+            try await store.addSession(
+                for: alice,
+                scopes: .fetch,
+                expiresAt: now + 60,
+                isVouched: false,
+                by: nil,
+                now: now
+            )
+        )
+        let code = EnrolmentCode.random().fingerprint
+        #expect(
+            try await store.addEnrolment(code, for: alice, scopes: .fetch, expiresAt: now + 60, by: nil, now: now)
+        )
+        let change = try await store.changeUser(
+            name,
+            role: newRole,
+            apps: newApps.map { Set($0.compactMap { AppName($0) }) },
+            password: nil,
+            isDisabled: nil,
+            by: nil,
+            now: now
+        )
+        #expect(change == .done)
+        let reader = self.fixture.reader
+        #expect(try await (reader.user(withToken: session.token.fingerprint, now: now) == nil) == isEnded)
+        #expect(try await reader.hasEnrolment(code, now: now) == !isEnded)
+    }
+
+    @Test func theAppsOfNotificationsAreRead() async throws {
+        _ = try await self.addUser("both", of: [Self.bank, .usual])
+        _ = try await self.post(1, to: "username:both", of: Self.bank, on: [Self.others])
+        _ = try await self.post(2, to: "username:both", of: .usual, on: [Self.own])
+        let ids = try (1...3).map { try #require(NotificationID(rawValue: $0)) }
+        let apps = try await self.fixture.reader.apps(of: ids, now: self.fixture.now)
+        #expect(apps == [ids[0]: Self.bank, ids[1]: .usual])
+        self.fixture.clock.advance(by: 1e7)
+        #expect(try await self.fixture.reader.apps(of: ids, now: self.fixture.now) == [:], "they have expired")
+        #expect(try await self.fixture.reader.apps(of: [], now: self.fixture.now) == [:])
+    }
+
     @Test func whoLeavesAnAppLosesItsDevicesAndKeepsTheOthers() async throws {
         let both = try await self.addUser("both", of: [Self.bank, .usual])
         try await self.fixture.addDevice(of: both, platform: "apns", handle: "b1")

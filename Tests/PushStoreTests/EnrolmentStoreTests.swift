@@ -94,7 +94,7 @@ import Testing
         #expect(try await self.fixture.store.deleteExpiredTokens(now: self.fixture.now, limit: 10) == 1)
     }
 
-    @Test(arguments: ["password", "disabled", "deleted", "role"])
+    @Test(arguments: ["password", "disabled", "deleted", "role", "app"])
     func aCodeEndsAsASessionDoes(change: String) async throws {
         let code = try await self.makeCode()
         let (store, now, name) = (self.fixture.store, self.fixture.now, self.alice.name)
@@ -102,6 +102,9 @@ import Testing
         case "password": _ = try await store.changeUser(name, password: .none(.usual), now: now)
         case "disabled": _ = try await store.changeUser(name, isDisabled: true, now: now)
         case "role": _ = try await store.changeUser(name, role: .publisher, now: now)
+        case "app":
+            let apps: Set = [.usual, try #require(AppName("bank"))]
+            _ = try await store.changeUser(name, apps: apps, now: now)
         default: _ = try await store.deleteUser(name, by: nil)
         }
         #expect(try await self.redeem(code) == nil)
@@ -113,7 +116,7 @@ import Testing
             by: nil,
             now: now
         )
-        #expect(isAdded == (change == "role"))
+        #expect(!isAdded, "the user is not the one any more for whom the code was allowed")
     }
 
     @Test func ofMoreThanTenCodesTheOldestEnds() async throws {

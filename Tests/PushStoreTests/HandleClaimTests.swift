@@ -32,14 +32,14 @@ import Testing
         confirmation: Int64? = nil
     ) async throws -> RegisterOutcome {
         try await self.fixture.issue(id, to: user)
-        let name = Platform(platform)
+        let name = Platform(stored: platform)
         let notification = try #require(NotificationID(rawValue: confirmation ?? self.ids.next()))
         let registration = DeviceRegistration(
             platform: name,
             lane: Lane(name),
             handle: try #require(DeviceHandle(handle)),
             tags: [try #require(Tag("news"))],
-            confirmation: platform == "hook" ? notification : nil
+            confirmation: platform.hasSuffix("hook") ? notification : nil
         )
         return try await self.store.register(
             registration,
@@ -95,6 +95,21 @@ import Testing
 
     private func handles(of user: User) async throws -> [String] {
         try await self.reader.devices(ofUser: user.id).map(\.handle.value)
+    }
+
+    /// The account's rows of the other app stay as they are.
+    @Test(arguments: ["a", "b"])
+    func anAccountThatLeavesAnAppLosesItsClaimsThere(id: String) async throws {
+        let (bank, now) = (try #require(AppName("bank")), self.fixture.now)
+        _ = try await self.store.changeUser(self.alice.name, apps: [bank, .usual], now: now)
+        try await self.hold("a", "old", of: self.alice)
+        #expect(
+            try await self.register(id, "new", of: self.alice, platform: "bank:hook") == .unconfirmed(hasWork: true)
+        )
+        let code = try #require(try await self.fixture.claim("bank:hook").first?.push.confirmation).exposed
+        #expect(try await self.store.changeUser(self.alice.name, apps: [.usual], now: now) == .done)
+        #expect(try await self.confirm(id, code, of: self.alice) == .refused)
+        #expect(try await self.handles(of: self.alice) == ["old"])
     }
 
     // MARK: Until it is confirmed

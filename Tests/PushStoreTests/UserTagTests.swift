@@ -54,6 +54,19 @@ import Testing
         return reached
     }
 
+    @Test func tagsAreOnlySetAsLongAsTheUserHasTheRightsThatWereSeen() async throws {
+        let (store, now) = (self.store, self.fixture.now)
+        let carol = try await self.fixture.user("carol")
+        let tags = Set(["board"].compactMap { PushCore.Tag($0) })
+        #expect(try await store.setTags(tags, ofUser: carol.name, ifStill: carol.rights, by: nil))
+        _ = try await store.changeUser(carol.name, apps: [.usual, #require(AppName("bank"))], now: now)
+        #expect(try await !store.setTags([], ofUser: carol.name, ifStill: carol.rights, by: nil))
+        _ = try await store.changeUser(carol.name, apps: carol.apps, now: now)
+        _ = try await store.changeUser(carol.name, role: .publisher, now: now)
+        #expect(try await !store.setTags([], ofUser: carol.name, ifStill: carol.rights, by: nil))
+        #expect(try await self.fixture.reader.tags(ofUser: carol.name) == Array(tags))
+    }
+
     private static let audiences = [
         ("board", ["a-1", "b-1", "a-2", "alice", "bob", "carol"]),
         ("board && night", ["carol"]), ("board && !night", ["a-1", "b-1", "a-2", "alice", "bob"]),

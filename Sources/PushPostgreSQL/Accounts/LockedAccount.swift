@@ -1,11 +1,12 @@
 internal import Foundation
 internal import PostgreSQL
-internal import PushCore
+internal import PushStore
 
 /// A user's row that is locked, to be changed or deleted.
 struct LockedAccount {
     let id: Int64
-    let role: String
+    /// `nil` if only a later version knows the role.
+    let rights: AccountRights?
     /// Whether there would be no enabled administrator without this one.
     let isLastAdministrator: Bool
 
@@ -27,11 +28,11 @@ struct LockedAccount {
         }
         let id = try row.integer(0)
         self.id = id
-        self.role = try row.text(1)
+        self.rights = AccountRights(storedRole: try row.text(1), storedApps: try row.optionalText(3))
         self.isLastAdministrator = isLosing && isAdministrator && others?.contains { $0 != id } != true
     }
 
-    static let find = "select id, role, role = 'admin' and disabled_at is null from account where name_key = $1"
+    static let find = "select id, role, role = 'admin' and disabled_at is null, apps from account where name_key = $1"
     static let administrators = """
         select id from account where role = 'admin' and disabled_at is null order by id for update
         """

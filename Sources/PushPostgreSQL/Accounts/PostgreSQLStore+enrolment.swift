@@ -13,7 +13,14 @@ extension PostgreSQLStore {
         now: Date
     ) async throws -> Bool {
         try await self.write { [sealing] tx in
-            guard try await tx.query(Self.lockSignedIn, user.id, user.passwordNumber).count == 1 else { return false }
+            let unchanged = try await tx.query(
+                Self.unchanged,
+                user.id,
+                user.passwordNumber,
+                user.role.rawValue,
+                user.apps.stored
+            )
+            guard unchanged.count == 1 else { return false }
             _ = try await tx.query(
                 Self.insertCode,
                 code.bytes,
@@ -31,6 +38,10 @@ extension PostgreSQLStore {
         }
     }
 
+    private static let unchanged = """
+        select id from account where id = $1 and password_number = $2 and disabled_at is null and role = $3
+            and apps is not distinct from $4::text for no key update
+        """
     private static let insertCode = """
         insert into token (hash, prefix, user_id, is_session, is_vouched, scopes, created_at, expires_at, mac)
         values ($1, $2, $3, true, false, $4, $5, $6, $7)

@@ -1,12 +1,21 @@
 internal import Foundation
 internal import PostgreSQL
 package import PushCore
-internal import PushStore
+package import PushStore
 
 extension PostgreSQLStore {
-    package func setTags(_ tags: Set<Tag>, ofUser name: Username, by record: AuditRecord?) async throws -> Bool {
+    package func setTags(
+        _ tags: Set<Tag>,
+        ofUser name: Username,
+        ifStill rights: AccountRights?,
+        by record: AuditRecord?
+    ) async throws -> Bool {
         try await self.write { [sealing] tx in
             guard let row = try await tx.query(Self.lockTags, sealing.index.hash(name)).first else { return false }
+            if let rights {
+                let present = AccountRights(storedRole: try row.text(2), storedApps: try row.optionalText(3))
+                guard present == rights else { return false }
+            }
             let user = try row.integer(0)
             let old = Set(try sealing.tags(try row.optionalData(1), ofUser: user))
             let sealed = try tags.isEmpty ? nil : sealing.seal(tags, in: .userTags(user))
@@ -22,7 +31,7 @@ extension PostgreSQLStore {
         }
     }
 
-    private static let lockTags = "select id, tags from account where name_key = $1 for no key update"
+    private static let lockTags = "select id, tags, role, apps from account where name_key = $1 for no key update"
     private static let saveTags = "update account set tags = $2 where id = $1"
     private static let otherTags = "delete from user_tag where user_id = $1 and tag <> all($2::bytea[])"
     private static let addTags = """

@@ -65,11 +65,9 @@ extension PostgreSQLStore {
                 apps?.stored,
                 password?.phc
             )
-            // A token on an old phone must not gain rights that it did not have when it was issued.
-            let isRising = if let role, let old = Role(rawValue: account.role) { old < role } else { false }
-            if isRising || password != nil {
+            if account.rights?.gains(role, apps) ?? true || password != nil {
                 let sessions = try await tx.query(Self.endSessions, account.id).map { try $0.text(0) }
-                // Who rises is the same person, on the same devices.
+                // A user who gains rights stays the same person, on the same devices.
                 if password != nil {
                     try await Self.retireDevices(tx, ofUser: account.id, with: sessions, by: record, now: now)
                 }

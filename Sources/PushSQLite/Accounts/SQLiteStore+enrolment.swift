@@ -17,13 +17,13 @@ extension SQLiteStore {
                 sql: """
                     insert into token (hash, prefix, user_id, is_session, is_vouched, scopes, created_at, expires_at, mac)
                     select ?1, ?2, id, 1, 0, ?3, ?4, ?5, ?6 from user
-                    where id = ?7 and password_number = ?8 and disabled_at is null
+                    where id = ?7 and password_number = ?8 and disabled_at is null and role = ?9 and apps is ?10
                     """,
                 arguments: [
                     // The column wants a value of its own; it is shown to nobody.
                     code.bytes, BearerToken.random().prefix.description, Enrolment.mark + scopes.description,
                     now.milliseconds, expiresAt.milliseconds, sealing.rows.token(code, user: user.id), user.id,
-                    user.passwordNumber,
+                    user.passwordNumber, user.role.rawValue, user.apps.stored,
                 ]
             )
             guard db.changesCount == 1 else { return false }

@@ -4,11 +4,23 @@ package import PushCore
 package import PushStore
 
 extension SQLiteStore {
-    package func setTags(_ tags: Set<Tag>, ofUser name: Username, by record: AuditRecord?) async throws -> Bool {
+    package func setTags(
+        _ tags: Set<Tag>,
+        ofUser name: Username,
+        ifStill rights: AccountRights?,
+        by record: AuditRecord?
+    ) async throws -> Bool {
         let detail = try await self.write { [writer, sealing] db -> String? in
             let key = sealing.index.hash(name)
-            guard let row = try Row.fetchOne(db, sql: "select id, tags from user where name_key = ?", arguments: [key])
-            else { return nil }
+            let found = try Row.fetchOne(
+                db,
+                sql: "select id, tags, role, apps from user where name_key = ?",
+                arguments: [key]
+            )
+            guard let row = found else { return nil }
+            if let rights {
+                guard try AccountRights(storedRole: row["role"], storedApps: row["apps"]) == rights else { return nil }
+            }
             let user: Int64 = try row["id"]
             let old = Set(try sealing.tags(row["tags"], ofUser: user))
             let sealed = try tags.isEmpty ? nil : sealing.seal(tags, in: .userTags(user))

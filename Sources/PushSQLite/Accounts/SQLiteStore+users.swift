@@ -44,7 +44,17 @@ extension SQLiteStore {
             if !staysAdministrator, try Self.isLastAdministrator(key, db) { return .lastAdministrator }
             // Found before the sessions end.
             let devices = try password == nil ? [] : db.all(prepared: Self.devicesOfSessions, key) { EndedDevice($0) }
-            if let role { try Self.endSessions(of: key, below: role, db) }
+            let old = try db.first(prepared: "select role, apps from user where name_key = ?", key) {
+                AccountRights(storedRole: $0.text(0), storedApps: $0.optionalText(1))
+            }
+            if old??.gains(role, apps) ?? true {
+                try db.run(
+                    prepared: """
+                        delete from token where is_session and user_id = (select id from user where name_key = ?)
+                        """,
+                    key
+                )
+            }
             try db.execute(
                 sql: """
                     update user set role = coalesce(?2, role),
@@ -86,33 +96,23 @@ extension SQLiteStore {
         }
     }
 
-    /// Retires the devices of the apps that the user leaves.
+    /// Retires the devices of the apps that the user leaves, and deletes claims to handles there.
     private static func setApps(_ apps: Set<AppName>, ofUser key: Data, _ db: Database, now: Date) throws {
         try db.run(prepared: "update user set apps = ? where name_key = ?", apps.stored, key)
         let devices = try db.all(
             prepared: """
-                select number, platform from device
+                select number, platform, claims_for is not null from device
                 where user_id = (select id from user where name_key = ?) and platform is not null
                 """,
             key
-        ) { (number: $0.integer(0), platform: Platform(stored: $0.text(1))) }
-        for device in devices where !apps.contains(device.platform.app) {
-            let reason = "the account does not belong to the app \(device.platform.app) any more"
-            try Self.retire(db, device: device.number, reason: reason, now: now)
-        }
-    }
-
-    /// Ends the sessions of a user whose role rises: a token on an old phone must not gain rights that it did not have
-    /// when it was issued.
-    private static func endSessions(of key: Data, below role: Role, _ db: Database) throws {
-        for lower in Role.allCases where lower < role {
-            try db.execute(
-                sql: """
-                    delete from token where is_session
-                        and user_id = (select id from user where name_key = ? and role = ?)
-                    """,
-                arguments: [key, lower.rawValue]
-            )
+        ) { (number: $0.integer(0), app: Platform(stored: $0.text(1)).app, isClaim: $0.integer(2) != 0) }
+        for device in devices where !apps.contains(device.app) {
+            if device.isClaim {
+                try db.run(prepared: "delete from device where number = ?", device.number)
+            } else {
+                let reason = "the account does not belong to the app \(device.app) any more"
+                try Self.retire(db, device: device.number, reason: reason, now: now)
+            }
         }
     }
 

@@ -31,12 +31,10 @@ struct EnrolmentHandler: Handler {
     private func makeCode(_ context: RequestContext) async throws -> Response {
         let caller = try context.user
         let body = try await context.optionalBody()
-        guard
-            let name = Username(context.parameter), let user = try await context.reader.user(named: name),
-            let hash = try await context.reader.password(of: user)
-        else { throw Problem(.notFound) }
-        guard caller.role == .admin || user.role == .device && user.apps.isSubset(of: caller.apps) && hash.isNone else {
-            throw Problem(.forbidden, "a publisher enrols devices of its apps that have no password")
+        let user = try await context.managedUser()
+        guard let hash = try await context.reader.password(of: user) else { throw Problem(.notFound) }
+        guard caller.role == .admin || hash.isNone else {
+            throw Problem(.forbidden, "a publisher enrols users without a password")
         }
         guard !user.isDisabled else { throw Problem(.forbidden, "the user is disabled") }
         let order = try TokenOrder(

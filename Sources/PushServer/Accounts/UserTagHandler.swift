@@ -18,9 +18,8 @@ struct UserTagHandler: Handler {
     }
 
     private func showTags(_ context: RequestContext) async throws -> Response {
-        guard let name = Username(context.parameter), let tags = try await context.reader.tags(ofUser: name) else {
-            throw Problem(.notFound)
-        }
+        let user = try await context.managedUser()
+        guard let tags = try await context.reader.tags(ofUser: user.name) else { throw Problem(.notFound) }
         return Response(uncached: .object([.init("Tags", .array(tags.map { .string($0.description) }))]))
     }
 
@@ -33,14 +32,15 @@ struct UserTagHandler: Handler {
                 throw Problem(.invalidMember, "Tags has an element that only the server gives: \(tag)")
             }
         }
-        guard
-            let name = Username(context.parameter),
-            try await self.store.setTags(
-                tags,
-                ofUser: name,
-                by: context.record(.setTags, of: name.description)
-            )
-        else { throw Problem(.notFound) }
+        let user = try await context.managedUser()
+        let isSet = try await self.store.setTags(
+            tags,
+            ofUser: user.name,
+            // An administrator may manage the user whatever its rights are.
+            ifStill: context.user.role == .admin ? nil : user.rights,
+            by: context.record(.setTags, of: user.name.description)
+        )
+        guard isSet else { throw Problem(.notFound) }
         return .noContent
     }
 }

@@ -28,6 +28,14 @@ package protocol AccountReader: Sendable {
     func tags(ofUser name: Username) async throws(StoreError) -> [Tag]?
 }
 
+extension AccountReader {
+    /// The user of that name, if the caller may know of it. A caller who names another user looks it up here.
+    package func user(named name: Username, visibleTo caller: User) async throws(StoreError) -> User? {
+        guard let user = try await self.user(named: name), caller.maySee(user) else { return nil }
+        return user
+    }
+}
+
 /// Changes users and their passwords.
 ///
 /// A change on behalf of a caller is recorded in the audit, in the same transaction.
@@ -46,8 +54,9 @@ package protocol AccountStore: Sendable {
     ) async throws -> Bool
 
     /// Changes a user's role, changes the password, which ends the user's sessions and retires the devices that were last
-    /// registered with one, changes the user's apps, which retires the devices of those that the user leaves, or disables or
-    /// enables the user. Where a role that rises ends the sessions, their devices stay.
+    /// registered with one, changes the user's apps, which retires the devices and deletes the claims
+    /// of those that the user leaves, or disables or enables the user. A higher role or another app
+    /// ends the sessions, too, but their devices stay.
     ///
     /// `nil` leaves a property as it is.
     func changeUser(
@@ -60,11 +69,17 @@ package protocol AccountStore: Sendable {
         now: Date
     ) async throws -> UserChange
 
-    /// Replaces the tags given to a user; `false` if there is no such user.
+    /// Replaces the tags given to a user; `false` if there is no such user, or if its rights are not
+    /// `rights`, unless that is `nil`.
     ///
     /// A tag counts for notifications that are stored afterwards. The record's detail becomes a text about the tags that
     /// were added and removed.
-    func setTags(_ tags: Set<Tag>, ofUser name: Username, by record: AuditRecord?) async throws -> Bool
+    func setTags(
+        _ tags: Set<Tag>,
+        ofUser name: Username,
+        ifStill rights: AccountRights?,
+        by record: AuditRecord?
+    ) async throws -> Bool
 
     /// Deletes a user with all tokens and devices, and with its part in the notifications that it received.
     func deleteUser(_ name: Username, by record: AuditRecord?) async throws -> UserChange
@@ -97,6 +112,11 @@ extension AccountStore {
     /// Adds a user without a record in the audit.
     package func addUser(_ name: Username, role: Role, password: PasswordHash, now: Date) async throws -> Bool {
         try await self.addUser(name, role: role, apps: [.usual], password: password, by: nil, now: now)
+    }
+
+    /// Replaces the tags given to a user, whatever its rights are.
+    package func setTags(_ tags: Set<Tag>, ofUser name: Username, by record: AuditRecord?) async throws -> Bool {
+        try await self.setTags(tags, ofUser: name, ifStill: nil, by: record)
     }
 
     /// Changes a user's role only.

@@ -46,8 +46,8 @@ package protocol TokenStore: Sendable {
         now: Date
     ) async throws -> NewSession?
 
-    /// Stores a code with which a device of the user gets a session of these scopes, once; `false` if the password was
-    /// changed, or the user disabled or deleted, meanwhile.
+    /// Stores a code with which a device of the user gets a session of these scopes, once; `false` if
+    /// the password, the role or the apps were changed, or the user disabled or deleted, meanwhile.
     ///
     /// A code ends as a session does, and is in no list.
     func addEnrolment(

@@ -35,6 +35,23 @@ extension User {
     package func mayUse(_ app: AppName) -> Bool {
         self.role == .admin || self.apps.contains(app)
     }
+
+    /// Whether the user may know of another one. Administrators know all users; others know the users
+    /// with whom they share an app.
+    package func maySee(_ other: User) -> Bool {
+        self.role == .admin || !self.apps.isDisjoint(with: other.apps)
+    }
+
+    /// Whether the user may read and set the tags of another one, and enrol its devices.
+    ///
+    /// Tags and sessions are the account's and open all of its apps. So a publisher must have all of
+    /// these apps. It manages the role `device` only: no administrators and no publishers, itself
+    /// included.
+    package func mayManage(_ other: User) -> Bool {
+        self.role == .admin || other.role == .device && other.apps.isSubset(of: self.apps)
+    }
+
+    package var rights: AccountRights { AccountRights(role: self.role, apps: self.apps) }
 }
 
 /// A user as lists show it.
