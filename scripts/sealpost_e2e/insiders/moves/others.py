@@ -111,6 +111,61 @@ def shape(answer, name):
 
 
 @move(
+    "Users of other apps", "tags, codes for enrolment and posts, by the name of a user of another app and by one that nobody has, "
+    "compared byte for byte; tags of itself and of an administrator", "400 unknown-user, 403 forbidden, 404 not-found",
+    role="publisher", before="seen: the tags of other apps' users were read, taken and given, and their names told",
+)
+def users_of_other_apps(insider):
+    site = insider.site
+    known, unknown = f"banker-{word()}", f"banker-{word()}"
+    site.make_user(known)
+    set_apps(insider, known, [])
+    for ask in (
+        lambda name: insider.ask("GET", f"/api/users/{name}/tags", authorization=insider.password),
+        lambda name: insider.ask("PUT", f"/api/users/{name}/tags", {"Tags": ["role:nurse"]}, authorization=insider.password),
+        lambda name: insider.ask("POST", f"/api/users/{name}/enrolment", {"Scopes": ["fetch"]}, authorization=insider.password),
+        lambda name: insider.post({"To": [f"username:{name}"]}),
+    ):
+        if shape(ask(known), known) != shape(ask(unknown), unknown):
+            insider.harm("an answer tells the names of another app")
+    for name in (insider.name, "root"):
+        insider.ask("GET", f"/api/users/{name}/tags", authorization=insider.password)
+        insider.ask("PUT", f"/api/users/{name}/tags", {"Tags": ["role:nurse"]}, authorization=insider.password)
+    insider.ask("DELETE", f"/api/users/{known}", authorization=site.admin, counts=False)
+
+
+def set_apps(insider, name, apps):
+    """Has an administrator say to which apps a user belongs."""
+    path = f"/api/users/{name}"
+    if insider.ask("PATCH", path, {"Apps": apps}, authorization=insider.site.admin, counts=False).status != 204:
+        raise SystemExit(f"the apps of {name} were not changed")
+
+
+@move(
+    "An app that it has left", "the report, the events, single pushes, marking, taking and recalling of what it sent there",
+    "200, 404 not-found, 404", role="publisher", before="seen: reports and events were read, and the notification was recalled",
+)
+def left_app(insider):
+    id = json_of(insider.post({"To": ["username:victor"]}, counts=False))["Id"]
+    set_apps(insider, insider.name, [])
+    path, ask = f"/api/notifications/{id}", lambda *request: insider.ask(*request, authorization=insider.password)
+    for suffix in ("", "/deliveries"):
+        ask("GET", path + suffix)
+    for method in ("POST", "DELETE"):
+        ask(method, f"{path}/deliveries/{'0' * 32}")
+    ask("HEAD", path)
+    ask("PATCH", path, {"Read": True})
+    ask("POST", f"{path}/taken")
+    ask("DELETE", path)
+    if json_of(ask("POST", "/api/notifications/read", {"Ids": [id]}))["Read"]:
+        insider.harm("a notification of another app was marked as read")
+    if json_of(ask("GET", "/api/events?limit=500"))["Events"]:
+        insider.harm("events of another app were read")
+    if insider.ask("GET", path, authorization=insider.site.victor.authorization, counts=False).status != 200:
+        insider.harm("a notification of another app was recalled")
+
+
+@move(
     "Another's idempotency key", "the same key with the same body and with another, while and after another user posts with it",
     "201, 422 idempotency-key-reused",
 )
