@@ -110,7 +110,8 @@ let package = Package(
         .executableTarget(
             name: "sealpost",
             dependencies: [
-                "CPrctl", "CurlHTTP", "HTTPSignatures", "PushAPI", "PushClient", "PushCore", "PushDelivery",
+                "CPrctl", "CivilTime", "CurlHTTP", "HTTPSignatures", "PushAPI", "PushClient", "PushCore",
+                "PushDelivery",
                 "PushPostgreSQL", "PushSenders", "PushServer",
                 "PushSQLite", "PushSimulators", "PushStore", "Reactor", "SocketHTTP", "SocketTLS", argumentParser,
                 lifecycle,

@@ -14,6 +14,7 @@ static inline CURLcode ccurl_set_length(CURL *easy, curl_off_t length) { return 
 static inline CURLcode ccurl_set_headers(CURL *easy, struct curl_slist *list) { return curl_easy_setopt(easy, CURLOPT_HTTPHEADER, list); }
 static inline CURLcode ccurl_set_context(CURL *easy, CURLoption option, void *context) { return curl_easy_setopt(easy, option, context); }
 static inline CURLcode ccurl_set_write_function(CURL *easy, ccurl_write_function function) { return curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, function); }
+static inline CURLcode ccurl_set_header_function(CURL *easy, ccurl_write_function function) { return curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, function); }
 static inline CURLcode ccurl_set_open_socket_function(CURL *easy, ccurl_open_socket_function function) { return curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, function); }
 
 static inline CURLcode ccurl_get_long(CURL *easy, CURLINFO info, long *value) { return curl_easy_getinfo(easy, info, value); }

@@ -10,6 +10,8 @@ package struct HTTPClientSettings: Sendable, Hashable {
     /// The most calls in progress, waiting ones included; more fail at once.
     package var maximumCalls: Int
     package var maximumResponseBody: Int
+    /// The most bytes of all header lines of an answer, informational answers and the trailer included.
+    package var maximumResponseHeader: Int
     package var connectTimeout: Duration
     /// The path of a unix socket that all calls go to, whatever host their URL names, and whatever `addresses` says.
     package var unixSocket: String?
@@ -32,6 +34,7 @@ package struct HTTPClientSettings: Sendable, Hashable {
         provesConnections: Bool = false,
         maximumCalls: Int = 4096,
         maximumResponseBody: Int = 65536,
+        maximumResponseHeader: Int = 16384,
         connectTimeout: Duration = .seconds(10),
         unixSocket: String? = nil,
         verifiesServers: Bool = true,
@@ -46,6 +49,7 @@ package struct HTTPClientSettings: Sendable, Hashable {
         self.provesConnections = provesConnections
         self.maximumCalls = maximumCalls
         self.maximumResponseBody = maximumResponseBody
+        self.maximumResponseHeader = maximumResponseHeader
         self.connectTimeout = connectTimeout
         self.unixSocket = unixSocket
         self.verifiesServers = verifiesServers

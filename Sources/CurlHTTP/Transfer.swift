@@ -29,10 +29,13 @@ final class Transfer {
     /// Whether it goes to a unix socket of the operator's, and not to an address.
     private let isLocal: Bool
     private let maximumBody: Int
+    private let maximumHeader: Int
     private var method: OutboundRequest.Method?
     private var headers: UnsafeMutablePointer<curl_slist>?
     private var upload = UnsafeMutableRawBufferPointer(start: nil, count: 0)
     private var body: [UInt8] = []
+    /// The bytes of all header lines so far: of informational answers, of the answer and of its trailer.
+    private var headerBytes = 0
     private var sawRefusedAddress = false
     /// Whether it needed a connection that its pool may not open; nothing was sent.
     private var sawSpentPool = false
@@ -47,15 +50,20 @@ final class Transfer {
         self.addresses = settings.addresses
         self.isLocal = settings.unixSocket != nil
         self.maximumBody = settings.maximumResponseBody
+        self.maximumHeader = settings.maximumResponseHeader
         Self.configure(easy, settings)
         let context = Unmanaged.passUnretained(self).toOpaque()
-        for option in [CURLOPT_PRIVATE, CURLOPT_WRITEDATA, CURLOPT_OPENSOCKETDATA] {
+        for option in [CURLOPT_PRIVATE, CURLOPT_WRITEDATA, CURLOPT_HEADERDATA, CURLOPT_OPENSOCKETDATA] {
             ccurl_set_context(easy, option, context)
         }
         ccurl_set_write_function(easy) { bytes, size, count, context in
             guard let context else { return 0 }
             let received = UnsafeRawBufferPointer(start: bytes, count: size * count)
             return Unmanaged<Transfer>.fromOpaque(context).takeUnretainedValue().receive(received)
+        }
+        ccurl_set_header_function(easy) { _, size, count, context in
+            guard let context else { return 0 }
+            return Unmanaged<Transfer>.fromOpaque(context).takeUnretainedValue().countHeader(size * count)
         }
         ccurl_set_open_socket_function(easy) { context, _, address in
             guard let context, let address else { return -1 }
@@ -104,6 +112,8 @@ final class Transfer {
     /// Prepares to send the same request again.
     func rewind() {
         self.body = []
+        self.headerBytes = 0
+        self.isTooLarge = false
         self.sawSpentPool = false
     }
 
@@ -118,11 +128,9 @@ final class Transfer {
         ccurl_set_headers(self.easy, nil)
         curl_slist_free_all(self.headers)
         self.headers = nil
-        self.body = []
         self.sawRefusedAddress = false
-        self.isTooLarge = false
-        self.sawSpentPool = false
         self.repeats = 0
+        self.rewind()
     }
 
     // MARK: - Private
@@ -147,7 +155,7 @@ final class Transfer {
 
     /// Whether the call lost its connection before a 2xx status told that the peer has handled it.
     private func isInterrupted(_ code: CURLcode) -> Bool {
-        guard !(200..<300).contains(self.status), self.proxyRefusal == nil else { return false }
+        guard !self.isTooLarge, !(200..<300).contains(self.status), self.proxyRefusal == nil else { return false }
         return Self.interruptions.contains(code)
     }
 
@@ -177,6 +185,15 @@ final class Transfer {
         }
         self.body.append(contentsOf: bytes)
         return bytes.count
+    }
+
+    /// Counts a line of the header, which `CURLOPT_MAXFILESIZE` does not.
+    private func countHeader(_ count: Int) -> Int {
+        self.headerBytes += count
+        guard self.headerBytes > self.maximumHeader else { return count }
+        self.isTooLarge = true
+        // As in `receive`; no line is empty.
+        return 0
     }
 
     /// The last check before a packet leaves: here the address is numeric, regardless of the name and of how it was
@@ -220,6 +237,8 @@ final class Transfer {
 
     private func error(for code: CURLcode) -> OutboundError {
         let detail = String(cString: curl_easy_strerror(code))
+        // Whatever code libcurl makes of the abort.
+        if self.isTooLarge { return .responseTooLarge }
         if let status = self.proxyRefusal { return .couldNotConnect("the proxy refuses the tunnel with \(status)") }
         switch code {
         case CURLE_UNSUPPORTED_PROTOCOL, CURLE_URL_MALFORMAT: return .badRequest(detail)
@@ -231,7 +250,6 @@ final class Transfer {
             return .tls(detail)
         // libcurl watches only the connect timeout; the deadline is ours.
         case CURLE_OPERATION_TIMEDOUT: return .couldNotConnect(detail)
-        case CURLE_WRITE_ERROR where self.isTooLarge: return .responseTooLarge
         case CURLE_FILESIZE_EXCEEDED: return .responseTooLarge
         default: return .interrupted(detail)
         }

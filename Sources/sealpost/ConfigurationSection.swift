@@ -1,3 +1,4 @@
+import CivilTime
 import Foundation
 import PushCore
 import Yams
@@ -87,10 +88,10 @@ final class ConfigurationSection {
     /// A day such as 2027-01-31: its beginning in UTC.
     func day(_ key: String) throws -> Date? {
         guard let text = try self.string(key) else { return nil }
-        guard text.wholeMatch(of: /\d{4}-\d{2}-\d{2}/) != nil,
-            let date = try? Date(text, strategy: .iso8601.year().month().day())
-        else { throw self.error(key, try self.value(key), "must be a day such as 2027-01-31") }
-        return date
+        guard let milliseconds = CivilTime.milliseconds(rfc3339: "\(text)T00:00:00Z") else {
+            throw self.error(key, try self.value(key), "must be a day such as 2027-01-31")
+        }
+        return Date(timeIntervalSince1970: TimeInterval(milliseconds / 1000))
     }
 
     func bool(_ key: String) throws -> Bool? {

@@ -161,6 +161,33 @@ private let ok = Reply.text("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nX-Two-Words
         #expect(result == .failure(.responseTooLarge))
     }
 
+    private static let longHeaders = [
+        "one long line": "HTTP/1.1 200 OK\r\nX: " + String(repeating: "x", count: 20_000)
+            + "\r\nContent-Length: 2\r\n\r\nhi",
+        "many lines": "HTTP/1.1 200 OK\r\n" + String(repeating: "X: x\r\n", count: 4000)
+            + "Content-Length: 2\r\n\r\nhi",
+        "informational answers": String(repeating: "HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n", count: 1000)
+            + "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi",
+        "a trailer": "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n"
+            + String(repeating: "X: x\r\n", count: 4000) + "\r\n",
+    ]
+
+    @Test(arguments: longHeaders.keys.sorted()) func aHeaderAboveTheCapEndsTheCall(kind: String) async throws {
+        let reply = try #require(Self.longHeaders[kind])
+        let result = try await withPeer(.text(reply)) { await $0.get() }
+        #expect(result == .failure(.responseTooLarge))
+    }
+
+    @Test func aHeaderOfExactlyTheCapIsReadForEachAnswer() async throws {
+        let reply = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n"
+        var settings = HTTPClientSettings.loopback
+        settings.maximumResponseHeader = reply.utf8.count
+        let bodies = try await withPeer(.each(reply + "hi"), settings) { exchange in
+            try await [exchange.get().get().body, exchange.get().get().body]
+        }
+        #expect(bodies == [Array("hi".utf8), Array("hi".utf8)])
+    }
+
     @Test func aBodyOfExactlyTheCapIsCollected() async throws {
         var settings = HTTPClientSettings.loopback
         settings.maximumResponseBody = 2

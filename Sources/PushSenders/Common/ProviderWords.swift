@@ -11,10 +11,12 @@ enum ProviderWords {
     /// A sentence in printable ASCII, cut off at 200 characters, without URLs: the device's own may be among them.
     static func sentence(_ text: String?) -> String? {
         guard let text, !text.isEmpty else { return nil }
-        let bytes = text.replacing(#/\S*:\/\/\S*/#, with: "...").utf8.prefix(200).map {
-            $0.isPrintable ? $0 : UInt8(ascii: "?")
-        }
+        // Cut first: a host that a device has named may send more than anybody reads.
+        let bytes = text.utf8.prefix(200).map { $0.isPrintable ? $0 : UInt8(ascii: "?") }
         return String(decoding: bytes, as: UTF8.self)
+            .split(separator: " ", omittingEmptySubsequences: false)
+            .map { $0.contains("://") ? "..." : $0 }
+            .joined(separator: " ")
     }
 
     /// A sentence without the device's address, which some providers repeat: words longer than 40 characters are

@@ -1,3 +1,4 @@
+internal import Bytes
 internal import Foundation
 
 /// The rules of FCM for a message, without connection and access token.
@@ -142,7 +143,11 @@ package struct FCMRules: Sendable {
 
     /// A duration in the JSON of protocol buffers: seconds with at most nine decimals, and `s`.
     private static func seconds(_ text: String) -> Double? {
-        guard text.wholeMatch(of: /[0-9]{1,12}(\.[0-9]{1,9})?s/) != nil else { return nil }
+        guard text.hasSuffix("s") else { return nil }
+        let parts = text.utf8.dropLast().split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        guard parts.count <= 2,
+            zip(parts, [12, 9]).allSatisfy({ (1...$1).contains($0.count) && $0.allSatisfy(\.isDigit) })
+        else { return nil }
         return Double(text.dropLast())
     }
 }

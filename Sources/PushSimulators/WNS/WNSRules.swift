@@ -77,17 +77,45 @@ package struct WNSRules: Sendable {
 
     /// Whether the text is a badge with a number; glyphs are not for us.
     private static func isBadge(_ body: [UInt8]) -> Bool {
-        String(decoding: body, as: UTF8.self).wholeMatch(of: /<badge value="[0-9]{1,5}"\/>/) != nil
+        var text = String(decoding: body, as: UTF8.self)[...]
+        guard text.skip("<badge value=\"") else { return false }
+        let number = text.prefix(while: \.isNumber)
+        return (1...5).contains(number.utf8.count) && Int(number) != nil && text.dropFirst(number.count) == "\"/>"
     }
 
     /// Whether the text is a toast that shows a text, in the form that Microsoft's examples have.
     private static func isToast(_ body: [UInt8]) -> Bool {
-        let text = String(decoding: body, as: UTF8.self)
-        let start = /<toast( launch="[^"<&]*")?><visual><binding template="ToastGeneric">/
-        let end = "</binding></visual></toast>"
-        guard text.hasSuffix(end), let found = text.prefixMatch(of: start) else { return false }
-        let inside = text[found.range.upperBound...].dropLast(end.count)
-        let texts = /(<text>([^<&]|&(amp|lt|gt|quot|apos);)+<\/text>)+/
-        return inside.wholeMatch(of: texts) != nil
+        var text = String(decoding: body, as: UTF8.self)[...]
+        guard text.skip("<toast") else { return false }
+        if text.skip(" launch=\"") {
+            text = text.drop { !"\"<&".contains($0) }
+            guard text.skip("\"") else { return false }
+        }
+        guard text.skip("><visual><binding template=\"ToastGeneric\">") else { return false }
+        repeat {
+            guard text.skip("<text>") else { return false }
+            let words = text.prefix { $0 != "<" }
+            text = text.dropFirst(words.count)
+            guard self.isEscaped(words), text.skip("</text>") else { return false }
+        } while text.hasPrefix("<text>")
+        return text == "</binding></visual></toast>"
+    }
+
+    /// Whether the text is not empty and each `&` in it begins an entity.
+    private static func isEscaped(_ text: Substring) -> Bool {
+        let entities = ["amp;", "lt;", "gt;", "quot;", "apos;"]
+        return !text.isEmpty
+            && text.split(separator: "&", omittingEmptySubsequences: false).dropFirst().allSatisfy { rest in
+                entities.contains { rest.hasPrefix($0) }
+            }
+    }
+}
+
+extension Substring {
+    /// Removes a text from the beginning; `false` if it is not there.
+    fileprivate mutating func skip(_ start: String) -> Bool {
+        guard self.hasPrefix(start) else { return false }
+        self = self.dropFirst(start.count)
+        return true
     }
 }

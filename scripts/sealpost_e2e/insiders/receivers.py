@@ -6,6 +6,7 @@ or the code that confirms a handle, which only who has the receiver can read.
 """
 
 import asyncio
+import itertools
 import json
 import re
 import socket
@@ -27,6 +28,7 @@ class Receivers:
         self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         self.context.load_cert_chain(certificate, key)
         self.arrivals = open(arrivals, "a", buffering=1)
+        self.talk = itertools.cycle(range(4))
 
     async def serve(self, ready):
         servers = []
@@ -66,6 +68,26 @@ class Receivers:
                 await asyncio.sleep(0.2)
         except (OSError, asyncio.IncompleteReadError):
             writer.close()
+
+    async def talks(self, reader, writer):
+        """Says more in the header than anybody reads, each time in another way; the last has no end."""
+        description = b"X-WNS-Error-Description: "
+        try:
+            await reader.readuntil(b"\r\n\r\n")
+            writer.write(b"HTTP/1.1 400 x\r\n")
+            match next(self.talk):
+                case 0: writer.write(description + b"a" * 30_000 + b"\r\nContent-Length: 0\r\n\r\n")
+                case 1: writer.write(description + b"a" * 15_000 + b"\r\nContent-Length: 0\r\n\r\n")
+                case 2: writer.write((description + b"a b://\r\n") * 20_000 + b"Content-Length: 0\r\n\r\n")
+                case _:
+                    while True:
+                        writer.write(description + b"a" * 1000 + b"\r\n")
+                        await writer.drain()
+                        await asyncio.sleep(0.01)
+            await writer.drain()
+        except (OSError, asyncio.IncompleteReadError):
+            pass
+        writer.close()
 
     def answering(self, answer):
         async def handle(reader, writer):

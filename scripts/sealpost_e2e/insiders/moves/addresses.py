@@ -108,6 +108,15 @@ def refusing_channels(insider):
 
 
 @move(
+    "Hosts of WNS that say much", "30 KB and 15 KB of `X-WNS-Error-Description`, 20,000 header lines, a header without an end",
+    "200, 201", before="seen: one answer of 30 KB stopped all pushes of everybody for 48 s",
+)
+def talking_channels(insider):
+    insider.each(lambda number: insider.register("wns", host="talks"), range(24))
+    post_for(insider)
+
+
+@move(
     "Push services that hang", "90 browsers under the star of `allowedHosts`, at hosts that never answer, say nothing in "
     "TLS, or send an answer without an end", "200, 201, 429 rate-limited?",
 )
