@@ -188,7 +188,7 @@ import Testing
         ("/api/sessions/current", "GET, HEAD, DELETE"), ("/api/tokens", "POST, GET, HEAD"), ("/api/tokens/x", "DELETE"),
         ("/api/devices", "GET, HEAD"), ("/api/devices/x", "DELETE"),
         ("/api/devices/x/topics/y", "PUT, DELETE"), ("/api/devices/x/test", "POST"),
-        ("/API/Devices/x/Topics/%23y", "PUT, DELETE"),
+        ("/api/devices/x/topics/%23y", "PUT, DELETE"), ("/API/Notifications/1", "GET, HEAD, PATCH, DELETE"),
         ("/healthz", "GET, HEAD"),
     ])
     func aMethodThatIsNotKnownThereIsToldWhichAre(path: String, allowed: String) async throws {
@@ -200,9 +200,26 @@ import Testing
         try await fixture.send(.options, path).expectProblem(.methodNotAllowed)
     }
 
-    @Test(arguments: ["/api/Register", "/API/REGISTER", "/Api/register?x=1"])
-    func namesInThePathAreReadInAnyCase(target: String) async throws {
+    @Test(arguments: ["/api/Register", "/API/REGISTER", "/Api/register?x=1", "/api/Notifications"])
+    func theTutorialsPathsAreReadInAnyCase(target: String) async throws {
         #expect(try await ServerFixture().send(.get, target).status == .ok)
+    }
+
+    /// A proxy compares with case: its rule for `/console/` must not be passed by `/CONSOLE/`.
+    @Test(arguments: Set(ServerFixture.routes.map(\.path)).subtracting(Route.tutorialPaths).sorted())
+    func noOtherPathHasASecondSpelling(path: String) async throws {
+        let fixture = try await ServerFixture()
+        let parts = path.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
+        for place in parts.indices where !parts[place].isEmpty && !parts[place].hasPrefix("{") {
+            for spelling in [parts[place].uppercased(), parts[place].capitalized] {
+                var parts = parts
+                parts[place] = spelling
+                let target = parts.map { $0.hasPrefix("{") ? "1" : $0 }.joined(separator: "/")
+                for method in [HTTPRequest.Method.get, .post, .put, .patch, .delete] {
+                    try await fixture.send(method, target, user: "ada").expectProblem(.notFound)
+                }
+            }
+        }
     }
 
     @Test(arguments: [

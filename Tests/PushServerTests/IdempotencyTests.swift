@@ -109,6 +109,14 @@ import Testing
         #expect(try await self.post(fixture, user: "alice").status == .created)
     }
 
+    @Test func theSamePathInAnotherSpellingHasTheSameKeys() async throws {
+        let (fixture, _) = try await self.fixture()
+        let (key, body) = (("Idempotency-Key", "k"), #"{"Payload":1}"#)
+        let first = try await fixture.send(.post, "/api/notifications", headers: [key], body: body)
+        #expect(first.status == .created)
+        #expect(try await fixture.send(.post, "/API/Notifications", headers: [key], body: body).body == first.body)
+    }
+
     @Test func ofManyAtOnceOneIsStored() async throws {
         let (fixture, pushes) = try await self.fixture()
         for round in 0..<20 {

@@ -36,8 +36,9 @@ struct IdempotencyGuard: Sendable {
     func keyed(_ context: RequestContext) throws(Problem) -> KeyedRequest? {
         guard let key = try IdempotencyKey(of: context.request.head) else { return nil }
         let (head, user) = (context.request.head, try context.user.id)
+        // The path of a post may be spelled in upper case, which makes it no other request.
         return KeyedRequest(
-            key: "\(user) \(head.method.rawValue) \(head.path) \(key.text)",
+            key: "\(user) \(head.method.rawValue) \(head.path.lowercased()) \(key.text)",
             query: head.query.map { "\($0.utf8.count) \($0)" } ?? "-"
         )
     }

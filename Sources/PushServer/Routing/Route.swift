@@ -1,6 +1,7 @@
 internal import Bytes
 internal import Foundation
 internal import HTTPTypes
+internal import PushAPI
 internal import PushCore
 internal import SocketHTTP
 
@@ -37,6 +38,9 @@ final class Route: Sendable {
     /// The path before and after the parameter, without a second one.
     let prefix: [UInt8]
     private let suffix: [UInt8]
+    /// How the fixed segments must be spelled. Only the tutorial's clients need another spelling than the documented one, as
+    /// ASP.NET folds the names of controllers; a proxy's rules compare with case.
+    private let spelling: Spelling
     let hasParameter: Bool
     /// Whether a second parameter follows, which `lastSegment` reads.
     private let hasSecond: Bool
@@ -65,7 +69,13 @@ final class Route: Sendable {
         let second = suffix.hasSuffix("}") ? suffix.lastIndex(of: "{") : nil
         self.hasSecond = second != nil
         self.suffix = Array((second.map { suffix[..<$0] } ?? suffix).utf8)
+        self.spelling = Self.tutorialPaths.contains(path) ? .anyCase : .exact
     }
+
+    /// The paths that the tutorial's clients use.
+    static let tutorialPaths: Set = [
+        Paths.register, Paths.registration("{id}"), Paths.notifications, Paths.notifications + "/{id}",
+    ]
 
     /// A route that may wait for anything.
     convenience init(
@@ -108,15 +118,13 @@ final class Route: Sendable {
     }
 
     /// The parameter, empty if the route has none; `nil` if the path does not match.
-    ///
-    /// Fixed segments are compared without case, as ASP.NET does with the names of controllers.
     func parameter(of path: UnsafeBufferPointer<UInt8>) -> Slice<UnsafeBufferPointer<UInt8>>? {
         if self.hasSecond { return self.first(of: path) }
         let length = path.count - self.prefix.count - self.suffix.count
         guard
             self.hasParameter ? length > 0 : length == 0,
-            path.has(self.prefix, at: 0),
-            path.has(self.suffix, at: path.count - self.suffix.count)
+            path.has(self.prefix, at: 0, in: self.spelling),
+            path.has(self.suffix, at: path.count - self.suffix.count, in: self.spelling)
         else { return nil }
         let parameter = path[self.prefix.count..<self.prefix.count + length]
         return parameter.contains(UInt8(ascii: "/")) ? nil : parameter
@@ -124,12 +132,12 @@ final class Route: Sendable {
 
     /// The first of two parameters; `nil` if the path does not match.
     private func first(of path: UnsafeBufferPointer<UInt8>) -> Slice<UnsafeBufferPointer<UInt8>>? {
-        guard path.has(self.prefix, at: 0) else { return nil }
+        guard path.has(self.prefix, at: 0, in: self.spelling) else { return nil }
         let rest = path[self.prefix.count...]
-        guard let end = rest.firstIndex(of: UInt8(ascii: "/")), end > rest.startIndex, path.has(self.suffix, at: end)
-        else {
-            return nil
-        }
+        guard
+            let end = rest.firstIndex(of: UInt8(ascii: "/")), end > rest.startIndex,
+            path.has(self.suffix, at: end, in: self.spelling)
+        else { return nil }
         let second = path[(end + self.suffix.count)...]
         return second.isEmpty || second.contains(UInt8(ascii: "/")) ? nil : rest[..<end]
     }
@@ -142,12 +150,20 @@ final class Route: Sendable {
     }
 }
 
+/// Whether letters in upper and lower case are the same.
+enum Spelling: Sendable {
+    case exact
+    /// Of ASCII letters.
+    case anyCase
+}
+
 extension UnsafeBufferPointer<UInt8> {
-    /// Whether `text`, which must be in lower case, is at `start`, in any case of its ASCII letters.
-    func has(_ text: [UInt8], at start: Int) -> Bool {
+    /// Whether `text`, which must be in lower case, is at `start`.
+    func has(_ text: [UInt8], at start: Int, in spelling: Spelling) -> Bool {
         guard text.count <= self.count - start else { return false }
         for index in text.indices {
-            guard self[start + index].lowercased == text[index] else { return false }
+            let byte = self[start + index]
+            guard byte == text[index] || spelling == .anyCase && byte.lowercased == text[index] else { return false }
         }
         return true
     }

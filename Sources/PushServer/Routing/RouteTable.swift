@@ -32,7 +32,7 @@ struct RouteTable: Sendable {
         self.routes = routes
     }
 
-    /// Below this prefix, an answer without credentials does not tell which paths exist.
+    /// Below this prefix, in any spelling, an answer without credentials does not tell which paths exist.
     private static let closed = Array("/api".utf8)
 
     func match(_ head: RequestHead) -> Match {
@@ -43,7 +43,7 @@ struct RouteTable: Sendable {
         // HEAD is GET without the body, which the HTTP server leaves out.
         let method = method == .head ? .get : method
         var allowed: [String] = []
-        var isOpen = !path.has(Self.closed, at: 0)
+        var isOpen = !path.has(Self.closed, at: 0, in: .anyCase)
         for route in self.routes {
             guard let parameter = route.parameter(of: path), !self.isOthers(parameter, in: path) else { continue }
             if route.method == method { return .route(route, parameter: Self.decode(parameter)) }
@@ -55,7 +55,7 @@ struct RouteTable: Sendable {
     }
 
     /// Whether the parameter is the last segment of a path without one, such as `/api/notifications/read`, which then
-    /// belongs to its own routes only. Most ids begin with digits, and none of these segments does.
+    /// belongs to its own routes only, also in another spelling. Most ids begin with digits, and none of these segments does.
     private func isOthers(
         _ parameter: Slice<UnsafeBufferPointer<UInt8>>,
         in path: UnsafeBufferPointer<UInt8>
@@ -64,7 +64,7 @@ struct RouteTable: Sendable {
             return false
         }
         return self.routes.contains {
-            !$0.hasParameter && $0.prefix.count == path.count && path.has($0.prefix, at: 0)
+            !$0.hasParameter && $0.prefix.count == path.count && path.has($0.prefix, at: 0, in: .anyCase)
         }
     }
 
