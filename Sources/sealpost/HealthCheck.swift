@@ -53,7 +53,7 @@ struct HealthCheck: Sendable {
         var word = "status \(response.status)"
         // An answer without a body, or with another one, still has its status.
         let answer = try? JSONValue(reading: response.body)
-        if case .string(let said) = answer?[isWell ? "Status" : "detail"] { word = LogLine.escaped(said) }
+        if case .string(let said) = answer?[isWell ? "Status" : "detail"] { word = said }
         guard isWell else { throw CommandFailure("\(self.address) is not ready: \(word)") }
         return word
     }

@@ -53,7 +53,8 @@ struct LogLine {
     private static func isOneWord(_ text: String) -> Bool {
         !text.isEmpty
             && text.unicodeScalars.allSatisfy { scalar in
-                !self.mustBeEscaped(scalar) && !scalar.properties.isWhitespace && scalar != "="
+                !self.isInvisible(scalar) && !self.endsQuotation(scalar) && !scalar.properties.isWhitespace
+                    && scalar != "="
             }
     }
 
@@ -61,27 +62,37 @@ struct LogLine {
         "\"\(self.escaped(text))\""
     }
 
-    /// A text without characters that are invisible or could end a line.
-    static func escaped(_ text: String) -> String {
-        var result = ""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "\"", "\\": result += "\\\(scalar)"
-            case _ where self.mustBeEscaped(scalar):
-                for unit in UTF16.encode(scalar) ?? UTF16.encodedReplacementCharacter {
-                    let digits = String(unit, radix: 16)
-                    result += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-                }
-            default: result.unicodeScalars.append(scalar)
-            }
+    /// The text without characters that are invisible or could end a line or a quotation.
+    private static func escaped(_ text: String) -> String {
+        text.unicodeScalars.reduce(into: "") { result, scalar in
+            if self.endsQuotation(scalar) { result += "\\" }
+            self.append(scalar, to: &result)
         }
-        return result
     }
 
-    private static func mustBeEscaped(_ scalar: Unicode.Scalar) -> Bool {
+    /// The text as commands print it: quotation marks stay, and so do the tabs between columns. JSON remains JSON.
+    static func printable(_ text: String) -> String {
+        if text.utf8.allSatisfy({ (0x20..<0x7F).contains($0) }) { return text }
+        return text.unicodeScalars.reduce(into: "") { result, scalar in
+            if scalar == "\t" { result += "\t" } else { self.append(scalar, to: &result) }
+        }
+    }
+
+    private static func append(_ scalar: Unicode.Scalar, to result: inout String) {
+        guard self.isInvisible(scalar) else { return result.unicodeScalars.append(scalar) }
+        for unit in UTF16.encode(scalar) ?? UTF16.encodedReplacementCharacter {
+            let digits = String(unit, radix: 16)
+            result += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+        }
+    }
+
+    private static func endsQuotation(_ scalar: Unicode.Scalar) -> Bool { scalar == "\"" || scalar == "\\" }
+
+    /// Whether it is invisible, or could end a line or change the direction of writing.
+    private static func isInvisible(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.properties.generalCategory {
         case .control, .format, .lineSeparator, .paragraphSeparator: true
-        default: scalar == "\"" || scalar == "\\"
+        default: false
         }
     }
 }

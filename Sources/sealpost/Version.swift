@@ -7,6 +7,6 @@ enum Version {
 
     /// What `sealpost --version` prints: the version is its first word.
     static var text: String {
-        "\(self.current) (commit \(self.commit.map(LogLine.escaped) ?? "unknown: built without make release"))"
+        "\(self.current) (commit \(self.commit ?? "unknown: built without make release"))"
     }
 }

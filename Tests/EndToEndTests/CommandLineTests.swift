@@ -79,6 +79,26 @@ import Testing
         #expect(taken.code == 1 && taken.errors.contains("cannot be made"))
     }
 
+    /// A file from elsewhere chooses names of members, and the caller of a script its arguments.
+    @Test(arguments: [[], ["--json"]]) func noTextFromElsewhereReachesTheTerminalAsAControl(form: [String]) async throws
+    {
+        let line = #"{"Name":"bob","\u001b]0;x\u0007\u009b2J\u202e\nline 2: carol added":1}"#
+        let made = try await Daemon.run(["user", "import", "-"] + form, in: self.folder, input: line + "\n")
+        #expect(made.code == 1 && made.output.contains(#"\u001b]0;x\u0007\u009b2J\u202e"#), "\(made.output)")
+        for argument in ["a\u{1B}[2J", "--a\u{1B}[2J"] {
+            let unknown = try await Daemon.run(["user", argument] + form, in: self.folder)
+            #expect(unknown.code == 64 && unknown.errors.contains(#"a\u001b[2J"#), "\(unknown.errors)")
+            #expect(
+                !(made.output + unknown.errors).unicodeScalars.contains {
+                    "\u{1B}\u{7}\u{9B}\u{202E}".unicodeScalars.contains($0)
+                }
+            )
+        }
+        let lines = made.output.split(separator: "\n")
+        #expect(lines.count == 2)
+        if !form.isEmpty { for line in lines { _ = try JSONValue(reading: Array(line.utf8)) } }
+    }
+
     @Test func aUserIsMadeOnceAndMaySignIn() async throws {
         let made = try await Daemon.run(
             ["user", "add", "alice", "--password-stdin"],

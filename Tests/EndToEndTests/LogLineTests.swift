@@ -1,5 +1,6 @@
 import Foundation
 import Logging
+import PushAPI
 import Testing
 
 @testable import sealpost
@@ -67,6 +68,18 @@ import Testing
             let read = try JSONDecoder().decode([String: String].self, from: Data(line.json.utf8))
             #expect(read["reason"].map { Array($0.unicodeScalars) } == Array(value), "from \(first)")
         }
+    }
+
+    /// Commands print JSON, and tables with quotation marks and tabs.
+    @Test func printedTextKeepsItsMarksAndItsJSONIsTheSame() throws {
+        #expect(LogLine.printable(#"a "b"\c"# + "\td") == #"a "b"\c"# + "\td")
+        #expect(LogLine.printable("\u{1B}]0;x\u{7}\u{9B}2J\u{202E}\n") == #"\u001b]0;x\u0007\u009b2J\u202e\u000a"#)
+        let all = String(String.UnicodeScalarView((0x20...0x10FFFF).compactMap { Unicode.Scalar($0) }))
+        let json = LogLine.printable(String(decoding: JSONValue.string(all).bytes, as: UTF8.self))
+        #expect(!json.unicodeScalars.contains(where: Self.isDangerous))
+        #expect(
+            try JSONValue(reading: Array(json.utf8)).text.map { Array($0.unicodeScalars) } == Array(all.unicodeScalars)
+        )
     }
 
     @Test func aMessageAndANameAreEscapedToo() {

@@ -33,6 +33,19 @@ import Testing
         #expect(Self.expressions(in: "    \(line)\n").count == 1)
     }
 
+    /// Only one function knows how to print: it escapes what a terminal would obey.
+    @Test func onlyPrintEscapedWritesToAStandardDescriptor() throws {
+        let doors = [
+            "LogFile.write(", " print(", "puts(", "putc(", "putchar(", "printf(", ".standardOutput",
+            "FileHandle.standardError", "\"/dev/tty", "\"/dev/std",
+        ]
+        let files = try Repository.files(under: "Sources/sealpost", ending: ".swift")
+        #expect(files.count > 80)
+        for (name, text) in files where name != "Printing.swift" {
+            for door in doors { #expect(!text.contains(door), "\(name): \(door)") }
+        }
+    }
+
     @Test(arguments: ["// text.wholeMatch(of: /a/)", "let path = \"/console/#/setup\"", "let share = total / count"])
     func whatIsNoneIsLeftAlone(line: String) {
         #expect(Self.expressions(in: line) == [])

@@ -55,7 +55,7 @@ struct InitCommand: AsyncParsableCommand {
             }
             // Before anything is asked.
             try Initialization.refuseExisting(self.file)
-            dialogue?.show("Enter takes what is in brackets.\n")
+            dialogue?.show("Enter takes what is in brackets.")
             let answers = try self.answers(dialogue)
             let hash = try answers.administrator.map { name in
                 guard let dialogue, !self.password.passwordStdin else {
@@ -80,7 +80,7 @@ struct InitCommand: AsyncParsableCommand {
             .init("Done", .array(done.map { .string($0) })),
             .init("Next", .array(steps.map { .string($0) })),
         ])
-        self.output.show(result, (done + ["", "Next:"] + steps.map { "- " + $0 }).joined(separator: "\n"))
+        self.output.show(result, done + ["", "Next:"] + steps.map { "- " + $0 })
     }
 
     /// Reads the password of the first administrator, with the parameters of a server without a configuration.

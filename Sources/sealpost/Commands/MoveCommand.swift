@@ -117,6 +117,6 @@ private final class MoveReport {
     private func say(_ line: String) {
         self.bar.end()
         if self.output.json { return }
-        _ = LogFile.write(Array((line + "\n").utf8), to: STDERR_FILENO)
+        printEscaped(line, to: STDERR_FILENO)
     }
 }

@@ -41,7 +41,13 @@ struct Sealpost: AsyncParsableCommand {
         {
             self.exit(withError: failure(CommandProblem(usage: ValidationError("\(unknown)")), json: false))
         }
-        self.exit(withError: error)
+        // The library would print the words of the command line as they are.
+        let code = self.exitCode(for: error)
+        let lines = self.fullMessage(for: error).split(separator: "\n", omittingEmptySubsequences: false)
+        for line in lines where lines.count > 1 || !line.isEmpty {
+            printEscaped(String(line), to: code == .success ? STDOUT_FILENO : STDERR_FILENO)
+        }
+        self.exit(withError: code)
     }
 }
 
@@ -88,7 +94,7 @@ func reportingErrors(json: Bool = false, _ body: () async throws -> Void) async 
 private func failure(_ problem: CommandProblem, json: Bool) -> ExitCode {
     LogWriter.standardError.flush(within: .milliseconds(500))
     let text = json ? String(decoding: problem.json.bytes, as: UTF8.self) : "sealpost: \(problem.detail)"
-    _ = LogFile.write(Array((text + "\n").utf8), to: STDERR_FILENO)
+    printEscaped(text, to: STDERR_FILENO)
     return ExitCode(problem.exitCode)
 }
 
@@ -107,17 +113,6 @@ func withStore(
     }
     await store.close()
     try result.get()
-}
-
-/// Prints a line at once; `print` would buffer it when the output is a pipe.
-///
-/// If the line cannot be printed, the process exits with 1.
-func say(_ line: String) {
-    let bytes = Array((line + "\n").utf8)
-    guard LogFile.write(bytes, to: STDOUT_FILENO) < bytes.count else { return }
-    let reason = String(cString: strerror(errno))
-    _ = LogFile.write(Array("sealpost: standard output cannot be written: \(reason)\n".utf8), to: STDERR_FILENO)
-    exit(1)
 }
 
 extension Configuration {

@@ -36,8 +36,8 @@ struct Serve: AsyncParsableCommand {
             }
             if let link = try await application.setupLink() {
                 // Apart from the log, which may go to other machines. systemd's journal has both: the link is good once, for an hour.
-                let line = "There are no users yet. Make the first administrator here, within an hour: \(link)\n"
-                _ = LogFile.write(Array(line.utf8), to: STDOUT_FILENO)
+                let line = "There are no users yet. Make the first administrator here, within an hour: \(link)"
+                printEscaped(line, to: STDOUT_FILENO)
             }
             DescriptorLimit.raise(for: configuration.limits.maxConnections, logger: logger)
             let reload = ConfigurationReload(configuration, threshold: threshold, load: self.options.load)

@@ -112,7 +112,7 @@ struct Simulate: AsyncParsableCommand {
         let channels = (0..<max(1, self.channels)).map { _ in providers.wns.makeChannel() }
         try (channels.joined(separator: "\n") + "\n")
             .write(toFile: "\(self.folder)/channels", atomically: true, encoding: .utf8)
-        say(providers.yaml)
+        sayLines(providers.yaml)
         say("Ready. This is in \(file); start the server with: sealpost serve --config \(file)")
         if self.only.contains("wns") { say("A channel for a Windows phone: \(channels[0])") }
     }

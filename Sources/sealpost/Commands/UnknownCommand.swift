@@ -22,7 +22,7 @@ struct UnknownCommand: CustomStringConvertible {
             let names = known.map(\.name)
             let near = argument.utf8.count <= 40 ? names.nearest(to: argument) : nil
             let hint = near.map { "did you mean \(path)\($0)?" } ?? "known are \(names.joined(separator: ", "))"
-            self.description = "unknown command \(path)\(LogLine.escaped(argument)); \(hint)"
+            self.description = "unknown command \(path)\(argument); \(hint)"
             return
         }
         return nil

@@ -160,14 +160,15 @@ extension Data {
 
 /// Writes lines to standard output, or to a new file that only its owner may read.
 private struct LineOutput: Sendable {
-    private let handle: FileHandle
+    /// `nil` for standard output.
+    private let handle: FileHandle?
     private let file: String
 
     /// Throws `CommandFailure` if the file is there, or cannot be made.
     init(_ file: String) throws {
         self.file = file
         guard file != "-" else {
-            self.handle = .standardOutput
+            self.handle = nil
             return
         }
         let descriptor = open(file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
@@ -179,14 +180,15 @@ private struct LineOutput: Sendable {
 
     /// Throws `CommandFailure`, such as when the disk is full.
     func write(_ line: ArraySlice<UInt8>) throws {
-        try self.reporting { try self.handle.write(contentsOf: Data(line + [UInt8(ascii: "\n")])) }
+        guard let handle else { return say(String(decoding: line, as: UTF8.self)) }
+        try self.reporting { try handle.write(contentsOf: Data(line + [UInt8(ascii: "\n")])) }
     }
 
     func close() throws {
-        guard self.file != "-" else { return }
+        guard let handle else { return }
         try self.reporting {
-            try self.handle.synchronize()
-            try self.handle.close()
+            try handle.synchronize()
+            try handle.close()
         }
     }
 

@@ -57,7 +57,8 @@ struct Story {
         let alice = try await self.signUp("alice", application, server)
         let mallory = try await self.signUp("mallory", application, server)
 
-        say("\nAlice registers her three phones:")
+        say("")
+        say("Alice registers her three phones:")
         let handles = [
             ("apns", String(repeating: "0123456789abcdef", count: 4)), ("gcm", "android-\(UUID().uuidString)"),
             ("wns", providers.wns.makeChannel()),
@@ -70,7 +71,8 @@ struct Story {
             say("    \(platform.padding(toLength: 4, withPad: " ", startingAt: 0)) registration \(id)")
         }
 
-        say("\nA secret is posted: \"\(self.secret)\"")
+        say("")
+        say("A secret is posted: \"\(self.secret)\"")
         let item = try await alice.send(self.secret)
         say("It has the id \(item.id). This is what the providers got to see, byte for byte:")
         for (name, log) in [
@@ -79,7 +81,8 @@ struct Story {
             try await self.showPush(at: name, try await log.acceptedPush(1), id: item.id)
         }
 
-        say("\nEach phone comes for it over its own authenticated connection:")
+        say("")
+        say("Each phone comes for it over its own authenticated connection:")
         for (phone, (platform, _)) in zip(phones, handles) {
             let collected = try await phone.notification(item.id).value
             try self.check(collected.payload == .string(self.secret), "the payload is the one that was posted")
@@ -89,7 +92,8 @@ struct Story {
         try await self.showEcho(server)
         try await self.showStranger(mallory, item.id)
         try self.showDisk(application)
-        say("\nThat is all: the id went out, the secret stayed at home.")
+        say("")
+        say("That is all: the id went out, the secret stayed at home.")
     }
 
     private func signUp(_ name: String, _ application: Application, _ server: URL) async throws -> PushClient {
@@ -129,7 +133,8 @@ struct Story {
             _ = try await stranger.notification(id)
             throw Broken(description: "another user got the payload")
         } catch PushClientError.problem(let problem) where problem.code == .notFound {
-            say("\nMallory has learnt the id, asks for it, and is told: \(problem.status) \(problem.title)")
+            say("")
+            say("Mallory has learnt the id, asks for it, and is told: \(problem.status) \(problem.title)")
         }
     }
 

@@ -16,12 +16,12 @@ struct InitDialogue {
         _ check: (String) throws(InitRefusal) -> Answer
     ) throws -> Answer {
         while true {
-            self.show("\(question) [\(usual)]: ")
+            self.show("\(question) [\(usual)]: ", end: "")
             let typed = try self.line()
             do throws(InitRefusal) {
                 return try check(typed.isEmpty ? usual : typed)
             } catch {
-                self.show("  \(error)\n")
+                self.show("  \(error)")
             }
         }
     }
@@ -40,26 +40,26 @@ struct InitDialogue {
         while true {
             let (first, second) = (try self.hidden("   Password of \(name): "), try self.hidden("   Once more: "))
             guard first == second else {
-                self.show("  the two are not the same\n")
+                self.show("  the two are not the same")
                 continue
             }
             do throws(PasswordError) {
                 return try PasswordHash(of: first, chosenFor: name, parameters: parameters)
             } catch {
-                self.show("  \(error)\n")
+                self.show("  \(error)")
             }
         }
     }
 
-    func show(_ text: String) {
-        _ = LogFile.write(Array(text.utf8), to: STDERR_FILENO)
+    func show(_ text: String, end: StaticString = "\n") {
+        printEscaped(text, to: STDERR_FILENO, end: end)
     }
 
     // MARK: - Private
 
     private func line() throws -> String {
         guard let line = readLine() else {
-            self.show("\n")
+            self.show("")
             throw CommandFailure("no answer; nothing was written")
         }
         return line.trimmingCharacters(in: .whitespaces)

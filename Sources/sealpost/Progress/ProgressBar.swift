@@ -41,7 +41,7 @@ final class ProgressBar: Sendable {
     /// Removes the line.
     func end() {
         self.state.withLock { state in
-            if state.line != nil { Self.show("\r\u{1B}[K") }
+            if state.line != nil { Self.show("") }
             state = State()
         }
     }
@@ -75,12 +75,12 @@ final class ProgressBar: Sendable {
     private static func draw(_ state: inout State) {
         guard let line = state.line else { return }
         state.drawn = .now
-        self.show("\r\(line.text(columns: self.columns))\u{1B}[K")
+        self.show(line.text(columns: self.columns))
     }
 
     /// Progress that cannot be shown does not matter.
     private static func show(_ text: String) {
-        _ = LogFile.write(Array(text.utf8), to: STDERR_FILENO)
+        printEscaped(text, to: STDERR_FILENO, start: "\r", end: "\u{1B}[K")
     }
 
     private static var columns: Int {

@@ -14,7 +14,12 @@ struct OutputOptions: ParsableArguments {
 
     /// Prints the result: the JSON for scripts, the line for people.
     func show(_ json: JSONValue, _ line: @autoclosure () -> String) {
-        say(self.json ? String(decoding: json.bytes, as: UTF8.self) : line())
+        self.show(json, [line()])
+    }
+
+    /// The same with several lines for people.
+    func show(_ json: JSONValue, _ lines: @autoclosure () -> [String]) {
+        for line in self.json ? [String(decoding: json.bytes, as: UTF8.self)] : lines() { say(line) }
     }
 
     /// What prints a list: a table on a terminal, and elsewhere a line for each entry, as it always was.
