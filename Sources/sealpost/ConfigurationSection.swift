@@ -130,7 +130,8 @@ final class ConfigurationSection {
     private func value(_ key: String) throws -> Node? {
         self.known.insert(key)
         if let text = self.source.override(of: self.path + [key]) {
-            return text.hasPrefix("[") ? try Yams.compose(yaml: text) : Node(text)
+            guard text.hasPrefix("[") else { return Node(text) }
+            return try YAMLText(text, of: self.source.place(of: self.path + [key])).root()
         }
         guard let node = self.node?[Node(key)], node.null == nil else { return nil }
         return node
@@ -156,11 +157,9 @@ final class ConfigurationSource {
         }
         do {
             let text = try String(contentsOfFile: file, encoding: .utf8)
-            let node = try Yams.compose(yaml: text)
+            let node = try YAMLText(text, of: file).root()
             guard node == nil || node?.mapping != nil else { throw ConfigurationError("\(file): must be a mapping") }
             self.root = node?.mapping
-        } catch let error as YamlError {
-            throw ConfigurationError("\(file): is not YAML: \(error)")
         } catch let error as ConfigurationError {
             throw error
         } catch {
@@ -208,10 +207,12 @@ final class ConfigurationSource {
         // A list that a variable sets as a whole has no line numbers.
         for length in stride(from: path.count, to: 0, by: -1) {
             let variable = Self.variable(Array(path.prefix(length)))
-            if self.environment[variable] != nil { return ([variable] + path.dropFirst(length)).joined(separator: ".") }
+            if self.environment[variable] != nil {
+                return ([variable] + path.dropFirst(length).map(YAMLText.shown)).joined(separator: ".")
+            }
         }
         let line = (node?.mark?.line).map { ":\($0)" } ?? ""
-        return "\(self.file ?? "configuration")\(line): \(path.joined(separator: "."))"
+        return "\(self.file ?? "configuration")\(line): \(path.map(YAMLText.shown).joined(separator: "."))"
     }
 
     private static func variable(_ path: [String]) -> String {

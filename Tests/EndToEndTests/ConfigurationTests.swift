@@ -143,6 +143,74 @@ import Testing
         #expect("\(try #require(error))".contains(message), "\(String(describing: error))")
     }
 
+    /// Ways to break a line that has a password in it, and the position that the error names.
+    private static let broken = [
+        ("a tab", "\tdatabase: postgres://u:hunter2@h/d", ": is not YAML: "),
+        ("an open quote", "database: \"postgres://u:hunter2@h/d", ": is not YAML: found unexpected end of stream"),
+        (
+            "an open single quote", "database: 'postgres://u:hunter2@h/d",
+            ": is not YAML: found unexpected end of stream"
+        ),
+        ("a wrong indent", "  database: postgres://u:hunter2@h/d", ": is not YAML: "),
+        ("an indent that continues a value", "keyring: k\n - postgres://u:hunter2@h/d", ":2:10: the value continues"),
+        ("a line without a blank", "keyring: k\n  database:postgres://u:hunter2@h/d", ":2:10: the value continues"),
+        ("an open bracket", "database: [postgres://u:hunter2@h/d", ": is not YAML: "),
+        ("an open brace", "database: {a: postgres://u:hunter2@h/d", ": is not YAML: "),
+        ("no blank", "database:postgres://u:hunter2@h/d", ": is not YAML: could not find expected ':'"),
+        ("braces", "{database:postgres://u:hunter2@h/d}", ": is not YAML: "),
+        (
+            "no blank, as a key", "database:postgres://u:hunter2@h/d:",
+            ":2: (a key that is not shown): is not known here"
+        ),
+        ("no colon, as a key", "database=postgres://u:hunter2@h/d: x", ":2: (a key that is not shown): is not known"),
+        ("a key of a section", "cache: {maxAge:postgres://u:hunter2@h/d}", ":2: cache.(a key that is not shown): is"),
+        ("a key twice", "k:hunter2@h: 1\nk:hunter2@h: 2", ": a mapping has a key twice: (a key that is not shown)"),
+        ("an alias", "database: *hunter2", ":2:11: is not YAML: found undefined alias"),
+        ("a reserved mark", "database: @hunter2", ":2:11: is not YAML: found character that cannot start any token"),
+        ("an escape", "database: \"postgres://u:hunter2\\q@h/d\"", ": is not YAML: found unknown escape character"),
+        ("a directive", "%hunter2 postgres://u:hunter2@h/d", ": is not YAML: "),
+        ("a tag", "database: !hunter2!x y", ": is not YAML: "), ("a block", "database: |hunter2", ": is not YAML: "),
+        ("a control character", "database: postgres://u:hunter2@h/d\u{1}", ": is not YAML: control characters are not"),
+        ("a second document", "...\n--- postgres://u:hunter2@h/d", ": is not YAML: "),
+        ("a mapping's value", "server: postgres://u:hunter2@h/d", ":2: server: must be a mapping"),
+        ("an app", "apps: {\"u:hunter2@h\": {}}", "apps.(a key that is not shown): an app's name must be"),
+    ]
+
+    @Test(arguments: Self.broken) func anErrorOfABrokenFileQuotesNothingOfIt(
+        way: String,
+        line: String,
+        message: String
+    ) throws {
+        let error = #expect(throws: ConfigurationError.self) { try self.load("log: {}\n\(line)\n") }
+        let text = "\(try #require(error))"
+        #expect(text.contains(message) && text.contains("sealpost.yaml"), "\(way): \(text)")
+        #expect(!text.contains("hunter2") && !text.contains("\n"), "\(way): \(text)")
+    }
+
+    @Test func aTextThatIsNoMappingAndABrokenVariableAreNotQuotedEither() throws {
+        for (yaml, environment) in [
+            ("database:postgres://u:hunter2@h/d", [:]), ("", ["SEALPOST_SERVER_LISTEN": "[postgres://u:hunter2@h/d"]),
+        ] {
+            let error = #expect(throws: ConfigurationError.self) { try self.load(yaml, environment: environment) }
+            #expect("\(try #require(error))".contains("hunter2") == false, "\(String(describing: error))")
+        }
+    }
+
+    /// At a start and in the doctor; a reload has a test of its own.
+    @Test(arguments: ["serve", "doctor", "backup copy"])
+    func aCommandDoesNotPrintALineOfABrokenFile(command: String) async throws {
+        try "\tdatabase: postgres://u:hunter2@h/d".write(
+            toFile: self.folder.file("broken.yaml"),
+            atomically: true,
+            encoding: .utf8
+        )
+        let words = command.split(separator: " ").map(String.init) + ["--config", "broken.yaml"]
+        let ended = try await Daemon.run(words, in: self.folder)
+        let shown = ended.output + ended.errors
+        #expect(ended.code != 0 && shown.contains("broken.yaml:1:1: is not YAML: "), "\(shown)")
+        #expect(!shown.contains("hunter2"), "\(shown)")
+    }
+
     @Test func alertsAreWhatTheOperatorLists() throws {
         #expect(try self.load("").alerts == AlertPolicy())
         let yaml = """

@@ -1,0 +1,79 @@
+import Yams
+
+/// A text that should be YAML, and may hold a password.
+struct YAMLText {
+    /// The file or the variable that has it.
+    private let place: String
+    private let text: String
+    private let lines: [Substring]
+
+    init(_ text: String, of place: String) {
+        self.place = place
+        self.text = text
+        self.lines = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
+    }
+
+    /// The root of its only document; `nil` if there is no document.
+    ///
+    /// Throws `ConfigurationError` with position and kind of the fault. Yams' own description quotes the line.
+    func root() throws(ConfigurationError) -> Node? {
+        do {
+            let root = try Yams.compose(yaml: self.text)
+            if let root { try self.checkLines(of: root) }
+            return root
+        } catch let error as ConfigurationError {
+            throw error
+        } catch let error as YamlError {
+            let (mark, fault) = self.explain(error)
+            throw ConfigurationError("\(self.place)\(mark): is not YAML: \(fault)")
+        } catch {
+            throw ConfigurationError("\(self.place): is not YAML")
+        }
+    }
+
+    /// A key as errors show it. A line that lacks a blank makes its value a part of a key.
+    static func shown(_ key: String) -> String {
+        let isName = key.unicodeScalars.allSatisfy {
+            $0.properties.isAlphabetic || "0123456789-_. ".unicodeScalars.contains($0)
+        }
+        return isName ? key : "(a key that is not shown)"
+    }
+
+    /// Throws `ConfigurationError` for a value without quotation marks that takes in the next line, as one with a wrong indent:
+    /// later errors would quote that line as part of the value.
+    private func checkLines(of node: Node) throws(ConfigurationError) {
+        switch node {
+        case .mapping(let mapping):
+            for (key, value) in mapping {
+                try self.checkLines(of: key)
+                try self.checkLines(of: value)
+            }
+        case .sequence(let sequence): for element in sequence { try self.checkLines(of: element) }
+        case .scalar(let scalar):
+            guard scalar.style == .plain, !scalar.string.isEmpty, let mark = scalar.mark else { return }
+            guard self.lines.dropFirst(mark.line - 1).first?.contains(scalar.string) == true else {
+                throw ConfigurationError(
+                    "\(self.place):\(mark.line):\(mark.column): the value continues in the next line; put it in quotation marks"
+                )
+            }
+        case .alias: break
+        }
+    }
+
+    private func explain(_ error: YamlError) -> (mark: String, fault: String) {
+        switch error {
+        // libyaml's and Yams' words for these faults are constant texts.
+        case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _),
+            .composer(_, let problem, let mark, _):
+            return (":\(mark.line):\(mark.column)", problem)
+        case .reader(let problem, let offset, _, _):
+            let line = offset.map { self.text.prefix($0).count(where: \.isNewline) + 1 }
+            return (line.map { ":\($0)" } ?? "", problem)
+        case .duplicatedKeysInMapping(let keys, let context):
+            let names = keys.map(Self.shown).sorted().joined(separator: ", ")
+            return (":\(context.mark.line)", "a mapping has a key twice: \(names)")
+        case .no, .memory, .writer, .emitter, .representer, .dataCouldNotBeDecoded:
+            return ("", "it cannot be parsed")
+        }
+    }
+}
