@@ -492,10 +492,11 @@ SCHEMAS = {
         },
         description="What a session shall be good for.", examples=[{"Scopes": ["fetch", "register"], "ExpiresIn": 86400}],
     ),
+    "AccountId": {"type": "string", "pattern": "^[-A-Za-z0-9_]{21}[AQgw]$", "description": "The opaque identifier of an account, as `Sealpost-Account` has it."},
     "Session": thing(
-        ["Token", "ExpiresAt", "Scopes"],
-        {"Token": schema("Token"), "ExpiresAt": time("When the token ends."), "Scopes": schema("GivenScopes")},
-        description="A token, which is shown only here.",
+        ["Name", "Account", "Token", "ExpiresAt", "Scopes"],
+        {"Name": schema("Username"), "Account": schema("AccountId"), "Token": schema("Token"), "ExpiresAt": time("When the token ends."), "Scopes": schema("GivenScopes")},
+        description="Whose session it is, and its token, which is shown only here.",
     ),
     "EnrolmentOrder": thing(
         [], {
@@ -517,14 +518,14 @@ SCHEMAS = {
         description="The code of a user.", examples=[{"Code": "7K3QM-0XW9T-5ZJ4R-B8N2D-VH6PC"}],
     ),
     "EnrolledSession": thing(
-        ["Name", "Token", "ExpiresAt", "Scopes"],
-        {"Name": schema("Username"), "Token": schema("Token"), "ExpiresAt": time("When the token ends."), "Scopes": schema("GivenScopes")},
+        ["Name", "Account", "Token", "ExpiresAt", "Scopes"],
+        {"Name": schema("Username"), "Account": schema("AccountId"), "Token": schema("Token"), "ExpiresAt": time("When the token ends."), "Scopes": schema("GivenScopes")},
         description="Whose device it is, and its token, which is shown only here.",
     ),
     "SessionView": thing(
-        ["Name", "Role", "Scopes", "ExpiresAt", "PageToken"],
+        ["Name", "Account", "Role", "Scopes", "ExpiresAt", "PageToken"],
         {
-            "Name": schema("Username"), "Role": {"enum": ["device", "publisher", "admin"]}, "Scopes": schema("GivenScopes"),
+            "Name": schema("Username"), "Account": schema("AccountId"), "Role": {"enum": ["device", "publisher", "admin"]}, "Scopes": schema("GivenScopes"),
             "ExpiresAt": either("string", format="date-time", description="When the session ends; null for a caller without a token."),
             "PageToken": either("string", pattern="^[0-9a-f]{32}$", description="What the page sends as `Page-Token`; null for a caller without a cookie."),
         },
@@ -739,9 +740,9 @@ PARAMETERS = {
         example='"8e03978e-40d5-43e8-bc93-6894a57f9324"',
     ),
     "AcceptSignature": parameter(
-        "Accept-Signature", "header", {"type": "string", "pattern": '^[a-z*][a-z0-9_.*-]{0,63}=\\("@status" "content-digest" "mytoken";req( "@method";req "@path";req "@query";req)?\\)(;keyid="[-A-Za-z0-9_]*")?$'},
-        "Asks for an answer that is signed (RFC 9421) over its status and the digest of its body, and over the `MyToken` of the request, which must then be there, its method, path and query; on 304 the `ETag` stands in the place of the digest. Without method, path and query a signature is weaker: the answer to another request with the same `MyToken` fits, too. The order is free. An unknown `keyid` is as good as none. `no-store` is then the answer's `Cache-Control`.",
-        example='sig=("@status" "content-digest" "mytoken";req "@method";req "@path";req "@query";req)',
+        "Accept-Signature", "header", {"type": "string", "pattern": '^[a-z*][a-z0-9_.*-]{0,63}=\\("@status" "content-digest" "mytoken";req( "@method";req "@path";req "@query";req( "sealpost-account")?)?\\)(;keyid="[-A-Za-z0-9_]*")?$'},
+        "Asks for an answer that is signed (RFC 9421) over its status and the digest of its body, and over the `MyToken` of the request, which must then be there, its method, path and query, and over the `Sealpost-Account` of the answer; on 304 the `ETag` stands in the place of the digest. Without method, path and query a signature is weaker: the answer to another request with the same `MyToken` fits, too. Without the account, so does the answer to another account's request. The order is free. An unknown `keyid` is as good as none. `no-store` is then the answer's `Cache-Control`.",
+        example='sig=("@status" "content-digest" "mytoken";req "@method";req "@path";req "@query";req "sealpost-account")',
     ),
     "Limit": parameter("limit", "query", {"type": "integer", "minimum": 1, "maximum": 500, "default": 100}, "How many entries a page has at most."),
     "NotificationId": parameter("id", "path", schema("NotificationId"), "The notification's number, as the push has it in `secureId`."),
@@ -761,6 +762,7 @@ TEXT = {"type": "string"}
 
 HEADERS = {
     "MyToken": header({"type": "integer", "minimum": 3, "maximum": 2147483642}, "*n* × 17 + 3, if the request had `MyToken: n`."),
+    "Account": header({"type": "string", "pattern": "^([-A-Za-z0-9_]{21}[AQgw]|none)$"}, "The identifier of the caller's account, in each answer to a request whose credentials were right: the same for as long as the account exists, and another for each account. `none` without such credentials, if a signature over it was asked for."),
     "RequestId": header({"type": "string", "pattern": "^[A-Za-z0-9_-]{1,128}$"}, "The request's id, by which the server's log has it.", True),
     "ContentTypeOptions": header({"const": "nosniff"}, "The media type is what it says.", True),
     "ResourcePolicy": header({"const": "same-origin"}, "Pages of other origins get nothing of it as an image, a script or the like; CORS is not concerned (Fetch standard).", True),
@@ -775,7 +777,7 @@ HEADERS = {
     "RateLimit": header({"type": "string", "pattern": '^"[a-z]+";r=[0-9]+;t=[0-9]+$'}, "How many requests the caller has left, and in how many seconds there is one more (draft-ietf-httpapi-ratelimit-headers). Absent where there is no limit."),
     "RateLimitPolicy": header({"type": "string", "pattern": '^"[a-z]+";q=[0-9]+;w=[0-9]+$'}, "How many requests the caller's role has in how many seconds."),
     "ContentDigest": header({"type": "string", "pattern": "^sha-256=:[A-Za-z0-9+/]{43}=:$"}, "The digest of the body (RFC 9530), if a signature was asked for."),
-    "SignatureInput": header({"type": "string", "pattern": '^[a-z*][a-z0-9_.*-]{0,63}=\\("@status" ("content-digest"|"etag") "mytoken";req( "@method";req "@path";req "@query";req)?\\);created=[0-9]+;keyid="[-A-Za-z0-9_]{43}";alg="ed25519"$'}, "What was signed, when and with which key (RFC 9421), if a signature was asked for."),
+    "SignatureInput": header({"type": "string", "pattern": '^[a-z*][a-z0-9_.*-]{0,63}=\\("@status" ("content-digest"|"etag") "mytoken";req( "@method";req "@path";req "@query";req( "sealpost-account")?)?\\);created=[0-9]+;keyid="[-A-Za-z0-9_]{43}";alg="ed25519"$'}, "What was signed, when and with which key (RFC 9421), if a signature was asked for."),
     "Signature": header({"type": "string", "pattern": "^[a-z*][a-z0-9_.*-]*=:[A-Za-z0-9+/]{86}==:$"}, "The signature, if one was asked for."),
     "ListFreshness": header({"type": "string", "pattern": "^(no-store|private, (max-age=[0-9]+|no-cache))$"}, "Lists are asked for again each time, unless the configuration says otherwise. `no-store` with a notification that must not be kept.", True),
     "ETag": header({"type": "string", "pattern": '^"[!#-~]+"$'}, "A strong validator, RFC 9110 section 8.8.3. It tells nothing about the content."),
@@ -804,6 +806,7 @@ EVERYWHERE = {
     "Access-Control-Allow-Credentials": ref("headers", "AllowCredentials"),
     "Access-Control-Expose-Headers": ref("headers", "ExposeHeaders"),
     "MyToken": ref("headers", "MyToken"),
+    "Sealpost-Account": ref("headers", "Account"),
     "Preference-Applied": ref("headers", "PreferenceApplied"),
     "Content-Digest": ref("headers", "ContentDigest"),
     "Signature-Input": ref("headers", "SignatureInput"),

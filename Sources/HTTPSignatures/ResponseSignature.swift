@@ -8,12 +8,14 @@ public struct ResponseSignature: Sendable, Hashable {
     /// The value of `Signature`.
     public let signature: String
 
-    /// Signs an answer: `validator` is its `Content-Digest`, or the `ETag` of a 304, as it stands in the answer.
+    /// Signs an answer: `validator` is its `Content-Digest`, or the `ETag` of a 304, and `account` its `Sealpost-Account`, as they
+    /// stand in the answer.
     ///
-    /// Throws if the request has no token, if a value could be taken for more than one line, or if the key fails.
+    /// Throws if the request has no token, if the account is to be covered and `nil`, if a value could be taken for more than one line, or if the key fails.
     public init(
         status: Int,
         validator: String,
+        account: String? = nil,
         request: SignedRequest,
         coverage: SignatureCoverage = .exchange,
         label: String,
@@ -24,6 +26,7 @@ public struct ResponseSignature: Sendable, Hashable {
             coverage,
             status: status,
             validator: validator,
+            account: account,
             request: request,
             parameters: SignatureBase.parameters(
                 created: Int64(created.timeIntervalSince1970.rounded(.down)),

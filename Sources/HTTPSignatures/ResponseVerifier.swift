@@ -11,9 +11,10 @@ public import Foundation
 /// try verifier.verify(message, now: Date())
 /// ```
 /// An answer that passes was made by a holder of one of the keys, for a request with this method, path, query and
-/// token, and its status and content were not changed on the way. The other fields of the answer are not signed, nor
-/// are the caller and the body of the request: a proxy that terminates TLS can change a request, or send the same one
-/// from an account of its own.
+/// token, and its status and content were not changed on the way. With ``SignatureCoverage/account`` this holds for the
+/// answer's `Sealpost-Account`, too: compare it with the account that the request is of, since a proxy that terminates TLS
+/// can send the same request from an account of its own. The other fields of the answer are not signed, nor is the body of
+/// the request.
 public struct ResponseVerifier: Sendable {
     private let keys: [String: VerificationKey]
     private let coverage: SignatureCoverage
@@ -42,9 +43,16 @@ public struct ResponseVerifier: Sendable {
         self.tolerance = Double(tolerance.components.seconds) + Double(tolerance.components.attoseconds) * 1e-18
     }
 
-    /// The value of a request's `Accept-Signature` that asks for what a verifier with that coverage demands.
-    public static func acceptSignature(keyID: String? = nil, coverage: SignatureCoverage = .exchange) -> String {
-        SignatureRequest.field(coverage, keyID: keyID)
+    /// The value of a request's `Accept-Signature` that asks for what a verifier with that coverage demands; from a server
+    /// that cannot sign so much, for `otherwise`.
+    public static func acceptSignature(
+        keyID: String? = nil,
+        coverage: SignatureCoverage = .exchange,
+        otherwise: SignatureCoverage? = nil
+    ) -> String {
+        let first = "sig=\(SignatureRequest.list(coverage, keyID: keyID))"
+        // Servers choose the first that they can make.
+        return otherwise.map { "\(first), sig0=\(SignatureRequest.list($0, keyID: keyID))" } ?? first
     }
 
     /// Returns when the answer was signed, if it has a current signature by one of the keys, over exactly the demanded
@@ -66,6 +74,7 @@ public struct ResponseVerifier: Sendable {
             self.coverage,
             status: message.status,
             validator: try self.validator(of: message),
+            account: message.account.isEmpty ? nil : FieldLines.value(of: message.account),
             request: message.request,
             parameters: list.parameters
         )

@@ -35,6 +35,8 @@ public struct SignatureComponent: Sendable, Hashable, CustomStringConvertible {
     static let status = Self("@status")
     static let contentDigest = Self(ContentDigest.fieldName)
     static let etag = Self("etag")
+    /// The identifier of the account that the answer is for, or `none`.
+    static let account = Self("sealpost-account")
     static let requestToken = Self("mytoken", isOfRequest: true)
     static let method = Self("@method", isOfRequest: true)
     static let path = Self("@path", isOfRequest: true)
@@ -71,11 +73,12 @@ public struct SignatureBase: Sendable, Hashable {
 
     /// The base of an answer: `validator` is its `Content-Digest`, or the `ETag` of a 304.
     ///
-    /// Also throws if the request lacks a component.
+    /// Also throws if the request or the answer lacks a component.
     init(
         _ coverage: SignatureCoverage,
         status: Int,
         validator: String,
+        account: String?,
         request: SignedRequest,
         parameters: FieldParameters
     ) throws(SignatureFailure) {
@@ -84,6 +87,9 @@ public struct SignatureBase: Sendable, Hashable {
             switch component {
             case .status: components.append((component, String(status)))
             case .contentDigest, .etag: components.append((component, validator))
+            case .account:
+                guard let account else { throw SignatureFailure(.missing, "the answer has no \(component)") }
+                components.append((component, account))
             default:
                 guard let value = request.value(of: component) else {
                     throw SignatureFailure(.missing, "the request has no \(component)")

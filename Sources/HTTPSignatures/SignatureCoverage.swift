@@ -8,6 +8,10 @@ public struct SignatureCoverage: Sendable, Hashable {
     /// An answer that passes was made for a request of this method to this target.
     public static let exchange = Self(known: Self.answer.components + [.method, .path, .query])
 
+    /// `exchange`, and the account that the answer is for: an answer for somebody else's account has another
+    /// `Sealpost-Account`, which the verifier's caller compares with its own.
+    public static let account = Self(known: Self.exchange.components + [.account])
+
     /// The answer's status and content, and the request's token: weaker.
     ///
     /// Anyone between client and server can replace the right answer by that to another request, by sending that
@@ -16,13 +20,13 @@ public struct SignatureCoverage: Sendable, Hashable {
     public static let answer = Self(known: [.status, .contentDigest, .requestToken])
 
     /// The coverage that a list asks for; `nil` if it lacks a component of `answer`, has one twice, or has one that is
-    /// not in `exchange`.
+    /// not in `account`.
     init?(_ items: [FieldItem]) {
         let components = items.compactMap(SignatureComponent.init)
         let set = Set(components)
         guard
             components.count == items.count, set.count == items.count, set.isSuperset(of: Self.answer.components),
-            set.isSubset(of: Self.exchange.components)
+            set.isSubset(of: Self.account.components)
         else { return nil }
         self.components = components
     }
@@ -39,6 +43,9 @@ public struct SignatureCoverage: Sendable, Hashable {
         guard status == 304 else { return self.components }
         return self.components.map { $0 == .contentDigest ? .etag : $0 }
     }
+
+    /// Whether the account that the answer is for is covered.
+    public var coversAccount: Bool { self.components.contains(.account) }
 
     /// The list as written in a field.
     func list(status: Int = 200) -> String {

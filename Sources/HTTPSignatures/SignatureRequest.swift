@@ -1,7 +1,7 @@
 internal import Bytes
 
 /// What an `Accept-Signature` asks for (RFC 9421 §5): a signature over the components of ``SignatureCoverage/answer``, and
-/// any of the others of ``SignatureCoverage/exchange``, in any order.
+/// any of the others of ``SignatureCoverage/account``, in any order.
 public struct SignatureRequest: Sendable, Hashable {
     private static let maximumLabelLength = 64
 
@@ -19,7 +19,7 @@ public struct SignatureRequest: Sendable, Hashable {
         let dictionary = try StructuredFieldParser.dictionary(lines, of: "Accept-Signature")
         guard !dictionary.hasRepeated else { throw SignatureFailure(.duplicate, "a label appears twice") }
         guard let request = dictionary.entries.lazy.compactMap({ Self($0.key, $0.value) }).first else {
-            throw SignatureFailure(.wrongComponents, "what can be signed is \(SignatureCoverage.exchange.list())")
+            throw SignatureFailure(.wrongComponents, "what can be signed is \(SignatureCoverage.account.list())")
         }
         self = request
     }
@@ -42,12 +42,12 @@ public struct SignatureRequest: Sendable, Hashable {
         self.keyID = keyID
     }
 
-    /// The field's value that asks for a signature with that key, or with any.
-    static func field(_ coverage: SignatureCoverage, keyID: String?) -> String {
+    /// The member of the field that asks for a signature with that key, or with any.
+    static func list(_ coverage: SignatureCoverage, keyID: String?) -> String {
         var parameters = FieldParameters()
         if let keyID, keyID.utf8.allSatisfy(\.isPrintable) {
             parameters.append("keyid", .string(keyID))
         }
-        return "sig=\(coverage.list())\(parameters.text)"
+        return coverage.list() + parameters.text
     }
 }

@@ -8,6 +8,7 @@ public struct SignedMessage: Sendable {
     let signature: [String]
     let contentDigest: [String]
     let etag: [String]
+    let account: [String]
 
     /// The body as it was received, and the request as it was sent.
     ///
@@ -28,5 +29,6 @@ public struct SignedMessage: Sendable {
         self.signature = fields("signature")
         self.contentDigest = fields(ContentDigest.fieldName)
         self.etag = fields("etag")
+        self.account = fields(SignatureComponent.account.name)
     }
 }

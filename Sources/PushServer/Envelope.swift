@@ -7,8 +7,8 @@ internal import PushStore
 internal import SocketHTTP
 internal import Synchronization
 
-/// The fields that every answer carries, for each status: the echo of `MyToken`, the request's id, the rest of the
-/// quota, the security and CORS fields for browsers, and the signature.
+/// The fields that every answer carries, for each status: the echo of `MyToken`, the request's id, the caller's account, the
+/// rest of the quota, the security and CORS fields for browsers, and the signature.
 struct Envelope: Sendable {
     private let signer: AnswerSigner
     private let origins: OriginPolicy
@@ -98,6 +98,9 @@ struct Envelope: Sendable {
             ]
         }
         if exchange.isCheckedStrictly { response.fields.append(lines: Self.strictness) }
+        if let account = exchange.account {
+            response.fields.append(line: "Sealpost-Account: ") { $0.append(contentsOf: account.text.utf8) }
+        }
         if let hsts, request.isEncrypted { response.fields.append(contentsOf: hsts) }
         Self.address(&response, self.origins.fields(for: request.head), id: exchange.id, token: exchange.token)
         // Last, because the signature covers the answer as it is sent.
@@ -178,6 +181,8 @@ final class Exchange {
     var token: MyToken?
     /// The lease's term in which the caller was found; `nil`: it needs none.
     var term: CredentialLease.Term?
+    /// The caller's account, if the caller is known and has one.
+    var account: AccountID?
     /// The rest of the caller's quota, if it has one.
     var quota: QuotaPolicy.State?
 

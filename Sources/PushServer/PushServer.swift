@@ -248,6 +248,7 @@ package final class PushServer: Responder {
         asking found: RouteTable.Match,
         now: Date
     ) -> Reply {
+        exchange.account = caller?.account
         do {
             let (route, context) = try self.admit(caller, to: found, in: exchange, now: now)
             if context.isStrict {

@@ -137,6 +137,7 @@ import Testing
             coverage,
             status: vector.status,
             validator: vector.status == 304 ? #""33a64df5""# : digest,
+            account: nil,
             request: SignedRequest(
                 method: vector.method,
                 path: vector.path,

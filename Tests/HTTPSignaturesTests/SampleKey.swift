@@ -22,6 +22,8 @@ struct SampleAnswer: Sendable {
     /// Lines in their order.
     var fields: [(name: String, value: String)] = []
 
+    private static let account = "AAAAAAAAAAAAAAAAAAAAAA"
+
     /// Signed by the RFC's key at the RFC's time; under its thumbprint.
     static func signed(
         status: Int = 200,
@@ -35,6 +37,7 @@ struct SampleAnswer: Sendable {
         let signature = try ResponseSignature(
             status: status,
             validator: validator,
+            account: Self.account,
             request: answer.request,
             coverage: coverage,
             label: "sig",
@@ -45,6 +48,7 @@ struct SampleAnswer: Sendable {
             (status == 304 ? "etag" : "content-digest", validator), ("signature-input", signature.input),
             ("signature", signature.signature),
         ]
+        if coverage.coversAccount { answer.fields.append(("sealpost-account", Self.account)) }
         return answer
     }
 

@@ -14,6 +14,13 @@ import Testing
         #expect(ResponseVerifier.acceptSignature(keyID: "k\n") == "sig=\(Self.longer)")
         #expect(ResponseVerifier.acceptSignature(keyID: "k", coverage: .answer) == "sig=\(Self.list);keyid=\"k\"")
         #expect(request.coverage == .exchange)
+        let account = Self.longer.dropLast() + #" "sealpost-account")"#
+        #expect(ResponseVerifier.acceptSignature(keyID: "k", coverage: .account) == "sig=\(account);keyid=\"k\"")
+        #expect(
+            ResponseVerifier.acceptSignature(keyID: "k", coverage: .account, otherwise: .exchange)
+                == "sig=\(account);keyid=\"k\", sig0=\(Self.longer);keyid=\"k\""
+        )
+        #expect(try SignatureRequest(acceptSignature: ["sig=\(account)"]).coverage == .account)
         #expect(try SignatureRequest(acceptSignature: ["sig=\(Self.list)"]).coverage == .answer)
     }
 
@@ -22,6 +29,7 @@ import Testing
         #""@status" "@method";req "content-digest" "mytoken";req"#,
         #""@query";req "@path";req "@method";req "mytoken";req "content-digest" "@status""#,
         #""@status" "content-digest" "mytoken";req "@path";req"#,
+        #""sealpost-account" "@status" "content-digest" "mytoken";req"#,
     ])
     func theSignatureCoversWhatWasAskedForInThatOrder(list: String) throws {
         let coverage = try SignatureRequest(acceptSignature: ["sig=(\(list))"]).coverage
@@ -58,6 +66,8 @@ import Testing
         #"sig=("@status" "content-digest" "mytoken";req "@path";req "@path";req)"#,
         #"sig=("@status" "content-digest" "mytoken";req "@query-param";req;name="a")"#,
         #"sig=("@status" "content-digest" "mytoken";req "@authority";req)"#,
+        #"sig=("@status" "content-digest" "mytoken";req "sealpost-account";req)"#,
+        #"sig=("@status" "content-digest" "mytoken";req "sealpost-account" "sealpost-account")"#,
         #"sig=("@status" "content-digest" "mytoken";req "authorization";req)"#,
         #"sig=("@status" "content-digest" "mytoken";req;sf)"#, #"sig=("@status" "content-digest" "mytoken";req=?0)"#,
         #"sig=("@status" "content-digest" "mytoken";req;req)"#, #"sig=("@status" "content-digest" "MyToken";req)"#,

@@ -45,7 +45,7 @@ import Testing
         #expect(
             Self.values(.accessControlExposeHeaders, response) == [
                 "MyToken, ETag, Location, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id, "
-                    + "Preference-Applied, Content-Digest, Signature-Input, Signature"
+                    + "Preference-Applied, Content-Digest, Signature-Input, Signature, Sealpost-Account"
             ]
         )
         #expect(Self.values(.vary, response).count { $0 == "Origin" } == 1)

@@ -105,8 +105,10 @@ import Testing
 
     @Test func othersAreToldWhoTheyAreToo() async throws {
         let response = try await self.fixture.send(.get, Paths.currentSession, user: "alice")
+        let account = try #require(response.fields[.account])
         #expect(
-            response.text == #"{"Name":"alice","Role":"device","Scopes":["fetch","send","register"],"ExpiresAt":null,"#
+            response.text
+                == #"{"Name":"alice","Account":"\#(account)","Role":"device","Scopes":["fetch","send","register"],"ExpiresAt":null,"#
                 + #""PageToken":null}"#
         )
     }

@@ -16,6 +16,9 @@ import Testing
     private static let askingForLess = [
         asking[0], ("Accept-Signature", ResponseVerifier.acceptSignature(coverage: .answer)),
     ]
+    private static let askingForTheAccount = [
+        asking[0], ("Accept-Signature", ResponseVerifier.acceptSignature(coverage: .account)),
+    ]
 
     /// Throws what the verifier says of an answer to the fixture's last request, or to another.
     private func verify(
@@ -55,7 +58,10 @@ import Testing
     @Test(arguments: EnvelopeTests.Sample.allCases)
     func everyStatusIsSigned(sample: EnvelopeTests.Sample) async throws {
         let keys = SigningKeys(.random())
-        for (headers, coverage) in [(Self.asking, SignatureCoverage.exchange), (Self.askingForLess, .answer)] {
+        for (headers, coverage) in [
+            (Self.asking, SignatureCoverage.exchange), (Self.askingForLess, .answer),
+            (Self.askingForTheAccount, .account),
+        ] {
             let (response, fixture) = try await EnvelopeTests().send(sample, headers: headers, signingKeys: keys)
             #expect(response.status.code == sample.rawValue)
             try self.verify(response, of: fixture, coverage: coverage)
@@ -196,6 +202,63 @@ import Testing
         }
     }
 
+    /// The same request with a proxy's own credentials: all else that is signed is equal.
+    @Test func anAnswerForAnotherAccountDoesNotPassWithTheOwnAccount() async throws {
+        let fixture = try await ServerFixture()
+        let path = "\(Paths.notifications)/4711"
+        let own = try await fixture.send(.get, path, headers: Self.askingForTheAccount)
+        var other = try await fixture.send(.get, path, user: "bob", headers: Self.askingForTheAccount)
+        try self.verify(own, of: fixture, coverage: .account)
+        try self.verify(other, of: fixture, coverage: .account)
+        #expect(own.status == .notFound && other.status == .notFound)
+        let (account, others) = (own.fields[.account], other.fields[.account])
+        #expect(account != others)
+        other.fields.remove(.account)
+        other.fields.append(.account, try #require(account))
+        #expect(throws: SignatureFailure.self) { try self.verify(other, of: fixture, coverage: .account) }
+        // A proxy that takes the field away and asks for less is found out by the list.
+        #expect(throws: SignatureFailure.self) {
+            try self.verify(other, of: fixture, coverage: .exchange)
+        }
+    }
+
+    @Test func anAnswerToNobodySaysSoWhereTheAccountIsAskedFor() async throws {
+        let fixture = try await ServerFixture()
+        for target in ["/healthz", "/api/register", "/nothing"] {
+            let asked = try await fixture.send(.get, target, user: nil, headers: Self.askingForTheAccount)
+            #expect(asked.fields.lines.filter { $0.name == .account }.map(\.value) == ["none"])
+            try self.verify(asked, of: fixture, coverage: .account)
+            let unasked = try await fixture.send(.get, target, user: nil, headers: Self.asking)
+            #expect(unasked.fields[.account] == nil)
+        }
+        let field = Self.askingForTheAccount.map { "\($0): \($1)\r\n" }.joined()
+        let head = try #require(RequestHead("POST / HTTP/1.1\r\nHost: h\r\n\(field)\r\n"))
+        let refused = fixture.server.refuse(.bodyTooLarge, head: head)
+        #expect(refused.fields[.account] == "none")
+        try self.verify(refused, of: fixture, to: ("POST", "/"), coverage: .account)
+    }
+
+    /// A client of this version asks a server of the version before, and a client of the version before this server.
+    @Test func aClientThatAsksForEitherListGetsTheFirst() async throws {
+        let fixture = try await ServerFixture()
+        let either = ResponseVerifier.acceptSignature(coverage: .account, otherwise: .exchange)
+        let response = try await fixture.send(
+            .get,
+            "/api/register",
+            headers: [Self.asking[0], ("Accept-Signature", either)]
+        )
+        #expect(response.fields[.signature]?.hasPrefix("sig=:") == true)
+        try self.verify(response, of: fixture, coverage: .account)
+        // `sig` is nothing that the version before can make.
+        let before = try await fixture.send(
+            .get,
+            "/api/register",
+            headers: [Self.asking[0], ("Accept-Signature", either.replacing("sealpost-account", with: "of-later"))]
+        )
+        #expect(before.fields[.signature]?.hasPrefix("sig0=:") == true)
+        try self.verify(before, of: fixture, coverage: .exchange)
+    }
+
     /// Before anything is done: whoever sees the answer must be able to trust it, and this one cannot be signed.
     @Test(arguments: [
         [("MyToken", "1"), ("Accept-Signature", "")], [("MyToken", "1"), ("Accept-Signature", "sig")],
@@ -277,7 +340,7 @@ import Testing
     @Test func theRequestForASignatureIsWrittenAsTheDocumentationHasIt() throws {
         let page = try Repository.text(of: "docs/http.md")
         let field = try #require(page.firstMatch(of: /```http\nAccept-Signature: (.*)\n```/)).output.1
-        #expect(field.replacing("…", with: "key") == ResponseVerifier.acceptSignature(keyID: "key"))
+        #expect(field.replacing("…", with: "key") == ResponseVerifier.acceptSignature(keyID: "key", coverage: .account))
     }
 
     @Test func thePublicHalvesAreForAnybody() async throws {

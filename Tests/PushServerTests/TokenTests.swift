@@ -111,7 +111,10 @@ import Testing
         #expect(response.fields[.cacheControl] == "no-store")
         let json = try response.json
         let token = try #require(json["Token"]?.text)
-        let expected = #"{"Token":"\#(token)","ExpiresAt":"2027-04-15T08:00:00Z","Scopes":["fetch","send","register"]}"#
+        let account = try #require(response.fields[.account])
+        let expected =
+            #"{"Name":"alice","Account":"\#(account)","Token":"\#(token)","ExpiresAt":"2027-04-15T08:00:00Z","#
+            + #""Scopes":["fetch","send","register"]}"#
         #expect(response.text == expected)
         #expect(BearerToken(token) != nil)
         try await self.expect(token, isGood: true)

@@ -80,7 +80,7 @@ extension PostgreSQLStore {
                 now: now
             )
             let ended = try await Self.endOldestSessions(of: id, but: token, tx)
-            return Enrolment(user: user, scopes: scopes, session: NewSession(token: token, ended: ended))
+            return Enrolment(user: user, userID: id, scopes: scopes, session: NewSession(token: token, ended: ended))
         }
     }
 

@@ -73,7 +73,8 @@ extension SQLiteStore {
             )
             let ended = try Self.endOldestSessions(of: id, but: token, db)
             let session = NewSession(token: token, ended: ended)
-            return Enrolment(user: try sealing.username(row["name"], ofUser: id), scopes: scopes, session: session)
+            let user = try sealing.username(row["name"], ofUser: id)
+            return Enrolment(user: user, userID: id, scopes: scopes, session: session)
         } noting: { [audit] in
             $0.flatMap { record($0.user, $0.scopes).about($0.session.token.prefix, in: audit) }
         }

@@ -96,6 +96,7 @@ struct EnrolmentHandler: Handler {
             created: Paths.currentSession,
             .object([
                 .init("Name", .string(enrolment.user.description)),
+                .init("Account", .string(self.authenticator.accounts.id(ofUser: enrolment.userID).text)),
                 .init("Token", .string(enrolment.session.token.text.exposed)),
                 .init("ExpiresAt", .string(expiresAt.rfc3339)),
                 .init("Scopes", enrolment.scopes.json),

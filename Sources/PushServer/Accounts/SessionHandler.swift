@@ -69,7 +69,7 @@ struct SessionHandler: Handler {
             let value = self.pages.value(for: text.exposed)
             var response = Response(
                 created: Paths.currentSession,
-                Self.json(of: user, order.scopes, until: expiresAt, pageToken: value)
+                self.json(of: user, order.scopes, until: expiresAt, pageToken: value)
             )
             PageSessions.set(text, seconds: order.lifetime.components.seconds, in: &response)
             return response
@@ -77,6 +77,8 @@ struct SessionHandler: Handler {
         return Response(
             created: Paths.currentSession,
             .object([
+                .init("Name", .string(user.name.description)),
+                .init("Account", .string(self.authenticator.accounts.id(ofUser: user.id).text)),
                 .init("Token", .string(session.token.text.exposed)),
                 .init("ExpiresAt", .string(expiresAt.rfc3339)),
                 .init("Scopes", order.scopes.json),
@@ -90,7 +92,7 @@ struct SessionHandler: Handler {
         let user = caller.user
         let page = try self.pageToken(of: context)
         return Response(
-            uncached: Self.json(of: user, caller.scopes ?? user.role.scopes, until: caller.expiresAt, pageToken: page)
+            uncached: self.json(of: user, caller.scopes ?? user.role.scopes, until: caller.expiresAt, pageToken: page)
         )
     }
 
@@ -100,9 +102,10 @@ struct SessionHandler: Handler {
         return try self.pages.token(of: head, isRestored: true).map { self.pages.value(for: $0) }
     }
 
-    private static func json(of user: User, _ scopes: Scopes, until end: Date?, pageToken: String?) -> JSONValue {
+    private func json(of user: User, _ scopes: Scopes, until end: Date?, pageToken: String?) -> JSONValue {
         .object([
             .init("Name", .string(user.name.description)),
+            .init("Account", .string(self.authenticator.accounts.id(ofUser: user.id).text)),
             .init("Role", .string(user.role.rawValue)),
             .init("Scopes", scopes.json),
             .init("ExpiresAt", end.map { .string($0.rfc3339) } ?? .null),

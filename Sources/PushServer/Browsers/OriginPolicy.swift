@@ -100,7 +100,7 @@ struct OriginPolicy: Sendable {
     /// The fields that a page may read beside those that are always readable, such as `Content-Type` and `Expires`.
     private static let exposed: [HTTPField.Name] = [
         .myToken, .eTag, .location, .rateLimit, .rateLimitPolicy, .retryAfter, .requestID, .preferenceApplied,
-        .contentDigest, .signatureInput, .signature,
+        .contentDigest, .signatureInput, .signature, .account,
     ]
 
     private static let preflightFields: ResponseFields = [

@@ -3,6 +3,7 @@ internal import PushAPI
 
 extension HTTPField.Name {
     package static let myToken = Self(constant: MyToken.fieldName)
+    static let account = Self(constant: "Sealpost-Account")
     static let requestID = Self(constant: "X-Request-Id")
     static let traceParent = Self(constant: "traceparent")
     static let contentTypeOptions = Self(constant: "X-Content-Type-Options")

@@ -22,6 +22,7 @@ package final class Authenticator: Sendable {
     /// Guards each check of credentials that are not cached.
     let gate: SignInGuard
     let quotas: Quotas
+    let accounts: AccountIDs
     /// The parameters of new password hashes; a sign-in replaces weaker hashes by one with these.
     let parameters: PasswordParameters
     /// The users whose stronger hash is being made.
@@ -46,6 +47,7 @@ package final class Authenticator: Sendable {
         self.lease = store.lease
         self.pool = HashingPool(workers: workers)
         self.quotas = Quotas(quotas, scope: limits)
+        self.accounts = AccountIDs(secret: store.indexSecret)
         let limiter = SignInLimiter(sharedKey: limits == .servers ? store.indexSecret.derive("sign-in limits") : nil)
         self.gate = SignInGuard(pool: self.pool, limiter: limiter, logger: logger)
         self.parameters = parameters
@@ -151,7 +153,7 @@ package final class Authenticator: Sendable {
             now: now
         )
         guard let user, isRight else { throw Problem(.unauthorized) }
-        let caller = Caller(user, quota: self.quotas.quota(ofUser: user.id, as: user.role, now: now))
+        let caller = self.caller(user, now: now)
         self.remember(caller, for: key, since: start, now: now)
         await self.strengthen(hash, of: basic.password, for: user, from: origin)
         return caller
@@ -202,7 +204,25 @@ package final class Authenticator: Sendable {
     /// The user that a certificate or a trusted proxy names; `nil` if there is none, or it is disabled.
     private func caller(vouchedFor user: User?, now: Date) -> Caller? {
         guard let user, !user.isDisabled else { return nil }
-        return Caller(user, isVouched: true, quota: self.quotas.quota(ofUser: user.id, as: user.role, now: now))
+        return self.caller(user, isVouched: true, now: now)
+    }
+
+    /// A caller with the quota of the user's role and the identifier of the account.
+    func caller(
+        _ user: User,
+        token: TokenGrant? = nil,
+        issued: IssuedGrant? = nil,
+        isVouched: Bool = false,
+        now: Date
+    ) -> Caller {
+        Caller(
+            user,
+            account: self.accounts.id(ofUser: user.id),
+            token: token,
+            issued: issued,
+            isVouched: isVouched,
+            quota: self.quotas.quota(ofUser: user.id, as: user.role, now: now)
+        )
     }
 
     /// When a caller was read from the database, or a little before.
@@ -227,8 +247,7 @@ package final class Authenticator: Sendable {
         since start: Moment,
         now: Date
     ) -> Caller {
-        let quota = self.quotas.quota(ofUser: found.user.id, as: found.user.role, now: now)
-        let caller = Caller(found.user, token: found.grant, quota: quota)
+        let caller = self.caller(found.user, token: found.grant, now: now)
         self.remember(caller, for: key, since: start, now: now)
         if found.grant.usedAt.map({ now >= $0 + Self.useInterval }) ?? true {
             self.store.noteUse(of: found.grant.prefix, now: now)

@@ -6,6 +6,8 @@ internal import PushStore
 /// The user who calls, and the reach of the credentials. A class, so that caching one does not copy its parts.
 final class Caller: Sendable {
     let user: User
+    /// `nil`: the caller has no account, and is a process at the local admin socket.
+    let account: AccountID?
     /// The token of the request; `nil` if the user signed in with the password or an equivalent.
     let token: TokenGrant?
     /// What the issuer's token of the request allows; `nil` if it has none.
@@ -17,12 +19,14 @@ final class Caller: Sendable {
 
     init(
         _ user: User,
+        account: AccountID? = nil,
         token: TokenGrant? = nil,
         issued: IssuedGrant? = nil,
         isVouched: Bool = false,
         quota: CallerQuota? = nil
     ) {
         self.user = user
+        self.account = account
         self.token = token
         self.issued = issued
         self.isVouched = isVouched

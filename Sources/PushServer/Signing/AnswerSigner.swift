@@ -6,8 +6,11 @@ internal import PushAPI
 internal import SocketHTTP
 
 /// Signs answers for clients that ask for it (RFC 9421), over status, content and the request's own `MyToken`, and, if
-/// they ask for these, over its method, path and query.
+/// they ask for these, over its method, path and query, and the caller's account.
 struct AnswerSigner: Sendable {
+    /// The value of `Sealpost-Account` where the server does not know who calls.
+    private static let nobody = "none"
+
     let keys: SigningKeys
     let logger: Logger
     let now: @Sendable () -> Date
@@ -44,6 +47,7 @@ struct AnswerSigner: Sendable {
             // An invalid field was answered with a problem.
             let request = try? SignatureRequest(acceptSignature: head.values(.acceptSignature))
         else { return response }
+        let account = request.coverage.coversAccount ? response.fields[.account] ?? Self.nobody : nil
         let validator: String
         if response.status == .notModified {
             guard let tag = response.fields[.eTag] else { return response }
@@ -56,6 +60,7 @@ struct AnswerSigner: Sendable {
             let signature = try ResponseSignature(
                 status: response.status.code,
                 validator: validator,
+                account: account,
                 request: SignedRequest(head, token: tokens[0]),
                 coverage: request.coverage,
                 label: request.label,
@@ -66,6 +71,7 @@ struct AnswerSigner: Sendable {
             if response.status != .notModified, response.fields[.contentDigest] == nil {
                 response.fields.append(.contentDigest, validator)
             }
+            if account == Self.nobody { response.fields.append(.account, Self.nobody) }
             response.fields.append(.signatureInput, signature.input)
             response.fields.append(.signature, signature.signature)
             // It belongs to this one request: a client that got it from a cache could not verify it.

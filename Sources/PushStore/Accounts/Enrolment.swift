@@ -9,11 +9,13 @@ package struct Enrolment: Sendable {
     package static let mark = "enrol "
 
     package let user: Username
+    package let userID: Int64
     package let scopes: Scopes
     package let session: NewSession
 
-    package init(user: Username, scopes: Scopes, session: NewSession) {
+    package init(user: Username, userID: Int64, scopes: Scopes, session: NewSession) {
         self.user = user
+        self.userID = userID
         self.scopes = scopes
         self.session = session
     }

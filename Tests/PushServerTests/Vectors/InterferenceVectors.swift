@@ -13,6 +13,8 @@ enum InterferenceVectors {
         let unsigned: String?
         let signed: String?
         var call = "notification"
+        /// Whether the client knows the identifier of its account.
+        var knowsAccount = true
         /// How far the device's clock is ahead of the server's, in seconds.
         var clockIsAheadBy = 0
         let spoil: @Sendable (inout VectorExchange, VectorServer) async throws -> Void
@@ -20,18 +22,23 @@ enum InterferenceVectors {
 
     static func file() async throws -> JSONValue {
         var cases: [JSONValue] = []
-        for item in Self.harmless + Self.ofEcho + Self.ofBody + Self.ofSignature + Self.exchanged + Self.ofLists {
+        let sets = [
+            Self.harmless, Self.ofEcho, Self.ofBody, Self.ofSignature, Self.exchanged, Self.ofAccounts, Self.ofLists,
+        ]
+        for item in sets.joined() {
             let server = try await VectorServer()
             try await server.post(7, #""secret""#)
             try await server.post(8, #""another""#)
             let target = item.call == "list" ? "/api/notifications?limit=500" : "/api/notifications/7"
             var exchange = try await server.ask(.get, target)
             let request = exchange.request
+            let account = try #require(exchange["Sealpost-Account"])
             try await item.spoil(&exchange, server)
             cases.append(
                 .members(
                     ("name", .string(item.name)),
                     ("call", .string(item.call)),
+                    ("account", item.knowsAccount ? .string(account) : .null),
                     ("deviceTime", .number(Int(VectorKeys.now.timeIntervalSince1970) + item.clockIsAheadBy)),
                     ("request", item.call == "conditional" ? exchange.request : request),
                     ("answer", exchange.answer),
@@ -276,6 +283,74 @@ enum InterferenceVectors {
         },
         Self.differs("the answer to another query", nil, signed: "signature") { answer, server in
             answer = try await server.ask(.get, "/api/notifications/7?x")
+        },
+    ]
+
+    /// Most are the server's own words, to somebody else.
+    private static let ofAccounts = [
+        Self.same("another account's refusal", "wrongAccount") { answer, server in
+            answer = try await server.ask(.get, "/api/notifications/7", user: "bob")
+        },
+        Case(name: "another account's list", unsigned: "wrongAccount", signed: "wrongAccount", call: "list") {
+            answer,
+            server in
+            answer = try await server.ask(.get, "/api/notifications?limit=500", user: "bob")
+        },
+        Case(
+            name: "another account's answer, long ago",
+            unsigned: "wrongAccount",
+            signed: "wrongClock",
+            clockIsAheadBy: 600
+        ) { answer, server in
+            answer = try await server.ask(.get, "/api/notifications/7", user: "bob")
+        },
+        Case(name: "the first answer shows the account", unsigned: nil, signed: nil, knowsAccount: false) { _, _ in },
+        Self.same("nobody is asked to sign in", nil) { answer, server in
+            answer = try await server.ask(.get, "/api/notifications/7", user: nil)
+        },
+        Self.same("a notification for nobody", "wrongAccount") { answer, _ in
+            answer["Sealpost-Account"] = "none"
+            try answer.sign()
+        },
+        Self.same("a refusal for nobody", "wrongAccount") { answer, server in
+            _ = try await server.ask(.delete, "/api/notifications/7")
+            answer = try await server.ask(.get, "/api/notifications/7")
+            answer["Sealpost-Account"] = "none"
+            try answer.sign()
+        },
+        Case(
+            name: "a refusal for nobody, where the account is not known",
+            unsigned: "wrongAccount",
+            signed: "wrongAccount",
+            knowsAccount: false
+        ) { answer, server in
+            _ = try await server.ask(.delete, "/api/notifications/7")
+            answer = try await server.ask(.get, "/api/notifications/7")
+            answer["Sealpost-Account"] = "none"
+            try answer.sign()
+        },
+        Self.differs("the account was left out", nil, signed: "signature") { answer, _ in
+            answer["Sealpost-Account"] = nil
+        },
+        Self.differs("the account was exchanged", "wrongAccount", signed: "signature") { answer, _ in
+            answer["Sealpost-Account"] = "AAAAAAAAAAAAAAAAAAAAAA"
+        },
+        Self.differs("another account's answer, with the account put right", nil, signed: "signature") {
+            answer,
+            server in
+            let own = answer["Sealpost-Account"]
+            answer = try await server.ask(.get, "/api/notifications/7", user: "bob")
+            answer["Sealpost-Account"] = own
+        },
+        Self.differs("two accounts", "wrongAccount", signed: "signature") { answer, _ in
+            answer.fields.append(("Sealpost-Account", "AAAAAAAAAAAAAAAAAAAAAA"))
+        },
+        Self.differs("signed without the account", nil, signed: "insufficientCoverage") { answer, server in
+            answer = try await server.ask(.get, "/api/notifications/7", coverage: .exchange)
+        },
+        Case(name: "the version before has answered", unsigned: nil, signed: nil, knowsAccount: false) { answer, _ in
+            answer["Sealpost-Account"] = nil
+            try answer.sign()
         },
     ]
 

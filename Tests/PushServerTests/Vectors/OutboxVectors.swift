@@ -165,7 +165,8 @@ enum OutboxVectors {
     }
 }
 
-/// An answer as a client gets it that asks for no signature, but for what belongs to the exchange: `MyToken`, `Date`, the request's id.
+/// An answer as a client gets it that asks for no signature, but for what belongs to the exchange: `MyToken`,
+/// `Date`, the request's id, the account.
 struct VectorAnswer {
     static let portal = VectorAnswer(
         status: 200,
@@ -173,7 +174,7 @@ struct VectorAnswer {
         body: Array("<h1>Welcome</h1>".utf8),
         hasEcho: false
     )
-    private static let ofExchange: Set<String> = ["mytoken", "date", "x-request-id"]
+    private static let ofExchange: Set<String> = ["mytoken", "date", "x-request-id", "sealpost-account"]
 
     let status: Int
     let fields: [(name: String, value: String)]

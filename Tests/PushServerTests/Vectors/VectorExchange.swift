@@ -56,19 +56,32 @@ struct VectorExchange: Sendable {
     /// What a client signs and verifies, put together here from the RFC's rules and not by the server's code.
     func base(key: SigningKey, created: Date, isReversed: Bool = false) throws -> SignatureBase {
         let validator = self.status == 304 ? "etag" : "content-digest"
-        let components: [(component: SignatureComponent, value: String)] = [
-            (SignatureComponent("@status"), String(self.status)),
-            (SignatureComponent(validator), self[validator] ?? ""),
-            (SignatureComponent("mytoken", isOfRequest: true), self.token),
-            (SignatureComponent("@method", isOfRequest: true), self.method),
-            (SignatureComponent("@path", isOfRequest: true), self.path),
-            (SignatureComponent("@query", isOfRequest: true), "?\(self.query ?? "")"),
-        ]
+        let account = self["Sealpost-Account"].map { [(SignatureComponent("sealpost-account"), $0)] } ?? []
+        let components: [(component: SignatureComponent, value: String)] =
+            [
+                (SignatureComponent("@status"), String(self.status)),
+                (SignatureComponent(validator), self[validator] ?? ""),
+                (SignatureComponent("mytoken", isOfRequest: true), self.token),
+                (SignatureComponent("@method", isOfRequest: true), self.method),
+                (SignatureComponent("@path", isOfRequest: true), self.path),
+                (SignatureComponent("@query", isOfRequest: true), "?\(self.query ?? "")"),
+            ] + account
         return try SignatureBase(
             isReversed ? components.reversed() : components,
             created: Int64(created.timeIntervalSince1970),
             keyID: key.id,
             algorithm: "ed25519"
         )
+    }
+
+    /// Replaces the signature by one over the exchange as it is now; without `Sealpost-Account`, as a server of the version before
+    /// signs.
+    mutating func sign(_ body: String? = nil, created: Date = VectorKeys.now) throws {
+        if let body { self.body = Array(body.utf8) }
+        if self.status != 304 { self["Content-Digest"] = ContentDigest.field(of: self.body) }
+        let key = try VectorKeys.signing()
+        let base = try self.base(key: key, created: created)
+        self["Signature-Input"] = "sig=\(base.parameters)"
+        self["Signature"] = "sig=:\(try key.signature(over: base).base64EncodedString()):"
     }
 }

@@ -29,12 +29,18 @@ enum VectorKeys {
         .members(
             ("pinned", Self.json(try self.signing(), self.seed)),
             ("unknown", Self.json(try self.other(), self.otherSeed)),
-            (
-                "acceptSignature",
-                .string(ResponseVerifier.acceptSignature(keyID: try self.signing().id, coverage: .exchange))
-            ),
+            ("acceptSignature", .string(try self.acceptSignature(.account))),
+            ("acceptSignatureBefore", .string(try self.acceptSignature(.exchange))),
+            ("acceptSignatureOfEither", .string(try self.acceptSignature(.account, otherwise: .exchange))),
             ("toleranceSeconds", .number(300))
         )
+    }
+
+    static func acceptSignature(
+        _ coverage: SignatureCoverage,
+        otherwise: SignatureCoverage? = nil
+    ) throws -> String {
+        ResponseVerifier.acceptSignature(keyID: try self.signing().id, coverage: coverage, otherwise: otherwise)
     }
 
     private static func json(_ key: SigningKey, _ seed: Data) -> JSONValue {

@@ -45,14 +45,17 @@ struct VectorServer: Sendable {
         _ method: HTTPRequest.Method,
         _ target: String,
         user: String? = "alice",
+        bearer: String? = nil,
         token: String = Self.token,
         condition: String? = nil,
         body: String? = nil,
-        coverage: SignatureCoverage = .exchange
+        coverage: SignatureCoverage = .account
     ) async throws -> VectorExchange {
-        let accepted = ResponseVerifier.acceptSignature(keyID: try VectorKeys.signing().id, coverage: coverage)
+        let accepted = try VectorKeys.acceptSignature(coverage)
         var headers = [("MyToken", token), ("Accept-Signature", accepted), ("X-Request-Id", "vector")]
+        if let bearer { headers.append(("Authorization", "Bearer \(bearer)")) }
         if let condition { headers.append(("If-None-Match", condition)) }
+        let user = bearer == nil ? user : nil
         let response = try await self.fixture.send(method, target, user: user, headers: headers, body: body ?? "")
         let parts = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
         let hasNoBody = method == .head || [204, 304].contains(response.status.code)

@@ -14,6 +14,7 @@ import Testing
         "keys": { try VectorKeys.file() },
         "echo": { try await EchoVectors.file() },
         "digests": { DigestVectors.file() },
+        "accounts": { try await AccountVectors.file() },
         "signatures": { try await SignatureVectors.file() },
         "histories": { try await HistoryVectors.file() },
         "interference": { try await InterferenceVectors.file() },

@@ -140,8 +140,7 @@ extension Authenticator {
         let scopes = entry.identity.scopes?.intersection(user.role.scopes) ?? user.role.usualScopes
         guard !scopes.isEmpty else { throw .account("the claims give no scope") }
         let grant = IssuedGrant(scopes: scopes, expiresAt: entry.identity.expiresAt, generation: entry.generation)
-        let quota = self.quotas.quota(ofUser: user.id, as: user.role, now: entry.now)
-        return Caller(user, issued: grant, quota: quota)
+        return self.caller(user, issued: grant, now: entry.now)
     }
 }
 
