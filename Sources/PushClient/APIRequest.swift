@@ -21,6 +21,8 @@ struct APIRequest: Sendable {
     var lastEvent: String?
     /// How many bytes of an answer are taken; fewer if the options say so.
     var answerLimit = Self.oneNotification
+    /// Whether it begins a session: its 201 tells whose, in place of what the client knows.
+    var isSignIn = false
     /// Whether it may be sent again after the connection was lost, when the server may or may not have acted on it.
     let isRepeatable: Bool
 

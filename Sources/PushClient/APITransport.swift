@@ -13,17 +13,21 @@ final class APITransport: Sendable {
     let endpoint: Endpoint?
     private let credentials: PushClient.Credentials
     private let options: PushClient.Options
+    let own: OwnAccount
     private let check: AnswerCheck
     private let transport: Transport
     /// Whether the server has accepted the password after a challenge. The next request then sends it without a
     /// challenge (RFC 7617 section 2.2). A lock, since calls run at the same time.
     private let isLetIn = Mutex(false)
+    /// Whether the server was asked whose name and password these are.
+    private let isIdentified = Mutex(false)
 
-    init(server: URL, credentials: PushClient.Credentials, options: PushClient.Options) {
-        self.endpoint = Endpoint(server, signatureKeys: options.signatureKeys)
+    init(server: URL, credentials: PushClient.Credentials, options: PushClient.Options, own: OwnAccount) {
+        self.own = own
+        self.endpoint = Endpoint(server, signatureKeys: options.signatures.keys)
         self.credentials = credentials
         self.options = options
-        self.check = AnswerCheck(keys: options.signatureKeys, tolerance: options.signatureTolerance)
+        self.check = AnswerCheck(keys: options.signatures.keys, tolerance: options.signatureTolerance)
         self.transport = Transport(
             configuration: options.configuration,
             trust: options.serverTrust,
@@ -35,17 +39,36 @@ final class APITransport: Sendable {
     ///
     /// It is over within the options' deadline, or that of the call that this is a part of.
     func call(_ request: APIRequest) async throws -> Answer {
-        try await self.signedIn { try await self.ask(request, $0) }
+        try await self.signedIn(isSignIn: request.isSignIn) { try await self.ask(request, $0) }
     }
 
     typealias Asked = (answer: Answer, isChallenge: Bool)
 
     /// Asks with credentials, and again where the server wants others; its refusals are thrown.
-    func signedIn(_ ask: (_ authorization: String?) async throws -> Asked) async throws -> Answer {
-        try await CallDeadline.within(self.options.deadline) { try Self.success(try await self.answer(ask)) }
+    func signedIn(
+        isSignIn: Bool = false,
+        _ ask: (_ authorization: String?) async throws -> Asked
+    ) async throws -> Answer {
+        try await CallDeadline.within(self.options.deadline) {
+            if !isSignIn { try await self.identify() }
+            return try Self.success(try await self.answer(ask))
+        }
     }
 
     // MARK: - Private
+
+    /// Asks the server whose name and password these are, once, if the account's identifier is not known. A proxy with an account
+    /// of its own would otherwise decide by the first answer.
+    private func identify() async throws {
+        guard let username = self.credentials.username, self.own.id == nil, !self.isIdentified.withLock({ $0 }) else {
+            return
+        }
+        let request = APIRequest("GET", Paths.currentSession)
+        let answer = try Self.success(try await self.answer { try await self.ask(request, $0) })
+        if let account = try answer.account(of: username) { try self.own.begin(as: account) }
+        // A server that has no identifiers is asked again by the next client.
+        self.isIdentified.withLock { $0 = true }
+    }
 
     private func answer(_ ask: (_ authorization: String?) async throws -> Asked) async throws -> Answer {
         let answer: Answer
@@ -111,9 +134,11 @@ final class APITransport: Sendable {
         _ channel: EventChannel?
     ) async throws -> Asked {
         guard let endpoint else { throw PushClientError.invalidServer }
+        if let fault = endpoint.fault(self.options) { throw fault }
         guard self.options.serverTrust.isAvailable else { throw PushClientError.pinningUnavailable }
         let token = MyToken.random()
-        let urlRequest = try endpoint.urlRequest(for: request, token, authorization: authorization)
+        let account = self.own.id
+        let urlRequest = try endpoint.urlRequest(for: request, token, authorization: authorization, account: account)
         do {
             let limit = try CallDeadline.rest(atMost: self.options.timeout)
             let size = min(self.options.answerLimit, request.answerLimit)
@@ -123,9 +148,19 @@ final class APITransport: Sendable {
                     && (channel == nil || head.statusCode != 200 || head.isEventStream)
             }
             if channel != nil, response.status == 200 {
-                return (try self.check.opening(of: request, token, response), false)
+                return (try self.check.opening(of: request, token, response, account: account), false)
             }
-            let answer = try self.check.answer(to: request, token, response, now: self.options.now())
+            let answer = try self.check.answer(
+                to: request,
+                token,
+                response,
+                account: account,
+                now: self.options.now()
+            )
+            // Of a token the first answer tells whose it is; with a name it is compared with the name.
+            if account == nil, self.credentials.username == nil, let seen = answer.account, !self.own.learn(seen) {
+                throw answer.interference(.wrongAccount, self.own.id ?? "an account", seen)
+            }
             return (answer, response.isChallenge)
         } catch is UntrustedKey {
             throw PushClientError.interference(

@@ -1,3 +1,4 @@
+internal import Bytes
 internal import Foundation
 internal import PushAPI
 
@@ -9,6 +10,8 @@ struct Answer: Sendable {
     let fields: Fields
     /// The body; `nil` if it is empty.
     let json: JSONValue?
+    /// The identifier of the account that it is for, covered by the signature where answers are signed; `nil` without one.
+    let account: String?
 
     struct Fields: Sendable {
         let tag: String?
@@ -36,5 +39,22 @@ struct Answer: Sendable {
         .interference(
             Interference(kind: kind, expected: expected, seen: seen, status: self.status, path: self.request.path)
         )
+    }
+
+    /// The identifier of the account that a session is of; `nil` if the server has none. Throws unless the session is of that user.
+    func account(of username: String) throws(PushClientError) -> String? {
+        let account = self.json?["Account"]?.text
+        guard let name = self.json?["Name"]?.text else {
+            // A server that has no identifiers does not name the user of a new session.
+            guard account == nil, self.account == nil, self.request.isSignIn else { throw self.unexpected("a session") }
+            return nil
+        }
+        guard name.utf8.map(\.lowercased) == username.utf8.map(\.lowercased) else {
+            throw self.interference(.wrongAccount, "the own name", "another name")
+        }
+        if let seen = self.account, seen != account {
+            throw self.interference(.wrongAccount, account ?? "an account", seen)
+        }
+        return account
     }
 }

@@ -12,27 +12,42 @@ internal import PushAPI
 ///
 /// A value without a network: its caller gives it the request and the response.
 struct AnswerCheck: Sendable {
-    /// `nil` where answers are told by `MyToken` alone.
-    private let verifier: ResponseVerifier?
-
-    init(keys: [VerificationKey], tolerance: Duration) {
-        self.verifier = keys.isEmpty ? nil : ResponseVerifier(keys: keys, tolerance: tolerance)
+    private struct Verifiers {
+        let account: ResponseVerifier
+        /// What a server signs that has no identifiers of accounts.
+        let exchange: ResponseVerifier
     }
 
-    /// Throws `PushClientError.interference` for anything that the server has not said to this request.
+    /// `nil` where answers are told by `MyToken` alone.
+    private let verifiers: Verifiers?
+
+    init(keys: [VerificationKey], tolerance: Duration) {
+        guard !keys.isEmpty else {
+            self.verifiers = nil
+            return
+        }
+        self.verifiers = Verifiers(
+            account: ResponseVerifier(keys: keys, coverage: .account, tolerance: tolerance),
+            exchange: ResponseVerifier(keys: keys, tolerance: tolerance)
+        )
+    }
+
+    /// Throws `PushClientError.interference` for anything that the server has not said to this request of this account.
+    ///
+    /// `account` is the identifier of the client's account. Without one, a signature that does not cover the account is taken.
     func answer(
         to request: APIRequest,
         _ token: MyToken,
         _ response: RawResponse,
+        account: String?,
         now: Date
     ) throws(PushClientError) -> Answer {
         let check = Check(request: request, response: response)
         try check.isNoRedirect()
         try check.isEchoed(token)
         try check.isWhole()
-        let signedAt = try self.verifier.map { verifier throws(PushClientError) in
-            try check.isSigned(for: token, verifier, now: now)
-        }
+        let (signedAt, isAccountCovered) = try self.verify(check, token, account: account, now: now)
+        let seen = isAccountCovered ? try check.account(expecting: account) : nil
         if response.status == 304 { try check.isNotModified() }
         return Answer(
             request: request,
@@ -40,33 +55,57 @@ struct AnswerCheck: Sendable {
             body: response.body,
             fields: Answer.Fields(
                 tag: response.field("ETag"),
-                isNoStore: self.verifier == nil && Self.directives(response).contains("no-store"),
+                isNoStore: self.verifiers == nil && Self.directives(response).contains("no-store"),
                 retryAfter: response.field("Retry-After").flatMap(Self.retryAfter),
                 serverTime: signedAt
                     ?? response.field("Date").flatMap { HTTPDate($0) }.map {
                         Date(timeIntervalSince1970: TimeInterval($0.seconds))
                     }
             ),
-            json: try check.json()
+            json: try check.json(),
+            account: seen
         )
+    }
+
+    /// When the answer was signed, and whether its account can be believed.
+    private func verify(
+        _ check: Check,
+        _ token: MyToken,
+        account: String?,
+        now: Date
+    ) throws(PushClientError) -> (signedAt: Date?, isAccountCovered: Bool) {
+        // Without signatures the account shows accidents, as the echo does.
+        guard let verifiers else { return (nil, true) }
+        do {
+            return (try check.isSigned(for: token, verifiers.account, now: now), true)
+        } catch {
+            guard account == nil, case .interference(let found) = error, found.kind == .insufficientCoverage else {
+                throw error
+            }
+            return (try check.isSigned(for: token, verifiers.exchange, now: now), false)
+        }
     }
 
     /// The head of an event stream, whose body is not checked here.
     func opening(
         of request: APIRequest,
         _ token: MyToken,
-        _ response: RawResponse
+        _ response: RawResponse,
+        account: String?
     ) throws(PushClientError) -> Answer {
         let check = Check(request: request, response: response)
         try check.isNoRedirect()
         try check.isEchoed(token)
+        _ = try check.account(expecting: account)
         try check.isEventStream()
         return Answer(
             request: request,
             status: response.status,
             body: Data(),
             fields: Answer.Fields(tag: nil, isNoStore: true, retryAfter: nil, serverTime: nil),
-            json: nil
+            json: nil,
+            // It is not signed: nothing is learnt from it.
+            account: nil
         )
     }
 
@@ -147,11 +186,30 @@ private struct Check {
             let seen = Self.printable(error.description)
             switch error.reason {
             case .insufficientCoverage:
-                throw self.interference(.insufficientCoverage, "a signature over method, path and query, too", seen)
+                throw self.interference(
+                    .insufficientCoverage,
+                    "a signature over method, path, query and account, too",
+                    seen
+                )
             case .stale: throw self.interference(.wrongClock, "a signature of now", seen)
             default: throw self.interference(.signature, "a signature by a pinned key", seen)
             }
         }
+    }
+
+    /// The account that the answer is for; `nil` if that is nobody's, or the answer does not say.
+    func account(expecting own: String?) throws(PushClientError) -> String? {
+        guard let seen = self.response.field("Sealpost-Account") else { return nil }
+        let status = self.response.status
+        if seen == "none" {
+            // Credentials may be missing or refused. Everything else the server says only to somebody.
+            guard status < 400 || [403, 404, 409, 410, 412].contains(status) else { return nil }
+            throw self.interference(.wrongAccount, own ?? "an account", seen)
+        }
+        // A session that begins tells whose it is in its body.
+        if self.request.isSignIn, status == 201 { return seen }
+        if let own, own != seen { throw self.interference(.wrongAccount, own, Self.printable(seen)) }
+        return seen
     }
 
     /// A 304 answers a request with a condition, and repeats its validator.

@@ -25,26 +25,45 @@ extension PushClient {
 
         /// Separates the kept values of one account from those of others.
         let account: String
+        /// The name that is shown with the password; `nil` where there is a token.
+        var username: String?
+        /// The account's identifier, where the app knows it.
+        var accountID: String?
 
         /// A name and a password with each request, unasked: one request for each call.
         public static func basic(username: String, password: String) -> Credentials {
-            Credentials(kind: .unasked(self.basic(username, password)), account: "user:\(username)")
+            Credentials(
+                kind: .unasked(self.basic(username, password)),
+                account: "user:\(username)",
+                username: username
+            )
         }
 
         /// A name and a password once the server has asked for them; from then on unasked.
         ///
         /// Costs one request more, the first time, and shows the password only to a server whose answers pass the checks.
         public static func challenged(username: String, password: String) -> Credentials {
-            Credentials(kind: .whenChallenged(self.basic(username, password)), account: "user:\(username)")
+            Credentials(
+                kind: .whenChallenged(self.basic(username, password)),
+                account: "user:\(username)",
+                username: username
+            )
         }
 
         /// The token of a session, or one that an administrator made.
         ///
         /// Kept values belong to the account. Name it, or the next session begins with an empty store; a name must
         /// stand for one user only.
-        public static func token(_ token: String, account: String? = nil) -> Credentials {
+        ///
+        /// The client takes answers for one account only. Which one that is, `signIn()` of the same name has kept; otherwise give
+        /// `id`, which is ``Session/account``, or the first answer decides.
+        public static func token(_ token: String, account: String? = nil, id: String? = nil) -> Credentials {
             let hash = Hexadecimal.text(of: SHA256.hash(data: Data(token.utf8)))
-            return Credentials(kind: .unasked("Bearer \(token)"), account: account.map { "user:\($0)" } ?? hash)
+            return Credentials(
+                kind: .unasked("Bearer \(token)"),
+                account: account.map { "user:\($0)" } ?? hash,
+                accountID: id
+            )
         }
 
         /// Tokens that the app fetches when one is needed: the first, and another when the server no longer takes it.
@@ -61,9 +80,10 @@ extension PushClient {
         /// ```
         public static func tokens(
             account: String,
+            id: String? = nil,
             _ provide: @escaping @Sendable (_ refused: String?) async throws -> String
         ) -> Credentials {
-            Credentials(kind: .provided(TokenProvider(provide)), account: "user:\(account)")
+            Credentials(kind: .provided(TokenProvider(provide)), account: "user:\(account)", accountID: id)
         }
 
         private static func session(of authorization: String) -> String {

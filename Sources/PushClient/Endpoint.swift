@@ -10,7 +10,8 @@ internal import PushAPI
 struct Endpoint: Sendable {
     /// Without the slash at its end; a path in it, as of a proxy that serves several, stands before those of the API.
     private let base: URLComponents
-    private let acceptSignature: String?
+    /// The key that signatures are asked for with.
+    private let keyID: String?
 
     /// `nil` if the URL is not one of HTTP with a host.
     init?(_ server: URL, signatureKeys: [VerificationKey]) {
@@ -20,7 +21,21 @@ struct Endpoint: Sendable {
         while base.percentEncodedPath.hasSuffix("/") { base.percentEncodedPath.removeLast() }
         (base.query, base.fragment, base.user, base.password) = (nil, nil, nil, nil)
         self.base = base
-        self.acceptSignature = signatureKeys.first.map { ResponseVerifier.acceptSignature(keyID: $0.id) }
+        self.keyID = signatureKeys.first?.id
+    }
+
+    /// Why nothing may be sent to it; `nil` if it may.
+    func fault(_ options: PushClient.Options) -> PushClientError? {
+        if options.signatures == .pinned([]) { return .noSignatureKeys }
+        guard self.base.scheme?.lowercased() == "http", !options.trustsLoopback else { return nil }
+        let isPinned = options.signatures != .unsigned || options.serverTrust != .system
+        return isPinned || !Self.isThisMachine(self.base.host ?? "") ? .insecureServer : nil
+    }
+
+    private static func isThisMachine(_ host: String) -> Bool {
+        if ["localhost", "::1", "[::1]"].contains(host.lowercased()) { return true }
+        let parts = host.split(separator: ".", omittingEmptySubsequences: false).map { UInt8($0) }
+        return parts.count == 4 && parts.first == 127 && !parts.contains(nil)
     }
 
     /// The server's part in the names of kept values.
@@ -29,7 +44,8 @@ struct Endpoint: Sendable {
     func urlRequest(
         for request: APIRequest,
         _ token: MyToken,
-        authorization: String?
+        authorization: String?,
+        account: String?
     ) throws(PushClientError) -> URLRequest {
         var components = self.base
         components.percentEncodedPath += request.path
@@ -50,8 +66,14 @@ struct Endpoint: Sendable {
             // Its silence is bounded by those who read it.
             urlRequest.timeoutInterval = 7 * 86400
         }
-        if let acceptSignature {
-            urlRequest.setValue(acceptSignature, forHTTPHeaderField: "Accept-Signature")
+        if let keyID {
+            // Until the account is known, a server that has no identifiers of accounts may sign what it can.
+            let accepted = ResponseVerifier.acceptSignature(
+                keyID: keyID,
+                coverage: .account,
+                otherwise: account == nil ? .exchange : nil
+            )
+            urlRequest.setValue(accepted, forHTTPHeaderField: "Accept-Signature")
             // The digest is over the body as the server sent it: proxies must not compress it.
             urlRequest.setValue("identity", forHTTPHeaderField: "Accept-Encoding")
         }

@@ -1,4 +1,4 @@
-public import HTTPSignatures
+package import HTTPSignatures
 
 #if canImport(FoundationNetworking)
     package import Foundation
@@ -10,12 +10,8 @@ public import HTTPSignatures
 extension PushClient {
     /// Settings with a default.
     public struct Options: Sendable {
-        /// The keys of the server; each answer must be signed by one of them, also over method, path and query of its request.
-        /// None: `MyToken` alone tells its answers.
-        ///
-        /// A server of version 0.1.0 cannot sign so much; all its answers are then interferences.
-        /// Requests ask for the first; put a new key behind it before the server signs with it.
-        public var signatureKeys: [VerificationKey]
+        /// Whether the server's answers must be signed, and with which keys.
+        public var signatures: Signatures
         /// How far the clocks of server and device may be apart where answers are signed.
         public var signatureTolerance: Duration
         /// Which certificates are trusted.
@@ -44,12 +40,14 @@ extension PushClient {
         public var configuration: URLSessionConfiguration
         /// How long an event stream waits before it is opened again, until the server has said how long, which tests choose.
         package var streamRetry = Duration.seconds(2)
+        /// Whether keys may be pinned with `http` on this machine, which tests choose.
+        package var trustsLoopback = false
         /// The time, which tests choose.
         package var now: @Sendable () -> Date = { Date() }
 
         /// The defaults, except for the arguments given.
         public init(
-            signatureKeys: [VerificationKey] = [],
+            signatures: Signatures,
             signatureTolerance: Duration = .seconds(300),
             serverTrust: ServerTrust = .system,
             timeout: Duration = .seconds(30),
@@ -57,13 +55,33 @@ extension PushClient {
             app: String? = nil,
             configuration: URLSessionConfiguration = .ephemeral
         ) {
-            self.signatureKeys = signatureKeys
+            self.signatures = signatures
             self.signatureTolerance = signatureTolerance
             self.serverTrust = serverTrust
             self.timeout = timeout
             self.answerLimit = answerLimit
             self.app = app
             self.configuration = configuration
+        }
+
+        /// The options of this repository's tests, whose servers speak `http` on this machine; unsigned without a key.
+        package init(
+            testing keys: [VerificationKey],
+            serverTrust: ServerTrust = .system,
+            timeout: Duration = .seconds(30),
+            answerLimit: Int = 64 << 20,
+            app: String? = nil,
+            configuration: URLSessionConfiguration = .ephemeral
+        ) {
+            self.init(
+                signatures: keys.isEmpty ? .unsigned : .pinned(keys),
+                serverTrust: serverTrust,
+                timeout: timeout,
+                answerLimit: answerLimit,
+                app: app,
+                configuration: configuration
+            )
+            self.trustsLoopback = true
         }
     }
 }

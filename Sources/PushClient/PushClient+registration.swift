@@ -74,7 +74,12 @@ extension PushClient {
 
     /// Ends a registration that the server has taken while the account was signed out here: no sign-out names it.
     private func endUnkept(_ id: String) async {
-        let order = SignOutOrder(self.api.endpoint?.name ?? "", self.credentials, registration: id)
+        let order = SignOutOrder(
+            self.api.endpoint?.name ?? "",
+            self.credentials,
+            registration: id,
+            account: self.api.own.id
+        )
         // Where that cannot be written, the server ends it with the session.
         try? self.records.account.add(order)
         // What fails now is done later.

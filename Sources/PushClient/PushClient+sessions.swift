@@ -4,10 +4,22 @@ internal import PushAPI
 extension PushClient {
     /// Exchanges the password for a token, which expires and can be revoked.
     ///
-    /// Throws a `forbidden` problem if the client signs in with a token already.
+    /// From then on the client, and others of the same store and account, take answers for that account only. If the account was
+    /// deleted and made anew, what is kept of the old one is dropped. Throws a `forbidden` problem if the client signs in with a
+    /// token already, and the interference ``Interference/Kind/wrongAccount`` if the session is not that of the asked name.
     public func signIn() async throws -> Session {
-        let answer = try await self.api.call(APIRequest("POST", Paths.sessions, isRepeatable: false))
+        var request = APIRequest("POST", Paths.sessions, isRepeatable: false)
+        request.isSignIn = true
+        let answer = try await self.api.call(request)
         guard let session = answer.json.flatMap(Session.init) else { throw answer.unexpected("a session") }
+        guard let username = self.credentials.username, let account = try answer.account(of: username) else {
+            return session
+        }
+        do {
+            try self.api.own.begin(as: account)
+        } catch PushClientError.signedOut {
+            // The next client of the account takes it from its own first answer.
+        }
         return session
     }
 
@@ -17,17 +29,26 @@ extension PushClient {
     /// nothing and throw ``PushClientError/signedOut``. The server then ends the registration and, where the client has a token
     /// and no password, the session. What that takes is kept, sealed, until the server has done so.
     ///
-    /// Returns whether the server knows; if not, call ``finishSignOuts(server:options:store:)`` when there is a network. Where
-    /// the token is no longer good, or ``Credentials/tokens(account:_:)`` have not given one yet, the app's closure is asked for one. If
-    /// it has none, the device is ended by the account's next session, when that registers. Throws if the sign-out cannot be written, as
-    /// on a full disk: then nothing is ended.
+    /// Returns whether the server has ended them, by its own answer for this account; if not, call ``finishSignOuts(server:options:store:)`` when there is a network. Where
+    /// the token is no longer good, or ``Credentials/tokens(account:id:_:)`` have not given one yet, the app's closure is asked for one. If
+    /// it has none, the device is ended by the account's next session, when that registers.
+    ///
+    /// Where nothing can be written, as on a full disk, what is kept is removed all the same, since removing needs no room. If the
+    /// sign-out cannot be kept even then, the server is asked once, and this returns whether it has answered.
     @discardableResult
     public func signOut() async throws -> Bool {
-        try await self.inbox.end { registration in
-            SignOutOrder(self.api.endpoint?.name ?? "", self.credentials, registration: registration?.id)
+        let account = self.api.own.id
+        let unkept = try await self.inbox.end { registration in
+            SignOutOrder(
+                self.api.endpoint?.name ?? "",
+                self.credentials,
+                registration: registration?.id,
+                account: account
+            )
         }
         return try await CallDeadline.within(self.deadline) {
-            try await self.signOuts.finish(at: self.server, self.options)
+            if let unkept { return await self.signOuts.carryOut(unkept, at: self.server, self.options) }
+            return try await self.signOuts.finish(at: self.server, self.options)
         }
     }
 
@@ -53,7 +74,7 @@ extension PushClient {
     @discardableResult
     public static func finishSignOuts(
         server: URL,
-        options: Options = Options(),
+        options: Options,
         store: AnswerStore
     ) async throws -> Bool {
         try await CallDeadline.within(options.deadline) {

@@ -3,15 +3,18 @@ public import Foundation
 /// A device's side of the API: register, collect everything missed in one request, mark, dismiss, send.
 ///
 /// Each request carries a `MyToken` of its own, and the client rejects an answer that does not echo it; with
-/// ``Options/signatureKeys`` each answer must be signed, too. The client keeps answers that passed the checks in an
+/// ``Signatures/pinned(_:)`` each answer must be signed, too. The client keeps answers that passed the checks in an
 /// ``AnswerStore``, and returns them with their date when the network fails or interferes.
 ///
 /// ```swift
-/// let session = try await PushClient(server: url, credentials: .basic(username: "alice", password: password)).signIn()
+/// let options = PushClient.Options(signatures: .pinned([key]))
+/// let password = PushClient.Credentials.challenged(username: "alice", password: password)
+/// let session = try await PushClient(server: url, credentials: password, options: options, store: store).signIn()
 /// let client = PushClient(
 ///     server: url,
 ///     credentials: .token(session.token, account: "alice"),  // keep the token, and forget the password
-///     store: .folder(folder, key: key)
+///     options: options,
+///     store: store
 /// )
 /// try await client.register(platform: "apns", handle: deviceToken)
 /// show(try await client.kept())  // at once, without network
@@ -41,20 +44,21 @@ public struct PushClient: Sendable {
     public init(
         server: URL,
         credentials: Credentials,
-        options: Options = Options(),
+        options: Options,
         store: AnswerStore = .memory
     ) {
         self.server = server
         self.credentials = credentials
         self.options = options
-        self.api = APITransport(server: server, credentials: credentials, options: options)
         self.records = Records(
             store,
-            server: self.api.endpoint?.name ?? "",
+            server: Endpoint(server, signatureKeys: [])?.name ?? "",
             // Each app has an inbox and a registration of its own.
             account: options.app.map { "\(credentials.account)\n\($0)" } ?? credentials.account,
-            isSigned: !options.signatureKeys.isEmpty
+            isSigned: options.signatures != .unsigned
         )
+        let own = OwnAccount(self.records.account, known: credentials.accountID)
+        self.api = APITransport(server: server, credentials: credentials, options: options, own: own)
         self.inbox = InboxKeeper(self.records.account)
         self.app = options.app
         self.now = options.now

@@ -20,4 +20,9 @@ public enum PushClientError: Error, Sendable, Hashable {
     case pinningUnavailable
     /// The server's URL is not an HTTP URL with a host.
     case invalidServer
+    /// The server's URL is `http`, which shows credentials to everybody on the way: it is taken for this machine alone (`localhost`,
+    /// 127.0.0.0/8, `::1`), and never where keys are pinned. Nothing was sent.
+    case insecureServer
+    /// The options pin signature keys, and there are none. Write ``PushClient/Signatures/unsigned`` if that is meant. Nothing was sent.
+    case noSignatureKeys
 }

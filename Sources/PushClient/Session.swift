@@ -7,11 +7,14 @@ public struct Session: Sendable, Hashable {
     public let token: String
     /// The token is invalid from then on.
     public let expiresAt: Date
+    /// The account's identifier; `nil` if the server has none.
+    public let account: String?
 
     /// A session as an app's own tests want it.
-    public init(token: String, expiresAt: Date) {
+    public init(token: String, expiresAt: Date, account: String? = nil) {
         self.token = token
         self.expiresAt = expiresAt
+        self.account = account
     }
 
     init?(_ json: JSONValue) {
@@ -19,5 +22,6 @@ public struct Session: Sendable, Hashable {
         else { return nil }
         self.token = token
         self.expiresAt = expiresAt
+        self.account = json["Account"]?.text
     }
 }

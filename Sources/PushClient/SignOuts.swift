@@ -12,7 +12,7 @@ struct SignOuts: Sendable {
         self.token = token
     }
 
-    /// Ends devices and sessions at a server; returns whether that has none left to end.
+    /// Ends devices and sessions at a server; returns whether the server has ended them all.
     func finish(at server: URL, _ options: PushClient.Options) async throws -> Bool {
         var isDone = true
         for order in self.orders(at: Endpoint(server, signatureKeys: [])?.name) {
@@ -40,7 +40,13 @@ struct SignOuts: Sendable {
         ((try? self.account.signOuts()) ?? []).filter { $0.server == server }
     }
 
-    /// Returns whether it is done. Its token is renewed once.
+    /// Carries out an order that could not be written; returns whether the server has ended its device and session.
+    func carryOut(_ order: SignOutOrder, at server: URL, _ options: PushClient.Options) async -> Bool {
+        // Whatever fails, there is nothing left to try it with later.
+        (try? await self.end(order, at: server, options)) ?? false
+    }
+
+    /// Returns whether the server has ended it. Its token is renewed once.
     private func finish(_ order: SignOutOrder, at server: URL, _ options: PushClient.Options) async throws -> Bool {
         var (order, refused) = (order, String?.none)
         for _ in 0..<2 {
@@ -49,13 +55,13 @@ struct SignOuts: Sendable {
                 order = try self.replace(order, authorization: "Bearer \(token)")
             }
             do {
-                try await self.end(order, at: server, options)
+                let isTold = try await self.end(order, at: server, options)
                 try self.account.finish(order)
-                return true
+                return isTold
             } catch PushClientError.unauthorized where order.registration == nil {
-                // The session has ended already.
+                // The session has ended already, or somebody has sent the request without its token.
                 try self.account.finish(order)
-                return true
+                return false
             } catch PushClientError.unauthorized {
                 refused = order.authorization.hasPrefix("Bearer ") ? String(order.authorization.dropFirst(7)) : nil
                 order = try self.replace(order, authorization: "")
@@ -73,14 +79,19 @@ struct SignOuts: Sendable {
         return other
     }
 
-    private func end(_ order: SignOutOrder, at server: URL, _ options: PushClient.Options) async throws {
-        let api = APITransport(server: server, credentials: order.credentials, options: options)
-        if let id = try self.registration(of: order) { try await self.end(Paths.registration(id), api) }
-        guard order.authorization.hasPrefix("Bearer ") else { return }
+    /// Returns whether the server has ended them; `false` for what it refuses, which another try would not change.
+    private func end(_ order: SignOutOrder, at server: URL, _ options: PushClient.Options) async throws -> Bool {
+        let own = OwnAccount(nil, known: order.account)
+        let api = APITransport(server: server, credentials: order.credentials, options: options, own: own)
+        var isTold = true
+        if let id = try self.registration(of: order) { isTold = try await self.end(Paths.registration(id), api) }
+        guard order.authorization.hasPrefix("Bearer ") else { return isTold }
         do {
-            try await self.end(Paths.currentSession, api)
+            // A session takes its device along. A token of an issuer has none to end.
+            return try await self.end(Paths.currentSession, api) || isTold
         } catch PushClientError.unauthorized {
-            // The session has ended already.
+            // The session has ended already, or somebody has sent the request without its token.
+            return false
         }
     }
 
@@ -89,27 +100,34 @@ struct SignOuts: Sendable {
         try self.account.currentRegistration() == order.registration ? nil : order.registration
     }
 
-    private func end(_ path: String, _ api: APITransport) async throws {
+    /// Returns whether that is gone; `false` if the token may not end it.
+    @discardableResult
+    private func end(_ path: String, _ api: APITransport) async throws -> Bool {
         do {
             _ = try await api.call(APIRequest("DELETE", path))
+            return true
         } catch PushClientError.problem(let problem) where [403, 404, 410].contains(problem.status) {
-            // It is gone already.
+            return problem.status != 403 && path != Paths.currentSession
         }
     }
 }
 
 extension SignOutOrder {
-    init(_ server: String, _ credentials: PushClient.Credentials, registration: String?) {
-        switch credentials.kind {
-        case .provided(let provider):
+    init(_ server: String, _ credentials: PushClient.Credentials, registration: String?, account: String?) {
+        let (authorization, isWhenChallenged): (String, Bool) =
+            switch credentials.kind {
             // The app has just started, if there is none: it is asked for one once the account is signed out here.
-            let authorization = provider.last.map { "Bearer \($0)" } ?? ""
-            self.init(server: server, authorization: authorization, isWhenChallenged: false, registration: registration)
-        case .unasked(let text):
-            self.init(server: server, authorization: text, isWhenChallenged: false, registration: registration)
-        case .whenChallenged(let text):
-            self.init(server: server, authorization: text, isWhenChallenged: true, registration: registration)
-        }
+            case .provided(let provider): (provider.last.map { "Bearer \($0)" } ?? "", false)
+            case .unasked(let text): (text, false)
+            case .whenChallenged(let text): (text, true)
+            }
+        self.init(
+            server: server,
+            authorization: authorization,
+            isWhenChallenged: isWhenChallenged,
+            registration: registration,
+            account: account
+        )
     }
 
     var credentials: PushClient.Credentials {

@@ -26,6 +26,8 @@ public final class TestServer: Sendable {
     /// What its answers are signed with.
     public let key: SigningKey
     private let state = Mutex(TestServerState())
+    /// The identifier of its one account.
+    static let account = "dGhlIG9uZSBhY2NvdW50IQ"
 
     /// A server without notifications.
     public init() {
@@ -51,7 +53,7 @@ public final class TestServer: Sendable {
 
     /// Options that pin its key and reach it.
     public var options: PushClient.Options {
-        PushClient.Options(signatureKeys: [self.key.publicKey], configuration: self.configuration)
+        PushClient.Options(signatures: .pinned([self.key.publicKey]), configuration: self.configuration)
     }
 
     /// A client of it.
@@ -197,6 +199,7 @@ public final class TestServer: Sendable {
         let token = network == .cached ? "1" : request.token
         head.fields["MyToken"] = (try? MyToken(text: token))?.echo
         head.fields["Cache-Control"] = "no-store"
+        head.fields["Sealpost-Account"] = Self.account
         self.state.withLock { state in
             switch network {
             case .changed: state.streams.open[stream]?.pending[0] ^= 1
@@ -231,13 +234,16 @@ public final class TestServer: Sendable {
         answer.fields["Cache-Control"] = "no-store"
         if answer.status != 304 { answer.fields["Content-Digest"] = ContentDigest.field(of: answer.body) }
         let now = Date() + TimeInterval(offset.components.seconds)
-        guard request.wantsSignature,
+        // Credentials are the one thing that it refuses before it knows whose they are.
+        answer.fields["Sealpost-Account"] = answer.status == 401 ? "none" : Self.account
+        guard let asked = request.signature,
             let signature = try? ResponseSignature(
                 status: answer.status,
                 validator: answer.fields[answer.status == 304 ? "ETag" : "Content-Digest"] ?? "",
+                account: answer.fields["Sealpost-Account"],
                 request: request.signed,
-                coverage: .exchange,
-                label: "sig",
+                coverage: asked.coverage,
+                label: asked.label,
                 key: self.key,
                 created: now
             )

@@ -15,7 +15,10 @@ struct TestRequest: Sendable {
     let tag: String?
     let idempotencyKey: String?
     let lastEvent: String?
-    let wantsSignature: Bool
+    /// What its `Accept-Signature` asks for; `nil` if nothing.
+    let signature: SignatureRequest?
+    /// The name before the password; `nil` without one.
+    let username: String?
     let body: [UInt8]
 
     /// What the server signs of it.
@@ -167,9 +170,18 @@ final class TestServerProtocol: URLProtocol {
             tag: request.value(forHTTPHeaderField: "If-None-Match"),
             idempotencyKey: request.value(forHTTPHeaderField: "Idempotency-Key"),
             lastEvent: request.value(forHTTPHeaderField: "Last-Event-ID"),
-            wantsSignature: request.value(forHTTPHeaderField: "Accept-Signature") != nil,
+            signature: request.value(forHTTPHeaderField: "Accept-Signature").flatMap {
+                try? SignatureRequest(acceptSignature: [$0])
+            },
+            username: Self.username(request.value(forHTTPHeaderField: "Authorization") ?? ""),
             body: self.body(of: request)
         )
+    }
+
+    private static func username(_ authorization: String) -> String? {
+        guard authorization.hasPrefix("Basic "), let bytes = Data(base64Encoded: String(authorization.dropFirst(6)))
+        else { return nil }
+        return String(decoding: bytes.prefix { $0 != UInt8(ascii: ":") }, as: UTF8.self)
     }
 
     /// Apple's sessions hand a body over as a stream.

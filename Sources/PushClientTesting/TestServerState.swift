@@ -80,10 +80,16 @@ struct TestServerState: Sendable {
     }
 
     private func session(_ request: TestRequest) -> TestAnswer {
+        let owner: [JSONValue.Member] = [
+            .init("Name", .string(request.username ?? "alice")), .init("Account", .string(TestServer.account)),
+        ]
+        if request.method == "GET" { return TestAnswer(200, body: JSONValue.object(owner).bytes) }
         guard request.method == "POST" else { return TestAnswer(204) }
-        let session = JSONValue.object([
-            .init("Token", .string("spt_test")), .init("ExpiresAt", .string("2099-01-01T00:00:00Z")),
-        ])
+        let session = JSONValue.object(
+            owner + [
+                .init("Token", .string("spt_test")), .init("ExpiresAt", .string("2099-01-01T00:00:00Z")),
+            ]
+        )
         return TestAnswer(201, body: session.bytes)
     }
 

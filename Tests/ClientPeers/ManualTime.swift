@@ -17,7 +17,7 @@ package final class ManualTime: Sendable {
     }
 
     package var options: PushClient.Options {
-        var options = PushClient.Options()
+        var options = PushClient.Options(testing: [])
         options.now = { self.now }
         return options
     }

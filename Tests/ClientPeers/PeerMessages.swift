@@ -77,29 +77,38 @@ package struct PeerAnswer: Sendable {
         self.body = Array(body.utf8)
     }
 
-    /// The server's own answer: with the echo and, if a key is given and a signature asked for, signed.
+    /// The identifier of the account of all requests with credentials, unless a test gives another.
+    package static let account = "YWxpY2Uncy1vd24tYWNjdA"
+
+    /// The server's own answer: with the echo and, if a key is given and a signature asked for, signed. Without an account it is that
+    /// of a server of the version before.
     package init(
         to request: PeerRequest,
         status: Int = 200,
         fields: [(name: String, value: String)] = [],
         body: String = "",
         key: SigningKey? = nil,
-        coverage: SignatureCoverage = .exchange,
+        account: String? = Self.account,
+        coverage: SignatureCoverage? = nil,
         created: Date = Date()
     ) {
         self.init(status: status, fields: fields, body: body)
         if !body.isEmpty { self["Content-Type"] = self["Content-Type"] ?? "application/json; charset=utf-8" }
         self["MyToken"] = request.echo
-        guard let key, request.fields["accept-signature"] != nil else { return }
+        self["Sealpost-Account"] = account.map { status == 401 ? "none" : $0 }
+        guard let key, let field = request.fields["accept-signature"],
+            let asked = try? SignatureRequest(acceptSignature: [field])
+        else { return }
         self["Cache-Control"] = "no-store"
         if status != 304 { self["Content-Digest"] = ContentDigest.field(of: self.body) }
         guard
             let signature = try? ResponseSignature(
                 status: status,
                 validator: self[status == 304 ? "ETag" : "Content-Digest"] ?? "",
+                account: self["Sealpost-Account"],
                 request: request.signed,
-                coverage: coverage,
-                label: "sig",
+                coverage: coverage ?? (account == nil ? .exchange : asked.coverage),
+                label: asked.label,
                 key: key,
                 created: created
             )

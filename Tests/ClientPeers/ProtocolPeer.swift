@@ -53,7 +53,7 @@ package final class ProtocolPeer: Sendable {
     @discardableResult
     package static func run<Result: Sendable>(
         _ script: @escaping Script,
-        options: PushClient.Options = .init(),
+        options: PushClient.Options = .init(testing: []),
         store: AnswerStore = .memory,
         _ body: @escaping @Sendable (ProtocolPeer, PushClient) async throws -> Result
     ) async throws -> Result {
@@ -63,15 +63,15 @@ package final class ProtocolPeer: Sendable {
     }
 
     package func client(
-        _ credentials: PushClient.Credentials = .basic(username: "alice", password: "correct horse"),
-        options: PushClient.Options = .init(),
+        _ credentials: PushClient.Credentials = .token("spt_test", account: "alice"),
+        options: PushClient.Options = .init(testing: []),
         store: AnswerStore = .memory
     ) -> PushClient {
         PushClient(server: self.url, credentials: credentials, options: self.options(options), store: store)
     }
 
     /// Options that reach it.
-    package func options(_ others: PushClient.Options = .init()) -> PushClient.Options {
+    package func options(_ others: PushClient.Options = .init(testing: [])) -> PushClient.Options {
         var options = others
         let configuration = URLSessionConfiguration.ephemeral
         configuration.protocolClasses = [PeerProtocol.self]

@@ -90,7 +90,7 @@ extension ClientProgram {
         PushClient(
             server: try Self.url(server),
             credentials: .token("t", account: "alice"),
-            options: .init(timeout: .seconds(12), answerLimit: limit),
+            options: .init(testing: [], timeout: .seconds(12), answerLimit: limit),
             store: .folder(URL(fileURLWithPath: folder), key: Self.key)
         )
     }

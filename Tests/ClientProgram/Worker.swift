@@ -25,7 +25,7 @@ final class Worker {
         self.client = PushClient(
             server: try ClientProgram.url(arguments[0]),
             credentials: .token("t", account: "alice"),
-            options: .init(signatureKeys: [key]),
+            options: .init(testing: [key]),
             store: .folder(folder.appending(path: "store"), key: ClientProgram.key)
         )
         self.name = arguments[3]

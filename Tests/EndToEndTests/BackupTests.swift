@@ -41,7 +41,8 @@ import Testing
         var daemon = try await Daemon(in: self.folder)
         var client = PushClient(
             server: try daemon.server,
-            credentials: .basic(username: "alice", password: "correct horse")
+            credentials: .basic(username: "alice", password: "correct horse"),
+            options: .init(testing: [])
         )
         let before = try await client.send("before")
         let made = try await self.shell(self.documented("Backups"))
@@ -58,7 +59,8 @@ import Testing
         daemon = try await Daemon(in: self.folder)
         client = PushClient(
             server: try daemon.server,
-            credentials: .basic(username: "alice", password: "correct horse")
+            credentials: .basic(username: "alice", password: "correct horse"),
+            options: .init(testing: [])
         )
         #expect(try await client.notification(before.id).value.payload == .string("before"))
         let error = await #expect(throws: PushClientError.self) { try await client.notification(after.id) }

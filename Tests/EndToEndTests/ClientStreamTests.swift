@@ -32,7 +32,7 @@ import Testing
     @Test func pushesComeAsTheyAreSentAndWhatWasMissedComesWithTheNextStream() async throws {
         try await self.withStack { stack in
             let credentials = PushClient.Credentials.basic(username: "alice", password: Stack.password)
-            let client = PushClient(server: stack.server, credentials: credentials)
+            let client = PushClient(server: stack.server, credentials: credentials, options: .init(testing: []))
             var events = client.events().makeAsyncIterator()
             #expect(try await self.next(&events) == "connected")
             for text in ["first", "second"] {
@@ -52,10 +52,19 @@ import Testing
     @Test func aTokenThatIsRevokedEndsTheStream() async throws {
         try await self.withStack { stack in
             let credentials = PushClient.Credentials.basic(username: "alice", password: Stack.password)
-            let session = try await PushClient(server: stack.server, credentials: credentials).signIn()
+            let session = try await PushClient(
+                server: stack.server,
+                credentials: credentials,
+                options: .init(testing: [])
+            ).signIn()
             let store = AnswerStore.memory
             func client(_ account: String) -> PushClient {
-                PushClient(server: stack.server, credentials: .token(session.token, account: account), store: store)
+                PushClient(
+                    server: stack.server,
+                    credentials: .token(session.token, account: account),
+                    options: .init(testing: []),
+                    store: store
+                )
             }
             let phone = client("phone")
             var events = phone.events().makeAsyncIterator()

@@ -146,7 +146,11 @@ import Testing
         let token = try #require(made.output.wholeMatch(of: /(spt_\w{42})\n/)?.output.1)
         let other = try await Daemon.run(["token", "create", "alice", "--expires-in", "60"], in: folder)
         let daemon = try await Daemon(in: folder)
-        let client = PushClient(server: try daemon.server, credentials: .token(String(token)))
+        let client = PushClient(
+            server: try daemon.server,
+            credentials: .token(String(token)),
+            options: .init(testing: [])
+        )
         _ = try await client.send("hello")
         #expect(await daemon.terminate() == 0)
         let list = try await Daemon.run(["token", "list", "--user", "Alice"], in: folder)
@@ -202,7 +206,8 @@ import Testing
             for (password, isRight) in [("correct horse", false), ("another horse", command == "enable")] {
                 let client = PushClient(
                     server: try daemon.server,
-                    credentials: .basic(username: "alice", password: password)
+                    credentials: .basic(username: "alice", password: password),
+                    options: .init(testing: [])
                 )
                 // Refused or not is all that is asked.
                 let item = try? await client.send("hello")
@@ -346,7 +351,8 @@ import Testing
         let daemon = try await Daemon(in: folder, arguments: ["--config", "sim/sealpost.yaml"])
         let client = PushClient(
             server: try daemon.server,
-            credentials: .basic(username: "alice", password: "correct horse")
+            credentials: .basic(username: "alice", password: "correct horse"),
+            options: .init(testing: [])
         )
         try await client.register(platform: "gcm", handle: "a-registration-token")
         let item = try await client.send("hello")

@@ -54,7 +54,8 @@ import Testing
             func write(_ text: String) throws { try folder.writeSecret(text, to: "AuthKey.p8") }
             let client = PushClient(
                 server: stack.server,
-                credentials: .basic(username: "alice", password: Stack.password)
+                credentials: .basic(username: "alice", password: Stack.password),
+                options: .init(testing: [])
             )
             _ = try await client.register(platform: "apns", handle: "abcd1234")
             _ = try await client.send("secret")

@@ -19,7 +19,11 @@ import Testing
     private let handle = String(repeating: "ab", count: 32)
 
     private func client(_ stack: Stack, as user: String = "alice") -> PushClient {
-        PushClient(server: stack.server, credentials: .basic(username: user, password: Stack.password))
+        PushClient(
+            server: stack.server,
+            credentials: .basic(username: user, password: Stack.password),
+            options: .init(testing: [])
+        )
     }
 
     @Test func aPushThatTheProviderPutsOffIsSentAgainUnderTheSameID() async throws {
@@ -213,7 +217,8 @@ import Testing
         try await Stack.run { stack in
             let wrong = PushClient(
                 server: stack.server,
-                credentials: .basic(username: "alice", password: "wrong horse battery")
+                credentials: .basic(username: "alice", password: "wrong horse battery"),
+                options: .init(testing: [])
             )
             await expectUnauthorized { try await wrong.notification(1) }
             let item = try await self.client(stack).send("mine")

@@ -43,7 +43,8 @@ import Testing
         let id = try #require(Int64(path.split(separator: "/").last ?? ""))
         let client = PushClient(
             server: try daemon.server,
-            credentials: .basic(username: "alice", password: "correct horse")
+            credentials: .basic(username: "alice", password: "correct horse"),
+            options: .init(testing: [])
         )
         #expect(try await client.notification(id).value.payload == .string(text))
         let unknown = try await publish(to: "nobody", with: token)

@@ -68,6 +68,47 @@ import Testing
         }
     }
 
+    /// A proxy that ends TLS and has an account: it shows that for the phone's, so that the server's signatures are right.
+    @Test func noAnswerForAnotherAccountIsBelieved() async throws {
+        try await Visit.run(.signatures) { visit in
+            try await visit.site.replaceProxies(with: Self.proxy)
+            let session = try await visit.client().signIn()
+            let credentials = PushClient.Credentials.token(session.token, account: "alice", id: session.account)
+            let client = try visit.client(credentials)
+            let registration = try await client.register(platform: "stream", handle: "a")
+            let inbox = try await client.sync().value.notifications
+            let item = try await client.notification(visit.id).value
+            let mallory = Data("bob:\(Stack.password)".utf8).base64EncodedString()
+            _ = try await Self.exchanges(visit, ["as\tBasic \(mallory)"])
+            let rounds = Site.hasAllProxies ? 1000 : 20
+            for _ in 0..<rounds {
+                let list = try await client.sync()
+                #expect(list.date != nil && list.value.notifications == inbox)
+                let fetched = try await client.notification(visit.id)
+                #expect(fetched.date != nil && fetched.value == item)
+                let shown = await Self.outcome(visit, client) { _ = try await $0.markRead([visit.id]) }
+                #expect(shown == .named(.wrongAccount))
+                let registered = await Self.outcome(visit, client) {
+                    try await $0.register(platform: "stream", handle: "b")
+                }
+                #expect(registered == .named(.wrongAccount))
+                // A client of its own for each, since signing out removes what is kept.
+                #expect(try await visit.client(credentials).signOut() == false)
+            }
+            let count = try await Self.exchanges(visit, nil).count
+            #expect(count >= 5 * rounds)
+            print("\(count) answers for another account")
+            _ = try await Self.exchanges(visit, [])
+            // Nothing that was kept is lost, and the session that was to be ended is still the phone's own.
+            #expect(client.registrationID == registration)
+            #expect(try await client.kept().notifications == inbox)
+            let after = try await client.sync()
+            #expect(after.date == nil && after.value.notifications == inbox)
+            #expect(try await client.signOut())
+            await #expect(throws: PushClientError.self) { try await visit.client(credentials).sync() }
+        }
+    }
+
     // MARK: - Private
 
     /// Tells the proxy what to do from now on, unless that is `nil`; what it has done.

@@ -28,7 +28,11 @@ import Testing
     }
 
     private func mayFetch(_ password: String, from daemon: Daemon) async throws -> Bool {
-        let client = PushClient(server: try daemon.server, credentials: .basic(username: "alice", password: password))
+        let client = PushClient(
+            server: try daemon.server,
+            credentials: .basic(username: "alice", password: password),
+            options: .init(testing: [])
+        )
         // Whether it is refused is all that is asked.
         return (try? await client.send("hello")) != nil
     }
@@ -62,7 +66,7 @@ import Testing
         let daemon = try await Daemon(in: self.folder)
         _ = try await self.run("user add alice --no-password")
         let token = try await self.run("token create alice --scope send").trimmingCharacters(in: .newlines)
-        let client = PushClient(server: try daemon.server, credentials: .token(token))
+        let client = PushClient(server: try daemon.server, credentials: .token(token), options: .init(testing: []))
         _ = try await client.send("hello")
         let prefix = token.prefix(12)
         #expect(try await self.run("token list --user alice").hasPrefix("\(prefix)  alice  token  send  until "))
@@ -165,7 +169,8 @@ import Testing
         _ = try await self.run("user add alice --password-stdin", input: "correct horse\n")
         let client = PushClient(
             server: try daemon.server,
-            credentials: .basic(username: "alice", password: "correct horse")
+            credentials: .basic(username: "alice", password: "correct horse"),
+            options: .init(testing: [])
         )
         let first = try await client.send("to nobody").id
         #expect(try await self.run("deliveries \(first) --wait") == "notification \(first): no pushes\n")

@@ -22,7 +22,11 @@ import Testing
     }
 
     private func client(of daemon: Daemon) throws -> PushClient {
-        PushClient(server: try daemon.server, credentials: .basic(username: "alice", password: "correct horse"))
+        PushClient(
+            server: try daemon.server,
+            credentials: .basic(username: "alice", password: "correct horse"),
+            options: .init(testing: [])
+        )
     }
 
     private func move() async throws -> ChildProcess.Ended {

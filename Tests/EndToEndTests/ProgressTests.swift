@@ -43,7 +43,8 @@ import Testing
         let daemon = try await Daemon(in: self.folder)
         let client = PushClient(
             server: try daemon.server,
-            credentials: .basic(username: "alice", password: "correct horse")
+            credentials: .basic(username: "alice", password: "correct horse"),
+            options: .init(testing: [])
         )
         _ = try await client.register(platform: "stream", handle: "")
         let id = try await client.send("to a device that is away").id

@@ -14,17 +14,24 @@ import Testing
         try await Stack.run { stack in
             let session = try await PushClient(
                 server: stack.server,
-                credentials: .basic(username: "alice", password: Stack.password)
+                credentials: .basic(username: "alice", password: Stack.password),
+                options: .init(testing: [])
             )
             .signIn()
             #expect(abs(session.expiresAt.timeIntervalSinceNow - 7_776_000) < 600)
-            let client = PushClient(server: stack.server, credentials: .token(session.token))
+            let client = PushClient(
+                server: stack.server,
+                credentials: .token(session.token),
+                options: .init(testing: [])
+            )
             try await client.register(platform: "apns", handle: String(repeating: "ab", count: 32))
             let item = try await client.send("hello")
             _ = try await stack.providers.apns.pushes.acceptedPush(1, within: .seconds(30))
             #expect(try await client.notification(item.id).value.payload == .string("hello"))
             // Each on a connection of its own, and so on each loop.
-            let others = (0..<4).map { _ in PushClient(server: stack.server, credentials: .token(session.token)) }
+            let others = (0..<4).map { _ in
+                PushClient(server: stack.server, credentials: .token(session.token), options: .init(testing: []))
+            }
             for other in others { _ = try await other.notification(item.id) }
             #expect(try await client.signOut())
             await #expect(throws: PushClientError.signedOut) { try await client.notification(item.id) }
@@ -40,18 +47,30 @@ import Testing
         try await Stack.run { stack in
             let owner = PushClient(
                 server: stack.server,
-                credentials: .basic(username: "alice", password: Stack.password)
+                credentials: .basic(username: "alice", password: Stack.password),
+                options: .init(testing: [])
             )
             let store = AnswerStore.memory
             func client(_ session: Session) -> PushClient {
                 let credentials = PushClient.Credentials.token(session.token, account: "alice")
-                return PushClient(server: stack.server, credentials: credentials, store: store)
+                return PushClient(
+                    server: stack.server,
+                    credentials: credentials,
+                    options: .init(testing: []),
+                    store: store
+                )
             }
             let (first, second) = (try await owner.signIn(), try await owner.signIn())
             let handle = String(repeating: "ab", count: 32)
             let registration = try await client(first).register(platform: "apns", handle: handle)
             // It keeps nothing of the registration, and so ends the session only.
-            #expect(try await PushClient(server: stack.server, credentials: .token(first.token)).signOut())
+            #expect(
+                try await PushClient(
+                    server: stack.server,
+                    credentials: .token(first.token),
+                    options: .init(testing: [])
+                ).signOut()
+            )
             _ = try await owner.send("to nobody")
             let devices = try stack.application.store.makeReader()
             let name = try #require(Username("alice"))
@@ -71,11 +90,13 @@ import Testing
         try await Stack.run { stack in
             let client = PushClient(
                 server: stack.server,
-                credentials: .basic(username: "alice", password: Stack.password)
+                credentials: .basic(username: "alice", password: Stack.password),
+                options: .init(testing: [])
             )
             let token = try await client.signIn().token
             let error = await #expect(throws: PushClientError.self) {
-                try await PushClient(server: stack.server, credentials: .token(token)).signIn()
+                try await PushClient(server: stack.server, credentials: .token(token), options: .init(testing: []))
+                    .signIn()
             }
             guard case .problem(let problem) = error else { throw CancellationError() }
             #expect(problem.code == .forbidden)
@@ -86,7 +107,8 @@ import Testing
         try await Stack.run(configure: { $0.sessionExpiresIn = 3600 }) { stack in
             let client = PushClient(
                 server: stack.server,
-                credentials: .basic(username: "alice", password: Stack.password)
+                credentials: .basic(username: "alice", password: Stack.password),
+                options: .init(testing: [])
             )
             let session = try await client.signIn()
             #expect(abs(session.expiresAt.timeIntervalSinceNow - 3600) < 600)

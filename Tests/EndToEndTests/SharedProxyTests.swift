@@ -31,7 +31,7 @@ import Testing
                     let client = PushClient(
                         server: try site.server,
                         credentials: .token(token, account: user),
-                        options: PushClient.Options(signatureKeys: keys)
+                        options: PushClient.Options(testing: keys)
                     )
                     group.addTask { try await Self.use(client, as: user) }
                     group.addTask { try await Self.useCurl(as: user, tokens, site) }

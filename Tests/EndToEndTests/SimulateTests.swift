@@ -46,7 +46,8 @@ extension SimulateTests {
         let daemon = try await Daemon(in: folder, arguments: ["--config", "sim/sealpost.yaml"])
         let client = PushClient(
             server: try daemon.server,
-            credentials: .basic(username: "alice", password: "correct horse")
+            credentials: .basic(username: "alice", password: "correct horse"),
+            options: .init(testing: [])
         )
         _ = try await client.register(platform: "apns", handle: "abcd1234")
         _ = try await client.send("hello")

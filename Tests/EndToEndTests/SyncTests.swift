@@ -67,7 +67,7 @@ import Testing
 
     @Test func answersByAnotherKeyAreNotBelieved() async throws {
         let site = try await SyncSite(isSigned: true)
-        let other = PushClient.Options(signatureKeys: [SigningKey().publicKey])
+        let other = PushClient.Options(testing: [SigningKey().publicKey])
         let answered = try await site.run { server in
             let client = PushClient(server: server, credentials: .token("none"), options: other)
             do {
@@ -109,7 +109,7 @@ private struct SyncSite: Sendable {
         self.store = .folder(folder, key: SymmetricKey(size: .bits256))
         _ = try await Daemon.run(["user", "add", "alice", "--password-stdin"], in: self.folder, input: Self.password)
         guard isSigned else {
-            self.options = PushClient.Options()
+            self.options = PushClient.Options(testing: [])
             return
         }
         let key = SigningKey()
@@ -117,7 +117,7 @@ private struct SyncSite: Sendable {
         try FileManager.default.createDirectory(at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
         try "1 \(key.rawRepresentation.base64EncodedString())\n".write(to: file, atomically: true, encoding: .utf8)
         try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file.path)
-        self.options = PushClient.Options(signatureKeys: [key.publicKey])
+        self.options = PushClient.Options(testing: [key.publicKey])
     }
 
     /// Runs the daemon as long as `body`; method and status of all that it has answered meanwhile.

@@ -57,7 +57,7 @@ struct Visit: Sendable {
 
     /// The same with other credentials.
     func client(_ credentials: PushClient.Credentials) throws -> PushClient {
-        let options = PushClient.Options(signatureKeys: self.keys)
+        let options = PushClient.Options(testing: self.keys)
         return PushClient(server: try self.site.server, credentials: credentials, options: options)
     }
 
@@ -127,7 +127,7 @@ extension Site {
         PushClient(
             server: server,
             credentials: .basic(username: user, password: Stack.password),
-            options: PushClient.Options(signatureKeys: keys)
+            options: PushClient.Options(testing: keys)
         )
     }
 

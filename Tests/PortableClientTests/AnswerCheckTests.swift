@@ -32,6 +32,7 @@ import Testing
                 to: request,
                 Self.token,
                 raw,
+                account: nil,
                 now: Date()
             )
             return nil

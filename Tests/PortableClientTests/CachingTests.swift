@@ -26,7 +26,7 @@ import Testing
     func whatIsKeptCostsACondition(key: SigningKey?) async throws {
         let time = ManualTime(Date())
         var options = time.options
-        options.signatureKeys = key.map { [$0.publicKey] } ?? []
+        options.signatures = key.map { .pinned([$0.publicKey]) } ?? .unsigned
         try await ProtocolPeer.run(Self.server(key: key), options: options) { peer, client in
             let first = try await client.notification(7)
             #expect(first.value.payload == .string("secret"))
@@ -151,7 +151,7 @@ import Testing
 
     @Test func aSignedAnswerIsKeptThoughItIsNotForTheCachesOfOthers() async throws {
         let key = SigningKey()
-        let options = PushClient.Options(signatureKeys: [key.publicKey])
+        let options = PushClient.Options(testing: [key.publicKey])
         try await ProtocolPeer.run(Self.server(key: key), options: options) { peer, client in
             _ = try await client.notification(7)
             peer.play { _, _ in .hangUp }
@@ -181,7 +181,7 @@ import Testing
             _ = try await client.notification(7)
             peer.play { _, _ in .hangUp }
             #expect(try await client.notification(7).date != nil)
-            let strict = peer.client(options: .init(signatureKeys: [SigningKey().publicKey]), store: store)
+            let strict = peer.client(options: .init(testing: [SigningKey().publicKey]), store: store)
             await #expect(throws: URLError.self) { try await strict.notification(7) }
         }
     }

@@ -8,6 +8,13 @@ import Testing
 
 /// An impostor between the app and the server, who answers in its place or changes its answers.
 @Suite(.timeLimit(.minutes(5))) struct InterferenceTests {
+    /// Until the account is known.
+    private static let acceptSignature = ResponseVerifier.acceptSignature(
+        keyID: Tampering.key.id,
+        coverage: .account,
+        otherwise: .exchange
+    )
+
     @Test(arguments: Tampering.all)
     func whatIsNotTheServersOwnIsNamedByItsEcho(tampering: Tampering) async throws {
         try await ProtocolPeer.run(tampering.script(signing: nil)) { peer, client in
@@ -23,7 +30,7 @@ import Testing
 
     @Test(arguments: Tampering.all)
     func whatIsNotTheServersOwnIsNamedByItsSignature(tampering: Tampering) async throws {
-        let options = PushClient.Options(signatureKeys: [Tampering.key.publicKey])
+        let options = PushClient.Options(testing: [Tampering.key.publicKey])
         try await ProtocolPeer.run(tampering.script(signing: Tampering.key), options: options) { peer, client in
             let found = await interference { try await client.notification(7) }
             #expect(found?.kind == tampering.signed)
@@ -33,7 +40,7 @@ import Testing
 
     @Test(arguments: Tampering.harmless, [nil, Tampering.key])
     func whatDoesNoHarmIsBelieved(tampering: Tampering, key: SigningKey?) async throws {
-        let options = PushClient.Options(signatureKeys: key.map { [$0.publicKey] } ?? [])
+        let options = PushClient.Options(testing: key.map { [$0.publicKey] } ?? [])
         try await ProtocolPeer.run(tampering.script(signing: key), options: options) { _, client in
             let item = try await client.notification(7)
             #expect(item.value.payload == .string("secret"))
@@ -44,7 +51,7 @@ import Testing
     /// A signed answer of before, whole, to a new request.
     @Test(arguments: [nil, Tampering.key])
     func anAnswerThatIsReplayedIsNamed(key: SigningKey?) async throws {
-        let options = PushClient.Options(signatureKeys: key.map { [$0.publicKey] } ?? [])
+        let options = PushClient.Options(testing: key.map { [$0.publicKey] } ?? [])
         let first = Mutex<PeerAnswer?>(nil)
         try await ProtocolPeer.run(
             { request, _ in
@@ -67,7 +74,7 @@ import Testing
 
     /// The echo put right by an impostor who can calculate it.
     @Test func aSignedAnswerThatIsReplayedWithTheRightEchoIsNamed() async throws {
-        let options = PushClient.Options(signatureKeys: [Tampering.key.publicKey])
+        let options = PushClient.Options(testing: [Tampering.key.publicKey])
         let first = Mutex<PeerAnswer?>(nil)
         try await ProtocolPeer.run(
             { request, _ in
@@ -91,7 +98,7 @@ import Testing
 
     /// A proxy that asks for something that is not there, under the same token: the server's own 404, of another path.
     @Test func aRefusalOfAnotherRequestForgetsNothing() async throws {
-        let options = PushClient.Options(signatureKeys: [Tampering.key.publicKey])
+        let options = PushClient.Options(testing: [Tampering.key.publicKey])
         let own: ProtocolPeer.Script = { request, _ in
             let body =
                 request.path == "/api/notifications" ? Samples.list([Samples.item(7)], cursor: "C") : Samples.item(7)
@@ -120,7 +127,7 @@ import Testing
     }
 
     @Test func lessThanWasAskedForIsNamed() async throws {
-        let options = PushClient.Options(signatureKeys: [Tampering.key.publicKey])
+        let options = PushClient.Options(testing: [Tampering.key.publicKey])
         try await ProtocolPeer.run(
             { request, _ in
                 .answer(PeerAnswer(to: request, body: Samples.item(7), key: Tampering.key, coverage: .answer))
@@ -131,7 +138,7 @@ import Testing
             #expect(found?.kind == .insufficientCoverage)
             #expect(found?.seen?.contains(#"over ("@status" "content-digest" "mytoken";req)"#) == true)
             let asked = peer.requests.first?.fields["accept-signature"]
-            #expect(asked == ResponseVerifier.acceptSignature(keyID: Tampering.key.id, coverage: .exchange))
+            #expect(asked == Self.acceptSignature)
         }
     }
 

@@ -24,7 +24,7 @@ import Testing
 
     /// As of another start of the app.
     private func client(_ peer: ProtocolPeer, now: @escaping @Sendable () -> Date = { Date() }) -> PushClient {
-        var options = PushClient.Options(signatureKeys: [self.server.key.publicKey])
+        var options = PushClient.Options(testing: [self.server.key.publicKey])
         // Signatures are of now.
         options.signatureTolerance = .seconds(10 * 86400)
         options.now = now

@@ -45,7 +45,7 @@ import Testing
 
     @Test func aClientOfOneOfSeveralAppsNamesItEverywhere() async throws {
         try await ProtocolPeer.run(Registry().script) { peer, _ in
-            let client = peer.client(options: .init(app: "bank"))
+            let client = peer.client(options: .init(testing: [], app: "bank"))
             try await client.register(platform: "apns", handle: "a", isSandbox: true)
             let body = #"{"Platform":"apns","Handle":"a","Tags":[],"App":"bank","Environment":"sandbox"}"#
             #expect(peer.requests.last?.body == body)

@@ -8,7 +8,7 @@ import Testing
 /// Accounts side by side on one device: which client a push is for.
 @Suite(.timeLimit(.minutes(5))) struct SharedDeviceTests {
     private static let sharing: PushClient.Options = {
-        var options = PushClient.Options()
+        var options = PushClient.Options(testing: [])
         options.isDeviceShared = true
         return options
     }()
@@ -69,7 +69,7 @@ import Testing
 
     private func client(_ name: String, id: String?) async throws -> PushClient {
         try await ProtocolPeer.run(Self.registry(id ?? "")) { peer in
-            let credentials = PushClient.Credentials.basic(username: name, password: "p")
+            let credentials = PushClient.Credentials.token("t", account: name)
             let client = peer.client(credentials, options: Self.sharing)
             if id != nil { try await client.register(platform: "apns", handle: "ab") }
             return client

@@ -109,7 +109,7 @@ import Testing
         let asked = Counter()
         let hung = Mutex<[CheckedContinuation<Void, Never>]>([])
         defer { for continuation in hung.withLock({ $0 }) { continuation.resume() } }
-        var options = PushClient.Options()
+        var options = PushClient.Options(testing: [])
         options.deadline = .milliseconds(300)
         try await ProtocolPeer.run(Self.door("t")) { [options] peer async throws in
             let client = peer.client(
@@ -133,7 +133,7 @@ import Testing
     }
 
     @Test func aProviderThatTakesTooLongEndsWithTheCallsDeadline() async throws {
-        var options = PushClient.Options()
+        var options = PushClient.Options(testing: [])
         options.deadline = .milliseconds(50)
         try await ProtocolPeer.run(Self.door()) { [options] peer in
             let client = peer.client(

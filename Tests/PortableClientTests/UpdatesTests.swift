@@ -136,7 +136,11 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(1))) func whoWaitsIsCancelled() async throws {
-        let client = PushClient(server: try #require(URL(string: "http://push.example")), credentials: .token("t"))
+        let client = PushClient(
+            server: try #require(URL(string: "http://push.example")),
+            credentials: .token("t"),
+            options: .init(testing: [])
+        )
         await withThrowingTaskGroup(of: InboxChanges?.self) { group in
             group.addTask {
                 var updates = client.updates(every: .seconds(3600)).makeAsyncIterator()

@@ -35,7 +35,8 @@ import Testing
                 status: 200,
                 body: Data(text.utf8),
                 fields: Answer.Fields(tag: nil, isNoStore: false, retryAfter: nil, serverTime: nil),
-                json: JSONValue(reading: text.utf8)
+                json: JSONValue(reading: text.utf8),
+                account: nil
             )
         )
     }

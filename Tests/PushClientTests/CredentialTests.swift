@@ -12,16 +12,20 @@ import Testing
     /// A server that lets in who shows the right password.
     private static func door(_ key: SigningKey? = nil) -> ScriptedPeer.Script {
         { request, _ in
-            request.fields["authorization"] == Self.right
-                ? .answer(PeerAnswer(to: request, body: Samples.item(7), key: key))
-                : .answer(PeerAnswer(to: request, .unauthorized, key: key))
+            guard request.fields["authorization"] == Self.right else {
+                return .answer(PeerAnswer(to: request, .unauthorized, key: key))
+            }
+            let session = #"{"Name":"alice","Account":"\#(PeerAnswer.account)"}"#
+            let body = request.path.hasSuffix("/api/sessions/current") ? session : Samples.item(7)
+            return .answer(PeerAnswer(to: request, body: body, key: key))
         }
     }
 
     @Test func aPasswordIsShownUnasked() async throws {
-        try await ScriptedPeer.run(Self.door()) { peer, client in
+        try await ScriptedPeer.run(Self.door()) { peer in
+            let client = peer.client(.basic(username: "alice", password: "correct horse"))
             _ = try await client.notification(7)
-            #expect(peer.requests.map { $0.fields["authorization"] } == [Self.right])
+            #expect(peer.requests.map { $0.fields["authorization"] } == [Self.right, Self.right])
         }
     }
 
@@ -35,12 +39,12 @@ import Testing
 
     @Test(arguments: [nil, SigningKey()])
     func aChallengeIsAnsweredOnceForAllCalls(key: SigningKey?) async throws {
-        let options = PushClient.Options(signatureKeys: key.map { [$0.publicKey] } ?? [])
+        let options = PushClient.Options(testing: key.map { [$0.publicKey] } ?? [])
         try await ScriptedPeer.run(Self.door(key)) { peer in
             let client = peer.client(.challenged(username: "alice", password: "correct horse"), options: options)
             for _ in 0..<3 { _ = try await client.notification(7) }
-            #expect(peer.requests.map { $0.fields["authorization"] } == [nil, Self.right, Self.right, Self.right])
-            #expect(Set(peer.requests.map(\.token)).count == 4)
+            #expect(peer.requests.map { $0.fields["authorization"] } == [nil] + Array(repeating: Self.right, count: 4))
+            #expect(Set(peer.requests.map(\.token)).count == 5)
         }
     }
 
@@ -77,15 +81,15 @@ import Testing
     /// A portal that wants a password, and gets none.
     @Test func aPasswordIsNotShownToWhoOnlyAsksForIt() async throws {
         let key = SigningKey()
-        for options in [PushClient.Options(), .init(signatureKeys: [key.publicKey])] {
+        for options in [PushClient.Options(testing: []), .init(testing: [key.publicKey])] {
             try await ScriptedPeer.run({ request, _ in
                 var answer = PeerAnswer(to: request, .unauthorized)
-                if options.signatureKeys.isEmpty { answer["MyToken"] = "20" }
+                if (options.signatures == .unsigned) { answer["MyToken"] = "20" }
                 return .answer(answer)
             }) { peer in
                 let client = peer.client(.challenged(username: "alice", password: "correct horse"), options: options)
                 let found = await interference { try await client.notification(7) }
-                #expect(found?.kind == (options.signatureKeys.isEmpty ? .wrongEcho : .signature))
+                #expect(found?.kind == ((options.signatures == .unsigned) ? .wrongEcho : .signature))
                 #expect(peer.requests.map { $0.fields["authorization"] } == [nil])
             }
         }
@@ -96,9 +100,13 @@ import Testing
             let url = try #require(
                 URL(string: peer.url.absoluteString.replacing("http://", with: "http://bob:secret@"))
             )
-            let client = PushClient(server: url, credentials: .challenged(username: "alice", password: "correct horse"))
+            let client = PushClient(
+                server: url,
+                credentials: .challenged(username: "alice", password: "correct horse"),
+                options: .init(testing: [])
+            )
             _ = try await client.notification(7)
-            #expect(peer.requests.map { $0.fields["authorization"] } == [nil, Self.right])
+            #expect(peer.requests.map { $0.fields["authorization"] } == [nil, Self.right, Self.right])
         }
     }
 
@@ -106,16 +114,60 @@ import Testing
         try await ScriptedPeer.run(Self.door()) { peer in
             let client = PushClient(
                 server: peer.url.appending(path: "push/"),
-                credentials: .basic(username: "alice", password: "correct horse")
+                credentials: .basic(username: "alice", password: "correct horse"),
+                options: .init(testing: [])
             )
             _ = try await client.notification(7)
-            #expect(peer.requests.map(\.target) == ["/push/api/notifications/7"])
+            #expect(peer.requests.map(\.target) == ["/push/api/sessions/current", "/push/api/notifications/7"])
         }
+    }
+
+    /// Whoever listens on the way would get the password.
+    @Test(
+        arguments: [
+            ("http://push.example", .unsigned, .insecureServer), ("http://128.0.0.1:1", .unsigned, .insecureServer),
+            ("http://127.0.0.1.example:1", .unsigned, .insecureServer), ("http://127.1:1", .unsigned, .insecureServer),
+            ("http://localhost.example:1", .unsigned, .insecureServer),
+            ("HTTP://push.example", .unsigned, .insecureServer),
+            ("http://127.0.0.1:1", .unsigned, nil), ("http://127.255.0.9:1", .unsigned, nil),
+            ("http://[::1]:1", .unsigned, nil), ("http://LOCALHOST:1", .unsigned, nil),
+            ("http://127.0.0.1:1", .pinned([SigningKey().publicKey]), .insecureServer),
+            ("https://127.0.0.1:1", .pinned([SigningKey().publicKey]), nil), ("https://127.0.0.1:1", .unsigned, nil),
+            ("https://127.0.0.1:1", .pinned([]), .noSignatureKeys),
+            ("http://127.0.0.1:1", .pinned([]), .noSignatureKeys),
+        ] as [(String, PushClient.Signatures, PushClientError?)]
+    )
+    func httpIsForThisMachineAndWithoutKeys(
+        text: String,
+        signatures: PushClient.Signatures,
+        error: PushClientError?
+    ) async throws {
+        let client = PushClient(
+            server: try #require(URL(string: text)),
+            credentials: .token("t"),
+            options: PushClient.Options(signatures: signatures)
+        )
+        let found = await #expect(throws: (any Error).self) { try await client.sync() }
+        #expect(found as? PushClientError == error, "\(String(describing: found))")
+    }
+
+    @Test func httpIsNotForPinnedCertificates() async throws {
+        let pin = try #require(PushClient.KeyPin(sha256: Data(count: 32).base64EncodedString()))
+        let client = PushClient(
+            server: try #require(URL(string: "http://127.0.0.1:1")),
+            credentials: .token("t"),
+            options: PushClient.Options(signatures: .unsigned, serverTrust: .pinned([pin]))
+        )
+        await #expect(throws: PushClientError.insecureServer) { try await client.sync() }
     }
 
     @Test(arguments: ["ftp://example.org", "example.org", "http:///api", "file:///etc"])
     func aServerThatIsNoneIsSaid(text: String) async throws {
-        let client = PushClient(server: try #require(URL(string: text)), credentials: .token("t"))
+        let client = PushClient(
+            server: try #require(URL(string: text)),
+            credentials: .token("t"),
+            options: .init(testing: [])
+        )
         await #expect(throws: PushClientError.invalidServer) { try await client.sync() }
     }
 }

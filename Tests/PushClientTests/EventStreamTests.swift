@@ -42,7 +42,7 @@ import Testing
     private static func event(_ id: Int64) -> String { "id: \(id)\ndata: {\"secureId\":\"\(id)\"}\n\n" }
 
     private static let options: PushClient.Options = {
-        var options = PushClient.Options(timeout: .seconds(3))
+        var options = PushClient.Options(testing: [], timeout: .seconds(3))
         options.streamRetry = .milliseconds(1)
         return options
     }()

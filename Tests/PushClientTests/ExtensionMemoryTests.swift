@@ -74,7 +74,7 @@ import Testing
         try await ScriptedPeer.run({ _, _ in .hangUp }) { peer in
             let account = try Self.filled(folder, peer.url)
             // With the limit that the guide has for extensions, and with the default.
-            for answerLimit in [256 << 10, PushClient.Options().answerLimit] {
+            for answerLimit in [256 << 10, PushClient.Options(testing: []).answerLimit] {
                 try account.change { $0.put(Self.kept(7, Self.payload)) }
                 #expect(try account.read().index.entries.count == Self.kept)
                 for sample in Self.cases {

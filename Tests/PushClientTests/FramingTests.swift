@@ -22,7 +22,7 @@ import Testing
 
     @Test(arguments: Tampering.all)
     func whatIsNotTheServersOwnIsNamedByItsSignature(tampering: Tampering) async throws {
-        let options = PushClient.Options(signatureKeys: [Tampering.key.publicKey])
+        let options = PushClient.Options(testing: [Tampering.key.publicKey])
         try await ScriptedPeer.run(tampering.script(signing: Tampering.key), options: options) { peer, client in
             let found = await interference { try await client.notification(7) }
             #expect(found?.kind == tampering.signed)
@@ -32,7 +32,7 @@ import Testing
 
     @Test(arguments: Tampering.harmless, [nil, Tampering.key])
     func whatDoesNoHarmIsBelieved(tampering: Tampering, key: SigningKey?) async throws {
-        let options = PushClient.Options(signatureKeys: key.map { [$0.publicKey] } ?? [])
+        let options = PushClient.Options(testing: key.map { [$0.publicKey] } ?? [])
         try await ScriptedPeer.run(tampering.script(signing: key), options: options) { _, client in
             let item = try await client.notification(7)
             #expect(item.value.payload == .string("secret"))
@@ -54,7 +54,7 @@ import Testing
 
     @Test(arguments: [PeerAnswer.Framing.length, .chunked(isEnded: true), .untilTheEnd])
     func anAnswerBeyondTheLimitIsNotTaken(framing: PeerAnswer.Framing) async throws {
-        let options = PushClient.Options(answerLimit: 1000)
+        let options = PushClient.Options(testing: [], answerLimit: 1000)
         for (count, kind) in [(1000 - Samples.item(7, "").utf8.count, nil), (1000, Interference.Kind.oversized)] {
             let body = Samples.item(7, String(repeating: "x", count: count))
             try await ScriptedPeer.run(

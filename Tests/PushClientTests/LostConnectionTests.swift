@@ -77,13 +77,17 @@ import Testing
     @Test func aServerThatIsNotThereIsTheNetworksError() async throws {
         // The listener is gone with the expression; its port is nobody's.
         let address = try Listener(.tcp(host: "127.0.0.1", port: 0)).address
-        let client = PushClient(server: try #require(URL(string: "http://\(address)")), credentials: .token("t"))
+        let client = PushClient(
+            server: try #require(URL(string: "http://\(address)")),
+            credentials: .token("t"),
+            options: .init(testing: [])
+        )
         let error = await #expect(throws: URLError.self) { try await client.notification(7) }
         #expect(error?.code == .cannotConnectToHost)
     }
 
     @Test func aServerThatSaysNothingIsWaitedForSoLong() async throws {
-        let options = PushClient.Options(timeout: .milliseconds(200))
+        let options = PushClient.Options(testing: [], timeout: .milliseconds(200))
         try await ScriptedPeer.run({ _, _ in .silence }, options: options) { peer, client in
             let error = await #expect(throws: URLError.self) { try await client.notification(7) }
             #expect(error?.code == .timedOut)

@@ -79,7 +79,7 @@ import Testing
         )
         _ = await portal.output(until: "ACCEPT")
         let server = try #require(URL(string: "https://127.0.0.1:\(port)"))
-        let client = PushClient(server: server, credentials: .token("t", account: "alice"))
+        let client = PushClient(server: server, credentials: .token("t", account: "alice"), options: .init(testing: []))
         let error = await #expect(throws: URLError.self) { try await client.notification(7) }
         // Here the session does not tell why it failed, as it does on Apple's systems.
         #expect(error.flatMap { PushClient.Advice(for: $0) } == .offline, "\(String(describing: error))")

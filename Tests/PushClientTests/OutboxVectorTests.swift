@@ -22,7 +22,7 @@ import Testing
 
     private static func options(_ file: VectorFile) throws -> PushClient.Options {
         let now = try file.json.time("deviceTime")
-        var options = PushClient.Options()
+        var options = PushClient.Options(testing: [])
         options.now = { now }
         return options
     }

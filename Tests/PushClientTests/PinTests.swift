@@ -51,7 +51,7 @@ import Testing
         @Test func wherePinsCannotBeComparedNothingIsSent() async throws {
             let pin = try #require(PushClient.KeyPin(sha256: Data(count: 32).base64EncodedString()))
             for trust in [PushClient.ServerTrust.pinned([pin]), .pinned([])] {
-                let options = PushClient.Options(serverTrust: trust)
+                let options = PushClient.Options(testing: [], serverTrust: trust)
                 try await ScriptedPeer.run(
                     { request, _ in .answer(PeerAnswer(to: request, body: Samples.item(7))) },
                     options: options

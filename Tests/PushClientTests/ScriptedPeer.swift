@@ -76,7 +76,7 @@ final class ScriptedPeer: Sendable {
     @discardableResult
     static func run<Result: Sendable>(
         _ script: @escaping Script,
-        options: PushClient.Options = .init(),
+        options: PushClient.Options = .init(testing: []),
         store: AnswerStore = .memory,
         _ body: @escaping @Sendable (ScriptedPeer, PushClient) async throws -> Result
     ) async throws -> Result {
@@ -86,8 +86,8 @@ final class ScriptedPeer: Sendable {
     }
 
     func client(
-        _ credentials: PushClient.Credentials = .basic(username: "alice", password: "correct horse"),
-        options: PushClient.Options = .init(),
+        _ credentials: PushClient.Credentials = .token("spt_test", account: "alice"),
+        options: PushClient.Options = .init(testing: []),
         store: AnswerStore = .memory
     ) -> PushClient {
         PushClient(server: self.url, credentials: credentials, options: options, store: store)

@@ -13,7 +13,7 @@ import Testing
 /// wire, so that an answer passes only if both are the same to the byte.
 @Suite(.timeLimit(.minutes(5))) struct SignedRequestTests {
     private static let key = SigningKey()
-    private static let options = PushClient.Options(signatureKeys: [Self.key.publicKey])
+    private static let options = PushClient.Options(testing: [Self.key.publicKey])
 
     private static let registry: ScriptedPeer.Script = { request, _ in
         let body = request.method == "POST" ? #""a-b_c.0""# : ""

@@ -29,7 +29,7 @@ struct TwoProcesses {
         PushClient(
             server: self.url,
             credentials: .token("t", account: "alice"),
-            options: .init(signatureKeys: [self.server.key.publicKey]),
+            options: .init(testing: [self.server.key.publicKey]),
             store: .folder(URL(fileURLWithPath: self.folder.file("store")), key: SymmetricKey(data: Data(count: 32)))
         )
     }

@@ -98,6 +98,7 @@ struct VectorExchange {
             return URLQueryItem(name: String(pair[0]), value: pair.count > 1 ? String(pair[1]) : "")
         }
         request.tag = self.condition
+        request.isSignIn = self.method == "POST" && self.path == Paths.sessions
         #expect(request.percentEncodedQuery == self.query)
         return request
     }
@@ -114,8 +115,14 @@ struct VectorExchange {
     }
 
     /// The answer, if it passes the client's checks.
-    func checked(by key: VerificationKey?, now: Date) throws -> Answer {
+    func checked(by key: VerificationKey?, account: String? = nil, now: Date) throws -> Answer {
         let check = AnswerCheck(keys: key.map { [$0] } ?? [], tolerance: .seconds(300))
-        return try check.answer(to: self.apiRequest(), MyToken(text: self.token), self.raw(), now: now)
+        return try check.answer(
+            to: self.apiRequest(),
+            MyToken(text: self.token),
+            self.raw(),
+            account: account,
+            now: now
+        )
     }
 }

@@ -37,7 +37,7 @@ import Testing
 
     @Test func signaturesOfEachStatusAreVerified() throws {
         let file = try VectorFile("signatures")
-        let verifier = ResponseVerifier(keys: [try VectorFile.pinned()])
+        let verifier = ResponseVerifier(keys: [try VectorFile.pinned()], coverage: .account)
         let now = try file.json.time("now")
         for vector in try file.list("vectors") {
             let exchange = try VectorExchange(vector)
@@ -51,7 +51,7 @@ import Testing
     /// Of each answer each byte, of the content and of the request's target.
     @Test func aChangedByteIsRefusedWhereverItIs() throws {
         let file = try VectorFile("signatures")
-        let verifier = ResponseVerifier(keys: [try VectorFile.pinned()])
+        let verifier = ResponseVerifier(keys: [try VectorFile.pinned()], coverage: .account)
         let now = try file.json.time("now")
         var count = 0
         for vector in try file.list("vectors") {
@@ -159,7 +159,8 @@ import Testing
                 let due = try verdicts.text(name)
                 named.insert(due)
                 let (call, change) = (try vector.text("call"), try vector.text("name"))
-                let verdict = try Self.verdict(exchange, call, key, now: vector.time("deviceTime"))
+                let account = vector["account"]?.text
+                let verdict = try Self.verdict(exchange, call, key, account, now: vector.time("deviceTime"))
                 #expect(verdict == due, "\(change), \(name)")
             }
         }
@@ -168,14 +169,54 @@ import Testing
         #expect(named == Set(Interference.Kind.allCases.filter { !others.contains($0) }.map(\.rawValue) + ["accepted"]))
     }
 
+    @Test func accountsAreLearntAsTheVectorsSay() throws {
+        let key = try VectorFile.pinned()
+        let now = try VectorFile("signatures").json.time("now")
+        for vector in try VectorFile("accounts").list("signIns") {
+            let exchange = try VectorExchange(vector)
+            let (name, asked, known) = (try vector.text("name"), try vector.text("asked"), vector["known"]?.text)
+            let own = OwnAccount(nil, known: known)
+            var verdict = "accepted"
+            do {
+                let answer = try exchange.checked(by: key, account: known, now: now)
+                if let account = try answer.account(of: asked) { try own.begin(as: account) }
+            } catch PushClientError.interference(let interference) {
+                verdict = interference.kind.rawValue
+            }
+            #expect(try verdict == vector.text("verdict"), "\(name), \(exchange.method)")
+            #expect(own.id == vector["account"]?.text, "\(name), \(exchange.method)")
+        }
+    }
+
+    @Test func answersToSignOutsMeanWhatTheVectorsSay() async throws {
+        let key = try VectorFile.pinned()
+        let now = try VectorFile("signatures").json.time("now")
+        for vector in try VectorFile("accounts").list("signOuts") {
+            let exchange = try VectorExchange(vector)
+            let name = try vector.text("name")
+            var outcome = "told"
+            do {
+                _ = try APITransport.success(exchange.checked(by: key, account: vector.text("account"), now: now))
+            } catch PushClientError.interference(let interference) {
+                outcome = interference.kind == .wrongAccount ? "waits" : interference.kind.rawValue
+            } catch PushClientError.unauthorized {
+                outcome = "ended"
+            } catch PushClientError.problem(let problem) {
+                outcome = [404, 410].contains(problem.status) ? "told" : "\(problem.status)"
+            }
+            #expect(try outcome == vector.text("outcome"), "\(name)")
+        }
+    }
+
     private static func verdict(
         _ exchange: VectorExchange,
         _ call: String,
         _ key: VerificationKey?,
+        _ account: String?,
         now: Date
     ) throws -> String {
         do {
-            let answer = try APITransport.success(exchange.checked(by: key, now: now))
+            let answer = try APITransport.success(exchange.checked(by: key, account: account, now: now))
             switch call {
             case "list": _ = try InboxPage(answer)
             default: if answer.status != 304 { _ = try answer.item(7) }

@@ -6,9 +6,12 @@
 --   method, target and body of the one that is sent,
 --   "same" or "nobody" (without credentials), and "asked" or "less" (a signature without method and target).
 -- Each line is for one request, the first that fits. What no line is for passes unchanged.
+-- The line "as" and the Authorization field of an account passes all requests on with those credentials, until the next PUT.
 -- GET /exchanges tells what was done, in the same lines, each with the status at its end.
 local host, port = os.getenv("SEALPOST"):match("(.*):(%d+)")
 local planned, done = {}, {}
+-- The credentials of the proxy's own account, while it shows them for those of its clients.
+local own
 
 local LESS = 'sig=("@status" "content-digest" "mytoken";req)'
 
@@ -58,7 +61,8 @@ core.register_service("exchange", "http", function(applet)
     local body = applet:receive() or ""
     if applet.path == "/exchanges" then
         if applet.method == "PUT" then
-            planned, done = {}, {}
+            planned, done, own = {}, {}, body:match("^as\t([^\n]+)")
+            if own then body = "" end
             for line in body:gmatch("[^\n]+") do planned[#planned + 1] = line end
         end
         return tell(applet, 200, table.concat(done, "\n"))
@@ -72,6 +76,10 @@ core.register_service("exchange", "http", function(applet)
         method, target, body = plan[3], plan[4], plan[5]
         if plan[6] == "nobody" then headers["authorization"] = nil end
         if plan[7] == "less" and headers["accept-signature"] then headers["accept-signature"] = { LESS } end
+    end
+    if own then
+        headers["authorization"] = { own }
+        line = method .. "\t" .. applet.path
     end
     local answer = ask(method, target, headers, body)
     local stop = answer:find("\r\n\r\n", 1, true)

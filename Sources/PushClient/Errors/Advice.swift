@@ -77,14 +77,14 @@ extension PushClient {
             case .problem(let problem): self = problem.status >= 500 ? .wait : .refused
             // Nothing was told to the server for long.
             case .outboxFull: self = .offline
-            case .pinningUnavailable, .invalidServer: self = .unavailable
+            case .pinningUnavailable, .invalidServer, .insecureServer, .noSignatureKeys: self = .unavailable
             }
         }
 
         init(_ kind: Interference.Kind) {
             switch kind {
             case .missingEcho, .redirect: self = .portal
-            case .signature: self = .update
+            case .signature, .wrongAccount: self = .update
             case .wrongClock: self = .clock
             case .untrustedKey: self = .pin
             case .wrongEcho, .insufficientCoverage, .truncated, .oversized, .notJSON, .unexpectedBody, .wrongID,

@@ -99,13 +99,14 @@ actor InboxKeeper {
         try self.change { $0.index.take(changes) }
     }
 
-    /// Signs the account out.
-    func end(_ order: @Sendable (KeptRegistration?) -> SignOutOrder) throws {
+    /// Signs the account out; returns the order if it could not be kept.
+    func end(_ order: @Sendable (KeptRegistration?) -> SignOutOrder) throws -> SignOutOrder? {
         defer { self.ring() }
         do {
-            try self.account.end(order)
+            return try self.account.end(order)
         } catch PushClientError.signedOut {
             // Another client has done it.
+            return nil
         }
     }
 

@@ -1,19 +1,42 @@
 extension Account {
-    /// Ends this sign-in: whoever was there before keeps nothing any more, in whichever process. Throws if that cannot be
-    /// written.
+    /// Ends this sign-in: whoever was there before keeps nothing any more, in whichever process. Returns the order if it could
+    /// not be kept.
     ///
-    /// The same commit keeps what it takes to tell the server later.
-    func end(_ order: (KeptRegistration?) -> SignOutOrder) throws {
+    /// One commit ends the account and keeps what it takes to tell the server later. Where that cannot be written, as on a full
+    /// disk, the files are removed first, which needs no room and makes some. A process that is killed at any point leaves the
+    /// account as it was, or none of it.
+    @discardableResult
+    func end(_ order: (KeptRegistration?) -> SignOutOrder) throws -> SignOutOrder? {
         self.adoptEarlier()
-        try self.changeFiles { draft in
-            var index = AccountIndex.empty(draft.index.proof, epoch: draft.index.epoch, after: draft.commit)
-            index.isEnded = true
-            index.history = draft.index.history
-            index.signOuts = draft.index.signOuts.suffix(Self.maximumSignOuts - 1) + [order(draft.index.registration)]
-            draft.index = index
+        defer {
+            self.dropOverlay()
+            self.files.removeEarlier(of: self.name)
         }
-        self.dropOverlay()
-        self.files.removeEarlier(of: self.name)
+        do {
+            try self.changeFiles { $0.end(order, atMost: Self.maximumSignOuts) }
+            return nil
+        } catch PushClientError.signedOut {
+            throw PushClientError.signedOut
+        } catch {
+            return self.endWithoutRoom(order)
+        }
+    }
+
+    private func endWithoutRoom(_ order: (KeptRegistration?) -> SignOutOrder) -> SignOutOrder? {
+        // What cannot be read now is removed all the same.
+        let snapshot =
+            (try? self.read(self.files)) ?? Snapshot(commit: 0, index: .empty(self.proof, epoch: self.epoch, after: 0))
+        var draft = AccountDraft(upon: snapshot) { _ in nil }
+        draft.end(order, atMost: Self.maximumSignOuts)
+        self.files.removeAll(of: self.folder)
+        // From here on this client keeps nothing, whatever can be written.
+        self.markEnded()
+        do {
+            if try self.files.createIndex(draft.index.bytes(draft.commit), draft.commit, in: self.folder) { return nil }
+        } catch {
+            // Nothing can be written at all.
+        }
+        return draft.index.signOuts.last
     }
 
     /// Far more than anybody signs out without a network.

@@ -28,6 +28,8 @@ final class Account: Sendable {
         var seen: Int64 = 0
         /// In the place of files that cannot be written.
         var overlay: OverlayStore?
+        /// Whether this client has signed the account out, though that may be written nowhere.
+        var isEnded = false
     }
 
     static let attempts = 500
@@ -80,6 +82,7 @@ final class Account: Sendable {
     }
 
     func read(_ store: any EntryStore) throws -> Snapshot {
+        if self.state.withLock({ $0.isEnded }) { throw PushClientError.signedOut }
         let (commit, stored) = try self.newest(store)
         let epoch = self.epoch(seeing: stored, at: commit, store)
         guard let stored else {
@@ -180,6 +183,11 @@ final class Account: Sendable {
         guard (try? self.commit(draft, upon: snapshot, self.files)) != nil else { return }
         self.dropOverlay()
     }
+
+    /// The sign-in that this client belongs to.
+    var epoch: UInt32 { self.state.withLock { $0.epoch ?? 0 } }
+
+    func markEnded() { self.state.withLock { $0.isEnded = true } }
 
     func dropOverlay() {
         self.state.withLock { $0.overlay = nil }

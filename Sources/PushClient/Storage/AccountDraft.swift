@@ -56,6 +56,23 @@ struct AccountDraft {
         ) <= commit
     }
 
+    /// Drops everything but the sign-outs that the server does not know yet.
+    mutating func dropAll() {
+        var index = AccountIndex.empty(self.index.proof, epoch: self.index.epoch, after: self.commit)
+        index.history = self.index.history
+        index.signOuts = self.index.signOuts
+        self.index = index
+        self.fresh = [:]
+    }
+
+    /// Ends the account, with what it takes to tell the server.
+    mutating func end(_ order: (KeptRegistration?) -> SignOutOrder, atMost maximum: Int) {
+        let order = order(self.index.registration)
+        self.dropAll()
+        self.index.isEnded = true
+        self.index.signOuts = self.index.signOuts.suffix(maximum - 1) + [order]
+    }
+
     // MARK: - Pages
 
     /// Merges a page that was asked for upon the state of a commit.

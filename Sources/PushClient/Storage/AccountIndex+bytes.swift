@@ -7,12 +7,15 @@ extension AccountIndex {
     private static let form: UInt8 = 2
     /// The same with an outbox behind it. An index without one has the form that earlier versions read, too.
     private static let formWithOutbox: UInt8 = 3
+    /// The same with the account's identifiers behind that.
+    private static let formWithAccount: UInt8 = 4
 
     /// The bytes as of the commit of that number.
     func bytes(_ commit: Int64) -> Data {
         var writer = ByteWriter()
-        let hasOutbox = !self.outbox.isEmpty || !self.failures.isEmpty
-        writer.byte(hasOutbox ? Self.formWithOutbox : Self.form)
+        let hasAccount = self.account != nil || self.signOuts.contains { $0.account != nil }
+        let hasOutbox = hasAccount || !self.outbox.isEmpty || !self.failures.isEmpty
+        writer.byte(hasAccount ? Self.formWithAccount : hasOutbox ? Self.formWithOutbox : Self.form)
         writer.byte(self.proof.rawValue << 1 | (self.isEnded ? 1 : 0))
         writer.number(UInt64(self.epoch))
         writer.list(self.history) { $0.fixed($1) }
@@ -48,6 +51,9 @@ extension AccountIndex {
         guard hasOutbox else { return writer.bytes }
         writer.list(self.outbox) { $1.write(to: &$0, commit) }
         writer.list(self.failures) { $1.write(to: &$0) }
+        guard hasAccount else { return writer.bytes }
+        writer.optional(self.account) { $0.text($1) }
+        writer.list(self.signOuts) { writer, order in writer.optional(order.account) { $0.text($1) } }
         return writer.bytes
     }
 
@@ -60,7 +66,7 @@ extension AccountIndex {
 
     private init(_ reader: inout ByteReader, _ commit: Int64) throws {
         let form = try reader.byte()
-        guard [Self.form, Self.formWithOutbox].contains(form) else { throw ByteReader.Malformed() }
+        guard (Self.form...Self.formWithAccount).contains(form) else { throw ByteReader.Malformed() }
         let flags = try reader.byte()
         guard let proof = Proof(rawValue: flags >> 1), let epoch = UInt32(exactly: try reader.number()) else {
             throw ByteReader.Malformed()
@@ -89,11 +95,16 @@ extension AccountIndex {
                 server: reader.text(),
                 authorization: reader.text(),
                 isWhenChallenged: reader.byte() == 1,
-                registration: reader.optional { try $0.text() }
+                registration: reader.optional { try $0.text() },
+                account: nil
             )
         }
-        guard form == Self.formWithOutbox else { return }
+        guard form >= Self.formWithOutbox else { return }
         self.outbox = try reader.list { try OutboxTask(&$0, commit) }
         self.failures = try reader.list { try Outbox.Failure(&$0) }
+        guard form == Self.formWithAccount else { return }
+        self.account = try reader.optional { try $0.text() }
+        let accounts = try reader.list { reader in try reader.optional { try $0.text() } }
+        self.signOuts = zip(self.signOuts, accounts).map { $0.of($1) }
     }
 }

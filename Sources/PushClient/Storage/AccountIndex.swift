@@ -48,6 +48,8 @@ struct AccountIndex: Sendable, Hashable {
     /// Up to where consumers have taken the changes, the latest last.
     var marks: [Mark] = []
 
+    /// The identifier of the account, which the server's answers must have; `nil` while it is not known.
+    var account: String?
     var registration: KeptRegistration?
     /// Sign-outs that the server does not know yet.
     var signOuts: [SignOutOrder] = []
@@ -67,6 +69,7 @@ struct AccountIndex: Sendable, Hashable {
         var index = AccountIndex.empty(proof, epoch: self.epoch, after: commit)
         index.history = self.history
         index.marks = self.marks
+        index.account = self.account
         index.registration = self.registration
         index.signOuts = self.signOuts
         index.outbox = self.outbox
@@ -102,4 +105,17 @@ struct SignOutOrder: Sendable, Hashable {
     /// Whether the server is shown that only after a challenge.
     let isWhenChallenged: Bool
     let registration: String?
+    /// The identifier of the account: answers for others do not count. `nil` where it was not known.
+    let account: String?
+
+    /// The same order of an account.
+    func of(_ account: String?) -> SignOutOrder {
+        SignOutOrder(
+            server: self.server,
+            authorization: self.authorization,
+            isWhenChallenged: self.isWhenChallenged,
+            registration: self.registration,
+            account: account
+        )
+    }
 }

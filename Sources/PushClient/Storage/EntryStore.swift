@@ -22,6 +22,9 @@ protocol EntryStore: Sendable {
     func createEntry(_ value: Data, _ name: EntryName, _ source: EntrySource, in folder: AccountFolder) throws -> Bool
     func removeEntry(_ name: EntryName, in folder: AccountFolder)
 
+    /// Removes all files of an account, in one step at first. It needs no room on the disk.
+    func removeAll(of folder: AccountFolder)
+
     /// All files that may be left of something, by names that only the store understands.
     func leftovers(in folder: AccountFolder) -> Set<String>
     /// Removes those files, except for those of the named entries.

@@ -18,6 +18,10 @@ extension FolderStore {
             values.isExcludedFromBackup = true
             try folder.setResourceValues(values)
         #endif
+        // A process was killed while it removed them.
+        for name in try Self.files(in: self.folder) where name.hasPrefix(Self.removed) {
+            Self.remove(self.folder.appending(path: name, directoryHint: .isDirectory))
+        }
         let file = self.folder.appending(path: Self.keyName, directoryHint: .notDirectory)
         // Twice: after others are removed, and if another process makes it at the same time.
         for _ in 0..<3 {

@@ -91,6 +91,14 @@ final class FolderStore: EntryStore {
 
     func removeEntry(_ name: EntryName, in folder: AccountFolder) { Self.remove(self.entry(name, folder)) }
 
+    func removeAll(of folder: AccountFolder) {
+        let place = self.url(of: folder)
+        let removed = self.folder.appending(path: "\(Self.removed)\(UUID().uuidString)", directoryHint: .isDirectory)
+        // Under another name it is nobody's. Where it cannot have one, its files go one by one.
+        let isRenamed = (try? FileManager.default.moveItem(at: place, to: removed)) != nil
+        Self.remove(isRenamed ? removed : place)
+    }
+
     func leftovers(in folder: AccountFolder) -> Set<String> {
         // What cannot be listed is swept another time.
         let entries = (try? Self.files(in: self.entries(folder))) ?? []
@@ -109,6 +117,8 @@ final class FolderStore: EntryStore {
     // MARK: - Names
 
     private static let draft = "draft-"
+    /// What is being removed.
+    static let removed = "removed-"
 
     func url(of folder: AccountFolder) -> URL { self.folder.appending(path: folder.name, directoryHint: .isDirectory) }
 

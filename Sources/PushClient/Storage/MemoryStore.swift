@@ -49,6 +49,8 @@ final class MemoryStore: EntryStore {
         self.files(folder) { $0.entries[name] = nil }
     }
 
+    func removeAll(of folder: AccountFolder) { self.accounts.withLock { $0[folder] = nil } }
+
     func leftovers(in folder: AccountFolder) -> Set<String> {
         self.files(folder) { Set($0.entries.keys.map(Self.text)) }
     }

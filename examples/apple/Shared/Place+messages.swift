@@ -13,7 +13,7 @@ extension Place {
         else { preconditionFailure("a wrong address or key, or no app group: see the entitlements") }
         return Place(
             server: server,
-            options: PushClient.Options(signatureKeys: [key]),
+            options: PushClient.Options(signatures: .pinned([key])),
             folder: folder.appending(path: "push"),
             secrets: Keychain(group: "ABCDE12345.org.example.messages")
         )

@@ -1,0 +1,222 @@
+import ClientPeers
+import Crypto
+import Foundation
+import HTTPSignatures
+import PushAPI
+import PushClient
+import Testing
+
+/// A proxy that has an account: the server signs its answers to that account's requests, under the client's `MyToken`.
+@Suite(.timeLimit(.minutes(5))) struct WrongAccountTests {
+    private static let key = SigningKey()
+    private static let options = PushClient.Options(testing: [Self.key.publicKey])
+    private static let other = "bWFsbG9yeSdzLW93bi1hYw"
+
+    /// A server that answers everything for an account; `nil`: as a server does that has no identifiers.
+    private static func script(_ server: ListServer, _ account: String?, name: String = "alice") -> ProtocolPeer.Script
+    {
+        { request, _ in
+            let (status, body): (Int, String) =
+                switch (request.method, request.path) {
+                case ("POST", "/api/register"): (200, #""id-1""#)
+                case ("PUT", _), ("DELETE", _): (204, "")
+                case ("POST", Paths.sessions): (201, Self.session(account, name))
+                case ("GET", Paths.currentSession): (200, Self.session(account, name))
+                case ("GET", Paths.notifications):
+                    (200, Samples.list([Samples.item(account == Self.other ? 9 : 7)], cursor: "c"))
+                default: (200, Samples.item(7))
+                }
+            return .answer(PeerAnswer(to: request, status: status, body: body, key: Self.key, account: account))
+        }
+    }
+
+    private static func session(_ account: String?, _ name: String) -> String {
+        let members = account.map { #""Account":"\#($0)","# } ?? ""
+        return #"{"Name":"\#(name)",\#(members)"Token":"spt_1","ExpiresAt":"2099-01-01T00:00:00Z"}"#
+    }
+
+    private static func script(_ account: String?, name: String = "alice") -> ProtocolPeer.Script {
+        self.script(ListServer(), account, name: name)
+    }
+
+    private static func gone(_ code: ProblemCode, _ account: String) -> ProtocolPeer.Script {
+        { request, _ in
+            let body = String(decoding: Problem(code).json.bytes, as: UTF8.self)
+            return .answer(PeerAnswer(to: request, status: code.status, body: body, key: Self.key, account: account))
+        }
+    }
+
+    private static func isRefused(_ call: () async throws -> Void) async -> Bool {
+        do {
+            try await call()
+            return false
+        } catch PushClientError.interference(let interference) {
+            return interference.kind == .wrongAccount
+        } catch {
+            return false
+        }
+    }
+
+    @Test(arguments: [Self.other, "none"]) func whatIsForAnotherAccountChangesNothing(account: String) async throws {
+        try await ProtocolPeer.run(Self.script(PeerAnswer.account)) { peer async throws in
+            let client = peer.client(options: Self.options)
+            try await client.register(platform: "apns", handle: "a")
+            let inbox = try await client.refresh().value.notifications
+            let item = try await client.notification(7).value
+            for script in [
+                Self.script(account), Self.gone(.notFound, account), Self.gone(.registrationGone, account),
+            ] {
+                peer.play(script)
+                let list = try await client.refresh()
+                guard case .cached(let shown, _, .interference(let interference)) = list else {
+                    Issue.record("\(list)")
+                    continue
+                }
+                #expect(shown.notifications == inbox && interference.kind == .wrongAccount)
+                let fetched = try await client.notification(7)
+                #expect(fetched.date != nil && fetched.value == item)
+                #expect(await Self.isRefused { try await client.register(platform: "apns", handle: "b") })
+                #expect(await Self.isRefused { try await client.unregister() })
+                #expect(await Self.isRefused { try await client.markRead(7) })
+                #expect(await Self.isRefused { try await client.dismiss(7) })
+                #expect(await Self.isRefused { _ = try await client.send("x") })
+            }
+            #expect(client.registrationID == "id-1")
+            peer.play(Self.script(PeerAnswer.account))
+            #expect(try await client.refresh().date == nil)
+        }
+    }
+
+    /// The first answer to a token decides, for all clients of the store.
+    @Test func theFirstAnswerToATokenDecides() async throws {
+        let store = AnswerStore.memory
+        try await ProtocolPeer.run(Self.script(PeerAnswer.account)) { peer async throws in
+            _ = try await peer.client(options: Self.options, store: store).refresh()
+            peer.play(Self.script(Self.other))
+            #expect(await Self.isRefused { try await peer.client(options: Self.options, store: store).markRead(7) })
+            // An account of another name is another one.
+            let others = peer.client(.token("u", account: "bob"), options: Self.options, store: store)
+            #expect(try await others.refresh().date == nil)
+        }
+    }
+
+    @Test func anAppThatKnowsItsAccountTakesNoOther() async throws {
+        try await ProtocolPeer.run(Self.script(Self.other)) { peer async throws in
+            let credentials = PushClient.Credentials.token("t", account: "alice", id: PeerAnswer.account)
+            #expect(await Self.isRefused { _ = try await peer.client(credentials, options: Self.options).refresh() })
+        }
+    }
+
+    @Test(arguments: [true, false]) func aPasswordsNameDecides(isSignIn: Bool) async throws {
+        let credentials = PushClient.Credentials.basic(username: "Alice", password: "p")
+        try await ProtocolPeer.run(Self.script(Self.other, name: "mallory")) { peer async throws in
+            let store = AnswerStore.memory
+            let client = peer.client(credentials, options: Self.options, store: store)
+            func call(_ client: PushClient) async throws {
+                if isSignIn { _ = try await client.signIn() } else { _ = try await client.refresh() }
+            }
+            #expect(await Self.isRefused { try await call(client) })
+            #expect(peer.requests.count == 1, "nothing else is asked of somebody else")
+            peer.play(Self.script(PeerAnswer.account))
+            try await call(client)
+            peer.play(Self.script(Self.other, name: "mallory"))
+            let session = peer.client(.token("spt_1", account: "Alice"), options: Self.options, store: store)
+            #expect(await Self.isRefused { try await session.markRead(7) })
+        }
+    }
+
+    @Test func anAccountThatWasMadeAnewBeginsWithNothing() async throws {
+        let store = AnswerStore.memory
+        try await ProtocolPeer.run(Self.script(Self.other)) { peer async throws in
+            let client = peer.client(options: Self.options, store: store)
+            try await client.register(platform: "apns", handle: "a")
+            #expect(try await client.refresh().value.notifications.map(\.id) == [9])
+            peer.play(Self.script(PeerAnswer.account))
+            let password = PushClient.Credentials.challenged(username: "alice", password: "p")
+            let session = try await peer.client(password, options: Self.options, store: store).signIn()
+            #expect(session.account == PeerAnswer.account)
+            let next = peer.client(.token(session.token, account: "alice"), options: Self.options, store: store)
+            #expect(try await next.kept().notifications.isEmpty)
+            #expect(next.registrationID == nil)
+            #expect(try await next.refresh().value.notifications.map(\.id) == [7])
+        }
+    }
+
+    /// Also after a restart, from a folder.
+    @Test func aSignOutThatReachesAnotherAccountWaits() async throws {
+        let folder = try ScratchFolder()
+        let key = SymmetricKey(size: .bits256)
+        @Sendable func store() -> AnswerStore { .folder(URL(fileURLWithPath: folder.path), key: key) }
+        try await ProtocolPeer.run(Self.script(PeerAnswer.account)) { peer async throws in
+            let client = peer.client(.token("spt_1", account: "alice"), options: Self.options, store: store())
+            try await client.register(platform: "apns", handle: "a")
+            for account in [Self.other, "none"] {
+                peer.play(Self.script(account))
+                if account == Self.other { #expect(try await !client.signOut()) }
+                #expect(
+                    try await !PushClient.finishSignOuts(
+                        server: peer.url,
+                        options: peer.options(Self.options),
+                        store: store()
+                    )
+                )
+            }
+            await #expect(throws: PushClientError.signedOut) { try await client.kept() }
+            peer.play(Self.script(PeerAnswer.account))
+            let options = peer.options(Self.options)
+            let count = peer.requests.count
+            #expect(try await PushClient.finishSignOuts(server: peer.url, options: options, store: store()))
+            #expect(peer.requests.count == count + 2)
+        }
+    }
+
+    // MARK: Versions
+
+    /// It signs what the client asks for in the second place, as long as the client does not know its account.
+    @Test func aServerOfTheVersionBeforeIsBelievedUntilTheAccountIsKnown() async throws {
+        let store = AnswerStore.memory
+        try await ProtocolPeer.run(Self.script(nil)) { peer async throws in
+            let client = peer.client(options: Self.options, store: store)
+            #expect(try await client.refresh().date == nil)
+            let asked = try #require(peer.requests.last?.fields["accept-signature"])
+            #expect(asked.contains(", sig0="))
+            peer.play(Self.script(PeerAnswer.account))
+            try await client.markRead(7)
+            try await client.markRead(7)
+            let known = try #require(peer.requests.last?.fields["accept-signature"])
+            #expect(known == ResponseVerifier.acceptSignature(keyID: Self.key.id, coverage: .account))
+            // Nobody can talk it back.
+            peer.play(Self.script(nil))
+            let error = await #expect(throws: PushClientError.self) { try await client.markRead(7) }
+            guard case .interference(let interference)? = error else { return }
+            #expect(interference.kind == .insufficientCoverage)
+        }
+    }
+
+    @Test func aPasswordWorksWithAServerOfTheVersionBefore() async throws {
+        let password = PushClient.Credentials.basic(username: "alice", password: "p")
+        try await ProtocolPeer.run(Self.script(nil)) { peer async throws in
+            let client = peer.client(password, options: Self.options)
+            for _ in 0..<2 { #expect(try await client.refresh().date == nil) }
+            #expect(
+                peer.requests.map(\.path) == [Paths.currentSession] + Array(repeating: Paths.notifications, count: 2)
+            )
+            peer.play(Self.script(nil, name: "mallory"))
+            #expect(await Self.isRefused { _ = try await peer.client(password, options: Self.options).refresh() })
+        }
+    }
+
+    // MARK: Without signatures
+
+    /// It shows accidents, such as a cache that gives one user's answers to another.
+    @Test func withoutSignaturesTheFieldCountsWhereItIs() async throws {
+        try await ProtocolPeer.run(Self.script(PeerAnswer.account)) { peer async throws in
+            let client = peer.client()
+            #expect(try await client.refresh().date == nil)
+            peer.play(Self.script(Self.other))
+            #expect(await Self.isRefused { try await client.markRead(7) })
+            peer.play(Self.script(nil))
+            try await client.markRead(7)
+        }
+    }
+}

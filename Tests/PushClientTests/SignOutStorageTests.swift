@@ -1,0 +1,153 @@
+import ClientPeers
+import Foundation
+import PushAPI
+import Synchronization
+import Testing
+
+@testable import PushClient
+
+/// Signing out always signs out: on a full disk, and when the process is killed at any point.
+@Suite(.timeLimit(.minutes(5))) struct SignOutStorageTests {
+    /// Files of which a process can do only so much.
+    private final class LimitedStore: EntryStore {
+        struct Limit: Sendable {
+            /// How many changes there are until the process is killed; `nil`: it is not.
+            var changes: Int?
+            /// Whether the disk is full, and whether removing an account makes room.
+            var isFull = false
+            var hasRoomAfterRemoval = true
+        }
+
+        struct Killed: Error {}
+
+        let files = MemoryStore()
+        let limit = Mutex(Limit())
+
+        /// Does a change, unless the process is dead or the disk is full.
+        private func write(_ body: () -> Bool) throws -> Bool {
+            try self.limit.withLock { limit in
+                if limit.isFull { throw CocoaError(.fileWriteOutOfSpace) }
+                if let left = limit.changes {
+                    guard left > 0 else { throw Killed() }
+                    limit.changes = left - 1
+                }
+            }
+            return body()
+        }
+
+        private func remove(_ body: () -> Void) {
+            let isAlive = self.limit.withLock { limit in
+                if let left = limit.changes {
+                    guard left > 0 else { return false }
+                    limit.changes = left - 1
+                }
+                return true
+            }
+            if isAlive { body() }
+        }
+
+        func folder(of account: String) -> AccountFolder { self.files.folder(of: account) }
+        func folders() -> [AccountFolder] { self.files.folders() }
+        func commits(in folder: AccountFolder) throws -> [Int64] { self.files.commits(in: folder) }
+
+        func readIndex(_ commit: Int64, in folder: AccountFolder) throws -> StoredIndex {
+            self.files.readIndex(commit, in: folder)
+        }
+
+        func createIndex(_ value: Data, _ commit: Int64, in folder: AccountFolder) throws -> Bool {
+            try self.write { self.files.createIndex(value, commit, in: folder) }
+        }
+
+        func removeIndex(_ commit: Int64, in folder: AccountFolder) {
+            self.remove { self.files.removeIndex(commit, in: folder) }
+        }
+
+        func readEntry(_ name: EntryName, in folder: AccountFolder) throws -> Data? {
+            self.files.readEntry(name, in: folder)
+        }
+
+        func createEntry(
+            _ value: Data,
+            _ name: EntryName,
+            _ source: EntrySource,
+            in folder: AccountFolder
+        ) throws -> Bool {
+            try self.write { self.files.createEntry(value, name, source, in: folder) }
+        }
+
+        func removeEntry(_ name: EntryName, in folder: AccountFolder) {
+            self.remove { self.files.removeEntry(name, in: folder) }
+        }
+
+        func removeAll(of folder: AccountFolder) {
+            self.remove { self.files.removeAll(of: folder) }
+            self.limit.withLock { if $0.hasRoomAfterRemoval { $0.isFull = false } }
+        }
+
+        func leftovers(in folder: AccountFolder) -> Set<String> { self.files.leftovers(in: folder) }
+
+        func removeLeftovers(_ files: Set<String>, except names: [EntryName], in folder: AccountFolder) {
+            self.remove { self.files.removeLeftovers(files, except: names, in: folder) }
+        }
+    }
+
+    private static let script: ScriptedPeer.Script = { request, _ in
+        switch (request.method, request.path) {
+        case ("POST", "/api/register"): .answer(PeerAnswer(to: request, body: #""id-1""#))
+        case ("PUT", _), ("DELETE", _): .answer(PeerAnswer(to: request, status: 204))
+        default: .answer(PeerAnswer(to: request, body: Samples.list([Samples.item(7), Samples.item(8)], cursor: "c")))
+        }
+    }
+
+    /// A client that has a registration and two notifications.
+    private static func client(_ peer: ScriptedPeer, _ store: LimitedStore) async throws -> PushClient {
+        let client = peer.client(store: AnswerStore(entries: store))
+        try await client.register(platform: "apns", handle: "a")
+        _ = try await client.refresh()
+        return client
+    }
+
+    @Test(arguments: [true, false], [true, false])
+    func aFullDiskKeepsNothing(hasRoomAfterRemoval: Bool, isOnline: Bool) async throws {
+        try await ScriptedPeer.run(Self.script) { peer in
+            let store = LimitedStore()
+            let client = try await Self.client(peer, store)
+            store.limit.withLock { ($0.isFull, $0.hasRoomAfterRemoval) = (true, hasRoomAfterRemoval) }
+            if !isOnline { peer.play { _, _ in .hangUp } }
+            #expect(try await client.signOut() == isOnline)
+            await #expect(throws: PushClientError.signedOut) { try await client.kept() }
+            await #expect(throws: PushClientError.signedOut) { try await client.refresh() }
+            #expect(client.registrationID == nil)
+            let next = peer.client(store: AnswerStore(entries: store))
+            #expect(try await next.kept().notifications.isEmpty)
+            #expect(next.registrationID == nil)
+            // What could be kept is told later.
+            let waits = store.folders().contains { folder in
+                (try? Account(store, folder: folder).signOuts().isEmpty) == false
+            }
+            #expect(waits == (hasRoomAfterRemoval && !isOnline))
+        }
+    }
+
+    /// Whatever step is the last: the next process finds the account as it was, or none of it.
+    @Test(arguments: [true, false]) func aKilledProcessLeavesAllOrNothing(isFull: Bool) async throws {
+        var outcomes: Set<Int> = []
+        for changes in 0..<12 {
+            let kept = try await ScriptedPeer.run(Self.script) { peer in
+                let store = LimitedStore()
+                let client = try await Self.client(peer, store)
+                peer.play { _, _ in .hangUp }
+                store.limit.withLock { ($0.isFull, $0.changes) = (isFull, changes) }
+                _ = try? await client.signOut()
+                // Another process.
+                store.limit.withLock { $0 = LimitedStore.Limit() }
+                let next = peer.client(store: AnswerStore(entries: store))
+                let kept = try await next.kept().notifications.count
+                #expect((kept == 2) == (next.registrationID != nil))
+                return kept
+            }
+            outcomes.insert(kept)
+        }
+        #expect(outcomes.isSubset(of: [0, 2]) && outcomes.contains(0), "\(outcomes)")
+    }
+}
