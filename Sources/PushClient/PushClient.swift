@@ -7,7 +7,7 @@ public import Foundation
 /// ``AnswerStore``, and returns them with their date when the network fails or interferes.
 ///
 /// ```swift
-/// let options = PushClient.Options(signatures: .pinned([key]))
+/// let options = PushClient.Options(signatures: .pinned([pinnedKey]))
 /// let password = PushClient.Credentials.challenged(username: "alice", password: password)
 /// let session = try await PushClient(server: url, credentials: password, options: options, store: store).signIn()
 /// let client = PushClient(
