@@ -150,6 +150,26 @@ def replayed_signatures(insider):
 
 
 @move(
+    "Signed answers for another account", "sends a phone's requests with the own credentials, and names the other account in fields and query",
+    "200, 401 unauthorized, 403 forbidden?, 404 not-found",
+)
+def answers_for_others(insider):
+    covered = 'sig=("@status" "content-digest" "mytoken";req "@method";req "@path";req "@query";req "sealpost-account")'
+    fields = {"MyToken": "1000", "Accept-Signature": covered}
+    own = insider.ask("GET", "/api/sessions/current", fields=fields).fields.get("Sealpost-Account", "")
+    if len(own) != 22:
+        insider.harm("an answer does not name its account")
+    other = "A" * 22
+    for path in ("/api/notifications/1", "/api/notifications?limit=500", f"/api/register?Sealpost-Account={other}", "/api/users"):
+        for more in ({}, {"Sealpost-Account": other}, {"X-Sealpost-Account": other, "Account": other}):
+            answer = insider.ask("GET", path, fields=fields | more)
+            if answer.fields.get("Sealpost-Account") != own or '"sealpost-account"' not in answer.fields.get("Signature-Input", ""):
+                insider.harm("an answer is signed for another account")
+    if insider.ask("GET", "/api/register", fields=fields, authorization="").fields.get("Sealpost-Account") != "none":
+        insider.harm("an answer to nobody names an account")
+
+
+@move(
     "Paths and fields that two could read in two ways", "dot segments, encoded slashes, two lengths, lengths with chunks, request "
     "ids with line ends", "200?, 400 malformed-request, 404 not-found?, 400?",
 )
