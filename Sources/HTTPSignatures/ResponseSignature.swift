@@ -8,10 +8,11 @@ public struct ResponseSignature: Sendable, Hashable {
     /// The value of `Signature`.
     public let signature: String
 
-    /// Signs an answer: `validator` is its `Content-Digest`, or the `ETag` of a 304, and `account` its `Sealpost-Account`, as they
-    /// stand in the answer.
+    /// Signs an answer: `validator` is its `Content-Digest`, or the `ETag` of a 304, and `account`
+    /// its `Sealpost-Account`, as they stand in the answer.
     ///
-    /// Throws if the request has no token, if the account is to be covered and `nil`, if a value could be taken for more than one line, or if the key fails.
+    /// Throws if the request has no token, if the account is to be covered and `nil`, if a value
+    /// could be taken for more than one line, or if the key fails.
     public init(
         status: Int,
         validator: String,

@@ -10,11 +10,12 @@ public import Foundation
 /// let message = SignedMessage(status: status, body: body, request: sent) { name in lines(of: name) }
 /// try verifier.verify(message, now: Date())
 /// ```
-/// An answer that passes was made by a holder of one of the keys, for a request with this method, path, query and
-/// token, and its status and content were not changed on the way. With ``SignatureCoverage/account`` this holds for the
-/// answer's `Sealpost-Account`, too: compare it with the account that the request is of, since a proxy that terminates TLS
-/// can send the same request from an account of its own. The other fields of the answer are not signed, nor is the body of
-/// the request.
+/// An answer that passes was made by a holder of one of the keys, for a request with this method,
+/// path, query and token, and its status and content were not changed on the way. With
+/// ``SignatureCoverage/account`` this holds for the answer's `Sealpost-Account`, too: compare it
+/// with the account that the request is of, since a proxy that terminates TLS can send the same
+/// request from an account of its own. The other fields of the answer are not signed, nor is the
+/// body of the request.
 public struct ResponseVerifier: Sendable {
     private let keys: [String: VerificationKey]
     private let coverage: SignatureCoverage
@@ -43,8 +44,8 @@ public struct ResponseVerifier: Sendable {
         self.tolerance = Double(tolerance.components.seconds) + Double(tolerance.components.attoseconds) * 1e-18
     }
 
-    /// The value of a request's `Accept-Signature` that asks for what a verifier with that coverage demands; from a server
-    /// that cannot sign so much, for `otherwise`.
+    /// The value of a request's `Accept-Signature` that asks for what a verifier with that
+    /// coverage demands; from a server that cannot sign so much, for `otherwise`.
     public static func acceptSignature(
         keyID: String? = nil,
         coverage: SignatureCoverage = .exchange,

@@ -19,7 +19,7 @@ final class APITransport: Sendable {
     /// Whether the server has accepted the password after a challenge. The next request then sends it without a
     /// challenge (RFC 7617 section 2.2). A lock, since calls run at the same time.
     private let isLetIn = Mutex(false)
-    /// Whether the server was asked whose name and password these are.
+    /// Whether this client has asked the server whose name and password these are.
     private let isIdentified = Mutex(false)
 
     init(server: URL, credentials: PushClient.Credentials, options: PushClient.Options, own: OwnAccount) {
@@ -57,8 +57,8 @@ final class APITransport: Sendable {
 
     // MARK: - Private
 
-    /// Asks the server whose name and password these are, once, if the account's identifier is not known. A proxy with an account
-    /// of its own would otherwise decide by the first answer.
+    /// Asks the server whose name and password these are, once, if the account's identifier is not
+    /// known. A proxy with an account of its own would otherwise decide by the first answer.
     private func identify() async throws {
         guard let username = self.credentials.username, self.own.id == nil, !self.isIdentified.withLock({ $0 }) else {
             return
@@ -66,7 +66,7 @@ final class APITransport: Sendable {
         let request = APIRequest("GET", Paths.currentSession)
         let answer = try Self.success(try await self.answer { try await self.ask(request, $0) })
         if let account = try answer.account(of: username) { try self.own.begin(as: account) }
-        // A server that has no identifiers is asked again by the next client.
+        // The next client asks again if this server has no identifiers.
         self.isIdentified.withLock { $0 = true }
     }
 

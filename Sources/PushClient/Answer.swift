@@ -10,7 +10,8 @@ struct Answer: Sendable {
     let fields: Fields
     /// The body; `nil` if it is empty.
     let json: JSONValue?
-    /// The identifier of the account that it is for, covered by the signature where answers are signed; `nil` without one.
+    /// The identifier of the account that it is for, covered by the signature where answers are
+    /// signed; `nil` without one.
     let account: String?
 
     struct Fields: Sendable {
@@ -41,7 +42,8 @@ struct Answer: Sendable {
         )
     }
 
-    /// The identifier of the account that a session is of; `nil` if the server has none. Throws unless the session is of that user.
+    /// The identifier of the account that a session is of; `nil` if the server has none. Throws
+    /// unless the session is of that user.
     func account(of username: String) throws(PushClientError) -> String? {
         let account = self.json?["Account"]?.text
         guard let name = self.json?["Name"]?.text else {

@@ -14,7 +14,7 @@ internal import PushAPI
 struct AnswerCheck: Sendable {
     private struct Verifiers {
         let account: ResponseVerifier
-        /// What a server signs that has no identifiers of accounts.
+        /// Demands the list of a server that has no identifiers of accounts.
         let exchange: ResponseVerifier
     }
 
@@ -34,7 +34,8 @@ struct AnswerCheck: Sendable {
 
     /// Throws `PushClientError.interference` for anything that the server has not said to this request of this account.
     ///
-    /// `account` is the identifier of the client's account. Without one, a signature that does not cover the account is taken.
+    /// `account` is the identifier of the client's account. Without one, a signature that does not
+    /// cover the account is taken.
     func answer(
         to request: APIRequest,
         _ token: MyToken,

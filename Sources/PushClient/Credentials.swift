@@ -55,8 +55,9 @@ extension PushClient {
         /// Kept values belong to the account. Name it, or the next session begins with an empty store; a name must
         /// stand for one user only.
         ///
-        /// The client takes answers for one account only. Which one that is, `signIn()` of the same name has kept; otherwise give
-        /// `id`, which is ``Session/account``, or the first answer decides.
+        /// The client takes answers for one account only. Which one that is, `signIn()` of the
+        /// same name has kept; otherwise give `id`, which is ``Session/account``, or the first
+        /// answer decides.
         public static func token(_ token: String, account: String? = nil, id: String? = nil) -> Credentials {
             let hash = Hexadecimal.text(of: SHA256.hash(data: Data(token.utf8)))
             return Credentials(

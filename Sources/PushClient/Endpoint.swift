@@ -10,7 +10,7 @@ internal import PushAPI
 struct Endpoint: Sendable {
     /// Without the slash at its end; a path in it, as of a proxy that serves several, stands before those of the API.
     private let base: URLComponents
-    /// The key that signatures are asked for with.
+    /// The key that requests ask a signature of; `nil` if answers are unsigned.
     private let keyID: String?
 
     /// `nil` if the URL is not one of HTTP with a host.

@@ -16,7 +16,8 @@ public struct Interference: Error, Sendable, Hashable {
         case insufficientCoverage
         /// The signature is right, and was made at a time that is too far from the device's: its clock is wrong, or the server's.
         case wrongClock
-        /// The answer is for another account than the client's: whoever sits in between has sent the request with other credentials.
+        /// The answer is for another account than the client's: whoever sits in between has sent
+        /// the request with other credentials.
         case wrongAccount
         /// The body has fewer bytes than were announced, or the connection ended in the middle.
         case truncated

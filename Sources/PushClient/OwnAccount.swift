@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// The identifier of the client's account, by which answers for other accounts are told from its own.
+/// The identifier of the client's account, by which the client refuses answers for other accounts.
 ///
 /// It is kept with the account. A lock, since calls run at the same time.
 final class OwnAccount: Sendable {
@@ -16,12 +16,13 @@ final class OwnAccount: Sendable {
     /// The identifier; `nil` if it is not known yet.
     var id: String? {
         if let known = self.known.withLock({ $0 }) { return known }
-        // What cannot be read now is not known now.
+        // An index that the system cannot read now tells nothing.
         guard let account, let kept = try? account.read().index.account else { return nil }
         return self.remember(kept)
     }
 
-    /// Takes the identifier of the first answer of a client that shows a token. Returns `false` for another than is known.
+    /// Takes the identifier of the first answer of a client that shows a token. Returns `false`
+    /// for another than is known.
     ///
     /// Of two processes that learn it at the same time, one decides.
     func learn(_ id: String) -> Bool {
@@ -30,11 +31,12 @@ final class OwnAccount: Sendable {
             draft.index.account = draft.index.account ?? id
             return draft.index.account
         }
-        // What cannot be kept is known to this client.
+        // This client knows it, even where the disk takes nothing.
         return self.remember((kept ?? nil) ?? id) == id
     }
 
-    /// Takes the identifier that a sign-in has told, and drops what is kept of another account of that name, which was deleted.
+    /// Takes the identifier that a sign-in has told, and drops what is kept of another account of
+    /// that name, which was deleted.
     func begin(as id: String) throws {
         self.known.withLock { $0 = id }
         try self.account?.change { draft in

@@ -4,9 +4,10 @@ internal import PushAPI
 extension PushClient {
     /// Exchanges the password for a token, which expires and can be revoked.
     ///
-    /// From then on the client, and others of the same store and account, take answers for that account only. If the account was
-    /// deleted and made anew, what is kept of the old one is dropped. Throws a `forbidden` problem if the client signs in with a
-    /// token already, and the interference ``Interference/Kind/wrongAccount`` if the session is not that of the asked name.
+    /// From then on the client, and others of the same store and account, take answers for that
+    /// account only. If the account was deleted and made anew, the client drops all that it has
+    /// kept of the old one. Throws a `forbidden` problem if the client has a token already, and
+    /// the interference ``Interference/Kind/wrongAccount`` if the session belongs to another name.
     public func signIn() async throws -> Session {
         var request = APIRequest("POST", Paths.sessions, isRepeatable: false)
         request.isSignIn = true
@@ -29,12 +30,15 @@ extension PushClient {
     /// nothing and throw ``PushClientError/signedOut``. The server then ends the registration and, where the client has a token
     /// and no password, the session. What that takes is kept, sealed, until the server has done so.
     ///
-    /// Returns whether the server has ended them, by its own answer for this account; if not, call ``finishSignOuts(server:options:store:)`` when there is a network. Where
-    /// the token is no longer good, or ``Credentials/tokens(account:id:_:)`` have not given one yet, the app's closure is asked for one. If
-    /// it has none, the device is ended by the account's next session, when that registers.
+    /// Returns whether the server's own answers for this account say that it has ended them. If
+    /// not, call ``finishSignOuts(server:options:store:)`` when there is a network. Where the
+    /// token is no longer good, or ``Credentials/tokens(account:id:_:)`` have not given one yet,
+    /// the app's closure is asked for one. If it has none, the device is ended by the account's
+    /// next session, when that registers.
     ///
-    /// Where nothing can be written, as on a full disk, what is kept is removed all the same, since removing needs no room. If the
-    /// sign-out cannot be kept even then, the server is asked once, and this returns whether it has answered.
+    /// On a full disk the client removes all that it has kept, too, since removing needs no room.
+    /// If it cannot keep the sign-out even then, it asks the server once, and returns `false`
+    /// without an answer.
     @discardableResult
     public func signOut() async throws -> Bool {
         let account = self.api.own.id

@@ -20,9 +20,11 @@ public enum PushClientError: Error, Sendable, Hashable {
     case pinningUnavailable
     /// The server's URL is not an HTTP URL with a host.
     case invalidServer
-    /// The server's URL is `http`, which shows credentials to everybody on the way: it is taken for this machine alone (`localhost`,
-    /// 127.0.0.0/8, `::1`), and never where keys are pinned. Nothing was sent.
+    /// The server's URL is `http`, which shows credentials to everybody on the way. The client
+    /// takes it for this machine alone (`localhost`, 127.0.0.0/8, `::1`), and never with pinned
+    /// keys. It has sent nothing.
     case insecureServer
-    /// The options pin signature keys, and there are none. Write ``PushClient/Signatures/unsigned`` if that is meant. Nothing was sent.
+    /// The options pin an empty list of signature keys. Write ``PushClient/Signatures/unsigned``
+    /// to go without signatures. The client has sent nothing.
     case noSignatureKeys
 }

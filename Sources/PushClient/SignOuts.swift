@@ -42,7 +42,7 @@ struct SignOuts: Sendable {
 
     /// Carries out an order that could not be written; returns whether the server has ended its device and session.
     func carryOut(_ order: SignOutOrder, at server: URL, _ options: PushClient.Options) async -> Bool {
-        // Whatever fails, there is nothing left to try it with later.
+        // A later try would need the order, which is not kept.
         (try? await self.end(order, at: server, options)) ?? false
     }
 

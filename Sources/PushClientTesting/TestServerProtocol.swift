@@ -15,7 +15,7 @@ struct TestRequest: Sendable {
     let tag: String?
     let idempotencyKey: String?
     let lastEvent: String?
-    /// What its `Accept-Signature` asks for; `nil` if nothing.
+    /// The signature that its `Accept-Signature` asks for; `nil` without that field.
     let signature: SignatureRequest?
     /// The name before the password; `nil` without one.
     let username: String?

@@ -7,8 +7,9 @@ internal import PushStore
 internal import SocketHTTP
 internal import Synchronization
 
-/// The fields that every answer carries, for each status: the echo of `MyToken`, the request's id, the caller's account, the
-/// rest of the quota, the security and CORS fields for browsers, and the signature.
+/// The fields that every answer carries, for each status: the echo of `MyToken`, the request's id,
+/// the caller's account, the rest of the quota, the security and CORS fields for browsers, and the
+/// signature.
 struct Envelope: Sendable {
     private let signer: AnswerSigner
     private let origins: OriginPolicy

@@ -1,10 +1,10 @@
 extension Account {
-    /// Ends this sign-in: whoever was there before keeps nothing any more, in whichever process. Returns the order if it could
-    /// not be kept.
+    /// Ends this sign-in for all clients of the account, in all processes. Returns the order if
+    /// the store could not keep it.
     ///
-    /// One commit ends the account and keeps what it takes to tell the server later. Where that cannot be written, as on a full
-    /// disk, the files are removed first, which needs no room and makes some. A process that is killed at any point leaves the
-    /// account as it was, or none of it.
+    /// One commit ends the account and keeps the order for the server. On a full disk this removes
+    /// the files first, which needs no room and makes some. A process that dies at any point
+    /// leaves the account as it was, or nothing of it.
     @discardableResult
     func end(_ order: (KeptRegistration?) -> SignOutOrder) throws -> SignOutOrder? {
         self.adoptEarlier()
@@ -23,7 +23,7 @@ extension Account {
     }
 
     private func endWithoutRoom(_ order: (KeptRegistration?) -> SignOutOrder) -> SignOutOrder? {
-        // What cannot be read now is removed all the same.
+        // An index that the system cannot read now goes all the same.
         let snapshot =
             (try? self.read(self.files)) ?? Snapshot(commit: 0, index: .empty(self.proof, epoch: self.epoch, after: 0))
         var draft = AccountDraft(upon: snapshot) { _ in nil }

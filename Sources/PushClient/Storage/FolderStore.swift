@@ -94,7 +94,7 @@ final class FolderStore: EntryStore {
     func removeAll(of folder: AccountFolder) {
         let place = self.url(of: folder)
         let removed = self.folder.appending(path: "\(Self.removed)\(UUID().uuidString)", directoryHint: .isDirectory)
-        // Under another name it is nobody's. Where it cannot have one, its files go one by one.
+        // The new name belongs to no account. If the system refuses it, the files go one by one.
         let isRenamed = (try? FileManager.default.moveItem(at: place, to: removed)) != nil
         Self.remove(isRenamed ? removed : place)
     }
@@ -117,7 +117,7 @@ final class FolderStore: EntryStore {
     // MARK: - Names
 
     private static let draft = "draft-"
-    /// What is being removed.
+    /// The prefix of an account's folder while it is removed.
     static let removed = "removed-"
 
     func url(of folder: AccountFolder) -> URL { self.folder.appending(path: folder.name, directoryHint: .isDirectory) }

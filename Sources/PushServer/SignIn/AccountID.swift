@@ -8,7 +8,8 @@ struct AccountID: Sendable, Hashable {
     let text: String
 }
 
-/// Derives the identifiers of accounts: the same at all servers of a database, after a restore and under other data keys.
+/// Derives the identifiers of accounts: the same at all servers of a database, after a restore and
+/// under other data keys.
 struct AccountIDs: Sendable {
     private static let length = 16
 
