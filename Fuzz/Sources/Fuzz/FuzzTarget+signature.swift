@@ -6,6 +6,7 @@ extension FuzzTarget {
     private static let now = Date(timeIntervalSince1970: 1_618_884_473)
     private static let request = SignedRequest(method: "GET", path: "/a", query: "b", token: "1")
     private static let digest = ContentDigest.field(of: [])
+    private static let account = "dGhlIG9uZSBhY2NvdW50IQ"
     private static let key: SigningKey = {
         do {
             return try SigningKey(rawRepresentation: [UInt8](repeating: 7, count: 32))
@@ -15,10 +16,11 @@ extension FuzzTarget {
     }()
     private static let signatures: [(coverage: SignatureCoverage, signature: ResponseSignature)] = {
         do {
-            return try [SignatureCoverage.answer, .exchange].map { coverage in
+            return try [SignatureCoverage.answer, .exchange, .account].map { coverage in
                 let signature = try ResponseSignature(
                     status: 200,
                     validator: Self.digest,
+                    account: Self.account,
                     request: Self.request,
                     coverage: coverage,
                     label: "sig",
@@ -42,7 +44,7 @@ extension FuzzTarget {
         try require(lines[0].contains("\(request.label)="), "\(request.label) is in \(lines[0])")
         let components = request.coverage.components(status: 200)
         try require(Set(components).count == components.count, "\(components) differ")
-        let (least, most) = (SignatureCoverage.answer, SignatureCoverage.exchange)
+        let (least, most) = (SignatureCoverage.answer, SignatureCoverage.account)
         try require(Set(components).isSuperset(of: least.components(status: 200)), "\(components) are enough")
         try require(Set(components).isSubset(of: most.components(status: 200)), "\(components) are known")
         let again = try SignatureRequest(acceptSignature: ["\(request.label)=\(request.coverage.list())"])
@@ -57,6 +59,7 @@ extension FuzzTarget {
             switch name {
             case "signature-input": [input]
             case "content-digest": [digest]
+            case "sealpost-account": [Self.account]
             case "signature": [signature]
             default: []
             }
