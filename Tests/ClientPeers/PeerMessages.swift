@@ -80,8 +80,8 @@ package struct PeerAnswer: Sendable {
     /// The identifier of the account of all requests with credentials, unless a test gives another.
     package static let account = "YWxpY2Uncy1vd24tYWNjdA"
 
-    /// The server's own answer: with the echo and, if a key is given and a signature asked for, signed. Without an account it is that
-    /// of a server of the version before.
+    /// The server's own answer: with the echo and, if a key is given and a signature asked for,
+    /// signed. Without an account it is that of a server of the version before.
     package init(
         to request: PeerRequest,
         status: Int = 200,

@@ -68,7 +68,8 @@ import Testing
         }
     }
 
-    /// A proxy that ends TLS and has an account: it shows that for the phone's, so that the server's signatures are right.
+    /// A proxy that ends TLS and has an account: it shows that for the phone's, so that the
+    /// server's signatures are right.
     @Test func noAnswerForAnotherAccountIsBelieved() async throws {
         try await Visit.run(.signatures) { visit in
             try await visit.site.replaceProxies(with: Self.proxy)

@@ -9,7 +9,7 @@ import Testing
     @Test(arguments: Interferer.all, Interferer.Trust.allCases)
     func nothingWrongIsBelievedAndWhatIsWrongIsNamed(interferer: Interferer, trust: Interferer.Trust) async throws {
         try await Visit.run(trust, payload: interferer.payload) { visit in
-            let phone = try visit.client()
+            let phone = try visit.signedInClient()
             let kept = try await phone.notification(visit.id).value
             let keptInbox = try await phone.sync().value.notifications
 
@@ -17,7 +17,7 @@ import Testing
             if interferer.isCache {
                 // Fetches last: a cache gives up what somebody changes through it (RFC 9111 section 4.4).
                 for call in Interferer.Call.allCases.reversed() {
-                    let outcome = try await visit.outcome(of: call, visit.client())
+                    let outcome = try await visit.outcome(of: call, visit.signedInClient())
                     #expect(outcome == .fresh, "the first \(call)")
                 }
                 _ = try await phone.sync()
@@ -46,7 +46,11 @@ import Testing
 
             // A client that has kept nothing has nothing to show.
             for call in Interferer.Call.allCases {
-                let outcome = try await visit.outcome(of: call, visit.client(), mayAsk: !interferer.needsNoDaemon)
+                let outcome = try await visit.outcome(
+                    of: call,
+                    visit.signedInClient(),
+                    mayAsk: !interferer.needsNoDaemon
+                )
                 switch interferer.findings(call, trust) {
                 case .truth: #expect(outcome == .fresh, "\(call)")
                 case .belief: #expect(outcome == .wrong, "\(call)")
@@ -69,7 +73,7 @@ import Testing
             // Both at once, so that one fetch may be answered to several who wait for it.
             let inboxes = await withTaskGroup { group in
                 for user in Array(repeating: ["alice", "bob"], count: 8).joined() {
-                    group.addTask { (user, await Result { try await visit.client(user).sync() }) }
+                    group.addTask { (user, await Result { try await visit.signedInClient(user).sync() }) }
                 }
                 return await group.reduce(into: []) { $0.append($1) }
             }
@@ -83,7 +87,7 @@ import Testing
             }
             if cache.needsNoDaemon { try await cache.sign.expectToBeSeenWithoutDaemon(visit) }
             for user in ["alice", "bob"] {
-                let late = await Result { try await visit.client(user).sync() }
+                let late = await Result { try await visit.signedInClient(user).sync() }
                 #expect(visit.kind(of: late) == .wrongEcho, "\(user): \(late)")
             }
         }

@@ -90,7 +90,7 @@ import Testing
         #expect(ended.code == 0, "\(ended.errors)")
         #expect(ended.output.contains(/erna  device  since [-0-9]+  no password\n/))
         #expect(ended.output.contains(/"Code":"[0-9A-Z]{5}(-[0-9A-Z]{5}){4}"/))
-        #expect(ended.output.contains(/"Name":"dora","Token":"spt_/), "\(ended.output)")
+        #expect(ended.output.contains(/"Name":"dora","Account":"[-\w]{22}","Token":"spt_/), "\(ended.output)")
     }
 
     private func quickStart() throws -> String {

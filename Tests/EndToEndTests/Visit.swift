@@ -23,6 +23,7 @@ struct Visit: Sendable {
     let id: Int64
     /// Alice's registration of a device that is not the client's.
     let registration: String
+    private let sessions: [String: Session]
     private let keys: [VerificationKey]
     private let payload: String
 
@@ -46,13 +47,31 @@ struct Visit: Sendable {
             // So that a client that does the same changes nothing.
             try await alice.markRead(id)
             _ = try await site.client(site.daemon.server, keys: [], user: "bob").send("Bob's")
-            try await body(Visit(site: site, id: id, registration: registration, keys: keys, payload: payload))
+            var sessions: [String: Session] = [:]
+            for user in ["alice", "bob"] {
+                sessions[user] = try await site.client(site.daemon.server, keys: [], user: user).signIn()
+            }
+            let visit = Visit(
+                site: site,
+                id: id,
+                registration: registration,
+                sessions: sessions,
+                keys: keys,
+                payload: payload
+            )
+            try await body(visit)
         }
     }
 
     /// A client with nothing kept.
     func client(_ user: String = "alice") throws -> PushClient {
         try self.site.client(self.site.server, keys: self.keys, user: user)
+    }
+
+    /// The same in a session that began before, so that no request but the call's own passes the proxies.
+    func signedInClient(_ user: String = "alice") throws -> PushClient {
+        let session = try #require(self.sessions[user])
+        return try self.client(.token(session.token, account: user, id: session.account))
     }
 
     /// The same with other credentials.

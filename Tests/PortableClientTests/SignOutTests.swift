@@ -136,7 +136,7 @@ import Testing
         }
     }
 
-    /// The session may have ended, or somebody has sent the request without its token: that cannot be told apart.
+    /// The session may have ended, or somebody has sent the request without its token: the client cannot know.
     @Test func aRefusedTokenEndsTheWaitingAndIsReported() async throws {
         let store = AnswerStore.memory
         try await ProtocolPeer.run({ request, _ in .answer(PeerAnswer(to: request, .unauthorized)) }) {

@@ -122,7 +122,7 @@ import Testing
         }
     }
 
-    /// Whoever listens on the way would get the password.
+    /// A listener on the way would get the password.
     @Test(
         arguments: [
             ("http://push.example", .unsigned, .insecureServer), ("http://128.0.0.1:1", .unsigned, .insecureServer),

@@ -121,7 +121,7 @@ import Testing
             let next = peer.client(store: AnswerStore(entries: store))
             #expect(try await next.kept().notifications.isEmpty)
             #expect(next.registrationID == nil)
-            // What could be kept is told later.
+            // A later call tells the server of the order that the store has kept.
             let waits = store.folders().contains { folder in
                 (try? Account(store, folder: folder).signOuts().isEmpty) == false
             }

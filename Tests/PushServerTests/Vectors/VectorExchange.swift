@@ -74,8 +74,8 @@ struct VectorExchange: Sendable {
         )
     }
 
-    /// Replaces the signature by one over the exchange as it is now; without `Sealpost-Account`, as a server of the version before
-    /// signs.
+    /// Replaces the signature by one over the exchange as it is now; without `Sealpost-Account`,
+    /// as a server of the version before signs.
     mutating func sign(_ body: String? = nil, created: Date = VectorKeys.now) throws {
         if let body { self.body = Array(body.utf8) }
         if self.status != 304 { self["Content-Digest"] = ContentDigest.field(of: self.body) }
