@@ -175,7 +175,7 @@ import Testing
         }
         let rest: Set<HTTPField.Name> = [
             .eTag, .cacheControl, .expires, .vary, .requestID, .contentTypeOptions, .crossOriginResourcePolicy,
-            .referrerPolicy,
+            .referrerPolicy, .account,
         ]
         #expect(Set(response.fields.lines.map(\.name)) == rest)
     }
