@@ -1,3 +1,4 @@
+internal import Bytes
 internal import Foundation
 internal import PushAPI
 
@@ -133,7 +134,16 @@ extension SignOutOrder {
     var credentials: PushClient.Credentials {
         PushClient.Credentials(
             kind: self.isWhenChallenged ? .whenChallenged(self.authorization) : .unasked(self.authorization),
-            account: ""
+            account: "",
+            username: self.username
         )
+    }
+
+    /// The name that goes with the password; `nil` with a token.
+    private var username: String? {
+        guard self.authorization.hasPrefix("Basic "),
+            let text = Base64.standard.bytes(in: self.authorization.dropFirst(6).utf8)
+        else { return nil }
+        return String(decoding: text.prefix { $0 != UInt8(ascii: ":") }, as: UTF8.self)
     }
 }

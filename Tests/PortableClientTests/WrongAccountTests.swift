@@ -170,6 +170,23 @@ import Testing
         }
     }
 
+    /// The registration is of before the client knew its account. The name decides then, too.
+    @Test func aSignOutWithAPasswordIsTiedToTheName() async throws {
+        let store = AnswerStore.memory
+        let password = PushClient.Credentials.basic(username: "alice", password: "p")
+        try await ProtocolPeer.run(Self.script(nil)) { peer async throws in
+            let client = peer.client(password, options: Self.options, store: store)
+            try await client.register(platform: "apns", handle: "a")
+            peer.play(Self.script(Self.other, name: "mallory"))
+            #expect(try await !client.signOut())
+            #expect(peer.requests.last?.path == Paths.currentSession, "nothing is ended for somebody else")
+            peer.play(Self.script(PeerAnswer.account))
+            let options = peer.options(Self.options)
+            #expect(try await PushClient.finishSignOuts(server: peer.url, options: options, store: store))
+            #expect(peer.requests.last?.method == "DELETE")
+        }
+    }
+
     // MARK: Versions
 
     /// It signs what the client asks for in the second place, as long as the client does not know its account.
