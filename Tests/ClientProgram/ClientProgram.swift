@@ -10,6 +10,7 @@ import Synchronization
 ///     ClientProgram fetch SERVER FOLDER ID LIMIT                   one notification, as an extension does, with the memory
 ///     ClientProgram show SERVER FOLDER ID LIMIT                    the same as a notification, with its badge
 ///     ClientProgram advise SERVER FOLDER                           what to tell the user of a fetch that fails
+///     ClientProgram sign-out SERVER FOLDER                         whether the server has ended the session
 ///     ClientProgram work SERVER KEY FOLDER NAME SEED               random steps until it is killed
 @main struct ClientProgram {
     struct Usage: Error {}
@@ -30,6 +31,9 @@ import Synchronization
             print(await Self.show(Array(arguments[2...])))
             print(try memory.peak())
         case "advise" where arguments.count == 4: print(await Self.advise(arguments[2], folder: arguments[3]))
+        case "sign-out" where arguments.count == 4:
+            let client = try Self.client(arguments[2], folder: arguments[3], limit: 1 << 20)
+            print(try await client.signOut())
         case "work" where arguments.count == 7:
             let worker = try Worker(Array(arguments[2...]))
             while true { try await worker.step() }

@@ -1,6 +1,7 @@
 import ClientPeers
 import Foundation
 import PushAPI
+import PushTesting
 import Synchronization
 import Testing
 
@@ -8,7 +9,7 @@ import Testing
 
 /// Signing out always signs out: on a full disk, and when the process is killed at any point.
 @Suite(.timeLimit(.minutes(5))) struct SignOutStorageTests {
-    /// Files of which a process can do only so much.
+    /// Files that allow a limited number of changes, or are on a full disk.
     private final class LimitedStore: EntryStore {
         struct Limit: Sendable {
             /// How many changes there are until the process is killed; `nil`: it is not.
@@ -129,7 +130,47 @@ import Testing
         }
     }
 
-    /// Whatever step is the last: the next process finds the account as it was, or none of it.
+    private static let mounting = #"mkdir -p disk && mount -t tmpfs -o size=64k tmpfs "$PWD/disk""#
+
+    private static func isAllowedToMount() async throws -> Bool {
+        let folder = try TemporaryFolder()
+        let tried = try ChildProcess("/usr/bin/unshare", ["--mount", "/bin/sh", "-c", Self.mounting], in: folder.path)
+        return await tried.end().code == 0
+    }
+
+    /// A file system in memory that has no room left, in a mount namespace of its own.
+    @Test(.enabled("it takes the right to mount") { try await isAllowedToMount() })
+    func aFullFileSystemKeepsNothing() async throws {
+        let folder = try TemporaryFolder()
+        let script = """
+            set -e
+            \(Self.mounting)
+            "$0" fetch "$1" disk/store 7 1000000 | head -n 1
+            dd if=/dev/zero of=disk/ballast bs=4k 2>/dev/null || true
+            if echo x 2>/dev/null >disk/more; then exit 1; fi
+            "$0" sign-out "$1" disk/store
+            "$0" fetch "$1" disk/store 7 1000000 | head -n 1
+            """
+        let isEnded = Mutex(false)
+        try await ScriptedPeer.run({ request, _ in
+            if isEnded.withLock({ $0 }) { return .hangUp }
+            guard request.method == "DELETE" else { return .answer(PeerAnswer(to: request, body: Samples.item(7))) }
+            isEnded.withLock { $0 = true }
+            return .answer(PeerAnswer(to: request, status: 204))
+        }) { peer in
+            let ended = try await ChildProcess(
+                "/usr/bin/unshare",
+                ["--mount", "/bin/sh", "-c", script, ChildProcess.clientProgramPath, peer.url.absoluteString],
+                in: folder.path,
+                environment: ["PATH": "/usr/bin:/bin"]
+            ).end()
+            let lines = ended.output.split(separator: "\n")
+            #expect(lines.prefix(2) == ["fresh", "true"], "\(ended)")
+            #expect(lines.count >= 3 && lines[2] != "cached")
+        }
+    }
+
+    /// The next process finds the account as it was, or nothing of it, after any last step.
     @Test(arguments: [true, false]) func aKilledProcessLeavesAllOrNothing(isFull: Bool) async throws {
         var outcomes: Set<Int> = []
         for changes in 0..<12 {

@@ -123,8 +123,11 @@ extension ChildProcess {
         _ arguments: [String],
         environment: [String: String] = [:]
     ) throws -> ChildProcess {
+        try ChildProcess(self.clientProgramPath, arguments, in: Repository.root.path, environment: environment)
+    }
+
+    static var clientProgramPath: String {
         let build = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
-        let program = build.appending(path: "ClientProgram").path
-        return try ChildProcess(program, arguments, in: Repository.root.path, environment: environment)
+        return build.appending(path: "ClientProgram").path
     }
 }
