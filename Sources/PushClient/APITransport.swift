@@ -157,7 +157,7 @@ final class APITransport: Sendable {
                 account: account,
                 now: self.options.now()
             )
-            // Of a token the first answer tells whose it is; with a name it is compared with the name.
+            // The first answer to a token decides. A client with a password has compared its name.
             if account == nil, self.credentials.username == nil, let seen = answer.account, !self.own.learn(seen) {
                 throw answer.interference(.wrongAccount, self.own.id ?? "an account", seen)
             }

@@ -207,7 +207,7 @@ private struct Check {
             guard status < 400 || [403, 404, 409, 410, 412].contains(status) else { return nil }
             throw self.interference(.wrongAccount, own ?? "an account", seen)
         }
-        // A session that begins tells whose it is in its body.
+        // A new session names its account in the body.
         if self.request.isSignIn, status == 201 { return seen }
         if let own, own != seen { throw self.interference(.wrongAccount, own, Self.printable(seen)) }
         return seen

@@ -55,9 +55,10 @@ extension PushClient {
         /// Kept values belong to the account. Name it, or the next session begins with an empty store; a name must
         /// stand for one user only.
         ///
-        /// The client takes answers for one account only. Which one that is, `signIn()` of the
-        /// same name has kept; otherwise give `id`, which is ``Session/account``, or the first
-        /// answer decides.
+        /// The client takes answers for one account only. `signIn()` of the same name and store
+        /// has kept its identifier; otherwise give it as `id`, from ``Session/account``. Without
+        /// it the client trusts the first answer that names an account, and until then accepts
+        /// signatures that cover none: a proxy with an account can use both.
         public static func token(_ token: String, account: String? = nil, id: String? = nil) -> Credentials {
             let hash = Hexadecimal.text(of: SHA256.hash(data: Data(token.utf8)))
             return Credentials(

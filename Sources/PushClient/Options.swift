@@ -10,7 +10,7 @@ package import HTTPSignatures
 extension PushClient {
     /// Settings with a default.
     public struct Options: Sendable {
-        /// Whether the server's answers must be signed, and with which keys.
+        /// Whether the server must sign its answers, and its keys.
         public var signatures: Signatures
         /// How far the clocks of server and device may be apart where answers are signed.
         public var signatureTolerance: Duration

@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// The identifier of the client's account, by which the client refuses answers for other accounts.
+/// The identifier of the client's account. The client refuses answers for other accounts.
 ///
 /// It is kept with the account. A lock, since calls run at the same time.
 final class OwnAccount: Sendable {

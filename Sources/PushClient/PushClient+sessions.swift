@@ -5,9 +5,10 @@ extension PushClient {
     /// Exchanges the password for a token, which expires and can be revoked.
     ///
     /// From then on the client, and others of the same store and account, take answers for that
-    /// account only. If the account was deleted and made anew, the client drops all that it has
-    /// kept of the old one. Throws a `forbidden` problem if the client has a token already, and
-    /// the interference ``Interference/Kind/wrongAccount`` if the session belongs to another name.
+    /// account only. If an administrator has deleted the account and created it again, the client drops
+    /// all that it has kept of the old one. Throws a `forbidden` problem if the client has a token
+    /// already, and the interference ``Interference/Kind/wrongAccount`` if the session belongs to
+    /// another name.
     public func signIn() async throws -> Session {
         var request = APIRequest("POST", Paths.sessions, isRepeatable: false)
         request.isSignIn = true
@@ -31,10 +32,10 @@ extension PushClient {
     /// and no password, the session. What that takes is kept, sealed, until the server has done so.
     ///
     /// Returns whether the server's own answers for this account say that it has ended them. If
-    /// not, call ``finishSignOuts(server:options:store:)`` when there is a network. Where the
-    /// token is no longer good, or ``Credentials/tokens(account:id:_:)`` have not given one yet,
-    /// the app's closure is asked for one. If it has none, the device is ended by the account's
-    /// next session, when that registers.
+    /// not, call ``finishSignOuts(server:options:store:)`` when there is a network. If the token
+    /// is no longer good, or ``Credentials/tokens(account:id:_:)`` have not given one yet, the
+    /// client asks the app's closure for one. If the app has none, the account's next session ends
+    /// the device, when it registers.
     ///
     /// On a full disk the client removes all that it has kept, too, since removing needs no room.
     /// If it cannot keep the sign-out even then, it asks the server once, and returns `false`

@@ -234,7 +234,7 @@ public final class TestServer: Sendable {
         answer.fields["Cache-Control"] = "no-store"
         if answer.status != 304 { answer.fields["Content-Digest"] = ContentDigest.field(of: answer.body) }
         let now = Date() + TimeInterval(offset.components.seconds)
-        // Credentials are the one thing that it refuses before it knows whose they are.
+        // It refuses credentials only before it knows the account.
         answer.fields["Sealpost-Account"] = answer.status == 401 ? "none" : Self.account
         guard let asked = request.signature,
             let signature = try? ResponseSignature(
