@@ -30,7 +30,7 @@ export const ADVICE = {
 };
 
 /** Which advice an interference calls for. */
-const ADVICE_OF_KIND = {missingEcho: 'portal', redirect: 'portal', signature: 'update', wrongClock: 'clock'};
+const ADVICE_OF_KIND = {missingEcho: 'portal', redirect: 'portal', signature: 'update', wrongClock: 'clock', wrongAccount: 'update'};
 
 /**
  * Why a call failed. `code` says which way:
@@ -68,8 +68,9 @@ export class SealpostError extends Error {
 /**
  * A proof that an answer is not the server's own. It never holds anything of a payload or a credential, and may be logged.
  *
- * `kind` is one of `redirect`, `missingEcho`, `wrongEcho`, `oversized`, `truncated`, `insufficientCoverage`, `signature`, `wrongClock`,
- * `unexpectedNotModified`, `notJSON`, `unexpectedBody` and `wrongID`. The status is 0 where there was none.
+ * `kind` is one of `redirect`, `missingEcho`, `wrongEcho`, `oversized`, `truncated`,
+ * `insufficientCoverage`, `signature`, `wrongClock`, `wrongAccount`, `unexpectedNotModified`,
+ * `notJSON`, `unexpectedBody` and `wrongID`. The status is 0 where there was none.
  */
 function interference(kind, expected, seen, {status, path}) {
   const found = {kind, expected, seen: seen ?? null, status, path};
@@ -281,13 +282,25 @@ function digestIn(field) {
   return value;
 }
 
-/** What must be signed, in this order: the answer's status and content, and the request's token, method, path and query. */
-const COMPONENTS = ['"@status"', '"content-digest"', '"mytoken";req', '"@method";req', '"@path";req', '"@query";req'];
+/**
+ * The components that a server of the version before signs, in this order: the answer's status and
+ * content, and the request's token, method, path and query.
+ */
+const EXCHANGE = ['"@status"', '"content-digest"', '"mytoken";req', '"@method";req', '"@path";req', '"@query";req'];
+/** The components that must be signed, in this order: the account of the answer, too. */
+const COMPONENTS = [...EXCHANGE, '"sealpost-account"'];
 /** A 304 has no content; a digest in it would overwrite that of a stored answer (RFC 9111 section 3.2). */
-const componentsOf = status => status === 304 ? COMPONENTS.map(name => name === '"content-digest"' ? '"etag"' : name) : COMPONENTS;
+const forStatus = (components, status) => status === 304 ? components.map(name => name === '"content-digest"' ? '"etag"' : name) : components;
 
-/** The value of `Accept-Signature` that asks for what is demanded. */
-export const acceptSignature = keyid => `sig=(${COMPONENTS.join(' ')});keyid="${keyid}"`;
+/**
+ * The value of `Accept-Signature` that asks for what is demanded.
+ *
+ * Until the client knows its `account`, a server of the version before may sign what it can.
+ */
+export function acceptSignature(keyid, account) {
+  const lists = [['sig', COMPONENTS], ...(account === null ? [['sig0', EXCHANGE]] : [])];
+  return lists.map(([label, components]) => `${label}=(${components.join(' ')});keyid="${keyid}"`).join(', ');
+}
 
 /** Public keys, in base64 for URLs, ready to verify with: `[{id, key}]`. The id is the thumbprint (RFC 7638). */
 export async function importKeys(publicKeys) {
@@ -305,13 +318,17 @@ export async function importKeys(publicKeys) {
   }));
 }
 
-/** The text that is signed, made of the client's own request and of the answer. */
-export function signatureBase(request, {status, validator}, parameters) {
+/**
+ * The text that is signed, made of the client's own request and of the answer. It has no account
+ * where that is null, as with a server of the version before.
+ */
+export function signatureBase(request, {status, validator, account}, parameters) {
   const values = {
     '"@status"': String(status), '"content-digest"': validator, '"etag"': validator, '"mytoken";req': request.token,
     '"@method";req': request.method, '"@path";req': request.path || '/', '"@query";req': `?${request.query ?? ''}`,
+    '"sealpost-account"': account,
   };
-  const names = componentsOf(status);
+  const names = forStatus(account === null ? EXCHANGE : COMPONENTS, status);
   const lines = names.map(name => {
     if (!/^[\x20-\x7E\t]*$/.test(values[name])) throw new SignatureFailure('malformed', `${name} is not of printable ASCII`);
     return `${name}: ${values[name]}\n`;
@@ -320,12 +337,14 @@ export function signatureBase(request, {status, validator}, parameters) {
 }
 
 /**
- * Returns the signed time, in seconds, if an answer has a current signature by one of the keys over exactly what is demanded; throws a
- * `SignatureFailure` otherwise.
+ * Verifies that an answer has a current signature by one of the keys over exactly what is demanded.
+ *
+ * Returns the signed time, in seconds, and whether the signature covers the account. Throws a
+ * `SignatureFailure` for any other answer.
  *
  * The algorithm is always the key's. Signatures by other keys are ignored.
  */
-async function verify(request, answer, {keys, tolerance, now}) {
+async function verify(request, answer, {keys, tolerance, now, account}) {
   const input = answer.field('signature-input');
   if (input === null) throw new SignatureFailure('missing', 'there is no Signature-Input');
   const inputs = FieldParser.dictionary(input, 'Signature-Input');
@@ -342,18 +361,19 @@ async function verify(request, answer, {keys, tolerance, now}) {
   const {pinned, label, list} = found[0];
 
   const signature = signatureUnder(label, answer);
-  checkCoverage(list, answer.status);
+  const isAccountCovered = checkCoverage(list, answer.status, account);
   if (isRepeated(list.parameters.map(({key}) => key))) throw new SignatureFailure('duplicate', 'a parameter appears twice');
   const algorithm = parameter(list, 'alg');
   if (algorithm && !(algorithm.kind === 'string' && algorithm.value === 'ed25519')) {
     throw new SignatureFailure('wrongAlgorithm', "the signature claims to be another than the key's");
   }
-  const base = signatureBase(request, {status: answer.status, validator: await validatorOf(answer)}, list.parameters);
+  const signed = {status: answer.status, validator: await validatorOf(answer), account: isAccountCovered ? namedAccount(answer) : null};
+  const base = signatureBase(request, signed, list.parameters);
   // `verify` gives false for a signature of another length, too.
   if (!await crypto.subtle.verify({name: 'Ed25519'}, pinned.key, signature, utf8(base))) {
     throw new SignatureFailure('badSignature', 'the signature is not over this answer to this request');
   }
-  return checkTime(list, {tolerance, now});
+  return {time: checkTime(list, {tolerance, now}), isAccountCovered};
 }
 
 /** The last parameter of a name counts. */
@@ -368,12 +388,18 @@ function signatureUnder(label, answer) {
   return member.value;
 }
 
-function checkCoverage(list, status) {
-  const demanded = componentsOf(status), covered = list.items.map(item => spell(item) + spellParameters(item.parameters));
-  if (covered.join(' ') === demanded.join(' ')) return;
+/** Whether the account is covered. It may be left out only while the client does not know its own. */
+function checkCoverage(list, status, account) {
+  const demanded = forStatus(COMPONENTS, status), covered = list.items.map(item => spell(item) + spellParameters(item.parameters));
+  if (covered.join(' ') === demanded.join(' ')) return true;
+  if (account === null && covered.join(' ') === forStatus(EXCHANGE, status).join(' ')) return false;
   const isLess = covered.every(name => demanded.includes(name)) && new Set(covered).size < demanded.length;
   const what = `the signature is over ${spellList(list.items)}, not (${demanded.join(' ')})`;
   throw new SignatureFailure(isLess ? 'insufficientCoverage' : 'wrongComponents', what);
+}
+
+function namedAccount(answer) {
+  return answer.field('sealpost-account') ?? (() => { throw new SignatureFailure('missing', 'there is no Sealpost-Account'); })();
 }
 
 /** The digest, which must match the content, or the `ETag` of a 304, which must have no content. */
@@ -421,15 +447,18 @@ export function checkHead(request, answer) {
  * - `request`: `method`, `path`, `query` (null without one), `token` and `condition` (null without one), as sent.
  * - `answer`: `status`, `field(name)` (null if it is not there), `body` (bytes), `end`: `complete`, `cut` or `oversized`.
  * - `keys`: of `importKeys`; none: answers are told by `MyToken` alone. `now` is in seconds.
+ * - `account`: the identifier of the client's account; null if the client does not know it.
+ *
+ * The result has the answer's `account`; null if that is nobody's, or not covered by the signature.
  */
-export async function checkAnswer(request, answer, {keys, tolerance = 300, now}) {
+export async function checkAnswer(request, answer, {keys, tolerance = 300, now, account = null}) {
   const where = {status: answer.status, path: request.path};
   checkHead(request, answer);
   checkEnd(request, answer, where);
-  let time = null;
+  let time = null, isAccountCovered = true;
   if (keys.length > 0) {
     try {
-      time = await verify(request, answer, {keys, tolerance, now});
+      ({time, isAccountCovered} = await verify(request, answer, {keys, tolerance, now, account}));
     } catch (error) {
       if (!(error instanceof SignatureFailure)) throw error;
       const kind = {insufficientCoverage: 'insufficientCoverage', stale: 'wrongClock'}[error.reason] ?? 'signature';
@@ -440,9 +469,11 @@ export async function checkAnswer(request, answer, {keys, tolerance = 300, now})
     const date = Date.parse(answer.field('date') ?? '');
     time = Number.isNaN(date) ? null : date / 1000;
   }
+  // Without signatures the account shows accidents, as the echo does.
+  const seen = isAccountCovered ? checkAccount(request, answer, account) : null;
   if (answer.status === 304) checkNotModified(request, answer, where);
   return {
-    status: answer.status, path: request.path, time, tag: answer.field('etag'), json: readBody(answer, where),
+    status: answer.status, path: request.path, account: seen, time, tag: answer.field('etag'), json: readBody(answer, where),
     // Unknown where answers are signed: there all of them are `no-store`, for the caches of proxies.
     isNoStore: keys.length === 0 && /(^|,)\s*no-store\s*(,|$)/i.test(answer.field('cache-control') ?? ''),
     retryAfter: /^[0-9]{1,9}$/.test(answer.field('retry-after') ?? '') ? Number(answer.field('retry-after')) : null,
@@ -465,6 +496,28 @@ function announcedLength(request, answer) {
   const length = answer.field('content-length') ?? '';
   return /^[0-9]{1,15}$/.test(length) ? Number(length) : null;
 }
+
+/** The path that begins sessions. Its 201 names the account in its body. */
+const SESSIONS = '/api/sessions';
+
+/**
+ * The account that an answer is for; null if it is for nobody, or does not say. Throws for a
+ * foreign one. `own` is the client's account; null if the client does not know it.
+ */
+function checkAccount(request, answer, own) {
+  const seen = answer.field('sealpost-account'), {status} = answer, {path} = request;
+  if (seen === null) return null;
+  if (seen === 'none') {
+    // Credentials may be missing or refused. Everything else the server says only to somebody.
+    if (status >= 400 && ![403, 404, 409, 410, 412].includes(status)) return null;
+  } else if (isIdentifier(seen) && (own === null || seen === own || (path === SESSIONS && status === 201))) {
+    return seen;
+  }
+  throw interference('wrongAccount', own ?? 'an account', printable(seen), {status, path});
+}
+
+/** Whether a text can be the identifier of an account, which clients only compare. */
+const isIdentifier = text => typeof text === 'string' && text !== '' && text.length <= 128;
 
 /** A 304 answers a request with a condition, and repeats its validator. */
 function checkNotModified(request, answer, where) {
@@ -568,6 +621,24 @@ export function readPage(answer, {ids} = {}) {
   };
 }
 
+const lowered = name => name.replace(/[A-Z]/g, letter => letter.toLowerCase());
+
+/**
+ * The identifier of the account that a session is of; null if the server has none. Throws unless
+ * the session is that of this user.
+ *
+ * Names are compared without the case of ASCII letters; other letters tell accounts apart.
+ */
+export function readAccount(answer, username) {
+  const name = member(answer.json, 'name'), id = member(answer.json, 'account') ?? null;
+  // A server of the version before does not say whose a new session is.
+  if (name === undefined && id === null && answer.account === null && answer.path === SESSIONS) return null;
+  if (typeof name !== 'string' || (id !== null && !isIdentifier(id))) throw unexpected(answer, 'the session of a user');
+  if (lowered(name) !== lowered(username)) throw interference('wrongAccount', 'the own name', 'another name', answer);
+  if (answer.account !== null && answer.account !== id) throw interference('wrongAccount', id ?? 'an account', printable(answer.account), answer);
+  return id;
+}
+
 /** The answer itself if it is a success or 304; the server's refusals are thrown. */
 export function success(answer) {
   if ((answer.status >= 200 && answer.status <= 299) || answer.status === 304) return answer;
@@ -628,12 +699,12 @@ class Conversation {
     }
   }
 
-  async askOnce(method, path, {query = [], body, condition = null, key, authorization, deadline, isLast}) {
+  async askOnce(method, path, {query = [], body, condition = null, key, authorization, account = null, deadline, isLast}) {
     const request = {method, path, query: queryOf(query), token: this.makeToken(), condition};
     const limit = new AbortController();
     const timer = setTimeout(() => limit.abort(), Math.max(0, deadline - Date.now()));
     try {
-      const response = await this.send(request, {body, key, authorization, signal: limit.signal, isLast});
+      const response = await this.send(request, {body, key, authorization, account, signal: limit.signal, isLast});
       const answer = headOf(response);
       try {
         checkHead(request, answer);
@@ -643,20 +714,24 @@ class Conversation {
         throw error;
       }
       Object.assign(answer, await this.receive(response, limit.signal));
-      return await checkAnswer(request, answer, {keys: this.keys, tolerance: this.tolerance, now: this.now() / 1000});
+      return await this.check(request, answer, account);
     } finally {
       clearTimeout(timer);
     }
   }
 
+  check(request, answer, account) {
+    return checkAnswer(request, answer, {keys: this.keys, tolerance: this.tolerance, now: this.now() / 1000, account});
+  }
+
   /** The head of the answer. Throws `offline`, or an interference if the browser withholds what was answered. */
-  async send(request, {body, key, authorization, lastEvent, signal, isLast = true}) {
+  async send(request, {body, key, authorization, account, lastEvent, signal, isLast = true}) {
     const headers = {MyToken: request.token};
     if (authorization) headers.Authorization = authorization;
     if (request.condition !== null) headers['If-None-Match'] = request.condition;
     if (key) headers['Idempotency-Key'] = `"${key}"`;
     if (lastEvent) headers['Last-Event-ID'] = lastEvent;
-    if (this.keys.length > 0) headers['Accept-Signature'] = acceptSignature(this.keys[0].id);
+    if (this.keys.length > 0) headers['Accept-Signature'] = acceptSignature(this.keys[0].id, account);
     if (body !== undefined) headers['Content-Type'] = 'application/json';
     try {
       return await this.fetch(this.base + request.path + (request.query === null ? '' : `?${request.query}`), {
@@ -1014,11 +1089,14 @@ const inbox = {
   /** Everything of the account goes but what is still to be told to the server. */
   async clear(draft) {
     for (const prefix of ['entry/', 'gone/', 'outbox/']) for (const name of await draft.names(prefix)) draft.remove(name);
-    for (const name of ['cursor', 'session', 'registration', 'stream']) draft.remove(name);
+    for (const name of ['cursor', ...OF_ACCOUNT]) draft.remove(name);
     // Numbers begin anew, so that no mark of before is one of these.
     Object.assign(draft.head, {change: 0, floor: 0, epoch: ''});
   },
 };
+
+/** The rows of the account itself. `identity` is its identifier, which the server's answers must have. */
+const OF_ACCOUNT = ['session', 'identity', 'registration', 'stream'];
 
 // MARK: - The client
 
@@ -1083,7 +1161,7 @@ export class Sealpost {
   }
 
   #settings; #store; #keys; #api; #epoch = ''; #renewal = null; #cache = {revision: -1, entries: new Map()};
-  #channel = null; #channelName; #sent = null;
+  #channel = null; #channelName; #sent = null; #telling = Promise.resolve();
 
   /** Use `open`. */
   constructor(settings, store) {
@@ -1116,7 +1194,7 @@ export class Sealpost {
         await this.#endSession(draft, kept);
       } else if (isWeaker) {
         for (const prefix of ['entry/', 'gone/']) for (const name of await draft.names(prefix)) draft.remove(name);
-        draft.remove('cursor');
+        for (const name of ['cursor', 'identity']) draft.remove(name);
         // Beyond the mark of every consumer: none of them knows what is left.
         draft.head.floor = draft.head.change += 1;
       }
@@ -1136,23 +1214,38 @@ export class Sealpost {
    * Exchanges the password for a token, which is kept, sealed; the password is not. Another account's values go.
    *
    * The password is shown only to a server that has answered, and whose answer has passed the checks: no portal gets to see it.
+   *
+   * A session of another name is the interference `wrongAccount`, and from then on so is each
+   * answer for another account. If an administrator has deleted the account and made a new one of
+   * that name, the client drops all that it has kept of the old one.
    */
   async signIn(username, password) {
-    await this.#api.ask('GET', '/api/sessions/current');
+    const known = username === this.account ? await this.#identity() : null;
+    await this.#api.ask('GET', `${SESSIONS}/current`, {account: known});
     const authorization = `Basic ${base64(utf8(`${username}:${password}`))}`;
-    const session = readSession(await this.#api.call('POST', '/api/sessions', {authorization, isRepeatable: false}));
-    await this.useToken(session.token, {account: username, expiresAt: session.expiresAt});
+    const answer = await this.#api.call('POST', SESSIONS, {authorization, account: known, isRepeatable: false});
+    const {token, expiresAt} = readSession(answer);
+    await this.useToken(token, {account: username, id: readAccount(answer, username), expiresAt});
   }
 
-  /** Signs in with a token that the app has got otherwise. `account` must stand for one user only. */
-  async useToken(token, {account, expiresAt = null}) {
+  /**
+   * Signs in with a token that the app has got otherwise. `account` must stand for one user only.
+   *
+   * `id` is the `Account` of the token's session. Without it, the first answer decides which
+   * account the client takes answers for.
+   */
+  async useToken(token, {account, id = null, expiresAt = null}) {
     let isAnother = false;
     await this.#change(async draft => {
-      const settings = await draft.row('settings');
-      isAnother = settings.account !== null && settings.account !== account;
+      const settings = await draft.row('settings'), known = (await draft.read('identity'))?.id;
+      // The old account was deleted: of its session the server has nothing left to end.
+      const isAnew = settings.account === account && known !== undefined && id !== null && id !== known;
+      if (isAnew) for (const name of OF_ACCOUNT) draft.remove(name);
+      isAnother = isAnew || (settings.account !== null && settings.account !== account);
       if (isAnother) await this.#endSession(draft, settings);
       draft.writeClear('settings', {...settings, account});
       await draft.write('session', {token, expiresAt: expiresAt?.getTime() ?? null});
+      if (id !== null) await draft.write('identity', {id});
       this.#epoch = draft.head.epoch ||= crypto.randomUUID();
       this.account = account;
     }, {isAnyEpoch: true});
@@ -1185,19 +1278,27 @@ export class Sealpost {
     return await this.finishSigningOut() && isKnown;
   }
 
-  /** Tells the server of sign-outs that it has not heard of yet. Whether none is left. */
-  async finishSigningOut() {
+  /**
+   * Tells the server of sign-outs that it has not heard of yet. Returns whether the server has said,
+   * in answers for their own accounts, that all of them have ended.
+   */
+  finishSigningOut() {
+    // One after the other: the second of two at the same time would find its token dead.
+    return this.#telling = this.#telling.catch(() => {}).then(() => this.#tellSignOuts());
+  }
+
+  async #tellSignOuts() {
     const deadline = this.#api.deadline();
     let isDone = true, isWaiting = false;
     for (const name of (await this.#store.list('ending/')).keys()) {
       const ending = await this.#read(name);
       try {
-        const left = ending && await this.#tellEnd(ending, deadline);
+        const {isTold, left} = ending ? await this.#tellEnd(ending, deadline) : {isTold: false, left: null};
         await this.#change(async draft => {
           if (!left) draft.remove(name);
           else if (await draft.row(name)) await draft.write(name, left);
         }, {isAnyEpoch: true});
-        if (left) isDone = false;
+        if (!isTold) isDone = false;
       } catch (error) {
         if (!(error instanceof SealpostError)) throw error;
         isDone = false;
@@ -1210,35 +1311,40 @@ export class Sealpost {
 
   /** Ends devices and session; what is left is for another token of the account, and null if nothing is. */
   async #tellEnd(ending, deadline) {
-    const {server, keys, account, token, registrations} = ending;
+    const {server, keys, account, id = null, token, registrations} = ending;
     const api = Object.assign(Object.create(Conversation.prototype), this.#api, {base: server, keys: await importKeys(keys)});
     // Of an account that has signed in again; its session is not the one to end.
-    const own = this.account !== null && this.account === account && this.#api.base === server ? (await this.#read('session'))?.token : null;
+    const isSame = this.account !== null && this.account === account && this.#api.base === server;
+    const own = isSame && [null, id].includes(await this.#identity()) ? (await this.#read('session'))?.token : null;
+    const tell = (path, token) => this.#end(api, path, token, {account: id, deadline});
     const left = [];
-    for (const id of registrations) {
-      const path = `/api/register/${id}`;
-      if (!await this.#isEnded(api, path, token, deadline) && !await this.#isEnded(api, path, own, deadline)) left.push(id);
+    for (const registration of registrations) {
+      const path = `/api/register/${registration}`;
+      if (await tell(path, token) !== 'ended' && await tell(path, own) !== 'ended') left.push(registration);
     }
-    // A token that is refused has no session any more.
-    await this.#isEnded(api, '/api/sessions/current', token, deadline);
-    return left.length > 0 ? {...ending, token: null, registrations: left} : null;
+    // The session has ended already, or somebody has sent the request without its token.
+    const isNobody = await tell(`${SESSIONS}/current`, token) === 'nobody';
+    return {isTold: left.length === 0 && !isNobody, left: left.length > 0 ? {...ending, token: null, registrations: left} : null};
   }
 
-  /** Whether the server has said that something is gone; not if it refuses the token, or there is none. Throws where it may yet answer. */
-  async #isEnded(api, path, token, deadline) {
-    if (!token) return false;
+  /**
+   * Asks the server to end a device or a session. Returns `ended`, `refused`, or `nobody` if the
+   * server knows no such token. Throws where another try may help, and for a foreign answer.
+   */
+  async #end(api, path, token, options) {
+    if (!token) return 'refused';
     try {
-      await api.call('DELETE', path, {authorization: `Bearer ${token}`, deadline});
-      return true;
+      await api.call('DELETE', path, {authorization: `Bearer ${token}`, ...options});
+      return 'ended';
     } catch (error) {
       if (error.leavesWhatIsKept) throw error;
-      return isGone(error);
+      return error.code === 'unauthorized' ? 'nobody' : isGone(error) ? 'ended' : 'refused';
     }
   }
 
   /** Makes what is kept unreadable, and a note of what the server must be told. Nobody writes any more who has begun before. */
   async #endSession(draft, settings) {
-    const [session, registration, stream] = await Promise.all(['session', 'registration', 'stream'].map(name => draft.read(name)));
+    const [session, identity, registration, stream] = await Promise.all(OF_ACCOUNT.map(name => draft.read(name)));
     const endings = await Promise.all((await draft.names('ending/')).map(async name => [name, await draft.read(name)]));
     await inbox.clear(draft);
     draft.key = await newKey();
@@ -1246,8 +1352,8 @@ export class Sealpost {
     for (const [name, ending] of endings) if (ending) await draft.write(name, ending); else draft.remove(name);
     const registrations = [registration?.id, stream?.id].filter(Boolean);
     if (session || registrations.length > 0) {
-      const {server, keys, account} = settings, token = session?.token ?? null;
-      await draft.write(`ending/${crypto.randomUUID()}`, {server: server.replace(/\/+$/, ''), keys, account, token, registrations});
+      const {server, keys, account} = settings, token = session?.token ?? null, id = identity?.id ?? null;
+      await draft.write(`ending/${crypto.randomUUID()}`, {server: server.replace(/\/+$/, ''), keys, account, id, token, registrations});
     }
     draft.head.epoch = crypto.randomUUID();
     this.#epoch = draft.head.epoch;
@@ -1857,18 +1963,19 @@ export class Sealpost {
 
   /** One stream to its end. Streams are not signed: what is fetched for their ids is. */
   async *#stream(device, last, signal, silence) {
-    const authorization = await this.#authorization(null, this.#api.deadline());
+    const authorization = await this.#authorization(null, this.#api.deadline()), account = await this.#identity();
     const request = {method: 'GET', path: '/api/stream', query: queryOf([['device', device]]), token: this.#settings.makeToken(), condition: null};
     const limit = new AbortController(), end = () => limit.abort();
     let timer = setTimeout(end, this.#settings.timeout * 1000);
     signal?.addEventListener('abort', end);
     try {
-      const response = await this.#api.send(request, {authorization, lastEvent: last, signal: limit.signal}), answer = headOf(response);
+      const response = await this.#api.send(request, {authorization, account, lastEvent: last, signal: limit.signal}), answer = headOf(response);
       checkHead(request, answer);
       if (answer.status !== 200) {
         Object.assign(answer, await this.#api.receive(response, limit.signal));
-        success(await checkAnswer(request, answer, {keys: this.#keys, tolerance: this.#settings.tolerance, now: this.#now() / 1000}));
+        success(await this.#api.check(request, answer, account));
       }
+      checkAccount(request, answer, account);
       const type = answer.field('content-type') ?? 'no type';
       if (!/^text\/event-stream\b/.test(type)) {
         throw interference('unexpectedBody', 'an event stream', printable(type), {status: answer.status, path: request.path});
@@ -1898,13 +2005,37 @@ export class Sealpost {
     const authorization = await this.#authorization(null, options.deadline);
     const epoch = this.#epoch;
     try {
-      return await this.#api.call(method, path, {...options, authorization});
+      return await this.#ask(method, path, {...options, authorization}, epoch);
     } catch (error) {
       if (error.code !== 'unauthorized' || epoch !== this.#epoch) throw error;
       const renewed = await this.#authorization(authorization, options.deadline);
       if (renewed === null) throw error;
-      return this.#api.call(method, path, {...options, authorization: renewed});
+      return this.#ask(method, path, {...options, authorization: renewed}, epoch);
     }
+  }
+
+  /** One call, whose answer must be for the client's account. The first answer decides which it is. */
+  async #ask(method, path, options, epoch) {
+    const account = await this.#identity(), answer = await this.#api.ask(method, path, {...options, account});
+    // Another account has signed in here meanwhile.
+    if (epoch !== this.#epoch) throw new SealpostError('signedOut', 'The account has signed out.');
+    if (account === null && answer.account !== null) await this.#learn(answer);
+    return success(answer);
+  }
+
+  /** The identifier of the account; null if it is not known yet. */
+  async #identity() {
+    return (await this.#read('identity'))?.id ?? null;
+  }
+
+  async #learn(answer) {
+    const known = await this.#change(async draft => {
+      const kept = await draft.read('identity');
+      if (!kept) await draft.write('identity', {id: answer.account});
+      return kept?.id ?? answer.account;
+    });
+    // Another tab was faster.
+    if (known !== answer.account) throw interference('wrongAccount', known, printable(answer.account), answer);
   }
 
   /** The field that signs a request in; with `refused`, another one than that, or null if there is none. */
@@ -1926,8 +2057,12 @@ export class Sealpost {
 
   async #renew() {
     const given = await this.#settings.token();
-    const session = readSession({json: typeof given === 'string' ? {Token: given, ExpiresAt: null} : given, status: 200, path: '/api/sessions'});
-    await this.#change(async draft => draft.write('session', {token: session.token, expiresAt: session.expiresAt?.getTime() ?? null}));
+    const session = readSession({json: typeof given === 'string' ? {Token: given, ExpiresAt: null} : given, status: 200, path: SESSIONS});
+    const id = member(given, 'account');
+    await this.#change(async draft => {
+      await draft.write('session', {token: session.token, expiresAt: session.expiresAt?.getTime() ?? null});
+      if (isIdentifier(id) && !await draft.read('identity')) await draft.write('identity', {id});
+    });
     return `Bearer ${session.token}`;
   }
 

@@ -5,7 +5,7 @@ import {randomInt, webcrypto} from 'node:crypto';
 import {test} from 'node:test';
 
 import {EventLines, MemoryStore, Sealpost, accountHint, pushedID} from '../sealpost.js';
-import {FakeServer} from './fake-server.mjs';
+import {ALICE, FakeServer, MALLORY, pinned} from './fake-server.mjs';
 
 // Debian's Node has it under another name.
 globalThis.crypto ??= webcrypto;
@@ -687,4 +687,187 @@ test('a field full of blanks is read at once', async t => {
   await push.sync().catch(() => {});
   // A search for blanks at the end that begins anew at each of them takes fifteen seconds.
   assert.ok(performance.now() - start < 3000);
+});
+
+// MARK: A proxy that has an account
+
+/** A server that signs, and a proxy before it that can show an account of its own for the client's: the server signs for that one. */
+function signingServers() {
+  const [server, other] = ['alice', 'mallory'].map(username => Object.assign(new FakeServer(), {isSigned: true, username}));
+  other.account = MALLORY;
+  other.post("mallory's");
+  let isOther = false;
+  const fetch = (url, options = {}) => {
+    if (!isOther) return server.fetch(url, options);
+    // The proxy signs in as itself, whatever the client has shown.
+    return other.fetch(url, {...options, headers: {...options.headers, Authorization: 'Bearer spt_first'}});
+  };
+  return {server, other, fetch, showOther: value => { isOther = value; }};
+}
+
+const isWrongAccount = error => error.code === 'interference' && error.interference.kind === 'wrongAccount' && error.advice === 'update';
+const keys = [pinned.publicKey];
+
+for (const says of [MALLORY, 'none']) {
+  test(`an answer for ${says === 'none' ? 'nobody' : 'another account'} changes nothing`, async t => {
+    browser(t);
+    const {server, other, fetch, showOther} = signingServers(), push = await clientOf(t, {fetch}, {keys});
+    const [one, two] = [server.post('one'), server.post('two')];
+    other.delete(1);
+    other.says = says;
+    await push.sync();
+    const device = await push.enablePush(), {mark} = await push.changes();
+    showOther(true);
+    const inbox = await push.sync();
+    assert.deepEqual([inbox.isFresh, ids(inbox.notifications)], [false, [one, two]]);
+    assert.ok(isWrongAccount(inbox.failure));
+    const fetched = await push.notification(one);
+    assert.deepEqual([fetched.isFresh, fetched.item.payload], [false, 'one']);
+    assert.ok(isWrongAccount(fetched.failure), 'the other account has no such notification');
+    for (const call of [() => push.collect(two), () => push.confirmTaken(two), () => push.disablePush(), () => push.enablePush()]) {
+      await assert.rejects(call(), isWrongAccount);
+    }
+    assert.deepEqual([await push.markRead(one), await push.send('to myself')], [false, null]);
+    assert.deepEqual([ids((await push.changes(mark)).arrived), await push.registrationID()], [[one], device], 'as it was marked here');
+    showOther(false);
+    assert.equal((await push.sync()).isFresh, true);
+    assert.deepEqual([await push.outbox(), server.items.get(one).Read], [[], true]);
+    assert.equal([...server.items.values()].filter(({Payload}) => Payload === 'to myself').length, 1);
+  });
+}
+
+test('the first answer to a token decides, for all clients of the store', async t => {
+  const {server, fetch, showOther} = signingServers(), store = new MemoryStore();
+  await (await clientOf(t, {fetch}, {keys, store})).sync();
+  showOther(true);
+  const again = await clientOf(t, {fetch}, {keys, store});
+  assert.ok(isWrongAccount((await again.sync()).failure));
+  showOther(false);
+  // The next user of this browser has another account.
+  [server.account, server.username] = [MALLORY, 'bob'];
+  server.tokens.add('spt_bob');
+  await again.useToken('spt_bob', {account: 'bob'});
+  assert.equal((await again.sync()).isFresh, true);
+});
+
+test('of two first answers at the same time one decides', async t => {
+  const {server, other} = signingServers(), store = new MemoryStore();
+  const [one, two] = [await clientOf(t, server, {keys, store}), await clientOf(t, other, {keys, store})];
+  const found = await Promise.allSettled([one.collect(4711), two.collect(4711)]);
+  assert.deepEqual(found.map(({status}) => status).sort(), ['fulfilled', 'rejected']);
+  assert.ok(isWrongAccount(found.find(({status}) => status === 'rejected').reason));
+});
+
+test('an app that knows its account takes no other', async t => {
+  const {fetch, showOther} = signingServers();
+  for (const given of [{id: ALICE}, {token: async () => ({Token: 'spt_first', ExpiresAt: null, Account: ALICE})}]) {
+    const {id, ...options} = given, push = await clientOf(t, {fetch}, {keys, isIn: false, now: () => Date.parse('2027-01-01T00:00:00Z'), tolerance: 1e9, ...options});
+    await push.useToken(options.token ? 'spt_ends' : 'spt_first', {account: 'alice', id, expiresAt: options.token ? new Date('2027-01-01T00:00:30Z') : null});
+    showOther(true);
+    await assert.rejects(push.sync(), isWrongAccount);
+    showOther(false);
+    assert.equal((await push.sync()).isFresh, true);
+  }
+});
+
+test('a session of another name is refused, and one of the own name in other letters is not', async t => {
+  const {server, fetch, showOther} = signingServers(), push = await clientOf(t, {fetch}, {keys, isIn: false});
+  showOther(true);
+  await assert.rejects(push.signIn('Alice', 'correct horse'), isWrongAccount);
+  assert.equal(push.account, null);
+  showOther(false);
+  await push.signIn('Alice', 'correct horse');
+  server.post('one');
+  await push.sync();
+  showOther(true);
+  assert.ok(isWrongAccount((await push.sync()).failure));
+  // The session that is there goes on.
+  await assert.rejects(push.signIn('Alice', 'correct horse'), isWrongAccount);
+  showOther(false);
+  assert.equal((await push.sync()).isFresh, true);
+});
+
+test('an account that was made anew begins with nothing', async t => {
+  browser(t);
+  const {server, fetch} = signingServers(), store = new MemoryStore(), push = await clientOf(t, {fetch}, {keys, store});
+  server.post('of the old one');
+  await push.sync();
+  await push.enablePush();
+  const {mark} = await push.changes();
+  server.account = MALLORY;
+  assert.ok(isWrongAccount((await push.sync()).failure));
+  await push.signIn('alice', 'correct horse');
+  const changes = await push.changes(mark);
+  assert.deepEqual([changes.isWhole, changes.arrived, await push.registrationID()], [true, [], null]);
+  // The server has nothing left of the old one to end.
+  assert.equal((await store.list('ending/')).size, 0);
+  assert.equal((await push.sync()).isFresh, true);
+});
+
+test('an answer that arrives after another account has signed in here is not taken for its own', async t => {
+  const {server, fetch} = signingServers(), push = await clientOf(t, {fetch}, {keys});
+  server.post("alice's");
+  let release, isAsked;
+  const held = new Promise(done => { release = done; }), asked = new Promise(done => { isAsked = done; });
+  server.after = async (response, {path}) => {
+    if (path !== '/api/notifications') return response;
+    isAsked();
+    await held;
+  };
+  const late = push.sync();
+  await asked;
+  await push.useToken('spt_second', {account: 'bob'});
+  release();
+  await assert.rejects(late, {code: 'signedOut'});
+  assert.deepEqual((await push.kept()).notifications, []);
+});
+
+test('a sign-out that reaches another account waits, also over a restart', async t => {
+  browser(t);
+  const {server, other, fetch, showOther} = signingServers(), store = new MemoryStore(), push = await clientOf(t, {fetch}, {keys, store});
+  await push.enablePush();
+  showOther(true);
+  assert.equal(await push.signOut(), false);
+  assert.deepEqual([push.account, other.devices.size, server.devices.size, server.tokens.size], [null, 0, 1, 1]);
+  other.says = 'none';
+  const again = await clientOf(t, {fetch}, {keys, store, isIn: false});
+  assert.equal(await again.finishSigningOut(), false);
+  showOther(false);
+  assert.equal(await again.finishSigningOut(), true);
+  assert.deepEqual([server.devices.size, server.tokens.size, (await store.list('ending/')).size], [0, 0, 0]);
+});
+
+test('that nobody was signed in ends the waiting, and is not told as a success', async t => {
+  const {server, fetch} = signingServers(), store = new MemoryStore(), push = await clientOf(t, {fetch}, {keys, store});
+  await push.sync();
+  server.tokens.clear();
+  assert.deepEqual([await push.signOut(), (await store.list('ending/')).size], [false, 0]);
+});
+
+test('a server of the version before is believed until the account is known, and not from then on', async t => {
+  const {server, fetch} = signingServers(), push = await clientOf(t, {fetch}, {keys, isIn: false}), asked = [];
+  server.before = ({headers}) => asked.push(headers['Accept-Signature']);
+  server.account = null;
+  await push.signIn('alice', 'correct horse');
+  assert.equal((await push.sync()).isFresh, true);
+  assert.ok(asked.every(field => /^sig=.*, sig0=/.test(field)));
+  server.account = ALICE;
+  assert.equal((await push.sync()).isFresh, true);
+  asked.length = 0;
+  assert.equal((await push.sync()).isFresh, true);
+  assert.ok(asked.every(field => !field.includes('sig0')));
+  server.account = null;
+  assert.equal((await push.sync()).failure.interference.kind, 'insufficientCoverage');
+});
+
+test('without signatures the account counts where an answer names one, and what was learnt so is not kept for signatures', async t => {
+  const {server, other, fetch, showOther} = signingServers(), store = new MemoryStore(), push = await clientOf(t, {fetch}, {store});
+  await push.sync();
+  showOther(true);
+  assert.ok(isWrongAccount((await push.sync()).failure));
+  other.account = null;
+  assert.equal((await push.sync()).isFresh, true);
+  const strict = await clientOf(t, server, {store, keys});
+  server.account = MALLORY;
+  assert.equal((await strict.sync()).isFresh, true);
 });

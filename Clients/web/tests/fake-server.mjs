@@ -1,6 +1,31 @@
-// A server in memory, for one account, without signatures: as `fetch` for a client.
+// A server in memory, for one account: as `fetch` for a client.
 
-import {echoOf} from '../sealpost.js';
+import {createPrivateKey, sign} from 'node:crypto';
+import {readFileSync} from 'node:fs';
+
+import {digestField, echoOf, signatureBase} from '../sealpost.js';
+
+const folder = process.env.SEALPOST_VECTORS ?? new URL('../../../docs/vectors', import.meta.url).pathname;
+/** The key of the vectors, which a server signs with. */
+export const {pinned} = JSON.parse(readFileSync(`${folder}/keys.json`, 'utf8'));
+// A seed in PKCS #8 (RFC 8410 section 7).
+const key = createPrivateKey({key: Buffer.from(`302e020100300506032b657004220420${pinned.seedHex}`, 'hex'), format: 'der', type: 'pkcs8'});
+
+export const [ALICE, MALLORY] = ['YWxpY2Uncy1hY2NvdW50Lg', 'bWFsbG9yeXMtYWNjb3VudA'];
+
+/** The fields of a signature over an answer, with the account if there is one. */
+export async function signatureFields({method, url, headers}, {status, body, tag, account}) {
+  const {pathname: path, search} = new URL(url), validator = status === 304 ? tag : await digestField(new TextEncoder().encode(body));
+  const parameters = [
+    {key: 'created', kind: 'integer', value: Math.floor(Date.now() / 1000)}, {key: 'keyid', kind: 'string', value: pinned.keyid},
+  ];
+  const request = {method, path, query: search ? search.slice(1) : null, token: headers.MyToken};
+  const base = signatureBase(request, {status, validator, account}, parameters), input = base.slice(base.lastIndexOf(': ') + 2);
+  return {
+    ...(status === 304 ? {} : {'Content-Digest': validator}),
+    'Signature-Input': `sig=${input}`, Signature: `sig=:${sign(null, Buffer.from(base), key).toString('base64')}:`,
+  };
+}
 
 export class FakeServer {
   items = new Map();
@@ -16,6 +41,11 @@ export class FakeServer {
   /** Called with each request before it is acted on, and with its answer after; what it throws is a network's failure. */
   before = () => {};
   after = response => response;
+  /** The identifier of its account; null: a server of the version before. What it says in that place, if that is another. */
+  account = ALICE;
+  says = null;
+  username = 'alice';
+  isSigned = false;
   /** What registration ids begin with. */
   prefix = 'device';
   #next = 1;
@@ -45,6 +75,9 @@ export class FakeServer {
     this.requests.push(`${method} ${pathname}`);
     const [status, body, fields = {}] = this.#answer(request);
     const text = body === undefined ? null : JSON.stringify(body);
+    const account = this.account && (this.says ?? (status === 401 ? 'none' : this.account));
+    if (account !== null) fields['Sealpost-Account'] = account;
+    if (this.isSigned) Object.assign(fields, await signatureFields({method, url, headers}, {status, body: text ?? '', tag: fields.ETag, account}));
     const response = new Response(text, {status, headers: {MyToken: echoOf(headers.MyToken), 'Content-Type': 'application/json', ...fields}});
     return await this.after(response, request) ?? response;
   };
@@ -54,13 +87,13 @@ export class FakeServer {
     if (method === 'POST' && path === '/api/sessions') {
       const token = `spt_${this.tokens.size}`;
       this.tokens.add(token);
-      return [200, {Token: token, ExpiresAt: '2100-01-01T00:00:00Z'}];
+      return [201, {...this.#owner(), Token: token, ExpiresAt: '2100-01-01T00:00:00Z'}];
     }
     const token = headers.Authorization?.replace('Bearer ', '');
     if (!this.tokens.has(token)) return problem(401, 'invalid-token');
     if (this.isBusy && method !== 'GET') return problem(503, 'busy');
     const [, , kind, name, action] = path.split('/');
-    if (kind === 'sessions') return this.tokens.delete(token), [204];
+    if (kind === 'sessions') return method === 'GET' ? [200, this.#owner()] : (this.tokens.delete(token), [204]);
     if (kind === 'webpush') return [200, {Key: 'BAA'}];
     if (kind === 'register') return this.#register(method, name, problem);
     if (method === 'GET' && !name) return this.#list(query, headers, problem);
@@ -80,6 +113,10 @@ export class FakeServer {
     if (method === 'PATCH') this.change(id, body);
     const tag = `"${id}-${item.Read}-${item.Title ?? ''}"`;
     return method === 'GET' && headers['If-None-Match'] === tag ? [304, undefined, {ETag: tag}] : [200, item, {ETag: tag}];
+  }
+
+  #owner() {
+    return this.account ? {Name: this.username, Account: this.account} : {};
   }
 
   #register(method, name, problem) {
