@@ -820,24 +820,34 @@ const headOf = response => ({
 /** What every store begins with. `revision` counts commits, `change` numbers changes of the inbox, `floor` is what is forgotten of them. */
 const NEW_HEAD = {revision: 0, epoch: '', change: 0, floor: 0};
 
+/** Errors of IndexedDB after the browser has closed a connection. The transaction has changed nothing. */
+const LOST_CONNECTION = ['InvalidStateError', 'AbortError', 'UnknownError'];
+
+function storeFailure(error) {
+  if (error instanceof SealpostError) return error;
+  const isFull = error?.name === 'QuotaExceededError';
+  const text = isFull ? 'The browser has no room for more.' : `The browser cannot read or write its database: ${error?.name ?? 'no reason'}.`;
+  return new SealpostError('unavailable', text, {cause: error});
+}
+
 /**
  * Rows by name in IndexedDB. A commit is one transaction, and is refused if there was another since the head was read: so page and
  * worker, who share it, cannot mix, and no transaction waits for cryptography.
+ *
+ * Browsers close connections, as of pages in the background: the next transaction opens a new one.
  */
 export class IndexedStore {
+  #name; #connection = null; #isClosed = false;
+
   static async open(name) {
-    const opening = indexedDB.open(name, 1);
-    opening.onupgradeneeded = () => opening.result.createObjectStore('rows');
-    const database = await new Promise((done, fail) => {
-      opening.onsuccess = () => done(opening.result);
-      opening.onerror = () => fail(opening.error);
-    });
-    database.onversionchange = () => database.close();
-    return new IndexedStore(database);
+    const store = new IndexedStore(name);
+    await store.#connect();
+    return store;
   }
 
-  constructor(database) {
-    this.database = database;
+  /** Use `open`. */
+  constructor(name) {
+    this.#name = name;
   }
 
   async head() {
@@ -845,53 +855,91 @@ export class IndexedStore {
   }
 
   get(name) {
-    return this.ask('readonly', rows => rows.get(name));
+    return this.#transact('readonly', (rows, give) => { rows.get(name).onsuccess = event => give(event.target.result); });
   }
 
   /** The rows whose names begin so, as a map. */
-  async list(prefix) {
+  list(prefix) {
     const range = IDBKeyRange.bound(prefix, `${prefix}\uFFFF`);
-    let names, values;
-    await new Promise((done, fail) => {
-      const transaction = this.database.transaction('rows', 'readonly'), rows = transaction.objectStore('rows');
-      rows.getAllKeys(range).onsuccess = event => { names = event.target.result; };
-      rows.getAll(range).onsuccess = event => { values = event.target.result; };
-      transaction.oncomplete = done;
-      transaction.onabort = transaction.onerror = () => fail(transaction.error);
+    return this.#transact('readonly', (rows, give) => {
+      rows.getAllKeys(range).onsuccess = ({target: {result: names}}) => {
+        rows.getAll(range).onsuccess = event => give(new Map(names.map((name, index) => [name, event.target.result[index]])));
+      };
     });
-    return new Map(names.map((name, index) => [name, values[index]]));
   }
 
   /** Writes rows, null for those that go, and the head; false, and nothing is written, if the revision is no longer that. */
   commit(revision, changes, head) {
-    return new Promise((done, fail) => {
-      const transaction = this.database.transaction('rows', 'readwrite', {durability: 'strict'}), rows = transaction.objectStore('rows');
-      let isRight = false;
+    return this.#transact('readwrite', (rows, give) => {
       rows.get('head').onsuccess = event => {
-        isRight = (event.target.result ?? NEW_HEAD).revision === revision;
+        const isRight = (event.target.result ?? NEW_HEAD).revision === revision;
+        give(isRight);
         if (!isRight) return;
         for (const [name, value] of changes) {
           if (value === null) rows.delete(name); else rows.put(value, name);
         }
         rows.put({...head, revision: revision + 1}, 'head');
       };
-      transaction.oncomplete = () => done(isRight);
-      transaction.onabort = () => fail(
-        transaction.error?.name === 'QuotaExceededError' ? new SealpostError('unavailable', 'The browser has no room for more.') : transaction.error,
-      );
+    });
+  }
+
+  /** Deletes the database. This needs no free space, and no connection: other tabs and the worker close theirs. */
+  async removeAll() {
+    const connection = this.#connection;
+    this.#connection = null;
+    (await connection?.catch(() => null))?.close();
+    await new Promise((done, fail) => {
+      const deleting = indexedDB.deleteDatabase(this.#name);
+      deleting.onsuccess = () => done();
+      deleting.onerror = () => fail(storeFailure(deleting.error));
     });
   }
 
   close() {
-    this.database.close();
+    this.#isClosed = true;
+    this.#connection?.then(database => database.close(), () => {});
   }
 
-  ask(mode, body) {
-    return new Promise((done, fail) => {
-      const request = body(this.database.transaction('rows', mode).objectStore('rows'));
-      request.onsuccess = () => done(request.result);
-      request.onerror = () => fail(request.error);
+  #connect() {
+    if (this.#isClosed) throw new SealpostError('unavailable', 'This client was closed.');
+    const forget = () => { this.#connection = null; };
+    return this.#connection ??= new Promise((done, fail) => {
+      const opening = indexedDB.open(this.#name, 1);
+      opening.onupgradeneeded = () => opening.result.createObjectStore('rows');
+      opening.onsuccess = () => {
+        const database = opening.result;
+        database.onclose = forget;
+        database.onversionchange = () => {
+          database.close();
+          forget();
+        };
+        done(database);
+      };
+      opening.onerror = () => {
+        forget();
+        fail(storeFailure(opening.error));
+      };
     });
+  }
+
+  /** Runs a transaction, once more over a new connection if the first one is gone. */
+  async #transact(mode, body) {
+    for (const isLast of [false, true]) {
+      const connection = this.#connect(), database = await connection;
+      try {
+        return await new Promise((done, fail) => {
+          let result;
+          const transaction = database.transaction('rows', mode, {durability: 'strict'});
+          transaction.oncomplete = () => done(result);
+          transaction.onabort = () => fail(transaction.error ?? new DOMException('The connection was closed.', 'AbortError'));
+          body(transaction.objectStore('rows'), value => { result = value; });
+        });
+      } catch (error) {
+        if (isLast || !LOST_CONNECTION.includes(error?.name)) throw storeFailure(error);
+        if (this.#connection === connection) this.#connection = null;
+        database.close();
+      }
+    }
   }
 }
 
@@ -911,6 +959,8 @@ export class MemoryStore {
     this.rows.set('head', {...head, revision: revision + 1});
     return true;
   }
+
+  async removeAll() { this.rows.clear(); }
 
   close() {}
 }
@@ -1201,11 +1251,20 @@ export class Sealpost {
       // An inbox whose key is gone cannot be read by anybody: all of it goes.
       if (draft.isDamaged) await inbox.clear(draft);
       const account = isAnother || draft.isDamaged ? null : kept?.account ?? null;
-      const settings = {...Object.fromEntries(SHARED.map(name => [name, this.#settings[name]])), account};
+      const settings = {...this.#sharedSettings(), account};
       if (JSON.stringify(settings) !== JSON.stringify(kept)) draft.writeClear('settings', settings);
       this.#epoch = draft.head.epoch ||= crypto.randomUUID();
       this.account = account;
     }, {isAnyEpoch: true});
+  }
+
+  #sharedSettings() {
+    return Object.fromEntries(SHARED.map(name => [name, this.#settings[name]]));
+  }
+
+  /** The kept settings; those of this client where a sign-out has removed them, or the browser. */
+  async #keptSettings(draft) {
+    return await draft.row('settings') ?? {...this.#sharedSettings(), account: null};
   }
 
   // MARK: Signing in and out
@@ -1237,7 +1296,7 @@ export class Sealpost {
   async useToken(token, {account, id = null, expiresAt = null}) {
     let isAnother = false;
     await this.#change(async draft => {
-      const settings = await draft.row('settings'), known = (await draft.read('identity'))?.id;
+      const settings = await this.#keptSettings(draft), known = (await draft.read('identity'))?.id;
       // The old account was deleted: of its session the server has nothing left to end.
       const isAnew = settings.account === account && known !== undefined && id !== null && id !== known;
       if (isAnew) for (const name of OF_ACCOUNT) draft.remove(name);
@@ -1257,25 +1316,59 @@ export class Sealpost {
   /**
    * Deletes all that is kept of the account, ends every writer of it, and ends the device and the token at the server.
    *
-   * The first two are done when this returns, with or without a network. Returns whether the server has been told; if not, that is
-   * kept, and done as soon as it can be reached: at the next start of the page, and with each event of the worker. A device that the
-   * token can no longer end is ended when the account signs in here again.
+   * The first two come first, and need neither a network nor free space. Returns whether the server
+   * has said, in answers for this account, that device and session have ended. If not, that is
+   * kept where it can be, and done as soon as the server can be reached: at the next start of the
+   * page, and with each event of the worker. A device that the token can no longer end is ended
+   * when the account signs in here again.
+   *
+   * Throws `unavailable` only if the browser cannot delete what is kept.
    */
   async signOut() {
-    // Only now there is somebody to ask for a token. Having none must not keep anybody signed in.
-    if (this.account !== null && this.#settings.token) await this.#authorization(null, this.#api.deadline()).catch(() => {});
-    let isKnown = true;
-    await this.#change(async draft => {
-      const settings = await draft.row('settings');
-      isKnown = settings.account === null || await draft.read('session') !== undefined;
-      await this.#endSession(draft, settings);
-      draft.writeClear('settings', {...settings, account: null});
-    }, {isAnyEpoch: true});
+    const {account} = this, {ending, isKept} = await this.#endHere();
     this.account = null;
     this.#announce();
-    await Promise.all([this.#unsubscribe(), this.#closeNotifications(null)]);
-    // Without a token there is a session at the server that nobody has ended.
-    return await this.finishSigningOut() && isKnown;
+    // A failure here, or a wait without end, keeps nobody from telling the server.
+    await within(this.#api.deadline(), Promise.allSettled([this.#unsubscribe(), this.#closeNotifications(null)]), '').catch(() => {});
+    const deadline = this.#api.deadline();
+    // Nothing that is kept has waited for the app's token.
+    const renew = () => within(deadline, this.#newSession(), '').then(({token}) => token, () => null);
+    try {
+      if (ending && !isKept) return (await this.#tellEnd(ending, deadline, renew)).isTold;
+      const isDone = await this.#inTurn(() => this.#tellSignOuts({account, renew}));
+      // Without a token there is a session at the server that nobody has ended.
+      return isDone && (ending !== null || account === null);
+    } catch (error) {
+      if (!(error instanceof SealpostError)) throw error;
+      return false;
+    }
+  }
+
+  /**
+   * Ends the account on this device. Returns the order for the server, null without device and
+   * token, and whether the order is kept.
+   */
+  async #endHere() {
+    let ending = null, draft = null;
+    const end = async made => {
+      const settings = await this.#keptSettings(made);
+      ending = await this.#endSession(made, settings);
+      made.writeClear('settings', {...settings, account: null});
+      draft = made;
+    };
+    const limited = promise => within(this.#api.deadline(), promise, 'The browser has not answered in time.');
+    try {
+      await limited(this.#change(end, {isAnyEpoch: true}));
+      return {ending, isKept: true};
+    } catch {
+      // The disk is full, or the database is out of order. Removing needs no room, and makes some.
+    }
+    await limited(this.#store.removeAll()).catch(cause => {
+      throw new SealpostError('unavailable', 'The browser cannot delete what is kept.', {cause});
+    });
+    if (!draft) return {ending, isKept: false};
+    const rows = new Map([...draft.changes].filter(([, row]) => row !== null));
+    return {ending, isKept: await limited(this.#store.commit(0, rows, draft.head)).catch(() => false)};
   }
 
   /**
@@ -1283,17 +1376,23 @@ export class Sealpost {
    * in answers for their own accounts, that all of them have ended.
    */
   finishSigningOut() {
-    // One after the other: the second of two at the same time would find its token dead.
-    return this.#telling = this.#telling.catch(() => {}).then(() => this.#tellSignOuts());
+    return this.#inTurn(() => this.#tellSignOuts());
   }
 
-  async #tellSignOuts() {
+  /** One after the other: the second of two at the same time would find its token dead. */
+  #inTurn(tell) {
+    return this.#telling = this.#telling.catch(() => {}).then(tell);
+  }
+
+  /** `renew` is for the orders of that account only. */
+  async #tellSignOuts({account = null, renew} = {}) {
     const deadline = this.#api.deadline();
     let isDone = true, isWaiting = false;
     for (const name of (await this.#store.list('ending/')).keys()) {
       const ending = await this.#read(name);
       try {
-        const {isTold, left} = ending ? await this.#tellEnd(ending, deadline) : {isTold: false, left: null};
+        const {isTold, left} = ending
+          ? await this.#tellEnd(ending, deadline, ending.account === account ? renew : undefined) : {isTold: false, left: null};
         await this.#change(async draft => {
           if (!left) draft.remove(name);
           else if (await draft.row(name)) await draft.write(name, left);
@@ -1309,21 +1408,33 @@ export class Sealpost {
     return isDone;
   }
 
-  /** Ends devices and session; what is left is for another token of the account, and null if nothing is. */
-  async #tellEnd(ending, deadline) {
-    const {server, keys, account, id = null, token, registrations} = ending;
+  /**
+   * Ends devices and session. Returns whether the server has confirmed that, and the order that is
+   * `left` for another token of the account, or null. `renew` replaces a missing or dead token.
+   */
+  async #tellEnd(ending, deadline, renew = async () => null) {
+    const {server, keys, account, id = null} = ending;
     const api = Object.assign(Object.create(Conversation.prototype), this.#api, {base: server, keys: await importKeys(keys)});
-    // Of an account that has signed in again; its session is not the one to end.
-    const isSame = this.account !== null && this.account === account && this.#api.base === server;
-    const own = isSame && [null, id].includes(await this.#identity()) ? (await this.#read('session'))?.token : null;
-    const tell = (path, token) => this.#end(api, path, token, {account: id, deadline});
-    const left = [];
-    for (const registration of registrations) {
-      const path = `/api/register/${registration}`;
-      if (await tell(path, token) !== 'ended' && await tell(path, own) !== 'ended') left.push(registration);
+    let left = ending.registrations, isNobody = false;
+    const tell = (path, token) => this.#end(api, path, `Bearer ${token}`, {account: id, deadline});
+    const endDevices = async token => {
+      const kept = [];
+      for (const registration of left) if (await tell(`/api/register/${registration}`, token) !== 'ended') kept.push(registration);
+      left = kept;
+    };
+    for (const give of ending.token === null ? [renew] : [() => ending.token, renew]) {
+      const token = await give();
+      if (token === null) break;
+      await endDevices(token);
+      // The session has ended already, or somebody has sent the request without its token.
+      isNobody = await tell(`${SESSIONS}/current`, token) === 'nobody';
+      if (!isNobody) break;
     }
-    // The session has ended already, or somebody has sent the request without its token.
-    const isNobody = await tell(`${SESSIONS}/current`, token) === 'nobody';
+    // Of an account that has signed in again; its session is not the one to end.
+    const identity = await this.#identity(), isSameID = id === null || identity === null || id === identity;
+    const isSame = isSameID && this.account !== null && this.account === account && this.#api.base === server;
+    const own = isSame && left.length > 0 ? (await this.#read('session'))?.token : null;
+    if (own) await endDevices(own);
     return {isTold: left.length === 0 && !isNobody, left: left.length > 0 ? {...ending, token: null, registrations: left} : null};
   }
 
@@ -1331,10 +1442,9 @@ export class Sealpost {
    * Asks the server to end a device or a session. Returns `ended`, `refused`, or `nobody` if the
    * server knows no such token. Throws where another try may help, and for a foreign answer.
    */
-  async #end(api, path, token, options) {
-    if (!token) return 'refused';
+  async #end(api, path, authorization, options) {
     try {
-      await api.call('DELETE', path, {authorization: `Bearer ${token}`, ...options});
+      await api.call('DELETE', path, {authorization, ...options});
       return 'ended';
     } catch (error) {
       if (error.leavesWhatIsKept) throw error;
@@ -1342,7 +1452,11 @@ export class Sealpost {
     }
   }
 
-  /** Makes what is kept unreadable, and a note of what the server must be told. Nobody writes any more who has begun before. */
+  /**
+   * Makes what is kept unreadable. Returns the order for the server; null without device and token.
+   *
+   * Nobody writes any more who has begun before.
+   */
   async #endSession(draft, settings) {
     const [session, identity, registration, stream] = await Promise.all(OF_ACCOUNT.map(name => draft.read(name)));
     const endings = await Promise.all((await draft.names('ending/')).map(async name => [name, await draft.read(name)]));
@@ -1351,12 +1465,13 @@ export class Sealpost {
     draft.writeClear('key', draft.key);
     for (const [name, ending] of endings) if (ending) await draft.write(name, ending); else draft.remove(name);
     const registrations = [registration?.id, stream?.id].filter(Boolean);
-    if (session || registrations.length > 0) {
-      const {server, keys, account} = settings, token = session?.token ?? null, id = identity?.id ?? null;
-      await draft.write(`ending/${crypto.randomUUID()}`, {server: server.replace(/\/+$/, ''), keys, account, id, token, registrations});
-    }
+    const {server, keys, account} = settings, token = session?.token ?? null, id = identity?.id ?? null;
+    const isAny = token !== null || registrations.length > 0;
+    const ending = isAny ? {server: server.replace(/\/+$/, ''), keys, account, id, token, registrations} : null;
+    if (ending) await draft.write(`ending/${crypto.randomUUID()}`, ending);
     draft.head.epoch = crypto.randomUUID();
     this.#epoch = draft.head.epoch;
+    return ending;
   }
 
   // MARK: What is kept
@@ -2056,14 +2171,19 @@ export class Sealpost {
   }
 
   async #renew() {
-    const given = await this.#settings.token();
-    const session = readSession({json: typeof given === 'string' ? {Token: given, ExpiresAt: null} : given, status: 200, path: SESSIONS});
-    const id = member(given, 'account');
+    const {token, expiresAt, id} = await this.#newSession();
     await this.#change(async draft => {
-      await draft.write('session', {token: session.token, expiresAt: session.expiresAt?.getTime() ?? null});
+      await draft.write('session', {token, expiresAt: expiresAt?.getTime() ?? null});
       if (isIdentifier(id) && !await draft.read('identity')) await draft.write('identity', {id});
     });
-    return `Bearer ${session.token}`;
+    return `Bearer ${token}`;
+  }
+
+  /** A session of the app's own making; for none, and for an app that makes none, it throws. */
+  async #newSession() {
+    const given = await this.#settings.token?.();
+    const session = readSession({json: typeof given === 'string' ? {Token: given, ExpiresAt: null} : given, status: 200, path: SESSIONS});
+    return {...session, id: member(given, 'account')};
   }
 
   // MARK: Rows

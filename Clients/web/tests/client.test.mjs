@@ -4,7 +4,8 @@ import assert from 'node:assert/strict';
 import {randomInt, webcrypto} from 'node:crypto';
 import {test} from 'node:test';
 
-import {EventLines, MemoryStore, Sealpost, accountHint, pushedID} from '../sealpost.js';
+import {EventLines, IndexedStore, MemoryStore, Sealpost, SealpostError, accountHint, pushedID} from '../sealpost.js';
+import {FakeIndexedDB} from './fake-indexeddb.mjs';
 import {ALICE, FakeServer, MALLORY, pinned} from './fake-server.mjs';
 
 // Debian's Node has it under another name.
@@ -632,6 +633,18 @@ test('a device whose token is dead stays to be ended, and is when its account si
   assert.deepEqual([...server.tokens], ['spt_second'], 'the new session stays');
 });
 
+test('a device from before identifiers is ended, too, when its account signs in again', async t => {
+  browser(t);
+  const server = new FakeServer(), push = await clientOf(t, server);
+  server.account = null;
+  await push.enablePush();
+  server.tokens.clear();
+  assert.deepEqual([await push.signOut(), server.devices.size], [false, 1]);
+  server.account = ALICE;
+  await push.signIn('alice', 'correct horse');
+  assert.equal(server.devices.size, 0);
+});
+
 test('a provider is asked for a token to sign out with, and if it has none the server was not told', async t => {
   browser(t);
   for (const has of [true, false]) {
@@ -687,6 +700,141 @@ test('a field full of blanks is read at once', async t => {
   await push.sync().catch(() => {});
   // A search for blanks at the end that begins anew at each of them takes fifteen seconds.
   assert.ok(performance.now() - start < 3000);
+});
+
+// MARK: Signing out whatever happens
+
+/** A client that keeps something in a database of a browser, and the database's faults. */
+async function keeper(t, options = {}) {
+  browser(t);
+  const faults = new FakeIndexedDB(), server = new FakeServer();
+  Object.assign(globalThis, {indexedDB: faults, IDBKeyRange: {bound: (lower, upper) => ({lower, upper})}});
+  t.after(() => { delete globalThis.indexedDB, delete globalThis.IDBKeyRange; });
+  const open = async more => clientOf(t, server, {store: await IndexedStore.open('sealpost'), isIn: false, timeout: 2, ...options, ...more});
+  const push = await open();
+  await push.useToken('spt_first', {account: 'alice'});
+  server.post('secret');
+  await push.sync();
+  await push.enablePush();
+  return {push, server, faults, open, left: () => [...faults.databases.get('sealpost')?.keys() ?? []].filter(name => !/^(head|key|settings)$/.test(name))};
+}
+
+test('a connection that the browser has closed is opened again, for signing out, too', async t => {
+  const {push, server, faults, open, left} = await keeper(t);
+  faults.closeAll();
+  assert.equal((await push.kept()).notifications.length, 1);
+  faults.closeAll();
+  assert.equal((await push.sync()).isFresh, true);
+  faults.closeAll();
+  assert.deepEqual([await push.signOut(), push.account, left(), server.tokens.size, server.devices.size], [true, null, [], 0, 0]);
+  assert.deepEqual([(await open()).account, (await push.kept()).notifications], [null, []]);
+  push.close();
+  await assert.rejects(push.kept(), {code: 'unavailable'});
+});
+
+test('signing out on a full disk removes everything, and tells the server at once', async t => {
+  for (const hasNetwork of [true, false]) {
+    const {push, server, faults, open, left} = await keeper(t), other = await open();
+    if (!hasNetwork) server.before = lost;
+    faults.isFull = true;
+    assert.deepEqual([await push.signOut(), push.account, left()], [hasNetwork, null, []]);
+    assert.deepEqual([server.tokens.size, server.devices.size], hasNetwork ? [0, 0] : [1, 1]);
+    faults.isFull = false;
+    await assert.rejects(other.sync(), {code: 'signedOut'});
+    assert.equal((await open()).account, null);
+    // The same client signs in again.
+    server.before = () => {};
+    server.tokens.add('spt_second');
+    await push.useToken('spt_second', {account: 'alice'});
+    assert.equal((await push.sync()).isFresh, true);
+  }
+});
+
+test('where a sign-out made room, the server is told of it later, and of those before', async t => {
+  const {push, server, faults, open, left} = await keeper(t);
+  server.before = lost;
+  await push.signOut();
+  server.tokens.add('spt_second');
+  await push.useToken('spt_second', {account: 'bob'});
+  faults.isFull = true;
+  const deleting = faults.deleteDatabase.bind(faults);
+  faults.deleteDatabase = name => { faults.isFull = false; return deleting(name); };
+  assert.equal(await push.signOut(), false);
+  assert.deepEqual(left().map(name => name.split('/')[0]), ['ending', 'ending']);
+  server.before = () => {};
+  assert.equal(await (await open()).finishSigningOut(), true);
+  assert.deepEqual([server.tokens.size, server.devices.size, left()], [0, 0, []]);
+});
+
+test('a database that cannot be opened is deleted, and only one that stays is an error', async t => {
+  const {push, faults, left} = await keeper(t);
+  [faults.isBroken, faults.isLocked] = [true, true];
+  faults.closeAll();
+  await assert.rejects(push.kept(), error => error instanceof SealpostError && error.code === 'unavailable');
+  await assert.rejects(push.signOut(), error => error instanceof SealpostError && error.code === 'unavailable');
+  faults.isLocked = false;
+  assert.deepEqual([await push.signOut(), push.account, left()], [false, null, []]);
+});
+
+for (const isFull of [false, true]) {
+  test(`a process that dies anywhere in a sign-out leaves the account whole or nothing of it, ${isFull ? 'full' : 'with room'}`, async t => {
+    browser(t);
+    const counts = {whole: 0, gone: 0};
+    for (let end = 1, isDead = true; isDead; end += 1) {
+      const server = new FakeServer(), store = new MemoryStore(), push = await clientOf(t, server, {store});
+      server.post('secret');
+      await push.sync();
+      await push.enablePush();
+      isDead = false;
+      let steps = 0, die;
+      const death = new Promise(done => { die = () => { isDead = true; done(); return new Promise(() => {}); }; });
+      // From one step on nothing is done any more.
+      const step = work => (steps += 1) < end ? work() : die();
+      for (const name of ['get', 'list', 'head', 'commit', 'removeAll']) {
+        const work = store[name].bind(store);
+        store[name] = async (...given) => step(() => {
+          if (isFull && name === 'commit') throw new SealpostError('unavailable', 'The browser has no room for more.');
+          return work(...given);
+        });
+      }
+      server.before = () => step(() => {});
+      await Promise.race([push.signOut(), death]);
+      const after = new MemoryStore();
+      after.rows = new Map(store.rows);
+      const next = await clientOf(t, {fetch: lost}, {store: after, isIn: false}), kept = (await next.kept()).notifications.length;
+      assert.equal(next.account, kept === 1 ? 'alice' : null, `step ${end}`);
+      const left = [...after.rows.keys()].filter(name => /^(entry|cursor|session|identity|registration)/.test(name));
+      assert.equal(left.length, kept === 1 ? 5 : 0, `step ${end}: ${left}`);
+      counts[kept === 1 ? 'whole' : 'gone'] += 1;
+    }
+    assert.ok(counts.whole > 3 && counts.gone > 3, JSON.stringify(counts));
+  });
+}
+
+test('nothing that is kept waits for the app to give a token', async t => {
+  let isAsked, give;
+  const asked = new Promise(done => { isAsked = done; }), given = new Promise(done => { give = done; });
+  const {push, server, left} = await keeper(t, {token: () => { isAsked(); return given; }});
+  // Its token ends soon, and is dead already.
+  await push.useToken('spt_first', {account: 'alice', expiresAt: new Date(Date.now() + 30_000)});
+  server.tokens.delete('spt_first');
+  server.tokens.add('spt_asked');
+  const done = push.signOut();
+  await asked;
+  assert.deepEqual([push.account, left().map(name => name.split('/')[0])], [null, ['ending']]);
+  give({Token: 'spt_asked', ExpiresAt: null});
+  assert.deepEqual([await done, server.tokens.size, server.devices.size], [true, 0, 0]);
+});
+
+test('a token of the app is not for the sign-outs of another account', async t => {
+  const {push, server, left} = await keeper(t);
+  server.tokens.delete('spt_first');
+  assert.equal(await push.signOut(), false);
+  server.tokens.add('spt_bob').add('spt_asked');
+  push.settings.token = () => ({Token: 'spt_asked', ExpiresAt: null});
+  await push.useToken('spt_bob', {account: 'bob'});
+  assert.equal(await push.signOut(), false);
+  assert.deepEqual([left().length, server.devices.size, server.tokens.has('spt_asked')], [1, 1, true]);
 });
 
 // MARK: A proxy that has an account

@@ -14,10 +14,10 @@ const key = createPrivateKey({key: Buffer.from(`302e020100300506032b657004220420
 export const [ALICE, MALLORY] = ['YWxpY2Uncy1hY2NvdW50Lg', 'bWFsbG9yeXMtYWNjb3VudA'];
 
 /** The fields of a signature over an answer, with the account if there is one. */
-export async function signatureFields({method, url, headers}, {status, body, tag, account}) {
+export async function signatureFields({method, url, headers}, {status, body, tag, account, created = Math.floor(Date.now() / 1000)}) {
   const {pathname: path, search} = new URL(url), validator = status === 304 ? tag : await digestField(new TextEncoder().encode(body));
   const parameters = [
-    {key: 'created', kind: 'integer', value: Math.floor(Date.now() / 1000)}, {key: 'keyid', kind: 'string', value: pinned.keyid},
+    {key: 'created', kind: 'integer', value: created}, {key: 'keyid', kind: 'string', value: pinned.keyid},
   ];
   const request = {method, path, query: search ? search.slice(1) : null, token: headers.MyToken};
   const base = signatureBase(request, {status, validator, account}, parameters), input = base.slice(base.lastIndexOf(': ') + 2);

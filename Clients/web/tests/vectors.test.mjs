@@ -9,6 +9,7 @@ import {
   GREATEST_TOKEN, MemoryStore, Sealpost, acceptSignature, accountHint, checkAnswer, digestField, digestMatches, echoOf, importKeys, pushedHint,
   pushedID, randomToken, readAccount, readItem, readPage, signatureBase, success,
 } from '../sealpost.js';
+import {signatureFields} from './fake-server.mjs';
 
 // Debian's Node has it under another name.
 globalThis.crypto ??= webcrypto;
@@ -172,6 +173,40 @@ function spoiled(text) {
   const others = [...'abcXYZ019"();=:,/'].filter(other => other.charCodeAt(0) !== code);
   return text.slice(0, place) + others[randomInt(others.length)] + text.slice(place + 1);
 }
+
+test('answers to sign-outs mean what the vectors say', async t => {
+  const {now} = read('signatures'), outcomes = new Set();
+  for (const {name, account, request, answer, outcome} of read('accounts').signOuts) {
+    const asked = [], id = request.path.startsWith('/api/register/') ? request.path.slice(14) : 'one';
+    const end = new AbortController();
+    const push = await Sealpost.open({
+      server: 'https://push.example', keys: [pinned.publicKey], store: new MemoryStore(), now: () => now * 1000, makeToken: () => '1000',
+      fetch: async (url, {method, headers}) => {
+        const {pathname} = new URL(url), isDue = method === request.method && pathname === request.path;
+        asked.push(`${method} ${pathname}`);
+        if (isDue) return new Response(answer.status === 204 ? null : bytesOf(answer), {status: answer.status, headers: answer.fields});
+        // The client registers, and nothing else.
+        if (pathname === '/api/stream') end.abort();
+        if (!pathname.startsWith('/api/register') && method !== 'DELETE') return lost();
+        // To a token that is dead the server says so each time.
+        const isDead = answer.status === 401 && method === 'DELETE';
+        const body = method === 'POST' ? JSON.stringify(id) : isDead ? answer.body : '', status = isDead ? 401 : 200;
+        const owner = isDead ? 'none' : account, signature = await signatureFields({method, url, headers}, {status, body, account: owner, created: now});
+        return new Response(body, {status, headers: {MyToken: echoOf('1000'), 'Sealpost-Account': owner, ...signature}});
+      },
+    });
+    t.after(() => push.close());
+    await push.useToken('spt_test', {account: 'alice', id: account});
+    for await (const event of push.events({signal: end.signal})) assert.fail(event);
+    const isTold = await push.signOut();
+    asked.length = 0;
+    await push.finishSigningOut();
+    assert.equal(isTold ? 'told' : asked.length === 0 ? 'ended' : 'waits', outcome, name);
+    if (isTold) assert.deepEqual(asked, [], name);
+    outcomes.add(outcome);
+  }
+  assert.deepEqual([...outcomes].sort(), ['ended', 'told', 'waits']);
+});
 
 for (const [kind, pins] of [['signed', [pinned.publicKey]], ['unsigned', []]]) {
   for (const {name, steps} of read('histories').histories) {

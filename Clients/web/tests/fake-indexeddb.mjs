@@ -1,0 +1,94 @@
+// As much of IndexedDB as the client uses, with the faults that browsers have.
+
+export class FakeIndexedDB {
+  databases = new Map();
+  connections = new Set();
+  /** Whether nothing can be written; whether no connection can be opened; whether nothing can be deleted. */
+  isFull = false;
+  isBroken = false;
+  isLocked = false;
+
+  open(name) {
+    return ask(request => {
+      if (this.isBroken) throw new DOMException('Connection to Indexed Database server lost.', 'UnknownError');
+      request.result = new Connection(this, name);
+      if (this.databases.has(name)) return;
+      this.databases.set(name, new Map());
+      request.onupgradeneeded?.();
+    });
+  }
+
+  deleteDatabase(name) {
+    return ask(() => {
+      if (this.isLocked) throw new DOMException('It cannot be deleted.', 'UnknownError');
+      for (const connection of this.connections) if (connection.name === name) connection.onversionchange?.();
+      this.databases.delete(name);
+    });
+  }
+
+  /** Closes all connections, as browsers do with pages in the background, and tells nobody. */
+  closeAll() {
+    for (const connection of this.connections) connection.close();
+  }
+}
+
+/** A request that is answered later. */
+function ask(answer, isDone = () => {}) {
+  const request = {};
+  queueMicrotask(() => {
+    try {
+      answer(request);
+    } catch (error) {
+      request.error = error;
+      return request.onerror?.({target: request});
+    }
+    request.onsuccess?.({target: request});
+    isDone();
+  });
+  return request;
+}
+
+class Connection {
+  isClosed = false;
+
+  constructor(databases, name) {
+    Object.assign(this, {databases, name});
+    databases.connections.add(this);
+  }
+
+  createObjectStore() {}
+
+  close() {
+    this.isClosed = true;
+    this.databases.connections.delete(this);
+  }
+
+  transaction() {
+    if (this.isClosed) throw new DOMException('The database connection is closing.', 'InvalidStateError');
+    const {databases, name} = this, rows = new Map(databases.databases.get(name)), transaction = {error: null};
+    let waiting = 0, isAborted = false;
+    const request = answer => {
+      waiting += 1;
+      return ask(one => { one.result = answer(); }, () => {
+        waiting -= 1;
+        if (waiting > 0 || isAborted) return;
+        databases.databases.set(name, rows);
+        transaction.oncomplete?.();
+      });
+    };
+    const names = ({lower, upper}) => [...rows.keys()].filter(name => name >= lower && name <= upper).sort();
+    transaction.objectStore = () => ({
+      get: name => request(() => rows.get(name)),
+      getAllKeys: range => request(() => names(range)),
+      getAll: range => request(() => names(range).map(name => rows.get(name))),
+      delete: name => request(() => { rows.delete(name); }),
+      put: (value, name) => request(() => {
+        if (!databases.isFull) return rows.set(name, value);
+        isAborted = true;
+        transaction.error = new DOMException('', 'QuotaExceededError');
+        queueMicrotask(() => transaction.onabort?.());
+      }),
+    });
+    return transaction;
+  }
+}
