@@ -6,7 +6,7 @@
  * rules are those of the Swift client; `docs/vectors` shows each of them. The guide is `docs/web.md`.
  *
  * ```js
- * const push = await Sealpost.open({keys: ['<a pinned key>', '<the next one>'], title: 'Clinic'});
+ * const push = await Sealpost.open({signatures: {keys: ['<a pinned key>', '<the next one>']}, title: 'Clinic'});
  * if (!push.account) await push.signIn(name, password);
  * show(await push.kept());                                 // at once, without a network
  * show(await push.sync());                                 // and what the server says now
@@ -42,7 +42,8 @@ const ADVICE_OF_KIND = {missingEcho: 'portal', redirect: 'portal', signature: 'u
  * - `busy`: the server refuses for now (408, 429, 503, or 409 while it works on the same message), perhaps for `retryAfter` seconds; `problem`: it refuses. Both have `problem`;
  * - `unavailable`: this browser lacks something; `denied`: the user does not allow notifications; `uncertain`: a message may have been
  *   sent or not, and it is too late to ask with the same key;
- * - `invalidServer`: the server's address is not one of HTTP.
+ * - `invalidServer`: the server's address is not one of HTTP;
+ * - `noSignatureKeys`: the app has not chosen `signatures`, or pins an empty list.
  */
 export class SealpostError extends Error {
   constructor(code, message, details = {}) {
@@ -1151,15 +1152,22 @@ const OF_ACCOUNT = ['session', 'identity', 'registration', 'stream'];
 // MARK: - The client
 
 const DEFAULTS = {
-  app: null, keys: [], tolerance: 300, timeout: 30, maximumBody: 8 << 20, limit: 500, name: '',
+  app: null, tolerance: 300, timeout: 30, maximumBody: 8 << 20, limit: 500, name: '',
   title: null, icon: null, page: null, placeholder: 'New message. Open to read.', worker: 'sealpost-worker.js', scope: undefined,
   shared: false,
   // What tests choose.
   fetch: null, store: null, now: null, makeToken: randomToken,
 };
 /** What the worker must know, too. Nothing of it is secret. */
-const SHARED = ['server', 'app', 'keys', 'tolerance', 'title', 'icon', 'page', 'placeholder', 'shared'];
+const SHARED = ['server', 'app', 'signatures', 'tolerance', 'title', 'icon', 'page', 'placeholder', 'shared'];
 const DAY = 86_400_000;
+
+/** The keys that an app pins. There is no default: an app writes down what it relies on. */
+function pinnedKeys(signatures) {
+  if (signatures === 'unsigned') return [];
+  if (Array.isArray(signatures?.keys) && signatures.keys.length > 0) return signatures.keys;
+  throw new SealpostError('noSignatureKeys', "Choose `signatures`: {keys: [...]} with one key at least, or 'unsigned'.");
+}
 
 /**
  * A device's side of the API, for one account in one browser: register, collect, read, dismiss, send.
@@ -1172,7 +1180,9 @@ export class Sealpost {
    * Opens what is kept; needs no network.
    *
    * - `server`: where the API is; the page's own origin by default. A page of another origin must be in `server.allowedOrigins`.
-   * - `keys`: public keys that answers must be signed by, the first one being asked for. None: `MyToken` alone tells its answers.
+   * - `signatures`, which every app chooses: `{keys: [...]}`, public keys that answers must be signed
+   *   by, the first one being asked for; or `'unsigned'`: then `MyToken` alone tells the server's
+   *   answers, which shows accidents, and attackers can calculate it.
    * - `app`: where the server sends for several apps. `tolerance`: how far clocks may be apart, in seconds. `timeout`: for each call.
    * - `token`: called when a token is needed and none is kept, or the kept one ends or is refused. It returns the answer of
    *   `POST /api/sessions`, or such a `{Token, ExpiresAt}` of the app's own backend.
@@ -1232,14 +1242,14 @@ export class Sealpost {
 
   async #begin() {
     const {server, tolerance, timeout, maximumBody, makeToken} = this.#settings;
-    this.#keys = await importKeys(this.#settings.keys);
+    this.#keys = await importKeys(pinnedKeys(this.#settings.signatures));
     const fetch = this.#settings.fetch ?? ((...request) => globalThis.fetch(...request));
     this.#api = new Conversation({server, keys: this.#keys, tolerance, timeout, maximumBody, fetch, now: () => this.#now(), makeToken});
     await this.#change(async draft => {
       const kept = await draft.row('settings');
       // What was kept of another server or app is not this one's; what was believed without signatures is not read by who demands them.
       const isAnother = kept && ['server', 'app'].some(name => kept[name] !== this.#settings[name]);
-      const isWeaker = kept && kept.keys.length === 0 && this.#settings.keys.length > 0;
+      const isWeaker = kept && !kept.signatures?.keys && this.#keys.length > 0;
       if (isAnother) {
         await this.#endSession(draft, kept);
       } else if (isWeaker) {
@@ -1465,7 +1475,8 @@ export class Sealpost {
     draft.writeClear('key', draft.key);
     for (const [name, ending] of endings) if (ending) await draft.write(name, ending); else draft.remove(name);
     const registrations = [registration?.id, stream?.id].filter(Boolean);
-    const {server, keys, account} = settings, token = session?.token ?? null, id = identity?.id ?? null;
+    const {server, signatures, account} = settings, keys = signatures?.keys ?? [];
+    const token = session?.token ?? null, id = identity?.id ?? null;
     const isAny = token !== null || registrations.length > 0;
     const ending = isAny ? {server: server.replace(/\/+$/, ''), keys, account, id, token, registrations} : null;
     if (ending) await draft.write(`ending/${crypto.randomUUID()}`, ending);

@@ -1,6 +1,7 @@
 // What an app of yours fills in.
 export default {
   title: 'Clinic',
-  // `sealpost signing-keys list` shows them: the key in use and the next. Without keys, whoever ends TLS can make up answers.
-  keys: [],
+  // For {keys: ['the key in use', 'the next one']}, `sealpost signing-keys list` shows the keys. Of
+  // unsigned answers, whoever ends TLS can make up each one.
+  signatures: 'unsigned',
 };

@@ -15,12 +15,13 @@ const lost = () => { throw new TypeError('Failed to fetch'); };
 
 /** A client that is signed in, which the test closes by itself. */
 async function clientOf(t, server, {store = new MemoryStore(), isIn = true, ...options} = {}) {
-  const push = await Sealpost.open({server: 'https://push.example', fetch: server.fetch, store, timeout: 5, ...options});
+  const push = await Sealpost.open({server: 'https://push.example', signatures: 'unsigned', fetch: server.fetch, store, timeout: 5, ...options});
   t.after(() => push.close());
   if (isIn && !push.account) await push.useToken('spt_first', {account: 'alice'});
   return push;
 }
 
+const signatures = {keys: [pinned.publicKey]};
 const ids = items => items.map(({id}) => id);
 
 test('what the first page has brought is told, though the second never came', async t => {
@@ -280,7 +281,7 @@ test('what was believed without signatures is not read by who demands them', asy
   server.post('believed');
   await push.sync();
   const {mark} = await push.changes();
-  const strict = await clientOf(t, server, {store, keys: ['gUZkDwJJOvT7xU_jM4jnXcLJN64LdyfMKyr7G3UZmj4']});
+  const strict = await clientOf(t, server, {store, signatures});
   assert.deepEqual([strict.account, (await strict.kept()).notifications], ['alice', []]);
   const changes = await strict.changes(mark);
   assert.deepEqual([changes.isWhole, changes.arrived], [true, []], 'who has shown it takes it back');
@@ -702,6 +703,14 @@ test('a field full of blanks is read at once', async t => {
   assert.ok(performance.now() - start < 3000);
 });
 
+test('whether answers are signed is what the app has written down', async () => {
+  const open = options => Sealpost.open({server: 'https://push.example', store: new MemoryStore(), ...options});
+  for (const options of [{}, {signatures: {keys: []}}, {signatures: {}}, {signatures: []}, {signatures: null}, {keys: [pinned.publicKey]}]) {
+    await assert.rejects(open(options), error => error instanceof SealpostError && error.code === 'noSignatureKeys', JSON.stringify(options));
+  }
+  for (const chosen of ['unsigned', signatures]) (await open({signatures: chosen})).close();
+});
+
 // MARK: Signing out whatever happens
 
 /** A client that keeps something in a database of a browser, and the database's faults. */
@@ -854,12 +863,11 @@ function signingServers() {
 }
 
 const isWrongAccount = error => error.code === 'interference' && error.interference.kind === 'wrongAccount' && error.advice === 'update';
-const keys = [pinned.publicKey];
 
 for (const says of [MALLORY, 'none']) {
   test(`an answer for ${says === 'none' ? 'nobody' : 'another account'} changes nothing`, async t => {
     browser(t);
-    const {server, other, fetch, showOther} = signingServers(), push = await clientOf(t, {fetch}, {keys});
+    const {server, other, fetch, showOther} = signingServers(), push = await clientOf(t, {fetch}, {signatures});
     const [one, two] = [server.post('one'), server.post('two')];
     other.delete(1);
     other.says = says;
@@ -886,9 +894,9 @@ for (const says of [MALLORY, 'none']) {
 
 test('the first answer to a token decides, for all clients of the store', async t => {
   const {server, fetch, showOther} = signingServers(), store = new MemoryStore();
-  await (await clientOf(t, {fetch}, {keys, store})).sync();
+  await (await clientOf(t, {fetch}, {signatures, store})).sync();
   showOther(true);
-  const again = await clientOf(t, {fetch}, {keys, store});
+  const again = await clientOf(t, {fetch}, {signatures, store});
   assert.ok(isWrongAccount((await again.sync()).failure));
   showOther(false);
   // The next user of this browser has another account.
@@ -900,7 +908,7 @@ test('the first answer to a token decides, for all clients of the store', async 
 
 test('of two first answers at the same time one decides', async t => {
   const {server, other} = signingServers(), store = new MemoryStore();
-  const [one, two] = [await clientOf(t, server, {keys, store}), await clientOf(t, other, {keys, store})];
+  const [one, two] = [await clientOf(t, server, {signatures, store}), await clientOf(t, other, {signatures, store})];
   const found = await Promise.allSettled([one.collect(4711), two.collect(4711)]);
   assert.deepEqual(found.map(({status}) => status).sort(), ['fulfilled', 'rejected']);
   assert.ok(isWrongAccount(found.find(({status}) => status === 'rejected').reason));
@@ -909,7 +917,7 @@ test('of two first answers at the same time one decides', async t => {
 test('an app that knows its account takes no other', async t => {
   const {fetch, showOther} = signingServers();
   for (const given of [{id: ALICE}, {token: async () => ({Token: 'spt_first', ExpiresAt: null, Account: ALICE})}]) {
-    const {id, ...options} = given, push = await clientOf(t, {fetch}, {keys, isIn: false, now: () => Date.parse('2027-01-01T00:00:00Z'), tolerance: 1e9, ...options});
+    const {id, ...options} = given, push = await clientOf(t, {fetch}, {signatures, isIn: false, now: () => Date.parse('2027-01-01T00:00:00Z'), tolerance: 1e9, ...options});
     await push.useToken(options.token ? 'spt_ends' : 'spt_first', {account: 'alice', id, expiresAt: options.token ? new Date('2027-01-01T00:00:30Z') : null});
     showOther(true);
     await assert.rejects(push.sync(), isWrongAccount);
@@ -919,7 +927,7 @@ test('an app that knows its account takes no other', async t => {
 });
 
 test('a session of another name is refused, and one of the own name in other letters is not', async t => {
-  const {server, fetch, showOther} = signingServers(), push = await clientOf(t, {fetch}, {keys, isIn: false});
+  const {server, fetch, showOther} = signingServers(), push = await clientOf(t, {fetch}, {signatures, isIn: false});
   showOther(true);
   await assert.rejects(push.signIn('Alice', 'correct horse'), isWrongAccount);
   assert.equal(push.account, null);
@@ -937,7 +945,7 @@ test('a session of another name is refused, and one of the own name in other let
 
 test('an account that was made anew begins with nothing', async t => {
   browser(t);
-  const {server, fetch} = signingServers(), store = new MemoryStore(), push = await clientOf(t, {fetch}, {keys, store});
+  const {server, fetch} = signingServers(), store = new MemoryStore(), push = await clientOf(t, {fetch}, {signatures, store});
   server.post('of the old one');
   await push.sync();
   await push.enablePush();
@@ -953,7 +961,7 @@ test('an account that was made anew begins with nothing', async t => {
 });
 
 test('an answer that arrives after another account has signed in here is not taken for its own', async t => {
-  const {server, fetch} = signingServers(), push = await clientOf(t, {fetch}, {keys});
+  const {server, fetch} = signingServers(), push = await clientOf(t, {fetch}, {signatures});
   server.post("alice's");
   let release, isAsked;
   const held = new Promise(done => { release = done; }), asked = new Promise(done => { isAsked = done; });
@@ -972,13 +980,13 @@ test('an answer that arrives after another account has signed in here is not tak
 
 test('a sign-out that reaches another account waits, also over a restart', async t => {
   browser(t);
-  const {server, other, fetch, showOther} = signingServers(), store = new MemoryStore(), push = await clientOf(t, {fetch}, {keys, store});
+  const {server, other, fetch, showOther} = signingServers(), store = new MemoryStore(), push = await clientOf(t, {fetch}, {signatures, store});
   await push.enablePush();
   showOther(true);
   assert.equal(await push.signOut(), false);
   assert.deepEqual([push.account, other.devices.size, server.devices.size, server.tokens.size], [null, 0, 1, 1]);
   other.says = 'none';
-  const again = await clientOf(t, {fetch}, {keys, store, isIn: false});
+  const again = await clientOf(t, {fetch}, {signatures, store, isIn: false});
   assert.equal(await again.finishSigningOut(), false);
   showOther(false);
   assert.equal(await again.finishSigningOut(), true);
@@ -986,14 +994,14 @@ test('a sign-out that reaches another account waits, also over a restart', async
 });
 
 test('that nobody was signed in ends the waiting, and is not told as a success', async t => {
-  const {server, fetch} = signingServers(), store = new MemoryStore(), push = await clientOf(t, {fetch}, {keys, store});
+  const {server, fetch} = signingServers(), store = new MemoryStore(), push = await clientOf(t, {fetch}, {signatures, store});
   await push.sync();
   server.tokens.clear();
   assert.deepEqual([await push.signOut(), (await store.list('ending/')).size], [false, 0]);
 });
 
 test('a server of the version before is believed until the account is known, and not from then on', async t => {
-  const {server, fetch} = signingServers(), push = await clientOf(t, {fetch}, {keys, isIn: false}), asked = [];
+  const {server, fetch} = signingServers(), push = await clientOf(t, {fetch}, {signatures, isIn: false}), asked = [];
   server.before = ({headers}) => asked.push(headers['Accept-Signature']);
   server.account = null;
   await push.signIn('alice', 'correct horse');
@@ -1015,7 +1023,7 @@ test('without signatures the account counts where an answer names one, and what 
   assert.ok(isWrongAccount((await push.sync()).failure));
   other.account = null;
   assert.equal((await push.sync()).isFresh, true);
-  const strict = await clientOf(t, server, {store, keys});
+  const strict = await clientOf(t, server, {store, signatures});
   server.account = MALLORY;
   assert.equal((await strict.sync()).isFresh, true);
 });

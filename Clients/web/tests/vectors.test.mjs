@@ -180,7 +180,7 @@ test('answers to sign-outs mean what the vectors say', async t => {
     const asked = [], id = request.path.startsWith('/api/register/') ? request.path.slice(14) : 'one';
     const end = new AbortController();
     const push = await Sealpost.open({
-      server: 'https://push.example', keys: [pinned.publicKey], store: new MemoryStore(), now: () => now * 1000, makeToken: () => '1000',
+      server: 'https://push.example', signatures: {keys: [pinned.publicKey]}, store: new MemoryStore(), now: () => now * 1000, makeToken: () => '1000',
       fetch: async (url, {method, headers}) => {
         const {pathname} = new URL(url), isDue = method === request.method && pathname === request.path;
         asked.push(`${method} ${pathname}`);
@@ -208,14 +208,14 @@ test('answers to sign-outs mean what the vectors say', async t => {
   assert.deepEqual([...outcomes].sort(), ['ended', 'told', 'waits']);
 });
 
-for (const [kind, pins] of [['signed', [pinned.publicKey]], ['unsigned', []]]) {
+for (const [kind, signatures] of [['signed', {keys: [pinned.publicKey]}], ['unsigned', 'unsigned']]) {
   for (const {name, steps} of read('histories').histories) {
-    test(`history, ${kind}: ${name}`, () => follow(steps, pins));
+    test(`history, ${kind}: ${name}`, () => follow(steps, signatures));
   }
 }
 
 /** Has a client sync through the steps, and compares what it keeps and shows after each. */
-async function follow(steps, pins) {
+async function follow(steps, signatures) {
   let number = -1, clock = null, mark = null, push;
   const now = () => clock ?? steps[Math.max(0, number)].deviceTime * 1000;
 
@@ -246,7 +246,7 @@ async function follow(steps, pins) {
     assert.equal(pathname + search, request.path + (request.query === null ? '' : `?${request.query}`));
     assert.equal(options.headers['If-None-Match'] ?? null, request.condition);
     // All signed answers are `no-store`; one who goes by the token alone takes that for the sender's word.
-    const headers = answer.fields.filter(([name]) => pins.length > 0 || name !== 'Cache-Control');
+    const headers = answer.fields.filter(([name]) => signatures !== 'unsigned' || name !== 'Cache-Control');
     return new Response([204, 304].includes(answer.status) ? null : bytesOf(answer), {status: answer.status, headers});
   }
 
@@ -255,7 +255,7 @@ async function follow(steps, pins) {
   store.get = async name => name === 'identity' ? undefined : get(name);
   const limit = Number(new URLSearchParams(steps[0].request.query).get('limit'));
   push = await Sealpost.open({
-    server: 'https://push.example', keys: pins, store, fetch, now, limit, makeToken: () => '1000',
+    server: 'https://push.example', signatures, store, fetch, now, limit, makeToken: () => '1000',
     // The clock of the device is wrong in one of them, and that is not what these are about.
     tolerance: 1_000_000,
   });
@@ -289,7 +289,7 @@ function responseTo(options, answer) {
 }
 
 async function clientOf(t, fetch, deviceTime) {
-  const push = await Sealpost.open({server: 'https://push.example', store: new MemoryStore(), fetch, now: () => deviceTime * 1000, timeout: 10});
+  const push = await Sealpost.open({server: 'https://push.example', signatures: 'unsigned', store: new MemoryStore(), fetch, now: () => deviceTime * 1000, timeout: 10});
   t.after(() => push.close());
   await push.useToken('spt_test', {account: 'alice'});
   return push;

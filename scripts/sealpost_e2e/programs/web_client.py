@@ -205,7 +205,8 @@ class Site(rig.Rig):
         processes.wait_for_line(process, "serving")
         connection = self.connect()
         self.keys = [key["x"] for key in api.ask(connection, "GET", "/.well-known/sealpost-keys")["keys"]]
-        settings = {"title": "Clinic", "keys": self.keys}
+        self.signatures = {"keys": self.keys}
+        settings = {"title": "Clinic", "signatures": self.signatures}
         (self.folder / "page/settings.js").write_text(f"export default {json.dumps(settings)};\n")
         page, script = re.search(r"<!-- first launch -->\n```html\n(.*?)```.*?```js\n(.*?)```", (rig.ROOT / "README.md").read_text(), re.S).groups()
         lines = [line for line in script.splitlines() if line.strip()]
@@ -451,7 +452,7 @@ ACCOUNTS = """(async () => {
     globalThis.pushService = %(service)s;
     globalThis.accounts = {};
     for (const [name, user] of Object.entries(%(users)s)) {
-        accounts[name] = await Sealpost.open({name, shared: true, keys: %(keys)s, title: name, worker: '/worker.js'});
+        accounts[name] = await Sealpost.open({name, shared: true, signatures: %(signatures)s, title: name, worker: '/worker.js'});
         await accounts[name].signIn(user, %(password)s);
         await accounts[name].enablePush();
     }
@@ -477,7 +478,7 @@ def share_a_browser(browser, site):
     """Two accounts, one subscription: each push as the server sends it, to the account that it is for and to no other."""
     visitor = Visitor(browser, site, origin=site.shared)
     visitor.open("/plain.html")
-    names = {"service": f"https://localhost:{site.service.port}/push/", "users": USERS, "keys": site.keys, "password": api.PASSWORD}
+    names = {"service": f"https://localhost:{site.service.port}/push/", "users": USERS, "signatures": site.signatures, "password": api.PASSWORD}
     registrations = visitor.ask(ACCOUNTS % {key: json.dumps(value) for key, value in names.items()})
     endpoint = visitor.ask("subscription.endpoint")
     if len(set(registrations)) != 2:
@@ -570,7 +571,7 @@ def read_once(visitor, site):
 # A client with a store of its own, which keeps nothing of others: what it makes of the list and of one notification.
 TRIAL = """(async () => {
     const {Sealpost} = await import('/sealpost/sealpost.js');
-    const push = await Sealpost.open({name: %(name)s, keys: %(keys)s, timeout: 15, title: 'Clinic', ...%(more)s});
+    const push = await Sealpost.open({name: %(name)s, signatures: %(signatures)s, timeout: 15, title: 'Clinic', ...%(more)s});
     if (!push.account) await push.useToken(%(token)s, {account: 'alice'});
     const outcome = async (call) => {
         try {
@@ -593,8 +594,8 @@ TRIAL = """(async () => {
 })()"""
 
 
-def trial(visitor, site, name, keys, id, more=None, text=SECRET):
-    names = {"name": name, "keys": keys, "token": site.token, "id": id, "secret": text, "more": more or {}}
+def trial(visitor, site, name, signatures, id, more=None, text=SECRET):
+    names = {"name": name, "signatures": signatures, "token": site.token, "id": id, "secret": text, "more": more or {}}
     return visitor.ask(TRIAL % {key: json.dumps(value) for key, value in names.items()})
 
 
@@ -608,26 +609,26 @@ def meet_proxies(visitor, site, own):
         what, text = interferer.name, interferer.payload
         # One of its own is there for that chain only: a list with a long text is more than other proxies change.
         id = own if text == SECRET else site.post({"Payload": text})
-        for keys, kind in (([], "echo"), (site.keys, "signatures")):
+        for signatures, kind in (("unsigned", "echo"), (site.signatures, "signatures")):
             wanted = [interferer.finding(call, kind == "signatures") for call in interferers.FETCHES]
             keeper = f"keeper {number} {kind}"
-            first = trial(visitor, site, keeper, keys, id, text=text)
+            first = trial(visitor, site, keeper, signatures, id, text=text)
             if first["found"] != ["truth", "truth"]:
                 raise Wrong(f"without a proxy: {first}")
             gate = Gate(site.port) if interferer.needs_no_daemon else None
             site.interpose(interferer.files, interferer.how, gate.port if gate else None)
             if interferer.is_cache:
                 # A cache is filled by the first who asks.
-                trial(visitor, site, f"filler {number} {kind}", keys, id, text=text)
+                trial(visitor, site, f"filler {number} {kind}", signatures, id, text=text)
             if gate:
                 gate.close()
-            result = trial(visitor, site, f"trial {number} {kind}", keys, id, text=text)
+            result = trial(visitor, site, f"trial {number} {kind}", signatures, id, text=text)
             if not all(found in (due if isinstance(due, set) else {due}) for found, due in zip(result["found"], wanted)):
                 raise Wrong(f"{what}, {kind}: {result['found']}, not {wanted}")
             for finding in result["found"]:
                 named[finding] = named.get(finding, 0) + 1
             # Who has kept the truth is shown that, with its date, whatever comes.
-            again = trial(visitor, site, keeper, keys, id, text=text)
+            again = trial(visitor, site, keeper, signatures, id, text=text)
             if kind == "signatures" and (text not in again["kept"] or any(forgery in again["kept"] + result["kept"] for forgery in FORGERIES)):
                 raise Wrong(f"{what}, {kind}: kept is {again['kept']}, {result['kept']}")
             if kind == "signatures" and any(finding == "belief" for finding in again["found"] + result["found"]):
@@ -656,19 +657,19 @@ def cross_origins(visitor, site, id):
     """A page whose API is on another origin: all the same, and what the browser withholds is named."""
     visitor.open("/plain.html")
     more = {"server": f"https://push.example:{site.other.port}"}
-    for keys in ([], site.keys):
-        found = trial(visitor, site, f"cross {len(keys)}", keys, id, more)["found"]
+    for number, signatures in enumerate(("unsigned", site.signatures)):
+        found = trial(visitor, site, f"cross {number}", signatures, id, more)["found"]
         if found != ["truth", "truth"]:
             raise Wrong(f"from another origin: {found}")
     for files, wanted in ((["nginx-portal.conf"], "missingEcho"), (["haproxy-meddle.cfg"], "signature"), (["haproxy-meddle.cfg cut"], "truncated")):
         file, _, how = files[0].partition(" ")
         site.interpose([file], how or "rewrite")
-        found = trial(visitor, site, f"cross {file} {how}", site.keys, id, more)["found"]
+        found = trial(visitor, site, f"cross {file} {how}", site.signatures, id, more)["found"]
         if found != [wanted, wanted]:
             raise Wrong(f"from another origin, {file} {how}: {found}, not {wanted}")
     site.direct()
     site.set_upstream(None)
-    found = trial(visitor, site, "cross down", site.keys, id, more)["found"]
+    found = trial(visitor, site, "cross down", site.signatures, id, more)["found"]
     site.direct()
     if found != ["offline", "offline"]:
         raise Wrong(f"from another origin, without an answer: {found}")
@@ -694,14 +695,14 @@ def follow_events(visitor, site):
     visitor.ask(
         """(async () => {
             const {Sealpost} = await import('/sealpost/sealpost.js');
-            const push = await Sealpost.open({name: 'events', keys: %s, title: 'Clinic'});
+            const push = await Sealpost.open({name: 'events', signatures: %s, title: 'Clinic'});
             await push.useToken(%s, {account: 'alice'});
             globalThis.events = [];
             globalThis.eventsEnd = new AbortController();
             globalThis.eventsDone = (async () => {
                 for await (const {item} of push.events({signal: eventsEnd.signal})) events.push(item?.payload ?? null);
             })();
-        })()""" % (json.dumps(site.keys), json.dumps(site.token))
+        })()""" % (json.dumps(site.signatures), json.dumps(site.token))
     )
     processes.wait_until(lambda: '"stream"' in json.dumps(site.ask("GET", "/api/register")), 20, "a stream's registration")
     site.post({"Payload": "by event"})
