@@ -43,6 +43,7 @@ const ADVICE_OF_KIND = {missingEcho: 'portal', redirect: 'portal', signature: 'u
  * - `unavailable`: this browser lacks something; `denied`: the user does not allow notifications; `uncertain`: a message may have been
  *   sent or not, and it is too late to ask with the same key;
  * - `invalidServer`: the server's address is not one of HTTP;
+ * - `insecureServer`: it is one of `http`, on another machine or where keys are pinned;
  * - `noSignatureKeys`: the app has not chosen `signatures`, or pins an empty list.
  */
 export class SealpostError extends Error {
@@ -663,6 +664,9 @@ const isGone = error => error.code === 'problem' && [404, 410].includes(error.pr
 const escape = value => encodeURIComponent(value).replace(/[!~*'()]/g, character => `%${character.charCodeAt(0).toString(16).toUpperCase()}`);
 const queryOf = parameters => parameters.length ? parameters.map(([name, value]) => `${name}=${escape(value)}`).join('&') : null;
 
+/** Whether what is sent stays on this machine. The host is one of a URL, which has one spelling for each address. */
+const isThisMachine = host => host === 'localhost' || host === '[::1]' || /^127(\.[0-9]{1,3}){3}$/.test(host);
+
 /** One request at a time to the server: each with a `MyToken` of its own, its answer checked before anything of it is used. */
 class Conversation {
   constructor({server, keys, tolerance, timeout, maximumBody, fetch, now, makeToken}) {
@@ -673,6 +677,10 @@ class Conversation {
       throw new SealpostError('invalidServer', "The server's address is not a URL.");
     }
     if (!/^https?:$/.test(base.protocol)) throw new SealpostError('invalidServer', "The server's address is not one of HTTP.");
+    if (base.protocol === 'http:' && (keys.length > 0 || !isThisMachine(base.hostname))) {
+      const why = keys.length > 0 ? 'where keys are pinned' : 'to another host than 127.0.0.1, ::1 or localhost';
+      throw new SealpostError('insecureServer', `http sends passwords and tokens in clear, and is not used ${why}: use https.`);
+    }
     /** A path in it, as behind a proxy that serves several, stands before those of the API, and is not signed. */
     this.base = base.origin + base.pathname.replace(/\/+$/, '');
     Object.assign(this, {keys, tolerance, timeout, maximumBody, fetch, now, makeToken});

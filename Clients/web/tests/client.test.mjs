@@ -711,6 +711,21 @@ test('whether answers are signed is what the app has written down', async () => 
   for (const chosen of ['unsigned', signatures]) (await open({signatures: chosen})).close();
 });
 
+test('http is for this machine, and without pinned keys', async () => {
+  const open = (server, chosen) => Sealpost.open({server, signatures: chosen, store: new MemoryStore(), fetch: lost}).then(push => push.close());
+  for (const server of ['https://push.example', 'https://127.0.0.1:1', 'https://localhost']) await open(server, signatures);
+  for (const host of ['127.0.0.1:8080', '127.255.0.9', '127.1', '[::1]:1', '[0:0:0:0:0:0:0:1]', 'LOCALHOST:1', 'localhost/path']) {
+    await open(`http://${host}`, 'unsigned');
+    await assert.rejects(open(`http://${host}`, signatures), {code: 'insecureServer'}, host);
+  }
+  for (const host of [
+    'push.example', '128.0.0.1', '127.0.0.1.example', 'localhost.example', '127.0.0.1@push.example', '[::2]', '[::ffff:127.0.0.1]', '0.0.0.0', 'x.localhost',
+  ]) {
+    await assert.rejects(open(`http://${host}`, 'unsigned'), error => error instanceof SealpostError && error.code === 'insecureServer', host);
+  }
+  await assert.rejects(open('ftp://push.example', 'unsigned'), {code: 'invalidServer'});
+});
+
 // MARK: Signing out whatever happens
 
 /** A client that keeps something in a database of a browser, and the database's faults. */
