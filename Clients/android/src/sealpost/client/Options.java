@@ -4,10 +4,7 @@ import java.io.IOException;
 import java.net.HttpURLConnection;
 import java.net.MalformedURLException;
 import java.net.URL;
-import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.HashSet;
-import java.util.List;
 import java.util.Set;
 import javax.net.ssl.X509TrustManager;
 
@@ -19,8 +16,7 @@ public final class Options {
     }
 
     private final String base;
-    private final List<SignatureKey> signatureKeys = new ArrayList<>();
-    private @Nullable Verifier verifier;
+    private final Signatures signatures;
     private long toleranceMillis = 300_000;
     private long deadlineMillis = 30_000;
     private int maximumAnswer = 4 << 20;
@@ -42,11 +38,12 @@ public final class Options {
     };
 
     /**
-     * The server's URL, which may have a path, as behind a proxy that serves several.
-     *
+     * @param server the server's URL, which may have a path, as behind a proxy that serves several
+     * @param signatures {@link Signatures#pinned}, or {@link Signatures#unsigned} where the app wants no proof
      * @throws IllegalArgumentException if it is no URL of HTTP with a host
      */
-    public Options(String server) {
+    public Options(String server, Signatures signatures) {
+        this.signatures = signatures;
         try {
             URL url = new URL(server);
             String scheme = url.getProtocol();
@@ -59,24 +56,6 @@ public final class Options {
         } catch (MalformedURLException error) {
             throw new IllegalArgumentException("the server's URL cannot be read", error);
         }
-    }
-
-    /**
-     * The keys of the server: each answer must be signed by one of them, also over method, path and query of its request.
-     *
-     * <p>Requests ask for the first; put a new key behind it before the server signs with it. Without keys {@code MyToken}
-     * alone tells the server's answers.
-     *
-     * @param verifier {@link PlatformVerifier#find} where that is not null, else that of a library
-     * @throws IllegalArgumentException if the verifier refuses a right signature, or takes a wrong one
-     */
-    public Options signatureKeys(Verifier verifier, SignatureKey... keys) {
-        if (!PlatformVerifier.works(verifier)) throw new IllegalArgumentException("the verifier does not verify Ed25519");
-        if (keys.length == 0) throw new IllegalArgumentException("there is no key to verify with");
-        this.verifier = verifier;
-        signatureKeys.clear();
-        signatureKeys.addAll(Arrays.asList(keys));
-        return this;
     }
 
     /** How far the clocks of server and device may be apart where answers are signed; 300 unless set. */
@@ -150,15 +129,16 @@ public final class Options {
     }
 
     boolean isSigned() {
-        return verifier != null;
+        return signatures.verifier != null;
     }
 
     @Nullable String acceptSignature() {
-        return signatureKeys.isEmpty() ? null : ResponseVerifier.acceptSignature(signatureKeys.get(0).id());
+        return isSigned() ? ResponseVerifier.acceptSignature(signatures.keys.get(0).id()) : null;
     }
 
     AnswerCheck check() {
-        return new AnswerCheck(verifier == null ? null : new ResponseVerifier(signatureKeys, verifier, toleranceMillis));
+        Verifier verifier = signatures.verifier;
+        return new AnswerCheck(verifier == null ? null : new ResponseVerifier(signatures.keys, verifier, toleranceMillis));
     }
 
     Deadline deadline() {

@@ -16,7 +16,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
  *
  * <pre>{@code
  * PushClient client = new PushClient(
- *     new Options("https://push.example.org").signatureKeys(verifier, new SignatureKey(PINNED)),
+ *     new Options("https://push.example.org", Signatures.pinned(verifier, new SignatureKey(PINNED))),
  *     Credentials.token(tokens, "alice"),
  *     new Store(new File(context.getNoBackupFilesDir(), "sealpost"), keystoreKey));
  * show(client.kept());                          // at once, without network

@@ -65,12 +65,13 @@ public final class ClientProgram {
         String name = command.get("client").string();
         PushClient known = clients.get(name);
         if (known != null) return known;
-        Options options = new Options(command.get("server").string()).deadlineMillis(10_000);
-        if (!command.isTrue("distrusts")) options.trustManager(trust);
         List<Json> keys = command.get("keys").elements();
         SignatureKey[] pinned = new SignatureKey[keys.size()];
         for (int index = 0; index < pinned.length; index++) pinned[index] = new SignatureKey(keys.get(index).string());
-        if (pinned.length > 0) options.signatureKeys(PlatformVerifier.find(), pinned);
+        Signatures signatures =
+                pinned.length == 0 ? Signatures.unsigned() : Signatures.pinned(PlatformVerifier.find(), pinned);
+        Options options = new Options(command.get("server").string(), signatures).deadlineMillis(10_000);
+        if (!command.isTrue("distrusts")) options.trustManager(trust);
         if (command.get("pin") != null) options.pins(command.get("pin").string());
         Credentials credentials = Credentials.basic(command.get("user").string(), "correct horse battery");
         Store store = new Store(new File(folder.file, name), TestFolder.KEY);

@@ -6,7 +6,6 @@ import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
-import java.net.URL;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -263,7 +262,7 @@ public final class ClientTests {
             server.add("text");
             long[] ahead = {0};
             // Not signed, so that the clock may be wrong.
-            Options options = new Options(server.url()).clock(() -> System.currentTimeMillis() + ahead[0]);
+            Options options = new Options(server.url(), Signatures.unsigned()).clock(() -> System.currentTimeMillis() + ahead[0]);
             Credentials alice = Credentials.token("spt_first", "alice");
             PushClient client = new PushClient(options, alice, folder.store());
             String refused = client.outbox().send(Json.of(true));
@@ -413,7 +412,7 @@ public final class ClientTests {
             Check.that(new PushClient(server.options().app("bank"), alice, folder.store()).kept().items().isEmpty(), "another app");
             Check.that(new PushClient(server.options(), bob, folder.store()).kept().items().isEmpty(), "another account");
             // What was told by its echo alone is not what a key vouches for.
-            Options unsigned = new Options(server.url());
+            Options unsigned = new Options(server.url(), Signatures.unsigned());
             Check.that(new PushClient(unsigned, alice, folder.store()).kept().items().isEmpty(), "another proof");
         });
     }
@@ -691,7 +690,7 @@ public final class ClientTests {
             });
             peer.setDaemon(true);
             peer.start();
-            Options options = new Options("http://127.0.0.1:" + listener.getLocalPort()).deadlineMillis(500);
+            Options options = new Options("http://127.0.0.1:" + listener.getLocalPort(), Signatures.unsigned()).deadlineMillis(500);
             PushClient client = new PushClient(options, Credentials.token("spt_", "alice"), folder.store());
             long start = System.nanoTime();
             Check.fails(() -> client.notification(7), PushException.Reason.DEADLINE);
@@ -721,7 +720,7 @@ public final class ClientTests {
             peer.setDaemon(true);
             peer.start();
             // The bound alone would let it all pass.
-            Options options = new Options("http://127.0.0.1:" + listener.getLocalPort()).maximumAnswer(1 << 30);
+            Options options = new Options("http://127.0.0.1:" + listener.getLocalPort(), Signatures.unsigned()).maximumAnswer(1 << 30);
             PushClient client = new PushClient(options, Credentials.token("spt_", "alice"), folder.store());
             PushException error = Check.fails(() -> client.notification(7), PushException.Reason.INTERFERENCE);
             Check.equal(error.interference().kind(), Interference.Kind.MISSING_ECHO, "the kind");
@@ -786,13 +785,23 @@ public final class ClientTests {
         SignatureKey key = new SignatureKey("JrQLj5P_89iXES9-vFgrIy29clF9CC_oPPsw3c5D0bs");
         for (Verifier verifier : new Verifier[] {(a, b, c) -> true, (a, b, c) -> false}) {
             try {
-                new Options("https://push.example").signatureKeys(verifier, key);
+                Signatures.pinned(verifier, key);
                 throw new AssertionError("it was taken");
             } catch (IllegalArgumentException expected) {
                 Check.that(expected.getMessage().contains("verifier"), "the message");
             }
         }
-        Check.equal(new Options("https://push.example:444/a/").base(), "https://push.example:444/a", "the base");
-        Check.that(new URL("https://push.example").getHost().length() > 0, "a host");
+    }
+
+    public static void anEmptyListOfKeysIsNoWayToDoWithout() {
+        try {
+            Signatures.pinned(PlatformVerifier.find());
+            throw new AssertionError("it was taken");
+        } catch (IllegalArgumentException expected) {
+            Check.that(expected.getMessage().contains("Signatures.unsigned()"), "the message names the choice");
+        }
+        Options unsigned = new Options("https://push.example:444/a/", Signatures.unsigned());
+        Check.that(!unsigned.isSigned() && unsigned.acceptSignature() == null, "a choice that is written down");
+        Check.equal(unsigned.base(), "https://push.example:444/a", "the base");
     }
 }

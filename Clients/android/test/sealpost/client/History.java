@@ -11,7 +11,7 @@ final class History {
 
     static void run(Json history, TestFolder folder, Vectors vectors) throws Exception {
         long[] deviceTime = {0};
-        Options options = new Options("https://push.example").clock(() -> deviceTime[0]);
+        Options options = new Options("https://push.example", Signatures.unsigned()).clock(() -> deviceTime[0]);
         PushClient client = new PushClient(options, Credentials.token("spt_", "alice"), folder.store());
         AnswerCheck check = new AnswerCheck(vectors.verifier());
         int number = 0;

@@ -30,7 +30,8 @@ final class VectorPeer implements AutoCloseable {
 
     /** A client of one account, whose answers are known by the echo alone. */
     PushClient client(Store store, long deviceTime) {
-        Options options = new Options("http://127.0.0.1:" + server.getAddress().getPort()).clock(() -> deviceTime * 1000);
+        Options options = new Options("http://127.0.0.1:" + server.getAddress().getPort(), Signatures.unsigned())
+                .clock(() -> deviceTime * 1000);
         return new PushClient(options, Credentials.token("spt_test", "alice"), store);
     }
 
