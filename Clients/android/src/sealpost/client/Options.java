@@ -5,6 +5,7 @@ import java.net.HttpURLConnection;
 import java.net.MalformedURLException;
 import java.net.URL;
 import java.util.HashSet;
+import java.util.Locale;
 import java.util.Set;
 import javax.net.ssl.X509TrustManager;
 
@@ -40,22 +41,65 @@ public final class Options {
     /**
      * @param server the server's URL, which may have a path, as behind a proxy that serves several
      * @param signatures {@link Signatures#pinned}, or {@link Signatures#unsigned} where the app wants no proof
-     * @throws IllegalArgumentException if it is no URL of HTTP with a host
+     * @throws IllegalArgumentException if it is no URL of HTTP with a host; or if it is one of {@code http} and the host is not
+     *     this device, or keys are pinned
      */
     public Options(String server, Signatures signatures) {
+        this(url(server), signatures);
+        if (!isInClear()) return;
+        if (isSigned()) throw inClear("where keys are pinned");
+        if (!isLoopback(url(server).getHost())) throw inClear("to another host than 127.0.0.1, ::1 or localhost");
+    }
+
+    private Options(URL url, Signatures signatures) {
         this.signatures = signatures;
+        String path = url.getPath();
+        while (path.endsWith("/")) path = path.substring(0, path.length() - 1);
+        base = url.getProtocol() + "://" + url.getHost() + (url.getPort() < 0 ? "" : ":" + url.getPort()) + path;
+    }
+
+    /** For this library's own tests, whose servers have no TLS: takes {@code http} also where keys are pinned. */
+    static Options withoutTLS(String server, Signatures signatures) {
+        return new Options(url(server), signatures);
+    }
+
+    private static URL url(String server) {
         try {
             URL url = new URL(server);
             String scheme = url.getProtocol();
             if (!scheme.equals("https") && !scheme.equals("http") || url.getHost().isEmpty()) {
                 throw new IllegalArgumentException("the server's URL is not one of HTTP with a host");
             }
-            String path = url.getPath();
-            while (path.endsWith("/")) path = path.substring(0, path.length() - 1);
-            base = scheme + "://" + url.getHost() + (url.getPort() < 0 ? "" : ":" + url.getPort()) + path;
+            return url;
         } catch (MalformedURLException error) {
             throw new IllegalArgumentException("the server's URL cannot be read", error);
         }
+    }
+
+    private boolean isInClear() {
+        return base.startsWith("http:");
+    }
+
+    private static IllegalArgumentException inClear(String where) {
+        return new IllegalArgumentException("http sends passwords and tokens in clear, and is not used " + where + ": use https");
+    }
+
+    /** Whether what is sent stays on this device: 127.0.0.0/8, ::1 and localhost, in their usual spelling. */
+    private static boolean isLoopback(String host) {
+        if (host.toLowerCase(Locale.ROOT).equals("localhost") || host.equals("[::1]") || host.equals("::1")) return true;
+        String[] parts = host.split("\\.", -1);
+        if (parts.length != 4 || !parts[0].equals("127")) return false;
+        for (String part : parts) {
+            int number = 0;
+            for (int index = 0; index < part.length() && number < 256; index++) {
+                char digit = part.charAt(index);
+                if (digit < '0' || digit > '9') return false;
+                number = number * 10 + digit - '0';
+            }
+            // Some resolvers read a zero in front as octal.
+            if (number > 255 || !part.equals(Integer.toString(number))) return false;
+        }
+        return true;
     }
 
     /** How far the clocks of server and device may be apart where answers are signed; 300 unless set. */
@@ -97,8 +141,10 @@ public final class Options {
      * <p>For keys of a certificate authority use {@code <pin-set>} of Android's Network Security Configuration.
      *
      * @param sha256 the SHA-256 of a SubjectPublicKeyInfo in base64, as in RFC 7469
+     * @throws IllegalArgumentException if one is none, or if the server's URL is one of {@code http}, which has no certificates
      */
     public Options pins(String... sha256) {
+        if (isInClear()) throw inClear("where certificates are pinned");
         for (String pin : sha256) {
             byte[] hash = Base64.fromStandard(pin);
             if (hash == null || hash.length != 32) throw new IllegalArgumentException("a pin is 32 bytes in base64");

@@ -784,22 +784,46 @@ public final class ClientTests {
     public static void aVerifierThatTakesEverythingIsRefused() throws Exception {
         SignatureKey key = new SignatureKey("JrQLj5P_89iXES9-vFgrIy29clF9CC_oPPsw3c5D0bs");
         for (Verifier verifier : new Verifier[] {(a, b, c) -> true, (a, b, c) -> false}) {
-            try {
-                Signatures.pinned(verifier, key);
-                throw new AssertionError("it was taken");
-            } catch (IllegalArgumentException expected) {
-                Check.that(expected.getMessage().contains("verifier"), "the message");
-            }
+            Check.that(refusal(() -> Signatures.pinned(verifier, key)).contains("verifier"), "the message");
         }
     }
 
-    public static void anEmptyListOfKeysIsNoWayToDoWithout() {
-        try {
-            Signatures.pinned(PlatformVerifier.find());
-            throw new AssertionError("it was taken");
-        } catch (IllegalArgumentException expected) {
-            Check.that(expected.getMessage().contains("Signatures.unsigned()"), "the message names the choice");
+    public static void onlyThisDeviceIsAskedInClearAndNothingIsPinnedThere() {
+        Signatures unsigned = Signatures.unsigned();
+        String[] here = {"127.0.0.1", "127.255.0.255:8080", "localhost", "LOCALHOST:80/push", "[::1]:8080"};
+        for (String host : here) Check.that(new Options("http://" + host, unsigned).base().startsWith("http://"), host);
+        String[] elsewhere = {
+            "push.example.org", "10.0.2.2", "0.0.0.0", "127.1", "127.0.0", "127.0.0.256", "127.0.0.010", "127.0.0.1.example.org",
+            "127.0.0.", "127.0.0.1e", "128.0.0.1", "localhost.example.org", "localhost.", "loca1host", "[::2]", "[::ffff:10.0.0.1]",
+            "127.0.0.1@push.example.org", "127.0.0.99999999999"
+        };
+        for (String host : elsewhere) {
+            Check.that(refusal(() -> new Options("http://" + host, unsigned)).contains("in clear"), host);
+            Check.that(new Options("https://" + host, unsigned).base().startsWith("https://"), host);
         }
+        SignatureKey key = new SignatureKey("JrQLj5P_89iXES9-vFgrIy29clF9CC_oPPsw3c5D0bs");
+        Signatures pinned = Signatures.pinned(PlatformVerifier.find(), key);
+        for (String host : here) {
+            Check.that(refusal(() -> new Options("http://" + host, pinned)).contains("keys are pinned"), host);
+            Options options = new Options("http://" + host, unsigned);
+            Check.that(refusal(() -> options.pins("A".repeat(43) + "=")).contains("certificates are pinned"), host);
+        }
+        Check.equal(refusal(() -> new Options("ftp://localhost", unsigned)), "the server's URL is not one of HTTP with a host", "ftp");
+    }
+
+    /** Why a setting is refused. */
+    private static String refusal(Runnable setting) {
+        try {
+            setting.run();
+        } catch (IllegalArgumentException refused) {
+            return refused.getMessage();
+        }
+        throw new AssertionError("it was taken");
+    }
+
+    public static void anEmptyListOfKeysIsNoWayToDoWithout() {
+        String why = refusal(() -> Signatures.pinned(PlatformVerifier.find()));
+        Check.that(why.contains("Signatures.unsigned()"), "the message names the choice");
         Options unsigned = new Options("https://push.example:444/a/", Signatures.unsigned());
         Check.that(!unsigned.isSigned() && unsigned.acceptSignature() == null, "a choice that is written down");
         Check.equal(unsigned.base(), "https://push.example:444/a", "the base");

@@ -92,7 +92,7 @@ final class ModelServer implements AutoCloseable {
     }
 
     Options options() {
-        return new Options(url(), Signatures.pinned(PlatformVerifier.find(), new SignatureKey(pinned)));
+        return Options.withoutTLS(url(), Signatures.pinned(PlatformVerifier.find(), new SignatureKey(pinned)));
     }
 
     PushClient client(Store store) {

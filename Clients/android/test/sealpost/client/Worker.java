@@ -22,7 +22,7 @@ public final class Worker {
     private final Random random;
 
     private Worker(String[] arguments) {
-        Options options = new Options(arguments[0], Signatures.pinned(PlatformVerifier.find(), new SignatureKey(arguments[1])));
+        Options options = Options.withoutTLS(arguments[0], Signatures.pinned(PlatformVerifier.find(), new SignatureKey(arguments[1])));
         File folder = new File(arguments[2]);
         client = new PushClient(options, Credentials.token("spt_first", "alice"), new Store(new File(folder, "store"), TestFolder.KEY));
         name = arguments[3];
