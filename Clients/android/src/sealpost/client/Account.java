@@ -120,12 +120,30 @@ final class Account {
         throw busy();
     }
 
-    /** Removes all of it in one step. Whoever still writes for this sign-in cannot any more. */
-    synchronized void remove() throws PushException {
+    /** The latest index before a sign-out; an empty one if the files cannot be read. */
+    Index last() {
         try {
-            Files.remove(open());
-        } catch (PushException error) {
-            if (error.reason() != PushException.Reason.SIGNED_OUT) throw error;
+            return read().index;
+        } catch (PushException unreadable) {
+            return new Index();
+        }
+    }
+
+    /**
+     * Removes the account's folder. The first step is decisive, and needs no free space on the disk.
+     *
+     * <p>Other clients of this sign-in cannot write any more. Throws if no file can be removed.
+     */
+    synchronized void remove() throws PushException {
+        File folder = store.account(name);
+        String[] names = Files.names(new File(folder, SIGN_IN));
+        // Another mark is that of a later sign-in, whose files stay.
+        if (names.length > 0 && (signIn == null || signIn.equals(names[0]))) {
+            Files.remove(folder);
+            File mark = new File(new File(folder, SIGN_IN), names[0]);
+            // If the rename has failed, the mark is still here. Without it no file of the folder opens.
+            if (mark.delete()) Files.removeAll(folder);
+            if (mark.exists()) throw Store.storage(new IOException("a file cannot be removed"));
         }
         if (signIn == null) signIn = "";
     }

@@ -37,12 +37,26 @@ public final class Credentials {
         return new Credentials(null, false, provider, "user:" + account);
     }
 
+    /**
+     * The token that {@link PushClient#signIn(String, String)} keeps with the account.
+     *
+     * <p>Signing out removes the token in the same step as everything else.
+     *
+     * @param account as with {@link #token(TokenProvider, String)}
+     */
+    public static Credentials kept(String account) {
+        return new Credentials(null, false, null, "user:" + account);
+    }
+
     /** One token, which cannot be renewed. */
     public static Credentials token(final String token, String account) {
         return token(new FixedToken(token), account);
     }
 
-    private static final class FixedToken implements TokenProvider {
+    /** A provider that answers at once, so that it needs no thread. */
+    private abstract static class LocalToken implements TokenProvider {}
+
+    private static final class FixedToken extends LocalToken {
         private final String token;
 
         FixedToken(String token) {
@@ -53,6 +67,19 @@ public final class Credentials {
         public @Nullable String token(@Nullable String refused) {
             return refused == null ? token : null;
         }
+    }
+
+    /** These credentials, with the account that their token is kept with. */
+    Credentials of(final Account kept) {
+        if (basic != null || provider != null) return this;
+        return new Credentials(null, false, new LocalToken() {
+            @Override
+            public @Nullable String token(@Nullable String refused) throws PushException {
+                String token = kept.read().index.token;
+                // If the kept token is not the refused one, a later sign-in has replaced it.
+                return token == null || token.equals(refused) ? null : token;
+            }
+        }, account);
     }
 
     private static String header(String username, String password) {
@@ -70,7 +97,7 @@ public final class Credentials {
     /** The value of {@code Authorization}; null if there is none any more. */
     @Nullable String authorization(final @Nullable String refused, Deadline deadline) throws PushException {
         if (provider == null) return refused == null ? basic : null;
-        if (provider instanceof FixedToken) return ask(provider, refused);
+        if (provider instanceof LocalToken) return ask(provider, refused);
         return ProviderThreads.ask(new Callable<String>() {
             @Override
             public @Nullable String call() throws PushException {

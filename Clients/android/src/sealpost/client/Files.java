@@ -77,7 +77,8 @@ final class Files {
         removeAll(removed);
     }
 
-    private static void removeAll(File folder) {
+    /** Removes a folder where it is. */
+    static void removeAll(File folder) {
         File[] files = folder.listFiles();
         if (files != null) {
             for (File file : files) {

@@ -12,8 +12,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * What an account has, but for the contents: cursor, entries, deletions, marks, registration and outbox, in one value, so
- * that none is ever without the others.
+ * The state of an account without its contents: cursor, entries, deletions, marks, registration,
+ * outbox and token. It is one value, so that none is ever without the others.
  */
 final class Index {
     /** Of the encoded form. */
@@ -93,6 +93,8 @@ final class Index {
     @Nullable String registration;
     byte[] fingerprint = {};
     long registeredAt = 0;
+    /** The token of the session; null if the app keeps it elsewhere. */
+    @Nullable String token;
 
     void addToHistory(String name) {
         history.add(0, name);
@@ -142,6 +144,7 @@ final class Index {
             number(out, fingerprint.length);
             out.write(fingerprint);
             out.writeLong(registeredAt);
+            text(out, token);
         } catch (IOException never) {
             throw new IllegalStateException("memory can be written", never);
         }
@@ -174,6 +177,8 @@ final class Index {
             in.readFully(fingerprint);
             index.fingerprint = fingerprint;
             index.registeredAt = in.readLong();
+            // An index of the version before ends here, and that version ignores the rest.
+            if (in.available() > 0) index.token = text(in);
             return index;
         } catch (IOException | RuntimeException other) {
             // It was opened with the right key, so another version wrote it.

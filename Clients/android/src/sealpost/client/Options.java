@@ -41,8 +41,8 @@ public final class Options {
     /**
      * @param server the server's URL, which may have a path, as behind a proxy that serves several
      * @param signatures {@link Signatures#pinned}, or {@link Signatures#unsigned} where the app wants no proof
-     * @throws IllegalArgumentException if it is no URL of HTTP with a host; or if it is one of {@code http} and the host is not
-     *     this device, or keys are pinned
+     * @throws IllegalArgumentException if the URL cannot be read or has no host, or if it is one of
+     *     {@code http} and the host is not this device or keys are pinned
      */
     public Options(String server, Signatures signatures) {
         this(url(server), signatures);
@@ -58,7 +58,7 @@ public final class Options {
         base = url.getProtocol() + "://" + url.getHost() + (url.getPort() < 0 ? "" : ":" + url.getPort()) + path;
     }
 
-    /** For this library's own tests, whose servers have no TLS: takes {@code http} also where keys are pinned. */
+    /** Takes {@code http} with pinned keys, too: for this library's tests, whose servers have no TLS. */
     static Options withoutTLS(String server, Signatures signatures) {
         return new Options(url(server), signatures);
     }
@@ -84,7 +84,7 @@ public final class Options {
         return new IllegalArgumentException("http sends passwords and tokens in clear, and is not used " + where + ": use https");
     }
 
-    /** Whether what is sent stays on this device: 127.0.0.0/8, ::1 and localhost, in their usual spelling. */
+    /** Whether requests stay on this device: 127.0.0.0/8, ::1 and localhost, in their usual spelling. */
     private static boolean isLoopback(String host) {
         if (host.toLowerCase(Locale.ROOT).equals("localhost") || host.equals("[::1]") || host.equals("::1")) return true;
         String[] parts = host.split("\\.", -1);
@@ -141,7 +141,8 @@ public final class Options {
      * <p>For keys of a certificate authority use {@code <pin-set>} of Android's Network Security Configuration.
      *
      * @param sha256 the SHA-256 of a SubjectPublicKeyInfo in base64, as in RFC 7469
-     * @throws IllegalArgumentException if one is none, or if the server's URL is one of {@code http}, which has no certificates
+     * @throws IllegalArgumentException if a pin cannot be read, or if the server's URL is one of
+     *     {@code http}, where no certificate is shown
      */
     public Options pins(String... sha256) {
         if (isInClear()) throw inClear("where certificates are pinned");

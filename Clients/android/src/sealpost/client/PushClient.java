@@ -17,7 +17,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
  * <pre>{@code
  * PushClient client = new PushClient(
  *     new Options("https://push.example.org", Signatures.pinned(verifier, new SignatureKey(PINNED))),
- *     Credentials.token(tokens, "alice"),
+ *     Credentials.kept("alice"),
  *     new Store(new File(context.getNoBackupFilesDir(), "sealpost"), keystoreKey));
  * show(client.kept());                          // at once, without network
  * Fetched<Inbox> inbox = client.refresh();      // everything missed
@@ -40,11 +40,11 @@ public final class PushClient {
     /** What is kept belongs to server, account and app, and to whether answers are signed. */
     public PushClient(Options options, Credentials credentials, Store store) {
         this.options = options;
-        this.api = new Api(options, credentials);
         this.store = store;
         String app = options.app() == null ? "" : options.app();
         String proof = options.isSigned() ? "signed" : "echoed";
         this.account = new Account(store, options.base() + '\n' + credentials.account() + '\n' + app + '\n' + proof);
+        this.api = new Api(options, credentials.of(account));
     }
 
     // What is kept
@@ -263,8 +263,38 @@ public final class PushClient {
         return registration != null && AccountHint.of(push.id(), registration).equals(hint);
     }
 
-    /** Exchanges the password for a token, which expires and can be revoked. */
+    /**
+     * Signs in with a password, and keeps the token, sealed, for clients with {@link Credentials#kept}.
+     *
+     * <p>The client sends the password once the server has asked for it. {@link #signOut} removes the
+     * token and the inbox in one step. A token expires and can be revoked: later calls are then
+     * {@link PushException.Reason#UNAUTHORIZED}, and the user signs in again.
+     */
+    public Session signIn(String username, String password) throws PushException {
+        account.read();
+        final Session session = signIn(new Api(options, Credentials.challenged(username, password)));
+        try {
+            account.change(new Account.Change<Void>() {
+                @Override
+                public @Nullable Void make(Draft draft) {
+                    draft.index.token = session.token();
+                    return null;
+                }
+            });
+        } catch (PushException unkept) {
+            // The token is lost, so its session must not go on.
+            signOuts().finishOnce(signOuts().order("Bearer " + session.token(), null, api.account()), options.deadline());
+            throw unkept;
+        }
+        return session;
+    }
+
+    /** Exchanges this client's password for a token. The app keeps the token. */
     public Session signIn() throws PushException {
+        return signIn(api);
+    }
+
+    private Session signIn(Api api) throws PushException {
         Request request = new Request("POST", Paths.SESSIONS);
         request.isRepeatable = false;
         Answer answer = api.call(request, options.deadline());
@@ -276,22 +306,34 @@ public final class PushClient {
     /**
      * Signs out: at once on this device, in all of its processes, and at the server as soon as it can be reached.
      *
-     * <p>All that is kept is removed, and every later call of this account's clients is {@link
-     * PushException.Reason#SIGNED_OUT}. What ends session and device at the server is kept until it has done so. A device that
-     * the token can no longer end is ended by the first {@link #refresh} after the account has signed in again.
+     * <p>The client first removes the inbox and the kept token, which needs no free space and no
+     * network. Every later call of this account's clients is {@link PushException.Reason#SIGNED_OUT}.
+     * It then keeps the order to end session and device until the server has done so. If the disk is
+     * still full, it asks the server once. If the token cannot end the device any more, the first
+     * {@link #refresh} of the account's next sign-in does.
      *
-     * @return whether the server knows; if not, call {@link #finishSignOuts} when there is a network
+     * @return whether the server has ended session and device; if not, call {@link #finishSignOuts}
+     *     when there is a network
      */
     public boolean signOut() throws PushException {
-        String registration = account.read().index.registration;
-        String authorization = api.lastAuthorization(options.deadline());
-        if (authorization != null || registration != null) {
-            signOuts().keep(authorization, registration, api.account());
-        }
+        Index kept = account.last();
         account.remove();
         tell();
-        // Without a credential there is a session at the server that nobody has ended.
-        return finishSignOuts(options, store) && authorization != null;
+        Deadline deadline = options.deadline();
+        // The app's own provider may need its time: by now the inbox is gone.
+        String authorization = kept.token == null ? api.lastAuthorization(deadline) : "Bearer " + kept.token;
+        Json order = signOuts().order(authorization, kept.registration, api.account());
+        try {
+            if (authorization != null || kept.registration != null) signOuts().keep(order);
+        } catch (PushException full) {
+            return signOuts().finishOnce(order, deadline);
+        }
+        try {
+            // Without a credential there is a session at the server that nobody has ended.
+            return finishSignOuts(options, store, deadline) && authorization != null;
+        } catch (PushException later) {
+            return false;
+        }
     }
 
     SignOut signOuts() {
@@ -302,15 +344,19 @@ public final class PushClient {
         return store;
     }
 
-    /** Tells the server of sign-outs that it does not know yet. Whether all of them are done. */
+    /** Tells the server of sign-outs that it does not know yet. Whether it has ended all of them. */
     public static boolean finishSignOuts(Options options, Store store) throws PushException {
+        return finishSignOuts(options, store, options.deadline());
+    }
+
+    private static boolean finishSignOuts(Options options, Store store, Deadline deadline) throws PushException {
         SignOut signOut = new SignOut(store, options);
         try {
-            signOut.finish(options.deadline());
+            return signOut.finish(deadline) && signOut.count() == 0;
         } catch (PushException error) {
             if (!error.leavesWhatIsKept()) throw error;
+            return false;
         }
-        return signOut.count() == 0;
     }
 
     // Private

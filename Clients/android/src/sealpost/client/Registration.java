@@ -76,7 +76,8 @@ final class Registration {
 
     /** Ends what the server has taken after the account had signed out. */
     private void end(String id) throws PushException {
-        client.signOuts().keep(client.api.lastAuthorization(client.options.deadline()), id, client.api.account());
+        SignOut signOuts = client.signOuts();
+        signOuts.keep(signOuts.order(client.api.lastAuthorization(client.options.deadline()), id, client.api.account()));
         PushClient.finishSignOuts(client.options, client.store());
     }
 

@@ -2,8 +2,11 @@ package sealpost.client;
 
 import java.util.Date;
 
-/** The token that signing in returns: keep it sealed, and forget the password. */
+/** The token that signing in returns. Forget the password. */
 public final class Session {
+    /** Far longer than the token of any issuer. */
+    private static final int MAXIMUM_TOKEN = 16_384;
+
     private final String token;
     private final Date expiresAt;
 
@@ -17,7 +20,7 @@ public final class Session {
         Json end = json == null ? null : json.get("ExpiresAt");
         String text = token == null ? null : token.string();
         Long time = end == null ? null : Times.fromRfc3339(end.string());
-        return text == null || time == null ? null : new Session(text, new Date(time));
+        return text == null || text.length() > MAXIMUM_TOKEN || time == null ? null : new Session(text, new Date(time));
     }
 
     public String token() {

@@ -11,6 +11,14 @@ import java.util.List;
 final class SignOut {
     private static final String FOLDER = "signouts";
 
+    /** The server's answer to a request that ends a device or a session. */
+    private enum Answered {
+        ENDED,
+        REFUSED,
+        /** Nobody is signed in: the token has ended, or a proxy has sent the request without it. */
+        NOBODY
+    }
+
     private final Store store;
     private final Options options;
 
@@ -19,13 +27,16 @@ final class SignOut {
         this.options = options;
     }
 
-    /** Keeps what it takes to end session and device later; without a credential the device waits for the account's next one. */
-    void keep(@Nullable String authorization, @Nullable String registration, String account) throws PushException {
-        Json order = Json.object()
+    /** An order to end session and device. Without a credential the device waits for the account's next one. */
+    Json order(@Nullable String authorization, @Nullable String registration, String account) {
+        return Json.object()
                 .with("Server", Json.of(options.base()))
                 .with("Authorization", text(authorization))
                 .with("Registration", text(registration))
                 .with("Account", Json.of(account));
+    }
+
+    void keep(Json order) throws PushException {
         write(Files.hexadecimal(Files.random(8)), order);
     }
 
@@ -35,20 +46,25 @@ final class SignOut {
 
     private void write(String name, Json order) throws PushException {
         File folder = new File(store.folder(), FOLDER);
+        File made = new File(folder, "." + name);
         try {
             if (!folder.mkdir() && !folder.isDirectory()) throw new IOException("a folder cannot be made");
-            File made = new File(folder, "." + name);
             Files.write(made, store.sealer().seal(order.bytes(), FOLDER + name));
             if (!made.renameTo(new File(folder, name))) throw new IOException("a file cannot be named");
         } catch (IOException | GeneralSecurityException error) {
+            made.delete();
             throw Store.storage(error);
         }
     }
 
-    /** Ends what is kept for this server; throws when the network fails. What the credential cannot end any more stays. */
-    void finish(Deadline deadline) throws PushException {
-        // Credentials are those of each order.
-        Api api = new Api(options, Credentials.basic("", ""));
+    /**
+     * Carries out the orders for this server; throws when the network fails. A device that its
+     * credential cannot end any more stays.
+     *
+     * @return whether the server has ended each device and session
+     */
+    boolean finish(Deadline deadline) throws PushException {
+        boolean isDone = true;
         for (File file : pending()) {
             Json order = read(file);
             if (order == null) {
@@ -57,14 +73,39 @@ final class SignOut {
             }
             String credential = string(order, "Authorization");
             if (credential == null || !options.base().equals(string(order, "Server"))) continue;
-            String registration = string(order, "Registration");
-            boolean isOver = registration == null
-                    || isEnded(api, Paths.registration(registration), credential, deadline);
-            // A token that is refused has no session any more.
-            if (credential.startsWith("Bearer ")) isEnded(api, Paths.CURRENT_SESSION, credential, deadline);
-            if (isOver) file.delete();
+            boolean isTold = isCarriedOut(order, credential, deadline);
+            if (!isTold) isDone = false;
+            // Without a device there is nothing that the next session could end.
+            if (isTold || string(order, "Registration") == null) file.delete();
             else write(file.getName(), order.replacing("Authorization", Json.NULL));
         }
+        return isDone;
+    }
+
+    /** Carries out an order that could not be written; returns whether the server has. */
+    boolean finishOnce(Json order, Deadline deadline) {
+        String credential = string(order, "Authorization");
+        try {
+            return credential != null && isCarriedOut(order, credential, deadline);
+        } catch (PushException failed) {
+            // The order is nowhere but here, so nothing can try it later.
+            return false;
+        }
+    }
+
+    private boolean isCarriedOut(Json order, String credential, Deadline deadline) throws PushException {
+        // Each request shows the credential of its order.
+        Api api = new Api(options, Credentials.basic("", ""));
+        String registration = string(order, "Registration");
+        Answered device = registration == null
+                ? Answered.ENDED
+                : end(api, Paths.registration(registration), credential, deadline);
+        // Passwords and tokens of an issuer have no session.
+        Answered session = credential.startsWith("Bearer ")
+                ? end(api, Paths.CURRENT_SESSION, credential, deadline)
+                : Answered.REFUSED;
+        // A session that ends takes its device along.
+        return session == Answered.ENDED || session == Answered.REFUSED && device == Answered.ENDED;
     }
 
     /** Ends the devices of an account whose credential of then could not, with the one that it has now. */
@@ -74,7 +115,7 @@ final class SignOut {
             String registration = order == null ? null : string(order, "Registration");
             if (registration == null || string(order, "Authorization") != null) continue;
             if (!account.equals(string(order, "Account")) || !options.base().equals(string(order, "Server"))) continue;
-            if (isEnded(api, Paths.registration(registration), null, deadline)) file.delete();
+            if (end(api, Paths.registration(registration), null, deadline) == Answered.ENDED) file.delete();
         }
     }
 
@@ -118,17 +159,17 @@ final class SignOut {
         }
     }
 
-    /** Whether the server has said that something is gone; not if it refuses the credential. Without one it is that of the client. */
-    private static boolean isEnded(Api api, String path, @Nullable String authorization, Deadline deadline)
-            throws PushException {
+    /** Without a credential, the client shows its own. */
+    private static Answered end(Api api, String path, @Nullable String authorization, Deadline deadline) throws PushException {
         Request request = new Request("DELETE", path);
         try {
             if (authorization == null) api.call(request, deadline);
             else api.call(request, authorization, deadline);
-            return true;
+            return Answered.ENDED;
         } catch (PushException error) {
             if (error.leavesWhatIsKept()) throw error;
-            return error.isGone();
+            if (error.reason() == PushException.Reason.UNAUTHORIZED) return Answered.NOBODY;
+            return error.isGone() && !path.equals(Paths.CURRENT_SESSION) ? Answered.ENDED : Answered.REFUSED;
         }
     }
 }

@@ -5,9 +5,12 @@ import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
 
-/** How a client tells the server's own answers from others: by pinned keys, or by {@code MyToken} alone. The app chooses. */
+/**
+ * The proof that a client demands of each answer: a signature by a pinned key, or {@code MyToken}
+ * alone. The app chooses.
+ */
 public final class Signatures {
-    /** Null where answers are told by {@code MyToken} alone. */
+    /** Null if the app has chosen {@code MyToken} alone. */
     final @Nullable Verifier verifier;
 
     final List<SignatureKey> keys;
@@ -18,12 +21,13 @@ public final class Signatures {
     }
 
     /**
-     * The keys of the server: each answer must be signed by one of them, also over method, path and query of its request.
+     * Demands a signature by one of these keys of the server, also over the request's method, path and query.
      *
-     * <p>Requests ask for the first; put a new key behind it before the server signs with it.
+     * <p>Requests ask for the first key. Add a new key behind it before the server signs with it.
      *
      * @param verifier {@link PlatformVerifier#find} where that is not null, else that of a library
-     * @throws IllegalArgumentException if there is no key, or if the verifier refuses a right signature or takes a wrong one
+     * @throws IllegalArgumentException without a key, or if the verifier refuses a right signature or
+     *     takes a wrong one
      */
     public static Signatures pinned(Verifier verifier, SignatureKey... keys) {
         if (!PlatformVerifier.works(verifier)) throw new IllegalArgumentException("the verifier does not verify Ed25519");
@@ -34,8 +38,9 @@ public final class Signatures {
     }
 
     /**
-     * Takes answers without a signature. {@code MyToken} shows accidents, such as caches and portals; whoever wants to forge an
-     * answer can.
+     * Takes answers without a signature.
+     *
+     * <p>{@code MyToken} shows accidents, such as caches and portals. Any attacker on the way can forge an answer.
      */
     public static Signatures unsigned() {
         return new Signatures(null, Collections.<SignatureKey>emptyList());

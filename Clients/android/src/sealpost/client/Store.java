@@ -91,9 +91,10 @@ public final class Store {
     }
 
     /**
-     * Keeps a short secret of the app beside what clients keep, such as the token of a session; null removes it.
+     * Keeps a short secret of the app, such as the token of FCM for this device; null removes it.
      *
-     * <p>Signing out does not remove it, as a store may have several accounts.
+     * <p>Signing out does not remove it. {@link PushClient#signIn(String, String)} keeps the token of a
+     * session, which signing out removes.
      */
     public void putSecret(String name, @Nullable String secret) throws PushException {
         File file = secretFile(name);

@@ -447,6 +447,131 @@ public final class ClientTests {
         });
     }
 
+    private static final List<String> ENDED = Arrays.asList("DELETE /api/register/device-1", "DELETE /api/sessions/current");
+
+    /** An inbox, a registration and a token in one store. */
+    private static PushClient everythingKept(ModelServer server, TestFolder folder) throws Exception {
+        server.add("text");
+        PushClient client = server.signedIn(folder.store());
+        client.signIn("alice", "secret");
+        client.refresh();
+        client.register("fcm", "handle", Collections.<String>emptyList());
+        server.log.clear();
+        return client;
+    }
+
+    private static boolean isAccountThere(TestFolder folder) {
+        for (File file : folder.file.listFiles()) {
+            if (file.getName().startsWith("a-")) return true;
+        }
+        return false;
+    }
+
+    private static void nothingIsKept(ModelServer server, TestFolder folder) throws Exception {
+        Check.that(!isAccountThere(folder), "nothing is kept");
+        PushClient later = server.signedIn(folder.store());
+        Check.that(later.kept().items().isEmpty(), "nothing to be seen");
+        PushException error = Check.fails(later::refresh, PushException.Reason.UNAUTHORIZED);
+        Check.equal(error.problem(), null, "there is no token to ask with");
+    }
+
+    public static void aTokenThatCannotBeKeptIsEnded() throws Exception {
+        with((server, folder) -> {
+            PushClient client = server.signedIn(folder.store());
+            client.kept();
+            server.held = () -> {
+                // The next request has the password.
+                server.held = () -> server.signedIn(folder.store()).signOut();
+            };
+            Check.fails(() -> client.signIn("alice", "secret"), PushException.Reason.SIGNED_OUT);
+            String ended = "DELETE /api/sessions/current";
+            Check.equal(server.log, Arrays.asList("POST /api/sessions", "POST /api/sessions", ended), "ended");
+            Check.fails(() -> client.signIn("alice", "secret"), PushException.Reason.SIGNED_OUT);
+            Check.equal(server.log.size(), 3, "who has signed out does not ask");
+            nothingIsKept(server, folder);
+            Check.fails(() -> server.signedIn(folder.store()).signIn("alice", "wrong"), PushException.Reason.UNAUTHORIZED);
+        });
+    }
+
+    public static void aKeptTokenGoesWithTheAccount() throws Exception {
+        with((server, folder) -> {
+            PushClient client = everythingKept(server, folder);
+            Check.that(server.signedIn(folder.store()).refresh().isFresh(), "another process signs in with it");
+            server.authorization = "Bearer spt_second";
+            Check.fails(client::refresh, PushException.Reason.UNAUTHORIZED);
+            server.signedIn(folder.store()).signIn("alice", "secret");
+            Check.that(client.refresh().isFresh(), "and this one with that of the next sign-in");
+            server.log.clear();
+            // A client with a password ends the session of the kept token.
+            Check.that(new PushClient(server.options(), Credentials.basic("alice", "x"), folder.store()).signOut(), "told");
+            Check.equal(server.log, ENDED, "the session has ended, too");
+            Check.fails(client::refresh, PushException.Reason.SIGNED_OUT);
+            nothingIsKept(server, folder);
+            client.signOut();
+        });
+    }
+
+    public static void aSignOutOnAFullDiskSignsOutAndTellsTheServerOnce() throws Exception {
+        for (boolean hasNetwork : new boolean[] {true, false}) {
+            with((server, folder) -> {
+                everythingKept(server, folder);
+                if (!hasNetwork) server.loseOneIn = 1;
+                // Each write of a byte to a file fails.
+                Process process = SigningOut.start("ulimit -f 0;", server, folder);
+                Check.equal(SigningOut.said(process), Boolean.toString(hasNetwork), "whether the server knows");
+                server.loseOneIn = 0;
+                nothingIsKept(server, folder);
+                if (hasNetwork) Check.equal(server.log, ENDED, "the server was told");
+                Check.that(PushClient.finishSignOuts(server.options(), folder.store()), "and nothing could be kept");
+                Check.equal(TestFolder.count(new File(folder.file, "signouts")), 0, "nor is left half written");
+            });
+        }
+    }
+
+    public static void aProcessThatIsKilledWhileItTellsTheServerHasSignedOut() throws Exception {
+        with((server, folder) -> {
+            everythingKept(server, folder);
+            Process[] process = {null};
+            CountDownLatch isStarted = new CountDownLatch(1);
+            server.held = () -> {
+                isStarted.await();
+                process[0].destroyForcibly().waitFor();
+            };
+            process[0] = SigningOut.start("", server, folder);
+            isStarted.countDown();
+            Check.equal(SigningOut.said(process[0]), null, "it was killed");
+            nothingIsKept(server, folder);
+            server.log.clear();
+            Check.that(PushClient.finishSignOuts(server.options(), folder.store()), "what waits is told");
+            Check.equal(server.log, ENDED, "both");
+        });
+    }
+
+    /** The token is never there without the inbox, nor the inbox without the token. */
+    public static void aProcessThatIsKilledWhileItSignsOutHasSignedOutOrNot() throws Exception {
+        for (int count = 0; count < 10; count++) {
+            String micros = Integer.toString(count * 4000);
+            with((server, folder) -> {
+                everythingKept(server, folder);
+                Process process = SigningOut.start("", server, folder, micros);
+                SigningOut.said(process);
+                boolean isSignedIn = isAccountThere(folder);
+                if (!isSignedIn) nothingIsKept(server, folder);
+                else Check.equal(server.signedIn(folder.store()).refresh().value().items().size(), 1, "as before");
+            });
+        }
+    }
+
+    public static void aSessionThatNobodyHasEndedIsNotCalledEnded() throws Exception {
+        with((server, folder) -> {
+            // The server's 401 is the same if a proxy sends the request without its token.
+            PushClient client = new PushClient(server.options(), Credentials.token("spt_other", "alice"), folder.store());
+            Check.that(!client.signOut(), "the server knows nobody of that token");
+            Check.equal(server.log, Collections.singletonList("DELETE /api/sessions/current"), "asked once");
+            Check.that(PushClient.finishSignOuts(server.options(), folder.store()), "and nothing waits");
+        });
+    }
+
     public static void aDeviceWhoseTokenIsDeadIsEndedWhenItsAccountSignsInAgain() throws Exception {
         with((server, folder) -> {
             PushClient client = server.client(folder.store());

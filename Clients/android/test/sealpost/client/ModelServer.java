@@ -61,6 +61,8 @@ final class ModelServer implements AutoCloseable {
     volatile String tooLarge = "payload-too-large";
     volatile String ttl = "2099-01-01T00:00:00Z";
 
+    private static final String PASSWORD = "Basic " + Base64.standard("alice:secret".getBytes(StandardCharsets.UTF_8));
+
     private final HttpServer server;
     private final ExecutorService threads = Executors.newFixedThreadPool(4);
     private final Random random = new Random(7);
@@ -93,6 +95,11 @@ final class ModelServer implements AutoCloseable {
 
     Options options() {
         return Options.withoutTLS(url(), Signatures.pinned(PlatformVerifier.find(), new SignatureKey(pinned)));
+    }
+
+    /** A client that signs in with what is kept. */
+    PushClient signedIn(Store store) {
+        return new PushClient(options(), Credentials.kept("alice"), store);
     }
 
     PushClient client(Store store) {
@@ -209,6 +216,14 @@ final class ModelServer implements AutoCloseable {
         String method = exchange.getRequestMethod();
         String shown = exchange.getRequestHeaders().getFirst("Authorization");
         credentials.add(String.valueOf(shown));
+        if (path.equals("/api/sessions") && PASSWORD.equals(shown)) {
+            return new Object[] {
+                201,
+                Json.object()
+                        .with("Token", Json.of(authorization.substring("Bearer ".length())))
+                        .with("ExpiresAt", Json.of("2099-01-01T00:00:00Z"))
+            };
+        }
         if (!authorization.equals(shown)) {
             return problem(401, "invalid-token");
         }
