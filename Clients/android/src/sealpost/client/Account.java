@@ -120,13 +120,35 @@ final class Account {
         throw busy();
     }
 
-    /** The latest index before a sign-out; an empty one if the files cannot be read. */
+    /** The latest index; an empty one if the files cannot be read. */
     Index last() {
         try {
             return read().index;
         } catch (PushException unreadable) {
             return new Index();
         }
+    }
+
+    /**
+     * Keeps the identifier and the token of a sign-in, unless they are null.
+     *
+     * <p>Another identifier than before is that of another account: what is kept of the old one is
+     * removed first, and the old one's other clients have signed out.
+     */
+    synchronized void begin(final @Nullable String id, final @Nullable String token) throws PushException {
+        String before = read().index.account;
+        if (id != null && before != null && !id.equals(before)) {
+            remove();
+            signIn = null;
+        }
+        change(new Change<Void>() {
+            @Override
+            public @Nullable Void make(Draft draft) {
+                if (id != null) draft.index.account = id;
+                if (token != null) draft.index.token = token;
+                return null;
+            }
+        });
     }
 
     /**

@@ -15,6 +15,8 @@ final class Answer {
      */
     final boolean isNoStore;
 
+    /** The account that the answer is for; null if it is for nobody, or if the signature does not cover it. */
+    final @Nullable String account;
     final long retryAfterSeconds;
     /** The server's time: of the signature, or of {@code Date} where answers are not signed; null if neither tells. */
     final @Nullable Long serverTime;
@@ -24,6 +26,7 @@ final class Answer {
             RawAnswer raw,
             @Nullable Json json,
             boolean isNoStore,
+            @Nullable String account,
             long retryAfterSeconds,
             @Nullable Long serverTime) {
         this.request = request;
@@ -31,6 +34,7 @@ final class Answer {
         this.json = json;
         this.tag = raw.field("etag");
         this.isNoStore = isNoStore;
+        this.account = account;
         this.retryAfterSeconds = retryAfterSeconds;
         this.serverTime = serverTime;
     }
@@ -51,6 +55,38 @@ final class Answer {
             throw interference(Interference.Kind.WRONG_ID, Long.toString(id), Long.toString(item.id()));
         }
         return item;
+    }
+
+    /**
+     * The identifier of the account that a session is of; null if the server has none.
+     *
+     * <p>Throws unless the session is that of this user.
+     */
+    @Nullable String account(String username) throws PushException {
+        Json member = json == null ? null : json.get("Account");
+        String id = member == null ? null : member.string();
+        Json named = json == null ? null : json.get("Name");
+        String name = named == null ? null : named.string();
+        // A server of the version before does not say whose a new session is.
+        if (name == null && id == null && account == null && request.isSignIn) return null;
+        if (name == null || id != null && !AnswerCheck.isIdentifier(id)) throw unexpected("the session of a user");
+        if (!lowered(name).equals(lowered(username))) {
+            throw interference(Interference.Kind.WRONG_ACCOUNT, "the own name", "another name");
+        }
+        if (account != null && !account.equals(id)) {
+            throw interference(Interference.Kind.WRONG_ACCOUNT, account, id == null ? null : AnswerCheck.printable(id));
+        }
+        return id;
+    }
+
+    /** With the letters of ASCII in lower case: other letters tell accounts apart. */
+    private static String lowered(String name) {
+        StringBuilder lowered = new StringBuilder(name);
+        for (int index = 0; index < name.length(); index++) {
+            char next = name.charAt(index);
+            if (next >= 'A' && next <= 'Z') lowered.setCharAt(index, (char) (next + 'a' - 'A'));
+        }
+        return lowered.toString();
     }
 
     /** An interference: the JSON of the body is not what this call returns. */

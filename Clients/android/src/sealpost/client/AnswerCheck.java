@@ -4,6 +4,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import sealpost.client.Interference.Kind;
+import sealpost.client.ResponseVerifier.Coverage;
 
 /**
  * Tells the server's own answers from everything else.
@@ -12,24 +13,41 @@ import sealpost.client.Interference.Kind;
  * {@code docs/vectors}.
  */
 final class AnswerCheck {
-    /** Null where answers are told by {@code MyToken} alone. */
+    /** The refusals that the server has for callers that it knows. */
+    private static final List<Integer> OF_SOMEBODY = Arrays.asList(403, 404, 409, 410, 412);
+
+    private static final int MAXIMUM_IDENTIFIER = 128;
+
+    /** Null if the app has chosen {@code MyToken} alone. */
     private final @Nullable ResponseVerifier verifier;
 
     AnswerCheck(@Nullable ResponseVerifier verifier) {
         this.verifier = verifier;
     }
 
-    /** Throws an interference for anything that the server has not said to this request. */
-    Answer answer(Request request, MyToken token, RawAnswer raw, long now) throws PushException {
+    /**
+     * Throws an interference for anything that the server has not said to this request of this account.
+     *
+     * @param account the identifier of the client's account; null if it is not known. Then a signature
+     *     that does not cover the account is taken, too: that of a server of the version before.
+     */
+    Answer answer(Request request, MyToken token, RawAnswer raw, @Nullable String account, long now) throws PushException {
         isNoRedirect(request, raw);
         isEchoed(request, raw, token);
         isWhole(request, raw);
         Long time;
-        if (verifier == null) time = Times.fromHttp(raw.field("date"));
-        else time = isSigned(verifier, request, token, raw, now);
+        String seen;
+        if (verifier == null) {
+            time = Times.fromHttp(raw.field("date"));
+            seen = account(request, raw, account);
+        } else {
+            Coverage coverage = coverage(verifier, raw, account);
+            time = isSigned(verifier, coverage, request, token, raw, now);
+            seen = coverage == Coverage.ACCOUNT ? account(request, raw, account) : null;
+        }
         if (raw.status == 304) isNotModified(request, raw);
         Json json = json(request, raw);
-        return new Answer(request, raw, json, verifier == null && isNoStore(raw), retryAfter(raw), time);
+        return new Answer(request, raw, json, verifier == null && isNoStore(raw), seen, retryAfter(raw), time);
     }
 
     /** A redirect is neither followed nor believed, even if it echoes the token. */
@@ -56,15 +74,21 @@ final class AnswerCheck {
         }
     }
 
+    /** The coverage to demand of an answer. */
+    private static Coverage coverage(ResponseVerifier verifier, RawAnswer raw, @Nullable String account) {
+        return account == null && verifier.covers(Coverage.EXCHANGE, raw) ? Coverage.EXCHANGE : Coverage.ACCOUNT;
+    }
+
     private static long isSigned(
-            ResponseVerifier verifier, Request request, MyToken token, RawAnswer raw, long now) throws PushException {
+            ResponseVerifier verifier, Coverage coverage, Request request, MyToken token, RawAnswer raw, long now)
+            throws PushException {
         try {
-            return verifier.verify(request, token, raw, now);
+            return verifier.verify(coverage, request, token, raw, now);
         } catch (SignatureFailure failure) {
             String seen = printable(String.valueOf(failure.getMessage()));
             switch (failure.reason) {
                 case INSUFFICIENT_COVERAGE:
-                    String expected = "a signature over method, path and query, too";
+                    String expected = "a signature over method, path, query and account, too";
                     throw interference(request, raw, Kind.INSUFFICIENT_COVERAGE, expected, seen);
                 case STALE:
                     throw interference(request, raw, Kind.WRONG_CLOCK, "clocks that agree", seen);
@@ -72,6 +96,26 @@ final class AnswerCheck {
                     throw interference(request, raw, Kind.SIGNATURE, "a signature by a pinned key", seen);
             }
         }
+    }
+
+    /** The account that the answer is for; null if it does not say, or is for nobody. Throws for a foreign account. */
+    private static @Nullable String account(Request request, RawAnswer raw, @Nullable String own) throws PushException {
+        String seen = raw.field("sealpost-account");
+        if (seen == null) return null;
+        if (seen.equals("none")) {
+            // Credentials may be missing or refused. All else the server says to somebody.
+            if (raw.status >= 400 && !OF_SOMEBODY.contains(raw.status)) return null;
+        } else if (isIdentifier(seen)) {
+            // A new session's body names its account.
+            boolean isNewSession = request.isSignIn && raw.status == 201;
+            if (own == null || own.equals(seen) || isNewSession) return seen;
+        }
+        throw interference(request, raw, Kind.WRONG_ACCOUNT, own == null ? "an account" : own, printable(seen));
+    }
+
+    /** Whether a text can be an account's identifier, which clients only compare. */
+    static boolean isIdentifier(String text) {
+        return !text.isEmpty() && text.length() <= MAXIMUM_IDENTIFIER;
     }
 
     /** A 304 answers a request with a condition, and repeats its validator. */
@@ -115,7 +159,7 @@ final class AnswerCheck {
     }
 
     /** For a log: short, and no control characters. */
-    private static String printable(String text) {
+    static String printable(String text) {
         String start = text.length() > 80 ? text.substring(0, 80) : text;
         return start.replaceAll("[^ -~]", "?");
     }

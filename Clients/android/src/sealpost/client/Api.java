@@ -8,6 +8,7 @@ import java.util.concurrent.locks.ReentrantLock;
 final class Api {
     private final Options options;
     private final Credentials credentials;
+    private final OwnAccount own;
     private final AnswerCheck check;
     private final Transport transport;
     /** Whether the server has taken the password after a challenge; later requests have it unasked (RFC 7617 section 2.2). */
@@ -20,15 +21,43 @@ final class Api {
     private volatile @Nullable String replaced;
     private volatile @Nullable String replacement;
 
-    Api(Options options, Credentials credentials) {
+    /** Whether the server has confirmed the account of the name and the password. */
+    private volatile boolean isIdentified = false;
+
+    Api(Options options, Credentials credentials, OwnAccount own) {
         this.options = options;
         this.credentials = credentials;
+        this.own = own;
         this.check = options.check();
         this.transport = new Transport(options);
     }
 
     /** The server's answer if it is a success or 304; its refusals are thrown. */
     Answer call(Request request, Deadline deadline) throws PushException {
+        if (!request.isSignIn) identify(deadline);
+        return callAs(request, deadline);
+    }
+
+    /**
+     * Asks once for the account of the name and the password, if its identifier is not known.
+     *
+     * <p>Otherwise a proxy with an account of its own would decide by the first answer.
+     */
+    private void identify(Deadline deadline) throws PushException {
+        String username = credentials.username();
+        if (username == null || isIdentified || own.id() != null) return;
+        Answer answer = callAs(new Request("GET", Paths.CURRENT_SESSION), deadline);
+        learn(answer, answer.account(username));
+        // If the server has no identifiers, the next client asks it again.
+        isIdentified = true;
+    }
+
+    private void learn(Answer answer, @Nullable String seen) throws PushException {
+        if (seen == null || own.learn(seen)) return;
+        throw answer.interference(Interference.Kind.WRONG_ACCOUNT, String.valueOf(own.id()), seen);
+    }
+
+    private Answer callAs(Request request, Deadline deadline) throws PushException {
         boolean isHeldBack = credentials.isAskedFirst() && !isLetIn;
         String authorization = credentials.authorization(null, deadline);
         if (authorization == null) throw unauthorized();
@@ -65,6 +94,15 @@ final class Api {
         } finally {
             renewal.unlock();
         }
+    }
+
+    OwnAccount own() {
+        return own;
+    }
+
+    /** The name of a user who signs in with a password; null where there is a token. */
+    @Nullable String username() {
+        return credentials.username();
     }
 
     /** Whose credentials they are. */
@@ -109,8 +147,12 @@ final class Api {
     private Answer askOnce(Request request, @Nullable String authorization, Deadline deadline)
             throws PushException, Transport.Lost {
         MyToken token = MyToken.random();
-        RawAnswer raw = transport.exchange(request, token, authorization, deadline);
-        return check.answer(request, token, raw, options.now());
+        String account = own.id();
+        RawAnswer raw = transport.exchange(request, token, authorization, options.acceptSignature(account), deadline);
+        Answer answer = check.answer(request, token, raw, account, options.now());
+        // With a token the first answer tells the account. With a password the name has told it.
+        if (account == null && credentials.username() == null) learn(answer, answer.account);
+        return answer;
     }
 
     private static PushException offline(Transport.Lost error) {

@@ -9,32 +9,45 @@ public final class Credentials {
     private final boolean isAskedFirst;
     private final @Nullable TokenProvider provider;
     private final String account;
+    private final @Nullable String username;
+    private final @Nullable String accountId;
 
-    private Credentials(@Nullable String basic, boolean isAskedFirst, @Nullable TokenProvider provider, String account) {
+    private Credentials(
+            @Nullable String basic,
+            boolean isAskedFirst,
+            @Nullable TokenProvider provider,
+            String account,
+            @Nullable String username,
+            @Nullable String accountId) {
         this.basic = basic;
         this.isAskedFirst = isAskedFirst;
         this.provider = provider;
         this.account = account;
+        this.username = username;
+        this.accountId = accountId;
     }
 
     /** A name and a password with each request, unasked. */
     public static Credentials basic(String username, String password) {
-        return new Credentials(header(username, password), false, null, "user:" + username);
+        return new Credentials(header(username, password), false, null, "user:" + username, username, null);
     }
 
     /** A name and a password once the server has asked for them, in an answer that passes the checks. */
     public static Credentials challenged(String username, String password) {
-        return new Credentials(header(username, password), true, null, "user:" + username);
+        return new Credentials(header(username, password), true, null, "user:" + username, username, null);
     }
 
     /**
      * The token of a session, or one that an administrator made.
      *
+     * <p>The client takes answers for one account. Signing in under the same name has kept which one;
+     * otherwise give its identifier with {@link #accountId(String)}, or the first answer decides.
+     *
      * @param account a name of the account that the token is of; it must stand for one user only, and keeps what is stored
      *     apart from that of others
      */
     public static Credentials token(TokenProvider provider, String account) {
-        return new Credentials(null, false, provider, "user:" + account);
+        return new Credentials(null, false, provider, "user:" + account, null, null);
     }
 
     /**
@@ -45,7 +58,12 @@ public final class Credentials {
      * @param account as with {@link #token(TokenProvider, String)}
      */
     public static Credentials kept(String account) {
-        return new Credentials(null, false, null, "user:" + account);
+        return new Credentials(null, false, null, "user:" + account, null, null);
+    }
+
+    /** These credentials, for the account with the identifier of {@link Session#account}; null if that is unknown. */
+    public Credentials accountId(@Nullable String id) {
+        return new Credentials(basic, isAskedFirst, provider, account, username, id);
     }
 
     /** One token, which cannot be renewed. */
@@ -79,7 +97,7 @@ public final class Credentials {
                 // If the kept token is not the refused one, a later sign-in has replaced it.
                 return token == null || token.equals(refused) ? null : token;
             }
-        }, account);
+        }, account, null, accountId);
     }
 
     private static String header(String username, String password) {
@@ -88,6 +106,16 @@ public final class Credentials {
 
     String account() {
         return account;
+    }
+
+    /** The name that is shown with a password; null where there is a token. */
+    @Nullable String username() {
+        return username;
+    }
+
+    /** The identifier that the app has given; null if none. */
+    @Nullable String accountId() {
+        return accountId;
     }
 
     boolean isAskedFirst() {

@@ -19,6 +19,7 @@ final class Exchange implements Callable<RawAnswer> {
     private final Request request;
     private final MyToken token;
     private final @Nullable String authorization;
+    private final @Nullable String acceptSignature;
     private final int timeoutMillis;
     private volatile @Nullable HttpURLConnection connection;
     private volatile boolean isCancelled = false;
@@ -29,12 +30,14 @@ final class Exchange implements Callable<RawAnswer> {
             Request request,
             MyToken token,
             @Nullable String authorization,
+            @Nullable String acceptSignature,
             int timeoutMillis) {
         this.options = options;
         this.sockets = sockets;
         this.request = request;
         this.token = token;
         this.authorization = authorization;
+        this.acceptSignature = acceptSignature;
         this.timeoutMillis = timeoutMillis;
     }
 
@@ -88,7 +91,7 @@ final class Exchange implements Callable<RawAnswer> {
         connection.setRequestProperty("Accept", "application/json");
         // The digest is over the body as the server sent it, so nothing on the way may compress it.
         connection.setRequestProperty("Accept-Encoding", "identity");
-        set(connection, "Accept-Signature", options.acceptSignature());
+        set(connection, "Accept-Signature", acceptSignature);
         set(connection, "Authorization", authorization);
         set(connection, "If-None-Match", request.tag);
         set(connection, "Idempotency-Key", request.idempotencyKey);

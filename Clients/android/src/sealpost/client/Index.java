@@ -13,7 +13,7 @@ import java.util.Map;
 
 /**
  * The state of an account without its contents: cursor, entries, deletions, marks, registration,
- * outbox and token. It is one value, so that none is ever without the others.
+ * outbox, token and identifier. It is one value, so that none is ever without the others.
  */
 final class Index {
     /** Of the encoded form. */
@@ -95,6 +95,8 @@ final class Index {
     long registeredAt = 0;
     /** The token of the session; null if the app keeps it elsewhere. */
     @Nullable String token;
+    /** The account's identifier, which the server's answers must have; null if the client does not know it. */
+    @Nullable String account;
 
     void addToHistory(String name) {
         history.add(0, name);
@@ -145,6 +147,7 @@ final class Index {
             out.write(fingerprint);
             out.writeLong(registeredAt);
             text(out, token);
+            text(out, account);
         } catch (IOException never) {
             throw new IllegalStateException("memory can be written", never);
         }
@@ -178,7 +181,9 @@ final class Index {
             index.fingerprint = fingerprint;
             index.registeredAt = in.readLong();
             // An index of the version before ends here, and that version ignores the rest.
-            if (in.available() > 0) index.token = text(in);
+            if (in.available() == 0) return index;
+            index.token = text(in);
+            index.account = text(in);
             return index;
         } catch (IOException | RuntimeException other) {
             // It was opened with the right key, so another version wrote it.

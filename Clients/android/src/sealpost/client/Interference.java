@@ -20,6 +20,8 @@ public final class Interference {
         INSUFFICIENT_COVERAGE("insufficientCoverage"),
         /** The signature is right, but the clocks of server and device are too far apart. */
         WRONG_CLOCK("wrongClock"),
+        /** The answer is for another account: a proxy has sent the request with other credentials. */
+        WRONG_ACCOUNT("wrongAccount"),
         /** The body has fewer bytes than were announced, or the connection ended in the middle. */
         TRUNCATED("truncated"),
         /** More bytes than the client takes. */

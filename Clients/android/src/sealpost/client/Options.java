@@ -8,6 +8,7 @@ import java.util.HashSet;
 import java.util.Locale;
 import java.util.Set;
 import javax.net.ssl.X509TrustManager;
+import sealpost.client.ResponseVerifier.Coverage;
 
 /** The server, how its answers are told from others, and settings with a default. */
 public final class Options {
@@ -179,8 +180,16 @@ public final class Options {
         return signatures.verifier != null;
     }
 
-    @Nullable String acceptSignature() {
-        return isSigned() ? ResponseVerifier.acceptSignature(signatures.keys.get(0).id()) : null;
+    /**
+     * The demand for a signature; null where answers are unsigned.
+     *
+     * <p>While the client does not know its account, it also takes the coverage of earlier servers.
+     */
+    @Nullable String acceptSignature(@Nullable String account) {
+        if (!isSigned()) return null;
+        String key = signatures.keys.get(0).id();
+        if (account != null) return ResponseVerifier.acceptSignature(key, Coverage.ACCOUNT);
+        return ResponseVerifier.acceptSignature(key, Coverage.ACCOUNT, Coverage.EXCHANGE);
     }
 
     AnswerCheck check() {

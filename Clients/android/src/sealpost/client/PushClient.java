@@ -44,7 +44,7 @@ public final class PushClient {
         String app = options.app() == null ? "" : options.app();
         String proof = options.isSigned() ? "signed" : "echoed";
         this.account = new Account(store, options.base() + '\n' + credentials.account() + '\n' + app + '\n' + proof);
-        this.api = new Api(options, credentials.of(account));
+        this.api = new Api(options, credentials.of(account), new OwnAccount(account, credentials.accountId()));
     }
 
     // What is kept
@@ -269,38 +269,45 @@ public final class PushClient {
      * <p>The client sends the password once the server has asked for it. {@link #signOut} removes the
      * token and the inbox in one step. A token expires and can be revoked: later calls are then
      * {@link PushException.Reason#UNAUTHORIZED}, and the user signs in again.
+     *
+     * <p>From then on the client takes answers for that account only, and so do others of the same store
+     * and name. If it is another account than before, what is kept of that one is removed.
      */
     public Session signIn(String username, String password) throws PushException {
-        account.read();
-        final Session session = signIn(new Api(options, Credentials.challenged(username, password)));
-        try {
-            account.change(new Account.Change<Void>() {
-                @Override
-                public @Nullable Void make(Draft draft) {
-                    draft.index.token = session.token();
-                    return null;
-                }
-            });
-        } catch (PushException unkept) {
-            // The token is lost, so its session must not go on.
-            signOuts().finishOnce(signOuts().order("Bearer " + session.token(), null, api.account()), options.deadline());
-            throw unkept;
-        }
+        Api api = new Api(options, Credentials.challenged(username, password), this.api.own());
+        Session session = newSession(api, username);
+        begin(session, session.token());
         return session;
     }
 
     /** Exchanges this client's password for a token. The app keeps the token. */
     public Session signIn() throws PushException {
-        return signIn(api);
+        Session session = newSession(api, api.username());
+        begin(session, null);
+        return session;
     }
 
-    private Session signIn(Api api) throws PushException {
+    private Session newSession(Api api, @Nullable String username) throws PushException {
+        // Throws for a client that has signed out.
+        account.read();
         Request request = new Request("POST", Paths.SESSIONS);
         request.isRepeatable = false;
+        request.isSignIn = username != null;
         Answer answer = api.call(request, options.deadline());
-        Session session = Session.read(answer.json);
+        Session session = Session.read(answer.json, username == null ? answer.account : answer.account(username));
         if (session == null) throw answer.unexpected("a session");
         return session;
+    }
+
+    private void begin(Session session, @Nullable String keptToken) throws PushException {
+        try {
+            api.own().begin(session.account(), keptToken);
+        } catch (PushException unkept) {
+            // The token is lost, so its session must not go on.
+            Json order = signOuts().order("Bearer " + session.token(), null, api.account(), session.account());
+            signOuts().finishOnce(order, options.deadline());
+            throw unkept;
+        }
     }
 
     /**
@@ -317,12 +324,13 @@ public final class PushClient {
      */
     public boolean signOut() throws PushException {
         Index kept = account.last();
+        String accountId = api.own().id();
         account.remove();
         tell();
         Deadline deadline = options.deadline();
         // The app's own provider may need its time: by now the inbox is gone.
         String authorization = kept.token == null ? api.lastAuthorization(deadline) : "Bearer " + kept.token;
-        Json order = signOuts().order(authorization, kept.registration, api.account());
+        Json order = signOuts().order(authorization, kept.registration, api.account(), accountId);
         try {
             if (authorization != null || kept.registration != null) signOuts().keep(order);
         } catch (PushException full) {

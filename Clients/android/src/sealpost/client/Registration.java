@@ -77,7 +77,9 @@ final class Registration {
     /** Ends what the server has taken after the account had signed out. */
     private void end(String id) throws PushException {
         SignOut signOuts = client.signOuts();
-        signOuts.keep(signOuts.order(client.api.lastAuthorization(client.options.deadline()), id, client.api.account()));
+        Api api = client.api;
+        String authorization = api.lastAuthorization(client.options.deadline());
+        signOuts.keep(signOuts.order(authorization, id, api.account(), api.own().id()));
         PushClient.finishSignOuts(client.options, client.store());
     }
 

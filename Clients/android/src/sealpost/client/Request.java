@@ -17,6 +17,8 @@ final class Request {
     @Nullable String idempotencyKey;
     /** Whether it may be sent again when the server may or may not have acted on it. */
     boolean isRepeatable = true;
+    /** Whether it begins a session by a name: its 201 tells whose, whatever the client has known. */
+    boolean isSignIn = false;
 
     Request(String method, String path) {
         this.method = method;

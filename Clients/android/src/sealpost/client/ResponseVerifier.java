@@ -15,14 +15,40 @@ import sealpost.client.SignatureFailure.Reason;
 
 /** Verifies signed answers (RFC 9421) with pinned keys, over exactly the components that the client asks for. */
 final class ResponseVerifier {
-    /** Status and content of the answer; token, method, path and query of the request. */
-    private static final List<String> COMPONENTS = Arrays.asList(
-            "\"@status\"",
-            "\"content-digest\"",
-            "\"mytoken\";req",
-            "\"@method\";req",
-            "\"@path\";req",
-            "\"@query\";req");
+    /** The components that a signature covers. */
+    enum Coverage {
+        /** Status and content of the answer; token, method, path and query of the request. */
+        EXCHANGE(6),
+        /** These, and the account that the answer is for. Servers of the version before cannot sign it. */
+        ACCOUNT(7);
+
+        private static final List<String> ALL = Arrays.asList(
+                "\"@status\"",
+                "\"content-digest\"",
+                "\"mytoken\";req",
+                "\"@method\";req",
+                "\"@path\";req",
+                "\"@query\";req",
+                "\"sealpost-account\"");
+
+        private final int count;
+
+        Coverage(int count) {
+            this.count = count;
+        }
+
+        private List<String> components(int status) {
+            List<String> components = new ArrayList<>(ALL.subList(0, count));
+            if (status == 304) components.set(1, "\"etag\"");
+            return components;
+        }
+
+        private String list(int status) {
+            StringBuilder list = new StringBuilder("(");
+            for (String component : components(status)) list.append(list.length() > 1 ? " " : "").append(component);
+            return list.append(')').toString();
+        }
+    }
 
     private final Map<String, SignatureKey> keys = new HashMap<>();
     private final Verifier verifier;
@@ -34,9 +60,14 @@ final class ResponseVerifier {
         this.toleranceMillis = toleranceMillis;
     }
 
-    /** The value of {@code Accept-Signature} that asks for what is demanded here. */
-    static String acceptSignature(String keyId) {
-        return "sig=" + list(200) + ";keyid=" + Bare.string(keyId).spelling;
+    /** The value of {@code Accept-Signature} for these coverages: the server takes the first that it knows. */
+    static String acceptSignature(String keyId, Coverage... coverages) {
+        StringBuilder field = new StringBuilder();
+        for (Coverage coverage : coverages) {
+            field.append(field.length() == 0 ? "sig=" : ", sig0=").append(coverage.list(200));
+            field.append(";keyid=").append(Bare.string(keyId).spelling);
+        }
+        return field.toString();
     }
 
     /**
@@ -44,23 +75,38 @@ final class ResponseVerifier {
      *
      * <p>The algorithm is always the key's. Signatures by other keys are ignored.
      */
-    long verify(Request request, MyToken token, RawAnswer answer, long now) throws SignatureFailure {
-        FieldDictionary inputs = StructuredField.dictionary(present(answer, "signature-input"), "Signature-Input");
-        if (inputs.hasRepeated()) throw failure("a label appears twice");
+    long verify(Coverage coverage, Request request, MyToken token, RawAnswer answer, long now) throws SignatureFailure {
+        FieldDictionary inputs = inputs(answer);
         int index = indexOfKnown(inputs);
         Member input = inputs.members.get(index);
         byte[] signature = signature(answer, inputs.keys.get(index));
-        checkCoverage(input, answer.status);
+        checkCoverage(input, coverage, answer.status);
         Parameters parameters = input.parameters;
         if (parameters.hasRepeated()) throw failure("a parameter appears twice");
         Bare algorithm = parameters.get("alg");
         if (algorithm != null && !algorithm.isString("ed25519")) throw failure("the algorithm is not the key's");
-        String base = base(request, token, answer, input);
+        String base = base(coverage, request, token, answer, input);
         SignatureKey key = keys.get(keyId(input));
         if (key == null || !verifier.verify(key.bytes(), base.getBytes(StandardCharsets.US_ASCII), signature)) {
             throw failure("the signature is not over this answer to this request");
         }
         return time(parameters, now);
+    }
+
+    /** Whether the signature by a pinned key claims to cover just that. It is not verified here. */
+    boolean covers(Coverage coverage, RawAnswer answer) {
+        try {
+            FieldDictionary inputs = inputs(answer);
+            return covered(inputs.members.get(indexOfKnown(inputs))).equals(coverage.components(answer.status));
+        } catch (SignatureFailure none) {
+            return false;
+        }
+    }
+
+    private static FieldDictionary inputs(RawAnswer answer) throws SignatureFailure {
+        FieldDictionary inputs = StructuredField.dictionary(present(answer, "signature-input"), "Signature-Input");
+        if (inputs.hasRepeated()) throw failure("a label appears twice");
+        return inputs;
     }
 
     /** The one signature by a key that is pinned. */
@@ -92,51 +138,46 @@ final class ResponseVerifier {
         return bytes;
     }
 
-    private static List<String> components(int status) {
-        List<String> components = new ArrayList<>(COMPONENTS);
-        if (status == 304) components.set(1, "\"etag\"");
-        return components;
-    }
-
-    private static String list(int status) {
-        StringBuilder list = new StringBuilder("(");
-        for (String component : components(status)) list.append(list.length() > 1 ? " " : "").append(component);
-        return list.append(')').toString();
-    }
-
-    private static void checkCoverage(Member input, int status) throws SignatureFailure {
+    private static List<String> covered(Member input) {
         List<String> covered = new ArrayList<>();
         if (input.list != null) {
             for (Item item : input.list) covered.add(item.text());
         }
-        List<String> demanded = components(status);
+        return covered;
+    }
+
+    private static void checkCoverage(Member input, Coverage coverage, int status) throws SignatureFailure {
+        List<String> covered = covered(input);
+        List<String> demanded = coverage.components(status);
         if (covered.equals(demanded)) return;
         boolean isLess = new HashSet<>(covered).size() < demanded.size() && demanded.containsAll(covered);
         throw new SignatureFailure(
                 isLess ? Reason.INSUFFICIENT_COVERAGE : Reason.OTHER,
-                "the signature is over " + input.listText() + ", not " + list(status));
+                "the signature is over " + input.listText() + ", not " + coverage.list(status));
     }
 
     /** What is signed: a line for each component, and one for the parameters. */
-    static String base(Request request, MyToken token, RawAnswer answer, Member input) throws SignatureFailure {
-        String[] values = {
-            String.format(java.util.Locale.ROOT, "%03d", answer.status),
-            validator(answer),
-            token.toString(),
-            request.method,
-            request.path.isEmpty() ? "/" : request.path,
-            '?' + request.query()
-        };
+    static String base(Coverage coverage, Request request, MyToken token, RawAnswer answer, Member input)
+            throws SignatureFailure {
+        List<String> values = new ArrayList<>(Arrays.asList(
+                String.format(java.util.Locale.ROOT, "%03d", answer.status),
+                validator(answer),
+                token.toString(),
+                request.method,
+                request.path.isEmpty() ? "/" : request.path,
+                '?' + request.query()));
+        if (coverage == Coverage.ACCOUNT) values.add(StructuredField.value(present(answer, "sealpost-account")));
         StringBuilder base = new StringBuilder();
-        List<String> components = components(answer.status);
-        for (int index = 0; index < values.length; index++) {
-            for (int at = 0; at < values[index].length(); at++) {
-                char next = values[index].charAt(at);
+        List<String> components = coverage.components(answer.status);
+        for (int index = 0; index < components.size(); index++) {
+            String value = values.get(index);
+            for (int at = 0; at < value.length(); at++) {
+                char next = value.charAt(at);
                 if (next > 0x7E || next < 0x20 && next != '\t') {
                     throw failure(components.get(index) + " is not of printable ASCII");
                 }
             }
-            base.append(components.get(index)).append(": ").append(values[index]).append('\n');
+            base.append(components.get(index)).append(": ").append(value).append('\n');
         }
         return base + "\"@signature-params\": " + input.listText() + input.parameters.text();
     }

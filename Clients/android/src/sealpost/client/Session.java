@@ -9,22 +9,29 @@ public final class Session {
 
     private final String token;
     private final Date expiresAt;
+    private final @Nullable String account;
 
-    private Session(String token, Date expiresAt) {
+    private Session(String token, Date expiresAt, @Nullable String account) {
         this.token = token;
         this.expiresAt = expiresAt;
+        this.account = account;
     }
 
-    static @Nullable Session read(@Nullable Json json) {
+    static @Nullable Session read(@Nullable Json json, @Nullable String account) {
         Json token = json == null ? null : json.get("Token");
         Json end = json == null ? null : json.get("ExpiresAt");
         String text = token == null ? null : token.string();
         Long time = end == null ? null : Times.fromRfc3339(end.string());
-        return text == null || text.length() > MAXIMUM_TOKEN || time == null ? null : new Session(text, new Date(time));
+        return text == null || text.length() > MAXIMUM_TOKEN || time == null ? null : new Session(text, new Date(time), account);
     }
 
     public String token() {
         return token;
+    }
+
+    /** The account's identifier, for {@link Credentials#accountId}; null if the server has none. */
+    public @Nullable String account() {
+        return account;
     }
 
     /** The token is invalid from then on. */

@@ -12,7 +12,7 @@ final class SignOut {
     private static final String FOLDER = "signouts";
 
     /** The server's answer to a request that ends a device or a session. */
-    private enum Answered {
+    enum Answered {
         ENDED,
         REFUSED,
         /** Nobody is signed in: the token has ended, or a proxy has sent the request without it. */
@@ -28,12 +28,14 @@ final class SignOut {
     }
 
     /** An order to end session and device. Without a credential the device waits for the account's next one. */
-    Json order(@Nullable String authorization, @Nullable String registration, String account) {
+    Json order(
+            @Nullable String authorization, @Nullable String registration, String account, @Nullable String accountId) {
         return Json.object()
                 .with("Server", Json.of(options.base()))
                 .with("Authorization", text(authorization))
                 .with("Registration", text(registration))
-                .with("Account", Json.of(account));
+                .with("Account", Json.of(account))
+                .with("AccountId", text(accountId));
     }
 
     void keep(Json order) throws PushException {
@@ -94,8 +96,8 @@ final class SignOut {
     }
 
     private boolean isCarriedOut(Json order, String credential, Deadline deadline) throws PushException {
-        // Each request shows the credential of its order.
-        Api api = new Api(options, Credentials.basic("", ""));
+        // Each request shows the credential of its order, and answers for other accounts do not count.
+        Api api = new Api(options, Credentials.kept(""), new OwnAccount(null, string(order, "AccountId")));
         String registration = string(order, "Registration");
         Answered device = registration == null
                 ? Answered.ENDED
@@ -167,9 +169,14 @@ final class SignOut {
             else api.call(request, authorization, deadline);
             return Answered.ENDED;
         } catch (PushException error) {
-            if (error.leavesWhatIsKept()) throw error;
-            if (error.reason() == PushException.Reason.UNAUTHORIZED) return Answered.NOBODY;
-            return error.isGone() && !path.equals(Paths.CURRENT_SESSION) ? Answered.ENDED : Answered.REFUSED;
+            return answered(path, error);
         }
+    }
+
+    /** The server's refusal to end something; throws what is not the server's word. */
+    static Answered answered(String path, PushException error) throws PushException {
+        if (error.leavesWhatIsKept()) throw error;
+        if (error.reason() == PushException.Reason.UNAUTHORIZED) return Answered.NOBODY;
+        return error.isGone() && !path.equals(Paths.CURRENT_SESSION) ? Answered.ENDED : Answered.REFUSED;
     }
 }

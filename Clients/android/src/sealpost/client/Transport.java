@@ -63,10 +63,11 @@ final class Transport {
         }
     }
 
-    RawAnswer exchange(Request request, MyToken token, @Nullable String authorization, Deadline deadline)
+    RawAnswer exchange(
+            Request request, MyToken token, @Nullable String authorization, @Nullable String acceptSignature, Deadline deadline)
             throws PushException, Lost {
         int millis = deadline.remainingMillis();
-        final Exchange exchange = new Exchange(options, sockets, request, token, authorization, millis);
+        final Exchange exchange = new Exchange(options, sockets, request, token, authorization, acceptSignature, millis);
         FutureTask<RawAnswer> task = new FutureTask<>(exchange);
         POOL.execute(task);
         try {

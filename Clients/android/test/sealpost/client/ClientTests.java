@@ -367,8 +367,7 @@ public final class ClientTests {
 
     public static void aPasswordIsShownOnceTheServerHasAskedForIt() throws Exception {
         with((server, folder) -> {
-            String basic = "Basic " + Base64.standard("alice:secret".getBytes(StandardCharsets.UTF_8));
-            server.authorization = basic;
+            String basic = server.password;
             PushClient client = new PushClient(server.options(), Credentials.challenged("alice", "secret"), folder.store());
             server.isForged = true;
             Fetched<Inbox> inbox = client.refresh();
@@ -377,8 +376,8 @@ public final class ClientTests {
             server.isForged = false;
             server.credentials.clear();
             Check.that(client.refresh().isFresh() && client.refresh().isFresh(), "the server lets in");
-            Check.equal(server.credentials, Arrays.asList("null", basic, basic), "asked once");
-            server.authorization = "Basic another";
+            Check.equal(server.credentials, Arrays.asList("null", basic, basic, basic), "asked once, and then whose it is");
+            server.password = "Basic another";
             server.credentials.clear();
             Check.fails(client::refresh, PushException.Reason.UNAUTHORIZED);
             Check.equal(server.credentials, Collections.singletonList(basic), "a refused password is not tried again");
@@ -473,6 +472,175 @@ public final class ClientTests {
         Check.that(later.kept().items().isEmpty(), "nothing to be seen");
         PushException error = Check.fails(later::refresh, PushException.Reason.UNAUTHORIZED);
         Check.equal(error.problem(), null, "there is no token to ask with");
+    }
+
+    // The account of an answer
+
+    /** A server with an account of its own for a proxy, which shows that in place of its clients' credentials. */
+    private static ModelServer mallory() throws Exception {
+        ModelServer mallory = new ModelServer();
+        mallory.account = "MMMMMMMMMMMMMMMMMMMMMA";
+        mallory.username = "mallory";
+        mallory.add("your account is locked, call this number");
+        return mallory;
+    }
+
+    public static void noAnswerForAnotherAccountIsBelieved() throws Exception {
+        try (ModelServer mallory = mallory()) {
+            with((server, folder) -> {
+                PushClient client = everythingKept(server, folder);
+                List<Item> inbox = client.kept().items();
+                long id = inbox.get(0).id();
+                String registration = client.account.read().index.registration;
+                server.ofProxy = mallory;
+                for (int round = 0; round < 20; round++) {
+                    Fetched<Inbox> list = client.refresh();
+                    Check.equal(list.failure().interference().kind(), Interference.Kind.WRONG_ACCOUNT, "a list");
+                    Check.equal(list.value().items(), inbox, "what is shown");
+                    Fetched<Item> item = client.notification(id);
+                    Check.equal(item.failure().interference().kind(), Interference.Kind.WRONG_ACCOUNT, "a fetch, answered by 404");
+                    Check.equal(item.value(), inbox.get(0), "the kept one");
+                    isWrongAccount(() -> client.markRead(Collections.singleton(id)));
+                    isWrongAccount(() -> client.register("fcm", "another", Collections.<String>emptyList()));
+                    isWrongAccount(() -> client.dismiss(id));
+                    isWrongAccount(() -> server.signedIn(folder.store()).signIn("alice", "secret"));
+                }
+                Check.that(server.exchanged >= 120, "answers for another account: " + server.exchanged);
+                server.ofProxy = null;
+                Check.equal(server.signedIn(folder.store()).kept().items(), inbox, "what is on the disk");
+                Check.equal(client.account.read().index.registration, registration, "the registration");
+                Check.that(client.refresh().isFresh(), "the server's own answer again");
+            });
+        }
+    }
+
+    private static void isWrongAccount(Check.Body body) throws Exception {
+        PushException error = Check.fails(body, PushException.Reason.INTERFERENCE);
+        Check.equal(error.interference().kind(), Interference.Kind.WRONG_ACCOUNT, error.getMessage());
+    }
+
+    public static void aSignOutThatAnotherAccountHasAnsweredWaits() throws Exception {
+        try (ModelServer mallory = mallory()) {
+            with((server, folder) -> {
+                everythingKept(server, folder);
+                server.ofProxy = mallory;
+                Check.that(!server.signedIn(folder.store()).signOut(), "the server does not know");
+                Check.that(!PushClient.finishSignOuts(server.options(), folder.store()), "nor now");
+                Check.that(server.devices.contains("device-1"), "the device is there");
+                nothingIsKept(server, folder);
+                server.ofProxy = null;
+                server.log.clear();
+                Check.that(PushClient.finishSignOuts(server.options(), folder.store()), "told");
+                Check.equal(server.log, ENDED, "by the same order");
+            });
+        }
+    }
+
+    public static void aPasswordIsThatOfItsName() throws Exception {
+        try (ModelServer mallory = mallory()) {
+            for (boolean isBefore : new boolean[] {false, true}) {
+                with((server, folder) -> {
+                    server.isOfVersionBefore = isBefore;
+                    mallory.isOfVersionBefore = isBefore;
+                    server.ofProxy = mallory;
+                    PushClient client = new PushClient(server.options(), Credentials.basic("Alice", "secret"), folder.store());
+                    server.password = "Basic " + Base64.standard("Alice:secret".getBytes(StandardCharsets.UTF_8));
+                    Fetched<Inbox> inbox = client.refresh();
+                    Check.equal(inbox.failure().interference().kind(), Interference.Kind.WRONG_ACCOUNT, "the first answer");
+                    Check.equal(client.api.own().id(), null, "nothing is learnt");
+                    if (!isBefore) isWrongAccount(client::signIn);
+                    server.ofProxy = null;
+                    server.log.clear();
+                    Check.that(client.refresh().isFresh() && client.refresh().isFresh(), "the own one");
+                    Check.equal(
+                            server.log,
+                            Arrays.asList("GET /api/sessions/current", "GET /api/notifications", "GET /api/notifications"),
+                            "asked once whose name it is");
+                    Check.equal(client.api.own().id(), isBefore ? null : server.account, "whose it is");
+                });
+            }
+        }
+    }
+
+    public static void theFirstAnswerToATokenTellsWhoseItIs() throws Exception {
+        try (ModelServer mallory = mallory()) {
+            with((server, folder) -> {
+                server.add("text");
+                Credentials token = Credentials.token("spt_first", "alice");
+                PushClient told = new PushClient(server.options(), token.accountId(server.account), folder.store());
+                server.ofProxy = mallory;
+                Check.equal(told.refresh().failure().interference().kind(), Interference.Kind.WRONG_ACCOUNT, "the app knows it");
+                server.ofProxy = null;
+                Check.equal(server.client(folder.store()).refresh().value().items().size(), 1, "the first answer");
+                server.ofProxy = mallory;
+                Fetched<Inbox> inbox = server.client(folder.store()).refresh();
+                Check.equal(inbox.failure().interference().kind(), Interference.Kind.WRONG_ACCOUNT, "another process knows it");
+                Check.equal(inbox.value().items().size(), 1, "what is kept");
+            });
+            with((server, folder) -> {
+                // The session tells it, where the app keeps the token itself.
+                PushClient password = new PushClient(server.options(), Credentials.challenged("alice", "secret"), folder.store());
+                Check.equal(password.signIn().account(), server.account, "the session's account");
+                server.ofProxy = mallory;
+                Fetched<Inbox> inbox = server.client(folder.store()).refresh();
+                Check.equal(inbox.failure().interference().kind(), Interference.Kind.WRONG_ACCOUNT, "of the same name");
+            });
+        }
+    }
+
+    public static void aServerOfTheVersionBeforeIsBelievedUntilTheAccountIsKnown() throws Exception {
+        with((server, folder) -> {
+            server.isOfVersionBefore = true;
+            PushClient client = everythingKept(server, folder);
+            Check.that(client.refresh().isFresh() && client.api.own().id() == null, "nobody tells whose it is");
+            server.isOfVersionBefore = false;
+            Check.that(client.refresh().isFresh(), "after the server's upgrade");
+            Check.equal(client.api.own().id(), server.account, "whose it is");
+            server.isOfVersionBefore = true;
+            Interference found = server.signedIn(folder.store()).refresh().failure().interference();
+            Check.equal(found.kind(), Interference.Kind.SIGNATURE, "no signature without the account any more");
+        });
+    }
+
+    public static void anAccountThatWasMadeAnewBeginsAnew() throws Exception {
+        with((server, folder) -> {
+            PushClient client = everythingKept(server, folder);
+            PushClient other = server.signedIn(folder.store());
+            other.outbox().send(Json.of("of the old one"));
+            server.account = "NNNNNNNNNNNNNNNNNNNNNA";
+            Check.equal(other.refresh().failure().interference().kind(), Interference.Kind.WRONG_ACCOUNT, "another account");
+            client.signIn("alice", "secret");
+            Check.that(client.kept().items().isEmpty() && client.outbox().count() == 0, "nothing of the old one");
+            Check.that(client.refresh().isFresh(), "the new one");
+            Check.fails(other::kept, PushException.Reason.SIGNED_OUT);
+            Check.equal(server.signedIn(folder.store()).api.own().id(), server.account, "which is kept");
+            List<Item> inbox = client.kept().items();
+            client.signIn("alice", "secret");
+            Check.equal(client.kept().items(), inbox, "the same one again drops nothing");
+        });
+    }
+
+    public static void anIndexOfTheVersionBeforeIsRead() {
+        Index index = new Index();
+        index.registration = "device-1";
+        byte[] bytes = index.encode();
+        // That version wrote neither token nor identifier.
+        Index before = Index.decode(Arrays.copyOf(bytes, bytes.length - 2));
+        Check.that(before != null && before.registration.equals("device-1"), "all that there was");
+        Check.that(before.token == null && before.account == null, "and no more");
+        index.token = "spt_first";
+        index.account = "AAAAAAAAAAAAAAAAAAAAAA";
+        Check.equal(index.copy().account, index.account, "what is written now");
+    }
+
+    public static void anIdentifierThatIsTooLongIsNotKept() throws Exception {
+        with((server, folder) -> {
+            server.account = repeated("A", 129);
+            isWrongAccount(() -> server.client(folder.store()).markRead(Collections.singleton(1L)));
+            Check.equal(server.client(folder.store()).api.own().id(), null, "not kept");
+            server.account = repeated("A", 128);
+            Check.that(server.client(folder.store()).refresh().isFresh(), "as long as one may be");
+        });
     }
 
     public static void aTokenThatCannotBeKeptIsEnded() throws Exception {
@@ -950,7 +1118,7 @@ public final class ClientTests {
         String why = refusal(() -> Signatures.pinned(PlatformVerifier.find()));
         Check.that(why.contains("Signatures.unsigned()"), "the message names the choice");
         Options unsigned = new Options("https://push.example:444/a/", Signatures.unsigned());
-        Check.that(!unsigned.isSigned() && unsigned.acceptSignature() == null, "a choice that is written down");
+        Check.that(!unsigned.isSigned() && unsigned.acceptSignature(null) == null, "a choice that is written down");
         Check.equal(unsigned.base(), "https://push.example:444/a", "the base");
     }
 }

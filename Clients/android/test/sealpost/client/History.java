@@ -32,7 +32,7 @@ final class History {
         // Verified by the server's clock, as one that is a day ahead would refuse the answer.
         long serverTime = step.get("serverTime").integer() * 1000;
         Answer answer =
-                check.answer(request, Vectors.token(step.get("request")), Vectors.answer(step.get("answer")), serverTime);
+                check.answer(request, Vectors.token(step.get("request")), Vectors.answer(step.get("answer")), null, serverTime);
         String next;
         try {
             next = refresh.merge(answer.success(), client.account.read(), now) ? "more" : "done";

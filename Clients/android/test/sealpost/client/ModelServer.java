@@ -49,8 +49,18 @@ final class ModelServer implements AutoCloseable {
     final String pinned;
     volatile int pageSize = 500;
     volatile String authorization = "Bearer spt_first";
+    /** The name and the password of its user, as a request shows them. */
+    volatile String password = "Basic " + Base64.standard("alice:secret".getBytes(StandardCharsets.UTF_8));
     /** Whether its answers are another's, who knows the rule of the echo. */
     volatile boolean isForged = false;
+    /** The identifier of its user's account. */
+    volatile String account = "AAAAAAAAAAAAAAAAAAAAAA";
+    volatile String username = "alice";
+    /** Whether it knows no identifiers of accounts. */
+    volatile boolean isOfVersionBefore = false;
+    /** The account of a proxy before this server, which sends all requests with credentials of its own. */
+    volatile ModelServer ofProxy;
+    volatile int exchanged = 0;
     volatile int loseOneIn = 0;
     volatile int forgetOneIn = 0;
     /** What happens between the next request and its answer. */
@@ -60,8 +70,6 @@ final class ModelServer implements AutoCloseable {
     /** The type of the refusal of what is too large. */
     volatile String tooLarge = "payload-too-large";
     volatile String ttl = "2099-01-01T00:00:00Z";
-
-    private static final String PASSWORD = "Basic " + Base64.standard("alice:secret".getBytes(StandardCharsets.UTF_8));
 
     private final HttpServer server;
     private final ExecutorService threads = Executors.newFixedThreadPool(4);
@@ -147,10 +155,12 @@ final class ModelServer implements AutoCloseable {
         int status;
         Json answer;
         Map<String, String> fields = new HashMap<>();
-        synchronized (this) {
+        ModelServer asked = ofProxy == null ? this : ofProxy;
+        if (asked != this) exchanged++;
+        synchronized (asked) {
             log.add(exchange.getRequestMethod() + " " + exchange.getRequestURI().getRawPath());
             try {
-                Object[] result = answer(exchange, body.length == 0 ? null : Json.read(body), fields);
+                Object[] result = asked.answer(exchange, body.length == 0 ? null : Json.read(body), fields, asked == this);
                 status = (Integer) result[0];
                 answer = (Json) result[1];
             } catch (JsonException error) {
@@ -166,6 +176,7 @@ final class ModelServer implements AutoCloseable {
         } catch (Exception error) {
             throw new IOException(error);
         }
+        if (!isOfVersionBefore) fields.put("Sealpost-Account", status == 401 ? "none" : asked.account);
         send(exchange, status, answer == null ? new byte[0] : answer.bytes(), fields);
     }
 
@@ -175,15 +186,22 @@ final class ModelServer implements AutoCloseable {
         String validator = status == 304 ? "\"etag\"" : "\"content-digest\"";
         if (status != 304) fields.put("Content-Digest", "sha-256=:" + Base64.standard(Hashes.sha256(body)) + ":");
         String query = exchange.getRequestURI().getRawQuery();
-        String input = "(\"@status\" " + validator + " \"mytoken\";req \"@method\";req \"@path\";req \"@query\";req);created="
+        String demand = String.valueOf(exchange.getRequestHeaders().getFirst("Accept-Signature"));
+        String account = fields.get("Sealpost-Account");
+        boolean isAccountCovered = account != null && demand.contains("\"sealpost-account\"");
+        String input = "(\"@status\" " + validator + " \"mytoken\";req \"@method\";req \"@path\";req \"@query\";req"
+                + (isAccountCovered ? " \"sealpost-account\"" : "") + ");created="
                 + System.currentTimeMillis() / 1000 + ";keyid=\"" + publicKey.id() + "\"";
         String base = "\"@status\": " + status + "\n" + validator + ": "
                 + (status == 304 ? fields.get("ETag") : fields.get("Content-Digest")) + "\n\"mytoken\";req: " + token
                 + "\n\"@method\";req: " + exchange.getRequestMethod() + "\n\"@path\";req: "
                 + exchange.getRequestURI().getRawPath() + "\n\"@query\";req: ?" + (query == null ? "" : query)
+                + (isAccountCovered ? "\n\"sealpost-account\": " + account : "")
                 + "\n\"@signature-params\": " + input;
         fields.put("Signature-Input", "sig=" + input);
-        if (!isForged) fields.put("Signature", "sig=:" + Base64.standard(sign(base)) + ":");
+        // The version before can make the second of two alone.
+        boolean isPossible = isAccountCovered || demand.contains("sig0=") || !demand.contains("\"sealpost-account\"");
+        if (!isForged && isPossible) fields.put("Signature", "sig=:" + Base64.standard(sign(base)) + ":");
         fields.forEach((name, value) -> exchange.getResponseHeaders().set(name, value));
         exchange.sendResponseHeaders(status, body.length == 0 ? -1 : body.length);
         if (body.length > 0) exchange.getResponseBody().write(body);
@@ -211,20 +229,25 @@ final class ModelServer implements AutoCloseable {
         };
     }
 
-    private Object[] answer(HttpExchange exchange, Json body, Map<String, String> fields) {
+    private Json session() {
+        Json session = Json.object().with("Name", Json.of(username));
+        return isOfVersionBefore ? session : session.with("Account", Json.of(account));
+    }
+
+    private Object[] answer(HttpExchange exchange, Json body, Map<String, String> fields, boolean isByOwnClient) {
         String path = exchange.getRequestURI().getRawPath();
         String method = exchange.getRequestMethod();
         String shown = exchange.getRequestHeaders().getFirst("Authorization");
         credentials.add(String.valueOf(shown));
-        if (path.equals("/api/sessions") && PASSWORD.equals(shown)) {
+        if (path.equals("/api/sessions") && (password.equals(shown) || !isByOwnClient)) {
             return new Object[] {
                 201,
-                Json.object()
+                (isOfVersionBefore ? Json.object() : session())
                         .with("Token", Json.of(authorization.substring("Bearer ".length())))
                         .with("ExpiresAt", Json.of("2099-01-01T00:00:00Z"))
             };
         }
-        if (!authorization.equals(shown)) {
+        if (isByOwnClient && !authorization.equals(shown) && !password.equals(shown)) {
             return problem(401, "invalid-token");
         }
         if (path.equals("/api/register") && method.equals("POST")) return new Object[] {200, Json.of("device-1")};
@@ -234,6 +257,7 @@ final class ModelServer implements AutoCloseable {
             lastRegistration = new String(body.bytes(), StandardCharsets.UTF_8);
         }
         if (path.startsWith("/api/register/")) return new Object[] {200, Json.object()};
+        if (path.equals("/api/sessions/current") && method.equals("GET")) return new Object[] {200, session()};
         if (path.equals("/api/sessions/current")) return new Object[] {204, null};
         if (path.equals("/api/notifications/read")) {
             List<Json> read = new ArrayList<>();

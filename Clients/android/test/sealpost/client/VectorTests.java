@@ -7,10 +7,13 @@ import java.util.HashSet;
 import java.util.Random;
 import java.util.Set;
 import java.util.TreeSet;
+import sealpost.client.ResponseVerifier.Coverage;
 
 /** All vectors, and a byte of each that is changed. */
 public final class VectorTests {
     private static final Vectors VECTORS = new Vectors();
+    private static final Json ACCOUNTS = Vectors.read("accounts");
+    private static final String OWN = ACCOUNTS.get("accounts").get("alice").string();
 
     private VectorTests() {}
 
@@ -77,7 +80,7 @@ public final class VectorTests {
         for (Json wait : file.get("retryAfter").elements()) {
             RawAnswer raw = Vectors.answer(vector.get("answer"));
             raw.add("Retry-After", wait.get("field").string());
-            Answer answer = new AnswerCheck(null).answer(Vectors.request(vector.get("request")), Vectors.token(vector.get("request")), raw, 0);
+            Answer answer = new AnswerCheck(null).answer(Vectors.request(vector.get("request")), Vectors.token(vector.get("request")), raw, null, 0);
             Long seconds = wait.get("seconds").integer();
             Check.equal(answer.retryAfterSeconds, seconds == null ? -1L : seconds, wait.get("field").string());
         }
@@ -111,12 +114,13 @@ public final class VectorTests {
             String token = vector.get("request").get("token").string();
             // The client makes no such token, so only the check of the whole is left out.
             if (Long.parseLong(token) > MyToken.GREATEST) continue;
-            String base = ResponseVerifier.base(request, new MyToken(Integer.parseInt(token)), answer, inputs.members.get(0));
+            String base = ResponseVerifier.base(Coverage.ACCOUNT, request, new MyToken(Integer.parseInt(token)), answer, inputs.members.get(0));
             Check.equal(base, vector.get("base").string(), "the base of " + name);
-            VECTORS.verifier().verify(request, new MyToken(Integer.parseInt(token)), answer, now);
+            VECTORS.verifier().verify(Coverage.ACCOUNT, request, new MyToken(Integer.parseInt(token)), answer, now);
         }
-        Check.equal(
-                ResponseVerifier.acceptSignature(VECTORS.pinned.id()), VECTORS.keys.get("acceptSignature").string(), "the demand");
+        Options options = new Options("https://push.example", Signatures.pinned(PlatformVerifier.find(), VECTORS.pinned));
+        Check.equal(options.acceptSignature(OWN), VECTORS.keys.get("acceptSignature").string(), "the demand");
+        Check.equal(options.acceptSignature(null), VECTORS.keys.get("acceptSignatureOfEither").string(), "the first demand");
         Check.equal(VECTORS.pinned.id(), VECTORS.keys.get("pinned").get("keyid").string(), "the key's name");
     }
 
@@ -133,13 +137,68 @@ public final class VectorTests {
         Check.that(verdicts.size() >= 11, "the vectors have most kinds: " + verdicts);
     }
 
+    public static void theAccountIsLearntAsInTheVectors() throws Exception {
+        for (Json vector : ACCOUNTS.get("signIns").elements()) {
+            String name = vector.get("request").get("method").string() + ", " + vector.get("name").string();
+            try (TestFolder folder = new TestFolder()) {
+                String known = vector.get("known").string();
+                PushClient client = client(folder, vector.get("asked").string());
+                client.api.own().begin(known, null);
+                String verdict = "accepted";
+                try {
+                    Answer answer = answer(vector, known);
+                    client.api.own().begin(answer.success().account(vector.get("asked").string()), null);
+                } catch (PushException error) {
+                    verdict = error.interference().kind().label();
+                }
+                Check.equal(verdict, vector.get("verdict").string(), name);
+                Check.equal(client.api.own().id(), vector.get("account").string(), name + ": the account");
+                String kept = client(folder, vector.get("asked").string()).api.own().id();
+                Check.equal(kept, vector.get("account").string(), name + ": the account that is kept");
+            }
+        }
+    }
+
+    private static PushClient client(TestFolder folder, String username) {
+        Options options = new Options("https://push.example", Signatures.pinned(PlatformVerifier.find(), VECTORS.pinned));
+        return new PushClient(options, Credentials.basic(username, "secret"), folder.store());
+    }
+
+    private static Answer answer(Json vector, String account) throws PushException {
+        Request request = Vectors.request(vector.get("request"));
+        request.isSignIn = request.method.equals("POST");
+        AnswerCheck check = new AnswerCheck(VECTORS.verifier());
+        long now = Vectors.read("signatures").get("now").integer() * 1000;
+        return check.answer(request, Vectors.token(vector.get("request")), Vectors.answer(vector.get("answer")), account, now);
+    }
+
+    public static void aSignOutIsToldAsInTheVectors() throws Exception {
+        Set<String> outcomes = new TreeSet<>();
+        for (Json vector : ACCOUNTS.get("signOuts").elements()) {
+            String path = vector.get("request").get("path").string();
+            String outcome = "told";
+            try {
+                answer(vector, vector.get("account").string()).success();
+            } catch (PushException error) {
+                if (error.interference() != null) outcome = error.interference().kind().label();
+                else if (SignOut.answered(path, error) == SignOut.Answered.NOBODY) outcome = "ended";
+                else Check.equal(SignOut.answered(path, error), SignOut.Answered.ENDED, vector.get("name").string());
+            }
+            if (outcome.equals("wrongAccount")) outcome = "waits";
+            Check.equal(outcome, vector.get("outcome").string(), vector.get("name").string());
+            outcomes.add(outcome);
+        }
+        Check.equal(outcomes.size(), 3, "outcomes");
+    }
+
     private static String verdict(Json vector, boolean isSigned) {
         Request request = Vectors.request(vector.get("request"));
         RawAnswer raw = Vectors.answer(vector.get("answer"));
         AnswerCheck check = new AnswerCheck(isSigned ? VECTORS.verifier() : null);
         long now = vector.get("deviceTime").integer() * 1000;
         try {
-            Answer answer = check.answer(request, Vectors.token(vector.get("request")), raw, now);
+            String account = vector.get("account").string();
+            Answer answer = check.answer(request, Vectors.token(vector.get("request")), raw, account, now);
             if (answer.success().status == 304) return "accepted";
             if (vector.get("call").string().equals("list")) new Page(answer, now);
             else answer.item(7L);
@@ -167,14 +226,16 @@ public final class VectorTests {
             Json vector = file.get("vectors").elements().get(random.nextInt(file.get("vectors").elements().size()));
             Json request = vector.get("request");
             if (Long.parseLong(request.get("token").string()) > MyToken.GREATEST) continue;
+            // The client asks nothing that is open to all.
+            if (request.get("path").string().equals("/healthz")) continue;
             Json changed = spoil(vector.get("answer"), random);
             if (changed == null) continue;
             count++;
             String what = vector.get("name").string() + ": " + changed;
             // The control: it is the change that is refused.
-            check.answer(Vectors.request(request), Vectors.token(request), Vectors.answer(vector.get("answer")), now);
+            check.answer(Vectors.request(request), Vectors.token(request), Vectors.answer(vector.get("answer")), null, now);
             try {
-                check.answer(Vectors.request(request), Vectors.token(request), Vectors.answer(changed), now);
+                check.answer(Vectors.request(request), Vectors.token(request), Vectors.answer(changed), null, now);
                 throw new AssertionError("believed " + what);
             } catch (PushException error) {
                 Check.that(error.interference() != null, what);
@@ -186,7 +247,7 @@ public final class VectorTests {
 
     /** Changes one byte of the status, the body, or a field that the signature is about; null if it has none of these. */
     private static Json spoil(Json answer, Random random) {
-        int part = random.nextInt(6);
+        int part = random.nextInt(7);
         if (part == 0) {
             String status = answer.get("status").digits();
             String other = replaced(status, random, "123456789");
@@ -199,7 +260,9 @@ public final class VectorTests {
             return answer.without("body").without("bodyBase64").with("bodyBase64", Json.of(Base64.standard(body)));
         }
         boolean isUnchanged = answer.get("status").integer() == 304;
-        String[] names = {"mytoken", isUnchanged ? "etag" : "content-digest", "signature-input", "signature"};
+        String[] names = {
+            "mytoken", isUnchanged ? "etag" : "content-digest", "signature-input", "signature", "sealpost-account"
+        };
         String name = names[part - 2];
         java.util.List<Json> fields = new java.util.ArrayList<>(answer.get("fields").elements());
         for (int index = 0; index < fields.size(); index++) {

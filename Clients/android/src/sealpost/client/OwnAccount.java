@@ -1,0 +1,54 @@
+package sealpost.client;
+
+/** The identifier of the client's account, which each answer must have. It is kept with the account. */
+final class OwnAccount {
+    /** Null if nothing is kept, as of the requests that tell the server of a sign-out. */
+    private final @Nullable Account account;
+
+    private volatile @Nullable String known;
+
+    OwnAccount(@Nullable Account account, @Nullable String known) {
+        this.account = account;
+        this.known = known;
+    }
+
+    /** The identifier; null while the client does not know it. */
+    @Nullable String id() {
+        if (known == null && account != null) {
+            String kept = account.last().account;
+            if (kept != null) remember(kept);
+        }
+        return known;
+    }
+
+    /** Takes the identifier of a first answer; false if another one is known by now. */
+    boolean learn(final String id) {
+        String decided = id;
+        try {
+            if (account != null) {
+                decided = account.change(new Account.Change<String>() {
+                    @Override
+                    public String make(Draft draft) {
+                        if (draft.index.account == null) draft.index.account = id;
+                        return draft.index.account;
+                    }
+                });
+            }
+        } catch (PushException unkept) {
+            // This client knows it all the same.
+        }
+        return remember(decided).equals(id);
+    }
+
+    /** Takes the identifier and the token of a sign-in, in one step. */
+    void begin(@Nullable String id, @Nullable String token) throws PushException {
+        if (account != null) account.begin(id, token);
+        if (id != null) known = id;
+    }
+
+    private synchronized String remember(String id) {
+        String first = known;
+        if (first == null) known = first = id;
+        return first;
+    }
+}
