@@ -5,13 +5,15 @@ import java.io.File;
 import java.io.IOException;
 import java.io.InputStreamReader;
 import java.lang.management.ManagementFactory;
+import java.security.Permission;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * A process that signs out and prints the result. Arguments: the server, its key, the folder of the
- * store, and optionally after how many microseconds it dies.
+ * store, and optionally before which of its changes to files it dies, counted from 0.
  */
 public final class SigningOut {
     private SigningOut() {}
@@ -21,28 +23,43 @@ public final class SigningOut {
                 arguments[0], Signatures.pinned(PlatformVerifier.find(), new SignatureKey(arguments[1])));
         PushClient client = new PushClient(options, Credentials.kept("alice"), new Store(new File(arguments[2]), TestFolder.KEY));
         Check.equal(client.kept().items().size(), 1, "what is kept before");
-        if (arguments.length > 3) dieAfter(Long.parseLong(arguments[3]));
+        if (arguments.length > 3) dieBefore(Integer.parseInt(arguments[3]));
         System.out.println(client.signOut());
     }
 
-    private static void dieAfter(long micros) {
-        long end = System.nanoTime() + micros * 1000;
-        Thread death = new Thread(() -> {
-            while (System.nanoTime() < end) Thread.onSpinWait();
-            Runtime.getRuntime().halt(9);
+    /** The JVM tells its security manager, an obsolete part of the JDK, of each change of a file before it is made. */
+    @SuppressWarnings("removal")
+    private static void dieBefore(int change) {
+        AtomicInteger left = new AtomicInteger(change);
+        System.setSecurityManager(new SecurityManager() {
+            @Override
+            public void checkWrite(String file) {
+                if (left.getAndDecrement() == 0) Runtime.getRuntime().halt(9);
+            }
+
+            @Override
+            public void checkDelete(String file) {
+                checkWrite(file);
+            }
+
+            @Override
+            public void checkPermission(Permission permission) {}
         });
-        death.setDaemon(true);
-        death.start();
     }
 
     /** Starts a process, under a limit of the shell. */
     static Process start(String limit, ModelServer server, TestFolder folder, String... rest) throws IOException {
         List<String> command = new ArrayList<>(Arrays.asList(
                 "sh", "-c", limit + " exec \"$@\"", "sh", System.getProperty("java.home") + "/bin/java", "-XX:TieredStopAtLevel=1",
-                "-XX:+UseSerialGC", "-Xshare:auto", "-XX:-UsePerfData", "-cp", ManagementFactory.getRuntimeMXBean().getClassPath(),
+                "-XX:+UseSerialGC", "-Xshare:auto", "-XX:-UsePerfData", "-Djava.security.manager=allow",
+                "-cp", ManagementFactory.getRuntimeMXBean().getClassPath(),
                 SigningOut.class.getName(), server.url(), server.pinned, folder.file.getPath()));
         command.addAll(Arrays.asList(rest));
-        return new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.INHERIT).start();
+        // The JDK warns of the security manager.
+        boolean isKilled = rest.length > 0;
+        return new ProcessBuilder(command)
+                .redirectError(isKilled ? ProcessBuilder.Redirect.DISCARD : ProcessBuilder.Redirect.INHERIT)
+                .start();
     }
 
     /** The process's first line, at its end; null if it was killed before. */
