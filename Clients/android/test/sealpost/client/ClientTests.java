@@ -599,6 +599,9 @@ public final class ClientTests {
             server.isOfVersionBefore = true;
             Interference found = server.signedIn(folder.store()).refresh().failure().interference();
             Check.equal(found.kind(), Interference.Kind.SIGNATURE, "no signature without the account any more");
+            server.isAskedForLess = true;
+            found = server.signedIn(folder.store()).refresh().failure().interference();
+            Check.equal(found.kind(), Interference.Kind.INSUFFICIENT_COVERAGE, "not even a right one");
         });
     }
 

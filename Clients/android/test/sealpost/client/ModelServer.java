@@ -58,6 +58,8 @@ final class ModelServer implements AutoCloseable {
     volatile String username = "alice";
     /** Whether it knows no identifiers of accounts. */
     volatile boolean isOfVersionBefore = false;
+    /** Whether a proxy before this server demands the coverage of the version before. */
+    volatile boolean isAskedForLess = false;
     /** The account of a proxy before this server, which sends all requests with credentials of its own. */
     volatile ModelServer ofProxy;
     volatile int exchanged = 0;
@@ -186,7 +188,7 @@ final class ModelServer implements AutoCloseable {
         String validator = status == 304 ? "\"etag\"" : "\"content-digest\"";
         if (status != 304) fields.put("Content-Digest", "sha-256=:" + Base64.standard(Hashes.sha256(body)) + ":");
         String query = exchange.getRequestURI().getRawQuery();
-        String demand = String.valueOf(exchange.getRequestHeaders().getFirst("Accept-Signature"));
+        String demand = isAskedForLess ? "" : String.valueOf(exchange.getRequestHeaders().getFirst("Accept-Signature"));
         String account = fields.get("Sealpost-Account");
         boolean isAccountCovered = account != null && demand.contains("\"sealpost-account\"");
         String input = "(\"@status\" " + validator + " \"mytoken\";req \"@method\";req \"@path\";req \"@query\";req"
