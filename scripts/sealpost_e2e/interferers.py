@@ -190,14 +190,14 @@ class TLSFront:
         there = threading.Thread(target=self.pump, args=(client, server), daemon=True)
         there.start()
         self.pump(server, client)
-        # The client's side ends with what the server has sent, whether that was all or not. Not only closed: the other
-        # thread waits for more of it.
+        # The client's side ends with what the server has sent, whether that was all or not. The other thread waits for
+        # more of it, and OpenSSL then writes an alert: to another file, if that has the number of a closed socket by then.
         try:
             client.shutdown(socket.SHUT_RDWR)
         except OSError:
             pass
-        client.close()
         there.join(timeout=60)
+        client.close()
         server.close()
 
     @staticmethod
