@@ -125,11 +125,6 @@ final class Api {
         }
     }
 
-    /** The same with a credential of the past, which is not renewed. */
-    Answer call(Request request, String authorization, Deadline deadline) throws PushException {
-        return ask(request, authorization, deadline).success();
-    }
-
     /** One request, or two if the connection was lost under the first. */
     private Answer ask(Request request, @Nullable String authorization, Deadline deadline) throws PushException {
         try {

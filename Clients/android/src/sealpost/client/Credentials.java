@@ -5,6 +5,9 @@ import java.util.concurrent.Callable;
 
 /** How a client signs in. */
 public final class Credentials {
+    private static final String BASIC = "Basic ";
+    private static final String BEARER = "Bearer ";
+
     private final @Nullable String basic;
     private final boolean isAskedFirst;
     private final @Nullable TokenProvider provider;
@@ -71,6 +74,18 @@ public final class Credentials {
         return token(new FixedToken(token), account);
     }
 
+    /** The credentials that a kept value of {@code Authorization} shows. */
+    static Credentials shown(String authorization) {
+        if (authorization.startsWith(BEARER)) return token(authorization.substring(BEARER.length()), "");
+        return new Credentials(authorization, false, null, "", name(authorization), null);
+    }
+
+    /** The name that goes with a password; null if the text is not of {@link #header}. */
+    private static @Nullable String name(String header) {
+        byte[] bytes = header.startsWith(BASIC) ? Base64.fromStandard(header.substring(BASIC.length())) : null;
+        return bytes == null ? null : new String(bytes, StandardCharsets.UTF_8).split(":", 2)[0];
+    }
+
     /** A provider that answers at once, so that it needs no thread. */
     private abstract static class LocalToken implements TokenProvider {}
 
@@ -101,7 +116,7 @@ public final class Credentials {
     }
 
     private static String header(String username, String password) {
-        return "Basic " + Base64.standard((username + ':' + password).getBytes(StandardCharsets.UTF_8));
+        return BASIC + Base64.standard((username + ':' + password).getBytes(StandardCharsets.UTF_8));
     }
 
     String account() {
@@ -136,8 +151,8 @@ public final class Credentials {
 
     private static @Nullable String ask(TokenProvider provider, @Nullable String refused) throws PushException {
         try {
-            String token = provider.token(refused == null ? null : refused.substring("Bearer ".length()));
-            return token == null ? null : "Bearer " + token;
+            String token = provider.token(refused == null ? null : refused.substring(BEARER.length()));
+            return token == null ? null : BEARER + token;
         } catch (PushException error) {
             throw error;
         } catch (java.io.IOException error) {

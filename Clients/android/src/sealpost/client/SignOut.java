@@ -96,15 +96,15 @@ final class SignOut {
     }
 
     private boolean isCarriedOut(Json order, String credential, Deadline deadline) throws PushException {
-        // Each request shows the credential of its order, and answers for other accounts do not count.
-        Api api = new Api(options, Credentials.kept(""), new OwnAccount(null, string(order, "AccountId")));
+        // Answers for other accounts do not count. If the order has no identifier, the name of its password decides.
+        Api api = new Api(options, Credentials.shown(credential), new OwnAccount(null, string(order, "AccountId")));
         String registration = string(order, "Registration");
         Answered device = registration == null
                 ? Answered.ENDED
-                : end(api, Paths.registration(registration), credential, deadline);
+                : end(api, Paths.registration(registration), deadline);
         // Passwords and tokens of an issuer have no session.
         Answered session = credential.startsWith("Bearer ")
-                ? end(api, Paths.CURRENT_SESSION, credential, deadline)
+                ? end(api, Paths.CURRENT_SESSION, deadline)
                 : Answered.REFUSED;
         // A session that ends takes its device along.
         return session == Answered.ENDED || session == Answered.REFUSED && device == Answered.ENDED;
@@ -117,7 +117,7 @@ final class SignOut {
             String registration = order == null ? null : string(order, "Registration");
             if (registration == null || string(order, "Authorization") != null) continue;
             if (!account.equals(string(order, "Account")) || !options.base().equals(string(order, "Server"))) continue;
-            if (end(api, Paths.registration(registration), null, deadline) == Answered.ENDED) file.delete();
+            if (end(api, Paths.registration(registration), deadline) == Answered.ENDED) file.delete();
         }
     }
 
@@ -161,12 +161,9 @@ final class SignOut {
         }
     }
 
-    /** Without a credential, the client shows its own. */
-    private static Answered end(Api api, String path, @Nullable String authorization, Deadline deadline) throws PushException {
-        Request request = new Request("DELETE", path);
+    private static Answered end(Api api, String path, Deadline deadline) throws PushException {
         try {
-            if (authorization == null) api.call(request, deadline);
-            else api.call(request, authorization, deadline);
+            api.call(new Request("DELETE", path), deadline);
             return Answered.ENDED;
         } catch (PushException error) {
             return answered(path, error);

@@ -562,6 +562,26 @@ public final class ClientTests {
         }
     }
 
+    public static void aSignOutWithAPasswordIsThatOfItsName() throws Exception {
+        try (ModelServer mallory = mallory()) {
+            with((server, folder) -> {
+                Credentials password = Credentials.basic("alice", "secret");
+                // The registration is of before the server had identifiers.
+                server.isOfVersionBefore = true;
+                PushClient client = new PushClient(server.options(), password, folder.store());
+                client.register("fcm", "handle", Collections.<String>emptyList());
+                server.isOfVersionBefore = false;
+                server.ofProxy = mallory;
+                server.log.clear();
+                Check.that(!new PushClient(server.options(), password, folder.store()).signOut(), "the server does not know");
+                Check.equal(server.log, Collections.singletonList("GET /api/sessions/current"), "nothing is ended for mallory");
+                server.ofProxy = null;
+                Check.that(PushClient.finishSignOuts(server.options(), folder.store()), "told");
+                Check.that(server.devices.isEmpty(), "the device has ended");
+            });
+        }
+    }
+
     public static void theFirstAnswerToATokenTellsWhoseItIs() throws Exception {
         try (ModelServer mallory = mallory()) {
             with((server, folder) -> {
