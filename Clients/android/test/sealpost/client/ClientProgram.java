@@ -20,7 +20,8 @@ import javax.net.ssl.X509TrustManager;
  * A client for {@code scripts/e2e run android-client}: one command a line, one line of JSON for each.
  *
  * <p>Arguments: the certificate to trust. A command is JSON: {@code server}, {@code keys}, {@code client} (a name: the same name
- * is the same folder, and a new one has kept nothing), {@code call}, {@code id}, {@code user}, {@code pins}.
+ * is the same folder, and a new one has kept nothing), {@code call}, {@code id}, {@code user}, {@code pin}, and
+ * of a session {@code token} and {@code account}; without them the client shows a name and a password.
  */
 public final class ClientProgram {
     private final X509TrustManager trust;
@@ -73,7 +74,11 @@ public final class ClientProgram {
         Options options = new Options(command.get("server").string(), signatures).deadlineMillis(10_000);
         if (!command.isTrue("distrusts")) options.trustManager(trust);
         if (command.get("pin") != null) options.pins(command.get("pin").string());
-        Credentials credentials = Credentials.basic(command.get("user").string(), "correct horse battery");
+        String user = command.get("user").string();
+        Json token = command.get("token");
+        Credentials credentials = token == null
+                ? Credentials.basic(user, "correct horse battery")
+                : Credentials.token(token.string(), user).accountId(command.get("account").string());
         Store store = new Store(new File(folder.file, name), TestFolder.KEY);
         PushClient client = new PushClient(options, credentials, store);
         clients.put(name, client);
@@ -130,8 +135,15 @@ public final class ClientProgram {
                 client.outbox().markRead(command.get("id").integer(), true);
                 return outcome.with("value", Json.of(client.outbox().send(command.get("payload"))));
             }
+            case "signIn": {
+                Session session = client.signIn();
+                Json value = Json.object().with("token", Json.of(session.token()));
+                return outcome.with("value", value.with("account", Json.of(session.account())));
+            }
             case "signOut":
                 return outcome.with("value", Json.of(client.signOut()));
+            case "finishSignOuts":
+                return outcome.with("value", Json.of(PushClient.finishSignOuts(client.options, client.store())));
             default:
                 throw new IllegalArgumentException(call);
         }
