@@ -28,6 +28,11 @@ package struct Username: Sendable, Hashable, CustomStringConvertible {
         self.key = text.lowercased()
     }
 
+    /// Whether both names have the same bytes, as names of other systems are compared.
+    package func isSpelled(like other: Username) -> Bool {
+        self.description.utf8.elementsEqual(other.description.utf8)
+    }
+
     package static func == (lhs: Username, rhs: Username) -> Bool {
         lhs.key == rhs.key
     }

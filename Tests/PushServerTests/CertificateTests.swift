@@ -35,9 +35,8 @@ import Testing
         return await self.fixture.server.respond(to: request).response
     }
 
-    @Test(arguments: ["alice", "Alice", "ALICE"])
-    func aCertificateIsAsGoodAsAPassword(name: String) async throws {
-        let response = try await self.list(name)
+    @Test func aCertificateIsAsGoodAsAPassword() async throws {
+        let response = try await self.list("alice")
         #expect(response.status == .ok)
         #expect(try response.json != .array([]))
     }
@@ -48,7 +47,9 @@ import Testing
         try await self.send("POST /api/notifications HTTP/1.1\r\n", body: order, "alice").expectProblem(.forbidden)
     }
 
-    @Test(arguments: ["nobody", "", "no name", "alice:x", "alice\u{0}", String(repeating: "a", count: 101)])
+    @Test(arguments: [
+        "nobody", "Alice", "ALICE", "", "no name", "alice:x", "alice\u{0}", String(repeating: "a", count: 101),
+    ])
     func oneOfNobodysIsAnsweredLikeNone(name: String) async throws {
         let response = try await self.list(name)
         try response.expectProblem(.unauthorized)
@@ -74,15 +75,14 @@ import Testing
         try await self.list(nil).expectProblem(.unauthorized)
     }
 
-    @Test(arguments: ["alice", "ALICE"])
-    func aSessionBegunByACertificateEndsWithIt(renewed: String) async throws {
+    @Test func aSessionBegunByACertificateEndsWithIt() async throws {
         let begun = try await self.send("POST /api/sessions HTTP/1.1\r\n", body: "", "alice")
         #expect(begun.status == .created)
         let bearer = "Bearer \(try #require(begun.json["Token"]?.text))"
         for _ in 0..<2 {
             // The first request looks it up, and the second finds it remembered.
-            #expect(try await self.list(renewed, authorization: [bearer]).json != .array([]))
-            for other in [nil, "bob", "nobody", ""] {
+            #expect(try await self.list("alice", authorization: [bearer]).json != .array([]))
+            for other in [nil, "bob", "ALICE", "nobody", ""] {
                 try await self.list(other, authorization: [bearer]).expectProblem(.invalidBearerToken)
             }
         }

@@ -57,7 +57,7 @@ import Testing
         .ip(try #require(IPAddress(text)))
     }
 
-    @Test(arguments: ["X-Remote-User", "x-remote-user", "X-REMOTE-USER"], ["alice", "Alice", "  alice\t"])
+    @Test(arguments: ["X-Remote-User", "x-remote-user", "X-REMOTE-USER"], ["alice", "  alice\t"])
     func whomATrustedProxyNamesIsSignedIn(field: String, name: String) async throws {
         let response = try await self.list([(field, name)])
         #expect(response.status == .ok)
@@ -92,7 +92,7 @@ import Testing
     }
 
     @Test(arguments: [
-        "nobody", "DOMAIN\\alice", "alice:x", "alice, alice", "a b", "älice", "alice\u{FF}", "alice@",
+        "nobody", "Alice", "ALICE", "DOMAIN\\alice", "alice:x", "alice, alice", "a b", "älice", "alice\u{FF}", "alice@",
         String(repeating: "a", count: 101),
     ])
     func anybodyElsesNameIsAnsweredLikeNone(name: String) async throws {
@@ -101,8 +101,9 @@ import Testing
 
     @Test func aRealmIsPartOfTheName() async throws {
         try await self.expectStranger(self.list([(Self.field, "alice@EXAMPLE.COM")]))
-        try await self.fixture.storage.addUser("alice@example.com")
+        try await self.fixture.storage.addUser("alice@EXAMPLE.COM")
         #expect(try await self.list([(Self.field, "alice@EXAMPLE.COM")]).json == .array([]))
+        try await self.expectStranger(self.list([(Self.field, "alice@example.com")]))
     }
 
     @Test(arguments: [["alice", "alice"], ["alice", "bob"], ["", "alice"], ["", ""]])
@@ -175,8 +176,9 @@ import Testing
     @Test func aSessionBegunThroughAProxyEndsWithItsSignOn() async throws {
         let token = try await self.session([(Self.field, "alice")])
         for _ in 0..<2 {
-            #expect(try await self.list([(Self.field, "Alice"), token]).json != .array([]))
+            #expect(try await self.list([(Self.field, "alice"), token]).json != .array([]))
             try await self.list([(Self.field, "bob"), token]).expectProblem(.invalidBearerToken)
+            try await self.list([(Self.field, "Alice"), token]).expectProblem(.invalidBearerToken)
             try await self.list([(Self.field, "nobody"), token]).expectProblem(.invalidBearerToken)
             try await self.list([token]).expectProblem(.invalidBearerToken)
             let stranger = try self.address("192.0.2.1")

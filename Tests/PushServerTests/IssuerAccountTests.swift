@@ -36,6 +36,23 @@ import Testing
         #expect(try await fixture.send(bearing: self.issuer.token()).json["Role"] == .string("publisher"))
     }
 
+    /// Dex encodes `sub` as base64url: each of these values is another person.
+    @Test(arguments: ["CgRIb3NzEgRsZGFw", "cgrib3nzegrszgfw", "CGRIB3NZEGRSZGFW"])
+    func aNameInAnotherCaseIsAnotherPerson(other: String) async throws {
+        let fixture = try await self.server()
+        let boss = try self.issuer.token(["sub": .string("CgRib3NzEgRsZGFw")])
+        #expect(try await fixture.send(bearing: boss).status == .ok)
+        for isDisabled in [false, true] {
+            let body = #"{"Disabled":\#(isDisabled)}"#
+            #expect(
+                try await fixture.send(.patch, Paths.user("CgRib3NzEgRsZGFw"), user: "ada", body: body).status
+                    == .noContent
+            )
+            let answer = try await fixture.send(bearing: self.issuer.token(["sub": .string(other)]))
+            try answer.expectProblem(.accountRefused, "differs from \(other) in upper or lower case")
+        }
+    }
+
     @Test func whoWasMadeHasNoPasswordAndIsInTheAudit() async throws {
         let fixture = try await self.server()
         #expect(try await fixture.send(bearing: self.issuer.token(), client: .unix).status == .ok)

@@ -94,8 +94,10 @@ package final class Authenticator: Sendable {
         case .certificate(let name), .identity(let name):
             // Not cached: this takes one query, and no hash.
             guard let reader else { return nil }
-            let user = try Username(name).flatMap { try reader.user(named: $0) }
-            return try self.admit(self.caller(vouchedFor: user, now: now), by: credentials, from: origin(), now: now)
+            let name = Username(name)
+            let user = try name.flatMap { try reader.user(named: $0) }
+            let caller = self.caller(vouchedFor: user, as: name, now: now)
+            return try self.admit(caller, by: credentials, from: origin(), now: now)
         }
     }
 
@@ -122,8 +124,10 @@ package final class Authenticator: Sendable {
             let caller = found.map { self.remember($0, for: key, since: start, now: now) }
             return try self.admit(caller, by: credentials, from: origin, now: now)
         case .certificate(let name), .identity(let name):
-            let user: User? = if let name = Username(name) { try await reader.user(named: name) } else { nil }
-            return try self.admit(self.caller(vouchedFor: user, now: now), by: credentials, from: origin, now: now)
+            let name = Username(name)
+            let user: User? = if let name { try await reader.user(named: name) } else { nil }
+            let caller = self.caller(vouchedFor: user, as: name, now: now)
+            return try self.admit(caller, by: credentials, from: origin, now: now)
         }
     }
 
@@ -202,8 +206,10 @@ package final class Authenticator: Sendable {
     }
 
     /// The user that a certificate or a trusted proxy names; `nil` if there is none, or it is disabled.
-    private func caller(vouchedFor user: User?, now: Date) -> Caller? {
-        guard let user, !user.isDisabled else { return nil }
+    ///
+    /// Also `nil` for a name in another case: other systems may have two users whose names differ in case only.
+    private func caller(vouchedFor user: User?, as name: Username?, now: Date) -> Caller? {
+        guard let user, let name, name.isSpelled(like: user.name), !user.isDisabled else { return nil }
         return self.caller(user, isVouched: true, now: now)
     }
 

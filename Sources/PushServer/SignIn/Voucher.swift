@@ -23,9 +23,14 @@ struct Voucher {
     func check(_ caller: Caller) throws(Problem) {
         guard let token = caller.token else { return }
         if let proxied {
-            guard Username(proxied) == caller.user.name else { throw Problem(.invalidBearerToken) }
+            guard Self.names(proxied, caller.user) else { throw Problem(.invalidBearerToken) }
         } else if token.isVouched {
-            guard let certified, Username(certified) == caller.user.name else { throw Problem(.invalidBearerToken) }
+            guard let certified, Self.names(certified, caller.user) else { throw Problem(.invalidBearerToken) }
         }
+    }
+
+    /// Whether the text is the user's name byte for byte.
+    private static func names(_ text: String, _ user: User) -> Bool {
+        Username(text)?.isSpelled(like: user.name) == true
     }
 }

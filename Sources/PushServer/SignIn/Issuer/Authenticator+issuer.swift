@@ -97,6 +97,10 @@ extension Authenticator {
             )
             return .again
         }
+        // OpenID Connect Core section 2: `sub` is case-sensitive. First, so that the answer hides the account's state.
+        guard identity.name.isSpelled(like: user.name) else {
+            throw TokenFault.account("the account of this name differs from \(identity.name) in upper or lower case")
+        }
         guard !user.isDisabled else { throw TokenFault.account("the account is disabled") }
         if !rules.includesPasswordUsers {
             guard try await reader.password(of: user)?.isNone == true else {
