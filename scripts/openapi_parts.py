@@ -34,7 +34,7 @@ with `Access-Control-Request-Method` by 204, without credentials; any other `OPT
 
 **Errors** are `application/problem+json` (RFC 9457); the codes are explained in `docs/errors.md`. What another user owns and
 what is not there are one answer, 404. A fault in the HTTP itself is answered before any operation is looked for, with 400,
-408, 413, 414, 417, 431, 501, 503 or 505.
+408, 413, 414, 417, 431, 501, 503 or 505. Where `server.names` is set, requests for other hosts are 421 `misdirected-request`.
 """
 
 SECURITY = {
@@ -828,6 +828,7 @@ PROBLEMS = {
     413: ("ContentTooLarge", "The body, or the payload in it, is too large."),
     414: ("URITooLong", "Path and query together are over 8 KiB."),
     417: ("ExpectationFailed", "`Expect` asks for something other than `100-continue`."),
+    421: ("MisdirectedRequest", "The host of the request is none of the server's `server.names`."),
     422: ("UnprocessableContent", "The `Idempotency-Key` came with another request within the last 24 hours."),
     429: ("TooManyRequests", "Too many sign-ins have failed, the caller's quota is used up, or it has too many event streams open."),
     431: ("HeaderFieldsTooLarge", "The fields are too large, or too many."),
@@ -838,7 +839,7 @@ PROBLEMS = {
     507: ("InsufficientStorage", "The server's disk is full. Nothing was stored; it goes on by itself once there is room."),
 }
 # What HTTP itself can be answered with, on any path.
-WIRE = (400, 408, 413, 414, 417, 431, 500, 501, 503, 505)
+WIRE = (400, 408, 413, 414, 417, 421, 431, 500, 501, 503, 505)
 
 
 def problem(status):

@@ -77,6 +77,8 @@ public enum ProblemCode: String, Sendable, CaseIterable {
     case payloadTooLarge = "payload-too-large"
     /// Path and query together are longer than 8 KiB.
     case targetTooLong = "target-too-long"
+    /// The host of the request is none of `server.names`.
+    case misdirectedRequest = "misdirected-request"
     /// `Expect` asks for something other than `100-continue`.
     case unsupportedExpectation = "unsupported-expectation"
     /// This `Idempotency-Key` came with another request within the last 24 hours.
@@ -122,6 +124,7 @@ public enum ProblemCode: String, Sendable, CaseIterable {
         case .payloadTooLarge: 413
         case .targetTooLong: 414
         case .unsupportedExpectation: 417
+        case .misdirectedRequest: 421
         case .idempotencyKeyReused: 422
         case .tooManyStreams, .tooManyAttempts, .tooManyConfirmations, .rateLimited: 429
         case .headerTooLarge: 431
@@ -174,6 +177,7 @@ public enum ProblemCode: String, Sendable, CaseIterable {
         case .payloadTooLarge: "The body is too large"
         case .targetTooLong: "The request target is too long"
         case .unsupportedExpectation: "The Expect field is not supported"
+        case .misdirectedRequest: "The server does not have this name"
         case .tooManyStreams: "The user has too many event streams open"
         case .tooManyAttempts: "Too many failed sign-ins"
         case .tooManyConfirmations: "Too many confirmations requested"

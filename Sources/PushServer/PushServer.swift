@@ -166,7 +166,7 @@ package final class PushServer: Responder {
         )
         meters.show(self.routes.routes)
         self.meters = meters
-        self.origins = OriginPolicy(allowed: settings.allowedOrigins)
+        self.origins = OriginPolicy(allowed: settings.allowedOrigins, names: settings.names)
         self.envelope = Envelope(
             signer: signer,
             origins: self.origins,
@@ -191,6 +191,7 @@ package final class PushServer: Responder {
             let found = self.routes.match(head)
             if case .route(let route, _) = found { (exchange.meter, exchange.route) = (route.meter, route.path) }
             try self.envelope.read(exchange)
+            try self.origins.checkHost(of: head, for: found)
             if head.namesItsPage {
                 // Before the check of credentials: for a foreign page they prove nothing.
                 try self.origins.check(request, for: found)

@@ -56,6 +56,8 @@ package struct ServerSettings: Sendable {
     package var streamHeartbeat: Duration
     /// The field in which trusted proxies name the user whom they have signed in; `nil`: they sign in no user.
     package var identityField: IdentityField?
+    /// The hosts that requests may be for, in lower case and without a port; empty: any.
+    package var names: Set<String>
     /// The origins, beside the server's own, whose pages may send requests and read the answers.
     package var allowedOrigins: Set<WebOrigin>
     /// The seconds for which browsers return over TLS only (RFC 6797), sent on the server's own TLS; `nil`: not sent.
@@ -85,6 +87,7 @@ package struct ServerSettings: Sendable {
         sessionLifetime: Duration = .seconds(7_776_000),
         streamHeartbeat: Duration = .seconds(15),
         identityField: IdentityField? = nil,
+        names: Set<String> = [],
         allowedOrigins: Set<WebOrigin> = [],
         hsts: Int? = nil,
         platforms: [Platform: PlatformRule] = [:],
@@ -104,6 +107,7 @@ package struct ServerSettings: Sendable {
         self.sessionLifetime = sessionLifetime
         self.streamHeartbeat = streamHeartbeat
         self.identityField = identityField
+        self.names = names
         self.allowedOrigins = allowedOrigins
         self.hsts = hsts
         self.platforms = platforms

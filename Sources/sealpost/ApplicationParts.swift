@@ -354,6 +354,7 @@ extension ServerSettings {
             sessionLifetime: .seconds(configuration.sessionExpiresIn),
             streamHeartbeat: configuration.streamHeartbeat,
             identityField: configuration.identityHeader.flatMap { IdentityField($0) },
+            names: Set(configuration.names),
             allowedOrigins: Set(configuration.allowedOrigins),
             hsts: configuration.tls?.hsts,
             platforms: platforms,

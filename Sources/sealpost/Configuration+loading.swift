@@ -117,6 +117,17 @@ extension Configuration {
                 throw section.error("identityHeader", nil, "it needs trustedProxies, which is empty")
             }
         }
+        self.names = try (section.strings("names") ?? []).map { text in
+            // The colons of an address are in brackets.
+            guard let host = WebOrigin("http://\(text)")?.host, host == text.lowercased() else {
+                throw section.error(
+                    "names",
+                    nil,
+                    "\"\(text)\" must be a host without scheme, port and star, such as push.example.com"
+                )
+            }
+            return host
+        }
         self.allowedOrigins = try (section.strings("allowedOrigins") ?? []).map { text in
             guard let origin = WebOrigin(text) else {
                 throw section.error(

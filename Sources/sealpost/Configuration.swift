@@ -19,6 +19,8 @@ struct Configuration: Sendable {
     var forwardedField = TrustedProxies.Field.xForwardedFor.rawValue
     /// The field in which those proxies name the user whom they have signed in; `nil`: they sign in no user.
     var identityHeader: String?
+    /// The hosts that requests may be for, in lower case and without a port; empty: any.
+    var names: [String] = []
     /// The origins whose pages may use the API, beside the server's own.
     var allowedOrigins: [WebOrigin] = []
     /// `nil`: the server speaks plain HTTP.

@@ -20,7 +20,7 @@ struct ConfigurationRisk: Sendable, Hashable {
 extension Configuration {
     /// All risks, for `serve`, which refuses or logs them, and for `doctor`, which prints them.
     var risks: [ConfigurationRisk] {
-        [self.identityFromAnybody, self.clearText].compactMap(\.self) + self.unprotectedOrigins
+        [self.identityFromAnybody, self.identityForAnyHost, self.clearText].compactMap(\.self) + self.unprotectedOrigins
     }
 
     /// Throws a `ConfigurationError` for the first risk that is refused.
@@ -38,6 +38,20 @@ extension Configuration {
             key: "server.trustedProxies",
             reason: "\"\(network)\" trusts every address, so anybody could sign in as any user by identityHeader; "
                 + "list the proxies' own addresses"
+        )
+    }
+
+    /// A page whose name resolves to the server's address sends any field, and is of the server's own origin to the browser. A
+    /// browser cannot connect to a unix socket.
+    private var identityForAnyHost: ConfigurationRisk? {
+        guard self.identityHeader != nil, self.names.isEmpty,
+            let network = self.trustedProxies.first(where: { $0 != "unix" })
+        else { return nil }
+        return ConfigurationRisk(
+            grade: .refused,
+            key: "server.names",
+            reason: "is empty, and \(network) is trusted: a page whose name resolves to the server's address "
+                + "could sign in as any user by identityHeader; list the hosts that clients use, or trust unix alone"
         )
     }
 

@@ -74,6 +74,10 @@ import Testing
             "server: {identityHeader: X-Remote-User}",
             "server.identityHeader: it needs trustedProxies, which is empty"
         ),
+        ("server: {names: ['push.example:8080']}", "server.names: \"push.example:8080\" must be a host without scheme"),
+        ("server: {names: ['https://push.example']}", "server.names: \"https://push.example\" must be a host without"),
+        ("server: {names: ['*.example']}", "server.names: \"*.example\" must be a host without scheme"),
+        ("server: {names: ['']}", "server.names: \"\" must be a host without scheme"),
         (
             "server: {allowedOrigins: ['https://app.example/']}",
             "server.allowedOrigins: \"https://app.example/\" must be a scheme, a host and perhaps a port"
@@ -271,6 +275,13 @@ import Testing
     ])
     func aQuotaKeepsWhatIsNotSaid(yaml: String, requests: Int, window: Int) throws {
         #expect(try self.load(yaml).quotas[.device] == Quota(requests: requests, window: window))
+    }
+
+    @Test func namesAreReadInAnySpellingAndKeptInOne() throws {
+        let names = try self.load("server: {names: [Push.Example, '[2001:db8::1]', 192.0.2.1]}").names
+        #expect(names == ["push.example", "[2001:db8::1]", "192.0.2.1"])
+        let environment = ["SEALPOST_SERVER_NAMES": "[push.example, localhost]"]
+        #expect(try self.load("", environment: environment).names == ["push.example", "localhost"])
     }
 
     @Test func originsAreReadInAnySpellingAndKeptInOne() throws {

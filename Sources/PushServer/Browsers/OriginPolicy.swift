@@ -12,10 +12,30 @@ struct OriginPolicy: Sendable {
     private let readable: [String: ResponseFields]
     /// The fields for all other requests: answers differ by `Origin`. `nil` if no origin is allowed.
     let unreadable: ResponseFields?
+    /// The hosts that requests may be for; empty: any.
+    private let names: Set<String>
 
-    init(allowed: Set<WebOrigin>) {
+    init(allowed: Set<WebOrigin>, names: Set<String>) {
+        self.names = names
         self.readable = Dictionary(uniqueKeysWithValues: allowed.map { ($0.description, Self.fields(for: $0)) })
         self.unreadable = allowed.isEmpty ? nil : Self.vary
+    }
+
+    /// Throws a `misdirected-request` problem for a request whose host is none of the server's names.
+    ///
+    /// A page can have its own name resolve to the server's address (DNS rebinding). `Host` and `Origin` then agree,
+    /// and the browser treats the page as the server's own.
+    func checkHost(of head: RequestHead, for found: RouteTable.Match) throws(Problem) {
+        guard !self.names.isEmpty else { return }
+        let authority = head.authority
+        if let authority, self.names.contains(authority) { return }
+        let host = authority.flatMap { WebOrigin("http://\($0)")?.host }
+        if let host, self.names.contains(host) { return }
+        if case .route(let route, _) = found, route.hosts.includes(host) { return }
+        throw Problem(
+            .misdirectedRequest,
+            authority.map { "\"\($0.prefix(100))\" is not in server.names" } ?? "Host is missing"
+        )
     }
 
     /// Throws a `cross-origin` problem for a request that a browser has sent for a foreign page, if it may change
@@ -67,7 +87,7 @@ struct OriginPolicy: Sendable {
     }
 
     /// Whether an origin is the server's own as the client sees it: `Host` as sent, and the scheme as far as it is
-    /// known.
+    /// known. `checkHost` has compared `Host` with the server's names.
     private static func isOwn(_ text: String, _ request: Request) -> Bool {
         guard
             let origin = WebOrigin(text), let scheme = HTTPScheme(origin.scheme),

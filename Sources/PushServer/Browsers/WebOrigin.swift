@@ -7,6 +7,8 @@ internal import SocketHTTP
 package struct WebOrigin: Sendable, Hashable, CustomStringConvertible {
     /// In lower case.
     let scheme: String
+    /// In lower case, an IPv6 address with its brackets.
+    package let host: String
     /// In lower case, with a port only if it is not the scheme's own.
     package let description: String
 
@@ -22,15 +24,13 @@ package struct WebOrigin: Sendable, Hashable, CustomStringConvertible {
             if value != Self.usualPort(scheme) { number = ":\(value)" }
         }
         self.scheme = scheme
+        self.host = host
         self.description = "\(scheme)://\(host)\(number)"
     }
 
     /// Whether a page from here is in a browser as it was sent: over TLS, from the machine itself, or from an app.
     package var isProtected: Bool {
         guard self.scheme == HTTPScheme.http.rawValue else { return true }
-        let rest = self.description.utf8.dropFirst(self.scheme.utf8.count + "://".utf8.count)
-        guard let (bytes, _) = Self.parts(of: rest) else { return false }
-        let host = String(decoding: bytes, as: UTF8.self)
         return host == "localhost" || host.hasSuffix(".localhost") || host == "[::1]"
             || host.hasPrefix("127.") && IPAddress(host) != nil
     }

@@ -85,6 +85,7 @@ extension Problem {
         case 413: .contentTooLarge
         case 414: .uriTooLong
         case 417: .expectationFailed
+        case 421: .misdirectedRequest
         case 422: .unprocessableContent
         case 429: .tooManyRequests
         case 431: .requestHeaderFieldsTooLarge

@@ -22,7 +22,7 @@ package struct ClosedServer: Responder {
         self.reason = reason
         self.envelope = Envelope(
             signer: AnswerSigner(keys: signingKeys, logger: logger, now: now),
-            origins: OriginPolicy(allowed: settings.allowedOrigins),
+            origins: OriginPolicy(allowed: settings.allowedOrigins, names: settings.names),
             hsts: settings.hsts,
             meters: self.meters,
             traces: RequestTraces(),

@@ -11,8 +11,8 @@ struct HealthHandler: Handler {
 
     var routes: [Route] {
         [
-            Route(.get, "/healthz", .anybody, always: { _ in Self.alive }),
-            Route(.get, "/readyz", .anybody, always: self.showReadiness),
+            Route(.get, "/healthz", .anybody, hosts: .any, always: { _ in Self.alive }),
+            Route(.get, "/readyz", .anybody, hosts: .any, always: self.showReadiness),
         ]
     }
 

@@ -18,7 +18,7 @@ struct MetricHandler: Handler {
 
     var routes: [Route] {
         [
-            Route(.get, "/metrics", .atLeast(.admin, .manage)) { try await self.showMetrics($0) }
+            Route(.get, "/metrics", .atLeast(.admin, .manage), hosts: .addresses) { try await self.showMetrics($0) }
         ]
     }
 

@@ -12,6 +12,23 @@ enum Access: Sendable, Hashable {
     case atLeast(Role, Scopes)
 }
 
+/// The hosts that a route takes in addition to `server.names`: probes and scrapers use the address of one server.
+enum OtherHosts: Sendable {
+    case none
+    /// A page of another site has a name as its host, and no address.
+    case addresses
+    case any
+
+    /// `host` is `nil` if there is none, or none that is valid.
+    func includes(_ host: String?) -> Bool {
+        switch self {
+        case .none: false
+        case .addresses: host.map { $0.hasPrefix("[") || IPAddress($0) != nil } ?? false
+        case .any: true
+        }
+    }
+}
+
 /// Answers the requests of some routes, and holds only what it needs for that.
 protocol Handler: Sendable {
     var routes: [Route] { get }
@@ -24,6 +41,7 @@ final class Route: Sendable {
     /// `{id}` stands for any one segment, and `{topic}` for another at the end.
     let path: String
     let access: Access
+    let hosts: OtherHosts
     /// The names of the query's parameters that it reads. A strict request may have no others.
     let parameters: [String]
     /// The names of the members of the body's object that it reads. A strict request may have no others.
@@ -49,6 +67,7 @@ final class Route: Sendable {
         _ method: HTTPRequest.Method,
         _ path: String,
         _ access: Access,
+        hosts: OtherHosts = .none,
         query parameters: [String] = [],
         body members: [String] = [],
         checksBody: Bool = false,
@@ -57,6 +76,7 @@ final class Route: Sendable {
         self.method = method
         self.path = path
         self.access = access
+        self.hosts = hosts
         self.parameters = parameters
         self.members = members
         self.checksBody = checksBody
@@ -82,6 +102,7 @@ final class Route: Sendable {
         _ method: HTTPRequest.Method,
         _ path: String,
         _ access: Access,
+        hosts: OtherHosts = .none,
         query parameters: [String] = [],
         body members: [String] = [],
         checksBody: Bool = false,
@@ -91,6 +112,7 @@ final class Route: Sendable {
             method,
             path,
             access,
+            hosts: hosts,
             query: parameters,
             body: members,
             checksBody: checksBody,
@@ -105,10 +127,11 @@ final class Route: Sendable {
         _ method: HTTPRequest.Method,
         _ path: String,
         _ access: Access,
+        hosts: OtherHosts = .none,
         query parameters: [String] = [],
         always answer: @escaping @Sendable (RequestContext) throws -> Response
     ) {
-        self.init(method, path, access, query: parameters, step: { .answer(try answer($0)) })
+        self.init(method, path, access, hosts: hosts, query: parameters, step: { .answer(try answer($0)) })
     }
 
     /// Whether it is there for administrators and their like, with tokens that may manage.
