@@ -51,6 +51,7 @@ package struct Migration: Sendable {
             name: "M0015_device_session",
             sql: String(decoding: PackageResources.M0015_device_session_sql, as: UTF8.self)
         ),
+        Migration(name: "M0016_issued", sql: String(decoding: PackageResources.M0016_issued_sql, as: UTF8.self)),
     ]
 
     /// All steps of a PostgreSQL database, in order.
@@ -100,6 +101,12 @@ package struct Migration: Sendable {
         Migration(
             name: "P0009_recipient_keys",
             sql: String(decoding: PackageResources.P0009_recipient_keys_sql, as: UTF8.self),
+            oldestKnown: "P0001_initial"
+        ),
+        // Servers of the version before compare no owner, and keep the newest iat in memory only.
+        Migration(
+            name: "P0010_issued",
+            sql: String(decoding: PackageResources.P0010_issued_sql, as: UTF8.self),
             oldestKnown: "P0001_initial"
         ),
     ]

@@ -57,6 +57,7 @@ extension IssuerRules {
             )
             guard !self.algorithms.isEmpty else { throw section.error("algorithms", nil, "needs one or more") }
         }
+        self.formerIssuers = Set(try section.strings("formerIssuers") ?? [])
         self.authorizedParties = Set(try section.strings("authorizedParties") ?? [])
         let name = try section.section("name")
         self.nameClaim = try name.string("claim") ?? self.nameClaim

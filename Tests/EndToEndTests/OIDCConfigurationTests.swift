@@ -32,12 +32,14 @@ import Testing
         #expect(rules.algorithms == Set(TokenAlgorithm.allCases) && rules.nameClaim == "sub")
         #expect(!rules.createsUsers && !rules.includesPasswordUsers && !rules.allowsSessions)
         #expect(rules.roles == nil && rules.appsClaim == nil && rules.scopes == nil && rules.authorizedParties.isEmpty)
+        #expect(rules.formerIssuers.isEmpty)
     }
 
     @Test func allOfItIsRead() throws {
         let oidc = try self.load(
             """
             {issuer: 'http://127.0.0.1:9/', audience: [a, b], algorithms: [EdDSA], authorizedParties: app,
+             formerIssuers: ['https://old.example'],
              name: {claim: email, prefix: corp.}, users: created, passwordUsers: true,
              roles: {claim: realm_access.roles, admin: [ops, root], otherwise: device}, apps: {claim: apps},
              scopes: {claim: scope, fetch: read, manage: [admin]}, leeway: 0, maxAge: 600, sessions: true,
@@ -47,6 +49,7 @@ import Testing
         )
         let rules = try #require(oidc).rules
         #expect(rules.audiences == ["a", "b"] && rules.algorithms == [.edDSA] && rules.authorizedParties == ["app"])
+        #expect(rules.formerIssuers == ["https://old.example"])
         #expect(rules.nameClaim == "email" && rules.namePrefix == "corp." && rules.createsUsers)
         #expect(rules.includesPasswordUsers && rules.allowsSessions && rules.leeway == 5 && rules.maximumAge == 600)
         #expect(rules.roles?.claim == "realm_access.roles" && rules.roles?.values == [.admin: ["ops", "root"]])

@@ -236,4 +236,24 @@ extension EndingElsewhereTests {
             if method == .patch { #expect(try await here.send(.delete, path, user: "ada").status == .noContent) }
         }
     }
+
+    @Test func aTokenOfTheIssuerEndsElsewhereWithANewerOneOfFewerScopes() async throws {
+        let storage = try StoreFixture(.postgreSQL)
+        let issuer = try TestIssuer(storage.clock)
+        var rules = TestIssuer.rules
+        rules.scopes = .init(claim: "scope", values: [.fetch: ["read"], .send: ["send"]])
+        let here = try await ServerFixture(storage: storage, issuer: issuer.issuer(rules))
+        let there = try await ServerFixture(storage: storage.reopened(), issuer: issuer.issuer(rules))
+        let now = Int(storage.clock.now.timeIntervalSince1970)
+        let old = try issuer.token(["scope": .string("read send"), "iat": .number(now - 3)])
+        #expect(try await there.send(bearing: old).status == .ok)
+        let same = try issuer.token(["scope": .string("send read"), "iat": .number(now - 2)])
+        #expect(try await here.send(bearing: same).status == .ok)
+        #expect(try await there.send(bearing: old).status == .ok)
+        let fewer = try issuer.token(["scope": .string("read"), "iat": .number(now - 1)])
+        #expect(try await here.send(bearing: fewer).status == .ok)
+        for token in [old, same] {
+            try await there.send(bearing: token).expectProblem(.invalidBearerToken, "later token")
+        }
+    }
 }

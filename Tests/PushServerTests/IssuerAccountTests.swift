@@ -149,26 +149,196 @@ import Testing
         #expect(try await fixture.send(bearing: self.issuer.token()).json["Role"] == .string("device"))
     }
 
-    @Test func anOlderTokenWithOtherRightsIsRefused() async throws {
-        let fixture = try await self.server { $0.roles = Self.roles }
-        let old = try self.issuer.token(Self.groups("operators"))
+    /// The claims of an old token and of a new one, and whether the server takes the old one afterwards.
+    struct Pair: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        let old: [String: JSONValue?]
+        let new: [String: JSONValue?]
+        let isTaken: Bool
+    }
+
+    private static func claims(_ role: String, apps: String = "bank", scopes: String = "read send") -> [String:
+        JSONValue?]
+    {
+        [
+            "role": .string(role), "apps": .array(apps.split(separator: " ").map { .string(String($0)) }),
+            "scope": .string(scopes),
+        ]
+    }
+
+    private static let mapped: @Sendable (inout IssuerRules) -> Void = { rules in
+        rules.roles = .init(claim: "role", values: [.device: ["device"], .publisher: ["publisher"], .admin: ["admin"]])
+        rules.appsClaim = "apps"
+        rules.knownApps = Set(["default", "bank", "shop"].compactMap { AppName($0) })
+        rules.scopes = .init(claim: "scope", values: [.fetch: ["read"], .send: ["send"], .manage: ["manage"]])
+    }
+
+    @Test(arguments: [
+        Pair(testDescription: "the same", old: claims("device"), new: claims("device"), isTaken: true),
+        Pair(testDescription: "role", old: claims("publisher"), new: claims("device"), isTaken: false),
+        Pair(testDescription: "lower role", old: claims("device"), new: claims("publisher"), isTaken: true),
+        Pair(testDescription: "app", old: claims("device", apps: "bank shop"), new: claims("device"), isTaken: false),
+        Pair(
+            testDescription: "another app",
+            old: claims("device", apps: "default"),
+            new: claims("device"),
+            isTaken: false
+        ),
+        Pair(
+            testDescription: "fewer apps",
+            old: claims("device"),
+            new: claims("device", apps: "bank shop"),
+            isTaken: true
+        ),
+        Pair(
+            testDescription: "scope",
+            old: claims("publisher", scopes: "read manage"),
+            new: claims("publisher", scopes: "read"),
+            isTaken: false
+        ),
+        Pair(
+            testDescription: "fewer scopes",
+            old: claims("publisher", scopes: "read"),
+            new: claims("publisher", scopes: "read send"),
+            isTaken: true
+        ),
+        Pair(
+            testDescription: "no scopes",
+            old: claims("device"),
+            new: claims("device", scopes: "none"),
+            isTaken: false
+        ),
+        Pair(
+            testDescription: "lower role, more scopes",
+            old: claims("device", scopes: "read send"),
+            new: claims("publisher", scopes: "read"),
+            isTaken: false
+        ),
+    ])
+    func anOlderTokenWithMoreRightsIsRefused(pair: Pair) async throws {
+        let fixture = try await self.server(Self.mapped)
+        let (old, unseen) = (
+            try self.issuer.token(pair.old), try self.issuer.token(pair.old.merging(["x": .null]) { $1 })
+        )
         #expect(try await fixture.send(bearing: old).status == .ok)
         self.storage.clock.advance(by: 1)
-        #expect(try await fixture.send(bearing: self.issuer.token(Self.groups("staff"))).status == .ok)
+        let new = try self.issuer.token(pair.new)
+        let hasScopes = pair.new["scope"] != .some(.string("none"))
+        #expect(try await fixture.send(bearing: new).status == (hasScopes ? .ok : .forbidden))
+        // Another server, or this one after a restart.
+        let again = try await ServerFixture(storage: self.storage, issuer: self.issuer.issuer(self.rules(Self.mapped)))
+        for (fixture, token) in [(fixture, old), (again, unseen), (again, old)] {
+            let answer = try await fixture.send(bearing: token)
+            if pair.isTaken {
+                #expect(answer.status == .ok, "\(answer.text)")
+                #expect(try answer.json["Role"] == pair.old["role"] ?? nil, "no more than its own rights")
+            } else {
+                try answer.expectProblem(.invalidBearerToken, "later token")
+            }
+        }
+        if hasScopes {
+            let answer = try await again.send(bearing: new)
+            #expect(try answer.json["Role"] == pair.new["role"] ?? nil, "an older token changes nothing of the account")
+        }
+    }
+
+    @Test func anOlderTokenWithTheNewestOnesRightsCountsOnlyWithinTheAccounts() async throws {
+        let fixture = try await self.server(Self.mapped)
+        let old = try self.issuer.token(Self.claims("publisher"))
+        self.storage.clock.advance(by: 1)
+        #expect(try await fixture.send(bearing: self.issuer.token(Self.claims("publisher"))).status == .ok)
+        #expect(try await fixture.send(bearing: old).status == .ok)
+        let body = #"{"Role":"device"}"#
+        #expect(try await fixture.send(.patch, Paths.user("alina"), user: "ada", body: body).status == .noContent)
         try await fixture.send(bearing: old).expectProblem(.invalidBearerToken, "later token")
-        let user = try await fixture.send(.get, Paths.user("alina"), user: "ada")
-        #expect(try user.json["Role"] == .string("device"))
+    }
+
+    /// Otherwise each request would write.
+    @Test func aTokenIsStoredOnceAndOnlyNewRightsAreInTheAudit() async throws {
+        let fixture = try await self.server(Self.mapped)
+        let changes = { () async throws -> Int in
+            let audit = try await fixture.send(.get, Paths.audit, user: "ada").text
+            return audit.matches(of: /"Action":"user.change"/).count
+        }
+        let token = try self.issuer.token(Self.claims("device"))
+        for _ in 0..<3 { #expect(try await fixture.send(bearing: token).status == .ok) }
+        let first = try await changes()
+        self.storage.clock.advance(by: 1)
+        let issuedAt = self.storage.clock.now
+        #expect(try await fixture.send(bearing: self.issuer.token(Self.claims("device"))).status == .ok)
+        #expect(try await changes() == first)
+        let stored = try await self.storage.reader.issuedAccount(of: self.storage.user("alina"))
+        #expect(stored?.issuedAt == Date(timeIntervalSince1970: issuedAt.timeIntervalSince1970.rounded(.down)))
+        self.storage.clock.advance(by: 1)
+        #expect(try await fixture.send(bearing: self.issuer.token(Self.claims("device", scopes: "read"))).status == .ok)
+        #expect(try await changes() == first + 1)
+    }
+
+    // MARK: Owners
+
+    @Test func anAccountBelongsToItsIssuerAndSubject() async throws {
+        let byName: @Sendable (inout IssuerRules) -> Void = { $0.nameClaim = "preferred_username" }
+        let fixture = try await self.server(byName)
+        let alina = ["preferred_username": JSONValue?.some(.string("alina")), "sub": .string("CgRh")]
+        #expect(try await fixture.send(bearing: self.issuer.token(alina)).status == .ok)
+        for other in ["CgRH", "CgRh ", "cgrh", "CgRhx"] {
+            let token = try self.issuer.token(alina.merging(["sub": .string(other)]) { $1 })
+            try await fixture.send(bearing: token).expectProblem(.accountRefused, "another issuer or another sub")
+        }
+        let name = "https://other.example"
+        let rules = self.rules { rules in
+            byName(&rules)
+            rules.issuer = name
+        }
+        let other = try await ServerFixture(storage: self.storage, issuer: self.issuer.issuer(rules))
+        let token = try self.issuer.token(alina.merging(["iss": .string(name)]) { $1 })
+        try await other.send(bearing: token).expectProblem(.accountRefused, "another issuer or another sub")
+        #expect(try await fixture.send(bearing: self.issuer.token(alina)).status == .ok)
+    }
+
+    @Test func anAccountFromBeforeBelongsToTheFirstWhoOpensIt() async throws {
+        let fixture = try await self.server { $0.nameClaim = "name" }
+        try await self.storage.addUser("alina", role: .device, .none(ServerFixture.parameters ?? .usual))
+        for (subject, isOwner) in [("one", true), ("two", false), ("one", true)] {
+            let token = try self.issuer.token(["name": .string("alina"), "sub": .string(subject)])
+            #expect(try await fixture.send(bearing: token).status == (isOwner ? .ok : .forbidden))
+        }
+    }
+
+    @Test func anIssuerThatMovedKeepsItsAccounts() async throws {
+        let fixture = try await self.server()
+        let old = try self.issuer.token()
+        #expect(try await fixture.send(bearing: old).status == .ok)
+        let name = "https://new.example"
+        var rules = self.rules { $0.issuer = name }
+        let token = try self.issuer.token(["iss": .string(name)])
+        for former: Set<String> in [[], [TestIssuer.name + "/"], [TestIssuer.name], []] {
+            rules.formerIssuers = former
+            let moved = try await ServerFixture(storage: self.storage, issuer: self.issuer.issuer(rules))
+            let answer = try await moved.send(bearing: token)
+            // Once it was opened, the account belongs to the new name.
+            let stored = try await self.storage.reader.issuedAccount(of: self.storage.user("alina"))
+            let isMoved =
+                stored?.owner == IssuedOwners(secret: self.storage.store.indexSecret).hash(of: "alina", at: name)
+            #expect((answer.status == .ok) == isMoved)
+            if former == [TestIssuer.name] { #expect(isMoved) }
+            try await moved.send(bearing: old).expectProblem(.invalidBearerToken, "iss is not")
+        }
+        try await fixture.send(bearing: self.issuer.token()).expectProblem(.accountRefused, "another issuer")
     }
 
     @Test func theLastAdministratorKeepsTheRoleButNotForThatToken() async throws {
         let rules = self.rules { $0.roles = Self.roles }
         let fixture = try await ServerFixture(storage: self.storage, issuer: self.issuer.issuer(rules))
-        #expect(try await fixture.send(bearing: self.issuer.token(Self.groups("operators"))).status == .ok)
+        let first = try self.issuer.token(Self.groups("operators"))
+        #expect(try await fixture.send(bearing: first).status == .ok)
         self.storage.clock.advance(by: 1)
         let token = try self.issuer.token(Self.groups("staff"))
         #expect(try await fixture.send(bearing: token).json["Role"] == .string("device"))
         try await fixture.send(.get, Paths.users, bearing: token).expectProblem(.forbidden)
         #expect(try await self.storage.user("alina").role == .admin)
+        // The token of then has a higher role than the newest one, though the account has it still.
+        try await fixture.send(bearing: first).expectProblem(.invalidBearerToken, "later token")
     }
 
     @Test func appsAreThoseOfTheClaimThatThereAre() async throws {

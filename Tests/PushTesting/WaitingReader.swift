@@ -23,6 +23,11 @@ package struct WaitingReader: StoreReader {
         return try await self.base.password(of: user)
     }
 
+    package func issuedAccount(of user: User) async throws(StoreError) -> IssuedAccount? {
+        await Task.yield()
+        return try await self.base.issuedAccount(of: user)
+    }
+
     package func password(chosenBy number: UInt64) async throws(StoreError) -> PasswordHash? {
         await Task.yield()
         return try await self.base.password(chosenBy: number)

@@ -1,6 +1,7 @@
 import Bytes
 import Foundation
 import PushCore
+import PushStore
 
 @testable import PushServer
 
@@ -44,6 +45,6 @@ extension FuzzTarget {
         let end = (claims["exp"] as? Double ?? 0) + self.rules.leeway
         try require(identity.expiresAt > self.now, "\(identity) is not over")
         try require(identity.expiresAt.timeIntervalSince1970 <= end, "\(identity) ends with exp")
-        try require(identity.role != .admin || "\(claims)".contains("a"), "the role of \(claims)")
+        try require(identity.rights.role != .admin || "\(claims)".contains("a"), "the role of \(claims)")
     }
 }

@@ -18,6 +18,14 @@ extension PostgreSQLReader {
         select id, name, role, apps, password_number, disabled_at is not null from account where name_key = $1
         """
 
+    package func issuedAccount(of user: User) async throws(StoreError) -> IssuedAccount? {
+        try await self.read(Self.issuedAccount, user.id) { rows in try rows.first.flatMap { try IssuedAccount($0) } }
+    }
+
+    static let issuedAccount = """
+        select issued_to, issued_at, issued_role, issued_apps, issued_scopes from account where id = $1
+        """
+
     package func hasUsers() async throws(StoreError) -> Bool {
         try await self.read(Self.anyUser) { rows in rows.first != nil }
     }
@@ -61,6 +69,19 @@ extension PostgreSQLReader {
     }
 
     private static let userTags = "select id, tags from account where name_key = $1"
+}
+
+extension IssuedAccount {
+    /// `nil` if the account belongs to nobody yet.
+    init?(_ row: Row) throws {
+        self.init(
+            owner: try row.optionalData(0),
+            issuedAt: try row.optionalInteger(1),
+            role: try row.optionalText(2),
+            apps: try row.optionalText(3),
+            scopes: try row.optionalText(4)
+        )
+    }
 }
 
 extension User {

@@ -47,6 +47,7 @@ extension PostgreSQLStore {
         apps: Set<AppName>?,
         password: PasswordHash?,
         isDisabled: Bool?,
+        issued: IssuedToken?,
         by record: AuditRecord?,
         now: Date
     ) async throws -> UserChange {
@@ -54,7 +55,21 @@ extension PostgreSQLStore {
             let isLosing = (role ?? .admin) != .admin || isDisabled == true
             let key = sealing.index.hash(name)
             guard let account = try await LockedAccount(tx, key, isLosing: isLosing) else { return .missing }
+            if let issued {
+                let stored = try await tx.query(PostgreSQLReader.issuedAccount, account.id).first.flatMap {
+                    try IssuedAccount($0)
+                }
+                guard issued.isOfOwner(of: stored), !issued.isOlder(than: stored) else { return .missing }
+                // A newer token with the rights of the one before ends nothing.
+                let isNews = role != nil || apps != nil || stored?.rights != issued.account.rights
+                if !isNews, password == nil, isDisabled == nil {
+                    try await Self.set(issued.account, ofUser: account.id, tx)
+                    if let record { tx.append(record) }
+                    return .done
+                }
+            }
             if account.isLastAdministrator { return .lastAdministrator }
+            if let issued { try await Self.set(issued.account, ofUser: account.id, tx) }
             _ = try await tx.query(
                 Self.changeUser,
                 account.id,
@@ -86,6 +101,22 @@ extension PostgreSQLStore {
             password = coalesce($7, password),
             password_number = password_number + case when $7 is null then 0 else 1 end,
             version = version + 1
+        where id = $1
+        """
+    private static func set(_ issued: IssuedAccount, ofUser id: Int64, _ tx: WriteTransaction) async throws {
+        _ = try await tx.query(
+            Self.setIssued,
+            id,
+            issued.owner,
+            issued.issuedAt.milliseconds,
+            issued.rights.role?.rawValue,
+            issued.storedApps,
+            issued.rights.scopes?.description
+        )
+    }
+
+    private static let setIssued = """
+        update account set issued_to = $2, issued_at = $3, issued_role = $4, issued_apps = $5, issued_scopes = $6
         where id = $1
         """
     static let endSessions = "delete from token where is_session and user_id = $1 returning prefix"

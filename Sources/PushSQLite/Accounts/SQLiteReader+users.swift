@@ -32,6 +32,14 @@ extension SQLiteReader {
         }
     }
 
+    package func issuedAccount(of user: User) throws(StoreError) -> IssuedAccount? {
+        try self.read { db in
+            try db.first(prepared: "\(Self.issuedAccount) where id = ?", user.id) { IssuedAccount($0) } ?? nil
+        }
+    }
+
+    static let issuedAccount = "select issued_to, issued_at, issued_role, issued_apps, issued_scopes from user"
+
     package func hasUsers() throws(StoreError) -> Bool {
         try self.read { db in try Row.fetchOne(db, sql: "select 1 from user limit 1") != nil }
     }
@@ -84,6 +92,19 @@ extension UserEntry {
             hasPassword: try !PasswordHash(phc: row["password"]).isNone,
             pushedAt: try (row["pushed_at"] as Int64?).map(Date.init(milliseconds:)),
             fetchedAt: try (row["fetched_at"] as Int64?).map(Date.init(milliseconds:))
+        )
+    }
+}
+
+extension IssuedAccount {
+    /// `nil` if the account belongs to nobody yet.
+    init?(_ row: borrowing DirectRow) {
+        self.init(
+            owner: row.isNull(0) ? nil : row.data(0),
+            issuedAt: row.isNull(1) ? nil : row.integer(1),
+            role: row.optionalText(2),
+            apps: row.optionalText(3),
+            scopes: row.optionalText(4)
         )
     }
 }

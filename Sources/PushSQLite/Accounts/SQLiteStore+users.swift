@@ -35,11 +35,15 @@ extension SQLiteStore {
         apps: Set<AppName>?,
         password: PasswordHash?,
         isDisabled: Bool?,
+        issued: IssuedToken?,
         by record: AuditRecord?,
         now: Date
     ) async throws -> UserChange {
         try await self.write { [writer, sealing] db in
             let key = sealing.index.hash(name)
+            if let issued, let stored = try Self.issuedAccount(key, db) {
+                guard issued.isOfOwner(of: stored), !issued.isOlder(than: stored) else { return .missing }
+            }
             let staysAdministrator = (role ?? .admin) == .admin && isDisabled != true
             if !staysAdministrator, try Self.isLastAdministrator(key, db) { return .lastAdministrator }
             // Found before the sessions end.
@@ -66,6 +70,7 @@ extension SQLiteStore {
             guard db.changesCount == 1 else { return .missing }
             if apps != nil { writer.noteErasure() }
             if let apps { try Self.setApps(apps, ofUser: key, db, now: now) }
+            if let issued { try Self.set(issued.account, ofUser: key, db) }
             if let password {
                 try self.retire(devices, by: record, db, now: now)
                 try db.execute(
@@ -114,6 +119,26 @@ extension SQLiteStore {
                 try Self.retire(db, device: device.number, reason: reason, now: now)
             }
         }
+    }
+
+    /// `nil` also if there is no such user.
+    private static func issuedAccount(_ key: Data, _ db: Database) throws -> IssuedAccount? {
+        try db.first(prepared: "\(SQLiteReader.issuedAccount) where name_key = ?", key) { IssuedAccount($0) } ?? nil
+    }
+
+    private static func set(_ issued: IssuedAccount, ofUser key: Data, _ db: Database) throws {
+        try db.run(
+            prepared: """
+                update user set issued_to = ?, issued_at = ?, issued_role = ?, issued_apps = ?, issued_scopes = ?
+                where name_key = ?
+                """,
+            issued.owner,
+            issued.issuedAt.milliseconds,
+            issued.rights.role?.rawValue,
+            issued.storedApps,
+            issued.rights.scopes?.description,
+            key
+        )
     }
 
     private static func isLastAdministrator(_ key: Data, _ db: Database) throws -> Bool {

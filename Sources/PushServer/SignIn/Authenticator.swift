@@ -27,8 +27,8 @@ package final class Authenticator: Sendable {
     let parameters: PasswordParameters
     /// The users whose stronger hash is being made.
     let strengthening = Mutex<Set<Int64>>([])
-    /// When the latest token of a user was issued that the issuer's claims were taken from.
-    let issuedTimes = Mutex(BoundedTable<Int64, Date>(bound: 100_000))
+    /// Hashes whom an account belongs to.
+    let owners: IssuedOwners
     /// Selects, for an unknown name, the user whose hash sets the time of its check.
     let nameCode: KeyedHash
 
@@ -47,6 +47,7 @@ package final class Authenticator: Sendable {
         self.lease = store.lease
         self.pool = HashingPool(workers: workers)
         self.quotas = Quotas(quotas, scope: limits)
+        self.owners = IssuedOwners(secret: store.indexSecret)
         self.accounts = AccountIDs(secret: store.indexSecret)
         let limiter = SignInLimiter(sharedKey: limits == .servers ? store.indexSecret.derive("sign-in limits") : nil)
         self.gate = SignInGuard(pool: self.pool, limiter: limiter, logger: logger)
@@ -179,9 +180,10 @@ package final class Authenticator: Sendable {
         let user = try await reader.user(named: caller.user.name)
         guard let user, user.id == caller.user.id, !user.isDisabled else { return false }
         // What the claims gave may have been taken away since.
-        if caller.issued != nil {
-            return user.role >= caller.user.role && user.apps == caller.user.apps
-                && user.passwordNumber == caller.user.passwordNumber
+        if let issued = caller.issued {
+            let newest = try await reader.issuedAccount(of: user)
+            return user.role >= caller.user.role && caller.user.apps.isSubset(of: user.apps)
+                && user.passwordNumber == caller.user.passwordNumber && issued.token.isGood(for: user, newest)
         }
         guard case .basic = credentials else { return true }
         return user.passwordNumber == caller.user.passwordNumber

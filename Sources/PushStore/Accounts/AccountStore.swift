@@ -9,6 +9,9 @@ package protocol AccountReader: Sendable {
     /// The hash of the user's password; `nil` if the password was changed, or the user deleted, meanwhile.
     func password(of user: User) async throws(StoreError) -> PasswordHash?
 
+    /// The issuer's user whom the account belongs to; `nil` if no token has opened it yet.
+    func issuedAccount(of user: User) async throws(StoreError) -> IssuedAccount?
+
     /// The hash of some user; a number selects the same user as long as that user stays as it is. `nil` without users.
     ///
     /// Over all numbers, the costs of the hashes are therefore distributed as they are over all users. When a user is
@@ -58,13 +61,15 @@ package protocol AccountStore: Sendable {
     /// of those that the user leaves, or disables or enables the user. A higher role or another app
     /// ends the sessions, too, but their devices stay.
     ///
-    /// `nil` leaves a property as it is.
+    /// `nil` leaves a property as it is. With `issued` the account also belongs to the owner of that token. Nothing is changed
+    /// then, and the answer is `.missing`, if it belongs to another one or has taken a newer token meanwhile.
     func changeUser(
         _ name: Username,
         role: Role?,
         apps: Set<AppName>?,
         password: PasswordHash?,
         isDisabled: Bool?,
+        issued: IssuedToken?,
         by record: AuditRecord?,
         now: Date
     ) async throws -> UserChange
@@ -117,6 +122,28 @@ extension AccountStore {
     /// Replaces the tags given to a user, whatever its rights are.
     package func setTags(_ tags: Set<Tag>, ofUser name: Username, by record: AuditRecord?) async throws -> Bool {
         try await self.setTags(tags, ofUser: name, ifStill: nil, by: record)
+    }
+
+    /// Changes a user on behalf of an administrator, whatever its issuer says.
+    package func changeUser(
+        _ name: Username,
+        role: Role?,
+        apps: Set<AppName>?,
+        password: PasswordHash?,
+        isDisabled: Bool?,
+        by record: AuditRecord?,
+        now: Date
+    ) async throws -> UserChange {
+        try await self.changeUser(
+            name,
+            role: role,
+            apps: apps,
+            password: password,
+            isDisabled: isDisabled,
+            issued: nil,
+            by: record,
+            now: now
+        )
     }
 
     /// Changes a user's role only.

@@ -20,8 +20,9 @@ extension MovedTable {
         MovedTable(
             "account",
             key: C.integers("id"),
-            C.bytes("name", "name_key", "tags") + C.texts("role", "password", "apps")
-                + C.integers("password_number", "created_at", "disabled_at")
+            C.bytes("name", "name_key", "tags", "issued_to")
+                + C.texts("role", "password", "apps", "issued_role", "issued_apps", "issued_scopes")
+                + C.integers("password_number", "created_at", "disabled_at", "issued_at")
         ),
         MovedTable("user_change", key: C.integers("user_id"), C.integers("change")),
         MovedTable("user_tag", key: C.integers("user_id") + C.bytes("tag")),

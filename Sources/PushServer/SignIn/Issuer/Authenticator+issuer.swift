@@ -1,9 +1,9 @@
+internal import Crypto
 internal import Foundation
 internal import PushAPI
 internal import PushCore
 internal import PushStore
 internal import SocketHTTP
-internal import Synchronization
 
 extension Authenticator {
     /// The caller with a token of the issuer. May wait for the issuer's keys, make the user, or change the user's role and
@@ -85,12 +85,12 @@ extension Authenticator {
         let start = self.moment(of: entry.key)
         guard let user = try await reader.user(named: identity.name) else {
             guard rules.createsUsers else { throw TokenFault.account("there is no account \(identity.name)") }
-            let role = identity.role ?? .device
-            // `false`: another request has made it.
+            let role = identity.rights.role ?? .device
+            // `false`: another request has made it. The next step binds it to its owner.
             _ = try await self.store.addUser(
                 identity.name,
                 role: role,
-                apps: identity.apps ?? [.usual],
+                apps: identity.rights.apps ?? [.usual],
                 password: .none(self.parameters),
                 by: entry.record(.addUser, role.rawValue),
                 now: now
@@ -101,50 +101,100 @@ extension Authenticator {
         guard identity.name.isSpelled(like: user.name) else {
             throw TokenFault.account("the account of this name differs from \(identity.name) in upper or lower case")
         }
+        let (token, stored) = (self.token(of: identity, rules), try await reader.issuedAccount(of: user))
+        guard token.isOfOwner(of: stored) else {
+            throw TokenFault.account("the account \(identity.name) belongs to another issuer or another sub")
+        }
         guard !user.isDisabled else { throw TokenFault.account("the account is disabled") }
         if !rules.includesPasswordUsers {
             guard try await reader.password(of: user)?.isNone == true else {
                 throw TokenFault.account("the account has a password of its own")
             }
         }
-        let (role, apps) = (identity.role ?? user.role, identity.apps ?? user.apps)
-        let isLatest = self.issuedTimes.withLock { times in
-            let latest = times[user.id]
-            times[user.id] = max(latest ?? identity.issuedAt, identity.issuedAt)
-            return identity.issuedAt >= latest ?? identity.issuedAt
+        guard token.isGood(for: user, stored) else { throw TokenFault.superseded }
+        let (role, apps) = (identity.rights.role ?? user.role, identity.rights.apps ?? user.apps)
+        let isTaken = stored == token.account && role == user.role && apps == user.apps
+        if !isTaken, !token.isOlder(than: stored) {
+            if try await self.take(token, for: user, instead: stored, role, apps, entry) { return .again }
         }
-        if role != user.role || apps != user.apps {
-            guard isLatest else { throw TokenFault.superseded }
-            if try await self.change(user, to: role, apps, entry) { return .again }
-        }
+        let scopes = token.account.rights.scopes(as: role)
+        // Stored all the same: an older token with scopes ends.
+        guard !scopes.isEmpty else { throw TokenFault.account("the claims give no scope") }
+        let grant = IssuedGrant(
+            token: token,
+            scopes: scopes,
+            expiresAt: identity.expiresAt,
+            generation: entry.generation
+        )
         // The last administrator keeps the role in the account, but not for this token.
-        let caller = try self.caller(user.with(role: role, apps: apps), entry)
+        let caller = self.caller(user.with(role: role, apps: apps), issued: grant, now: now)
         self.remember(caller, for: entry.key, since: start, now: now)
         return .ready(caller)
     }
 
-    /// `false`: it is the last administrator, who stays one.
-    private func change(_ user: User, to role: Role, _ apps: Set<AppName>, _ entry: Entry) async throws -> Bool {
-        let names = apps.sorted().map(\.description).joined(separator: " ")
-        let change = try await self.store.changeUser(
-            user.name,
-            role: role == user.role ? nil : role,
-            apps: apps == user.apps ? nil : apps,
-            password: nil,
-            isDisabled: nil,
-            by: entry.record(.changeUser, "role \(role.rawValue), apps \(names)"),
-            now: entry.now
+    private func token(of identity: IssuedIdentity, _ rules: IssuerRules) -> IssuedToken {
+        let subject = identity.subject
+        let owner = self.owners.hash(of: subject, at: rules.issuer)
+        return IssuedToken(
+            IssuedAccount(owner: owner, issuedAt: identity.issuedAt, rights: identity.rights),
+            formerOwners: Set(rules.formerIssuers.map { self.owners.hash(of: subject, at: $0) })
         )
-        if change == .lastAdministrator { return false }
-        self.accountChanged(user.name)
-        return true
     }
 
-    private func caller(_ user: User, _ entry: Entry) throws(TokenFault) -> Caller {
-        let scopes = entry.identity.scopes?.intersection(user.role.scopes) ?? user.role.usualScopes
-        guard !scopes.isEmpty else { throw .account("the claims give no scope") }
-        let grant = IssuedGrant(scopes: scopes, expiresAt: entry.identity.expiresAt, generation: entry.generation)
-        return self.caller(user, issued: grant, now: entry.now)
+    /// Stores the token's rights with the account; `false` if all is stored but the role, since the user is the last
+    /// administrator, who stays one.
+    private func take(
+        _ token: IssuedToken,
+        for user: User,
+        instead stored: IssuedAccount?,
+        _ role: Role,
+        _ apps: Set<AppName>,
+        _ entry: Entry
+    ) async throws -> Bool {
+        let names = apps.sorted().map(\.description).joined(separator: " ")
+        let scopes = token.account.rights.scopes(as: role)
+        let isNews = stored?.rights != token.account.rights || role != user.role || apps != user.apps
+        let record =
+            isNews
+            ? entry.record(.changeUser, "role \(role.rawValue), apps \(names), scopes \(scopes)") : nil
+        func change(to role: Role) async throws -> UserChange {
+            try await self.store.changeUser(
+                user.name,
+                role: role == user.role ? nil : role,
+                apps: apps == user.apps ? nil : apps,
+                password: nil,
+                isDisabled: nil,
+                issued: token,
+                by: record,
+                now: entry.now
+            )
+        }
+        let isLast = try await change(to: role) == .lastAdministrator
+        if isLast {
+            if stored == token.account, apps == user.apps { return false }
+            guard try await change(to: user.role) == .done else { return true }
+        }
+        if isNews { self.accountChanged(user.name) }
+        return !isLast
+    }
+}
+
+/// Derives what is stored of the users of issuers: the same at all servers of a database.
+struct IssuedOwners: Sendable {
+    private let code: KeyedHash
+
+    init(secret: IndexSecret) {
+        self.code = KeyedHash(key: secret.derive("issued owner"))
+    }
+
+    /// A keyed hash over the bytes of both.
+    func hash(of subject: String, at issuer: String) -> Data {
+        let hash = self.code.code { hash in
+            withUnsafeBytes(of: UInt64(issuer.utf8.count).bigEndian) { hash.update(bufferPointer: $0) }
+            hash.update(data: Array(issuer.utf8))
+            hash.update(data: Array(subject.utf8))
+        }
+        return Data(hash.prefix(16))
     }
 }
 

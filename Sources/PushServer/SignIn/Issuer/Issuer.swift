@@ -1,5 +1,6 @@
 internal import Foundation
 internal import PushCore
+internal import PushStore
 
 /// An issuer of tokens (OpenID Connect, or OAuth with RFC 9068) whom the server believes.
 package struct Issuer: Sendable {
@@ -31,6 +32,7 @@ package struct Issuer: Sendable {
 
 /// What a verified token of an issuer allows, and until when.
 struct IssuedGrant: Sendable, Hashable {
+    let token: IssuedToken
     let scopes: Scopes
     let expiresAt: Date
     /// Of the keys that it was verified with.

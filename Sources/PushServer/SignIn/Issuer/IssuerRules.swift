@@ -1,6 +1,7 @@
 package import Foundation
 internal import PushAPI
 package import PushCore
+internal import PushStore
 
 /// Whose tokens are taken, and what their claims mean here.
 package struct IssuerRules: Sendable {
@@ -19,6 +20,8 @@ package struct IssuerRules: Sendable {
 
     /// Compared with `iss` byte for byte.
     package var issuer: String
+    /// The names that the issuer had before: accounts of its users stay theirs. Tokens with these names are not taken.
+    package var formerIssuers: Set<String> = []
     /// One of them must be in `aud`.
     package var audiences: Set<String>
     package var algorithms = Set(TokenAlgorithm.allCases)
@@ -72,10 +75,13 @@ package struct IssuerRules: Sendable {
             throw .claim("\(self.nameClaim) is not the name of a user: 1 to 100 letters, digits, -, _, @, # or .")
         }
         return IssuedIdentity(
+            subject: subject,
             name: name,
-            role: try self.role(by: claims),
-            apps: try self.apps(by: claims),
-            scopes: self.scopes(by: claims),
+            rights: IssuedRights(
+                role: try self.role(by: claims),
+                apps: try self.apps(by: claims),
+                scopes: self.scopes(by: claims)
+            ),
             issuedAt: issuedAt,
             expiresAt: end
         )
@@ -139,13 +145,10 @@ package struct IssuerRules: Sendable {
 
 /// Whom a token names, and what rights its claims give.
 struct IssuedIdentity: Sendable, Hashable {
+    /// Exactly as `sub` has it.
+    let subject: String
     let name: Username
-    /// `nil`: the account's own.
-    let role: Role?
-    /// `nil`: the account's own.
-    let apps: Set<AppName>?
-    /// `nil`: those of the role but `manage`.
-    let scopes: Scopes?
+    let rights: IssuedRights
     let issuedAt: Date
     /// When the token is no longer taken.
     let expiresAt: Date

@@ -1,0 +1,94 @@
+package import Foundation
+package import PushCore
+
+/// The rights that a token of an issuer gives; `nil` where its claims leave them to the account.
+package struct IssuedRights: Sendable, Hashable {
+    package let role: Role?
+    package let apps: Set<AppName>?
+    /// `nil`: the usual scopes of the role.
+    package let scopes: Scopes?
+
+    package init(role: Role?, apps: Set<AppName>?, scopes: Scopes?) {
+        self.role = role
+        self.apps = apps
+        self.scopes = scopes
+    }
+
+    /// Whether these rights give the account nothing that the others do not.
+    package func isWithin(_ others: IssuedRights, of user: User) -> Bool {
+        let (role, most) = (self.role ?? user.role, others.role ?? user.role)
+        return role <= most && (self.apps ?? user.apps).isSubset(of: others.apps ?? user.apps)
+            && self.scopes(as: role).isSubset(of: others.scopes(as: most))
+    }
+
+    /// The scopes within a role.
+    package func scopes(as role: Role) -> Scopes {
+        self.scopes?.intersection(role.scopes) ?? role.usualScopes
+    }
+}
+
+/// The user of an issuer whom an account belongs to, and the newest token that rights were taken from.
+package struct IssuedAccount: Sendable, Hashable {
+    /// A keyed hash of issuer and subject, of 16 bytes.
+    package let owner: Data
+    package let issuedAt: Date
+    package let rights: IssuedRights
+
+    /// Rounds the time as the store does.
+    package init(owner: Data, issuedAt: Date, rights: IssuedRights) {
+        self.owner = owner
+        self.issuedAt = Date(milliseconds: issuedAt.milliseconds)
+        self.rights = rights
+    }
+
+    /// The columns of an account; `nil` if it belongs to nobody yet.
+    package init?(owner: Data?, issuedAt: Int64?, role: String?, apps: String?, scopes: String?) {
+        guard let owner, let issuedAt else { return nil }
+        self.init(
+            owner: owner,
+            issuedAt: Date(milliseconds: issuedAt),
+            rights: IssuedRights(
+                role: role.flatMap(Role.init(rawValue:)),
+                apps: apps.map { Set($0.split(separator: " ").compactMap { AppName(String($0)) }) },
+                scopes: scopes.map { Scopes($0) }
+            )
+        )
+    }
+
+    /// The column with the apps. Unlike the account's own column, it names the usual app, since null has another meaning.
+    package var storedApps: String? {
+        self.rights.apps?.sorted().map(\.description).joined(separator: " ")
+    }
+}
+
+/// A verified token of an issuer, as an account takes it.
+package struct IssuedToken: Sendable, Hashable {
+    /// The account as it is once it has taken the token.
+    package let account: IssuedAccount
+    /// The hashes of the same subject at the issuer's former names.
+    package let formerOwners: Set<Data>
+
+    package init(_ account: IssuedAccount, formerOwners: Set<Data> = []) {
+        self.account = account
+        self.formerOwners = formerOwners
+    }
+
+    /// Whether the token is of the user whom the account belongs to. An account of nobody is the first user's.
+    package func isOfOwner(of stored: IssuedAccount?) -> Bool {
+        stored.map { $0.owner == self.account.owner || self.formerOwners.contains($0.owner) } ?? true
+    }
+
+    /// Whether the account has taken a token that was issued later.
+    package func isOlder(than stored: IssuedAccount?) -> Bool {
+        stored.map { self.account.issuedAt < $0.issuedAt } ?? false
+    }
+
+    /// Whether the token opens the account: an older one must not give more than the newest or the account itself.
+    package func isGood(for user: User, _ stored: IssuedAccount?) -> Bool {
+        guard self.isOfOwner(of: stored) else { return false }
+        guard let stored, self.isOlder(than: stored) else { return true }
+        let rights = self.account.rights
+        return rights.isWithin(stored.rights, of: user) && (rights.role ?? user.role) <= user.role
+            && (rights.apps ?? user.apps).isSubset(of: user.apps)
+    }
+}
