@@ -12,11 +12,14 @@ package struct PostgreSQLPlace: Sendable, CustomStringConvertible {
     package let fault: String?
     private let migrations: [Migration]
 
-    /// `nil` unless the text begins as an address does: `postgres://` or `postgresql://`. What else is wrong with it is `fault`.
-    package init?(_ text: String) {
-        guard text.hasPrefix("postgres://") || text.hasPrefix("postgresql://") else { return nil }
+    /// `nil` if the text is the path of a file. An invalid address has a `fault`.
+    ///
+    /// A text with `://`, `@` or `password=` is never a path: an invalid address may have a password, and
+    /// messages show paths. `secret` returns the text of the password's file, or throws if others may read it.
+    package init?(_ text: String, secret: (_ file: String) throws -> String) {
+        guard ["://", "@", "password="].contains(where: text.lowercased().contains) else { return nil }
         do throws(AddressError) {
-            self.address = try DatabaseAddress(text)
+            self.address = try DatabaseAddress(text, secret: secret)
             self.fault = nil
         } catch {
             self.address = nil

@@ -1,6 +1,8 @@
 import Foundation
+import PushPostgreSQL
 
-/// A file with credentials that the operator supplies: a sender's, or the private key of a certificate.
+/// A file with credentials that the operator supplies: a sender's, the password of the database, or
+/// the private key of a certificate.
 enum SecretFile {
     /// Reads the file, which the configuration's `key` names.
     ///
@@ -24,5 +26,12 @@ enum SecretFile {
         } catch {
             throw ConfigurationError("\(key): \(file) cannot be read: \(error.localizedDescription)")
         }
+    }
+}
+
+extension PostgreSQLPlace {
+    /// Reads the password's file as every other secret is read.
+    init?(_ text: String) {
+        self.init(text) { try SecretFile.text(of: $0, key: "passwordFile") }
     }
 }

@@ -191,6 +191,24 @@ import Testing
         #expect(!text.contains("hunter2") && !text.contains("\n"), "\(way): \(text)")
     }
 
+    /// A path would be shown, and a database of that name made.
+    @Test(arguments: [
+        "postgres://u:hunter2@h/d", "POSTGRES://u:hunter2@h/d", "postgres:/u:hunter2@h/d", " postgres://u:hunter2@h/d",
+        "u:hunter2@h/d", "mysql://h/hunter2", "host=h user=u password=hunter2", "postgres://u@h/d?password=hunter2",
+    ])
+    func aPasswordInTheAddressOfTheDatabaseIsRefusedAndNotShown(address: String) async throws {
+        let error = #expect(throws: ConfigurationError.self) { try self.load("database: '\(address)'") }
+        let text = "\(try #require(error))"
+        #expect(text.hasPrefix("database: ") && !text.contains("hunter2"), "\(text)")
+        let ended = try await Daemon.run(
+            ["doctor"],
+            in: self.folder,
+            environment: ["SEALPOST_DATABASE": address]
+        )
+        let shown = ended.output + ended.errors
+        #expect(ended.code == 1 && shown.contains("database: ") && !shown.contains("hunter2"), "\(shown)")
+    }
+
     @Test func aTextThatIsNoMappingAndABrokenVariableAreNotQuotedEither() throws {
         for (yaml, environment) in [
             ("database:postgres://u:hunter2@h/d", [:]), ("", ["SEALPOST_SERVER_LISTEN": "[postgres://u:hunter2@h/d"]),

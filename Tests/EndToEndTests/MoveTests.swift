@@ -119,10 +119,12 @@ import Testing
 
     @Test func whatIsNoAddressIsRefused() async throws {
         for (address, code, reason) in [
-            ("var/other.db", 1, "--to is no address"), ("postgres://u:p@x:y/z", 78, "--to: "),
+            ("var/other.db", 1, "--to is no address"), ("postgres://u@x:y/z", 78, "--to: "),
+            ("u:hunter2@x/z", 78, "--to: it does"),
         ] {
             let ended = try await Daemon.run(["move", "--to", address], in: self.folder)
             #expect(ended.code == Int32(code) && ended.errors.contains(reason), "\(ended.errors)")
+            #expect(!ended.errors.contains("hunter2"))
         }
         let ended = try await Daemon.run(
             ["move", "--to", self.address],

@@ -129,7 +129,7 @@ import Testing
     }
 
     @Test func aTargetThatCannotBeReachedIsRefused() async throws {
-        let nowhere = try #require(PostgreSQLPlace("postgres://sealpost@/none?host=\(self.fixture.folder.path)"))
+        let nowhere = PostgreSQLPlace(try DatabaseAddress("postgres://sealpost@/none?host=\(self.fixture.folder.path)"))
         #expect(await self.failure { try await self.fixture.move(to: nowhere) }.contains("cannot open postgres://"))
     }
 

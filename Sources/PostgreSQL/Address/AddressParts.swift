@@ -3,7 +3,6 @@ internal import Bytes
 /// The parts of an address's text, decoded.
 struct AddressParts {
     let user: String?
-    let password: String?
     let hosts: [DatabaseHost]
     let database: String
     let options: [String: String]
@@ -11,7 +10,7 @@ struct AddressParts {
     init(_ text: String) throws(AddressError) {
         guard
             let scheme = ["postgres://", "postgresql://"].first(where: { text.hasPrefix($0) })
-        else { throw AddressError("it does not begin with postgres://") }
+        else { throw AddressError("it does not begin with postgres://, and a path may not have ://, @ or password=") }
         guard text.utf8.allSatisfy({ $0.isVisible && $0 != UInt8(ascii: "#") }) else {
             throw AddressError("it has a space, a # or another character that must be percent-encoded")
         }
@@ -25,10 +24,10 @@ struct AddressParts {
             omittingEmptySubsequences: false
         )
         self.database = try Self.decoded(target[0])
-        guard !self.database.isEmpty, !target[0].contains("/") else {
+        guard !self.database.isEmpty, !target[0].contains("/"), !target[0].contains("@") else {
             throw AddressError("no database is named after the hosts, or more than its name")
         }
-        (self.user, self.password, self.hosts) = try Self.authority(rest[..<slash])
+        (self.user, self.hosts) = try Self.authority(rest[..<slash])
         self.options = try target.count > 1 ? Self.options(target[1]) : [:]
     }
 
@@ -48,22 +47,23 @@ struct AddressParts {
 
     // MARK: - Private
 
-    private static func authority(
-        _ text: Substring
-    ) throws(AddressError) -> (user: String?, password: String?, hosts: [DatabaseHost]) {
+    private static func authority(_ text: Substring) throws(AddressError) -> (user: String?, hosts: [DatabaseHost]) {
         let parts = text.split(separator: "@", omittingEmptySubsequences: false)
         guard parts.count <= 2, let places = parts.last else {
-            throw AddressError("it has two @; one in a password must be written %40")
+            throw AddressError("it has two @; one in the user's name must be written %40")
+        }
+        // More users may read a configuration than a secret, and child processes get the environment.
+        guard parts.count < 2 || !parts[0].contains(":") else {
+            throw AddressError("it has a password; write that into a file, and name the file with passwordFile")
         }
         var hosts: [DatabaseHost] = []
         for place in places.isEmpty ? [] : places.split(separator: ",", omittingEmptySubsequences: false) {
             hosts.append(try self.host(place))
         }
-        guard parts.count == 2 else { return (nil, nil, hosts) }
-        let words = parts[0].split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-        let user = try self.decoded(words[0])
+        guard parts.count == 2 else { return (nil, hosts) }
+        let user = try self.decoded(parts[0])
         guard !user.isEmpty else { throw AddressError("the user's name is empty") }
-        return (user, words.count > 1 ? try self.decoded(words[1]) : nil, hosts)
+        return (user, hosts)
     }
 
     private static func host(_ text: Substring) throws(AddressError) -> DatabaseHost {

@@ -1,10 +1,10 @@
 internal import Foundation
 
-/// A database's address: `postgres://user:password@host:port,host:port/name?sslmode=verify-full&sslrootcert=ca.pem`.
+/// A database's address: `postgres://user@host:port,host:port/name?passwordFile=secret&sslrootcert=ca.pem`.
 ///
 /// The notation is libpq's, read more strictly. A host is a name, a numeric address (IPv6 in brackets) or a unix socket's
 /// folder, as `%2Frun%2Fpostgresql` or `postgres:///name?host=/run/postgresql&port=5433`. The options are a closed list:
-/// `host`, `passwordFile`, `port`, `sslcert`, `sslkey`, `sslmode`, `sslrootcert`.
+/// `host`, `passwordFile`, `port`, `sslcert`, `sslkey`, `sslmode`, `sslrootcert`. The address itself has no password.
 ///
 /// With a host other than this machine, the default of `sslmode` is `verify-full`; the modes that fall back to clear text are
 /// refused.
@@ -33,8 +33,10 @@ package struct DatabaseAddress: Sendable, Hashable {
     let key: String?
     let passwordFile: String?
 
-    /// Reads the notation above, and the file with the password if one is named.
-    package init(_ text: String) throws(AddressError) {
+    /// Reads the notation above.
+    ///
+    /// If the address names a file with the password, `secret` returns its text, or throws if others may read the file.
+    package init(_ text: String, secret: (_ file: String) throws -> String = { _ in "" }) throws(AddressError) {
         let parts = try AddressParts(text)
         var options = parts.options
         self.hosts = try Self.hosts(parts.hosts, &options)
@@ -44,7 +46,7 @@ package struct DatabaseAddress: Sendable, Hashable {
         self.certificate = options.removeValue(forKey: "sslcert")
         self.key = options.removeValue(forKey: "sslkey")
         self.passwordFile = options.removeValue(forKey: "passwordFile")
-        self.password = try Self.password(parts.password, inFile: self.passwordFile)
+        self.password = try Self.password(inFile: self.passwordFile, secret)
         let isLocal = self.hosts.allSatisfy(\.isLocal)
         self.protection = try Self.protection(options.removeValue(forKey: "sslmode"), isLocal: isLocal)
         if let unknown = options.keys.min() {
@@ -93,12 +95,16 @@ package struct DatabaseAddress: Sendable, Hashable {
         return protection
     }
 
-    private static func password(_ password: String?, inFile path: String?) throws(AddressError) -> String? {
-        guard let path else { return password }
-        guard password == nil else { throw AddressError("the password is given twice, also by passwordFile") }
-        guard let text = try? String(contentsOfFile: path, encoding: .utf8) else {
-            // The reason would be the system's words for a missing file or permission.
-            throw AddressError("cannot read the password's file \(path)")
+    private static func password(
+        inFile path: String?,
+        _ secret: (_ file: String) throws -> String
+    ) throws(AddressError) -> String? {
+        guard let path else { return nil }
+        let text: String
+        do {
+            text = try secret(path)
+        } catch {
+            throw AddressError("\(error)")
         }
         let line = text.hasSuffix("\n") ? text.dropLast() : text[...]
         guard !line.isEmpty, !line.contains(where: { $0.isNewline || $0 == "\0" }) else {
@@ -127,7 +133,7 @@ extension DatabaseAddress: CustomStringConvertible, CustomReflectable {
     package var customMirror: Mirror { Mirror(self, children: ["address": self.description]) }
 }
 
-/// Why a text is not a database's address. Never quotes the text, which may contain a password.
+/// Why a text is not a database's address. Never quotes the text: it may contain a password.
 package struct AddressError: Error, Sendable, Hashable, CustomStringConvertible {
     package let reason: String
 
