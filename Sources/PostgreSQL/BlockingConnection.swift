@@ -3,8 +3,10 @@ internal import CPostgreSQL
 /// A connection for commands and for the start of a server, which may wait. Belongs to one thread.
 package final class BlockingConnection {
     private let connection: OpaquePointer
+    private let identity: ClusterIdentity
 
-    /// Tries the hosts one after the other. Throws `DatabaseError.unavailable` if none takes writes.
+    /// Tries the hosts one after the other. Throws `DatabaseError.unavailable` if none takes writes, or if the
+    /// server may lose in a crash what it has confirmed.
     ///
     /// Its statements have no limit of time.
     package convenience init(_ address: DatabaseAddress) throws(DatabaseError) {
@@ -28,6 +30,17 @@ package final class BlockingConnection {
         }
         // libpq's own receiver writes to the standard error.
         PQsetNoticeReceiver(connection, { _, _ in }, nil)
+        guard let result = PQexec(connection, ClusterIdentity.query) else {
+            PQfinish(connection)
+            throw .unavailable(reason: "out of memory")
+        }
+        defer { PQclear(result) }
+        do throws(ConnectFailure) {
+            self.identity = try ClusterIdentity(result)
+        } catch {
+            PQfinish(connection)
+            throw .unavailable(reason: error.reason)
+        }
         self.connection = connection
     }
 
@@ -47,9 +60,8 @@ package final class BlockingConnection {
         for host in address.hosts {
             do throws(DatabaseError) {
                 let connection = try BlockingConnection(address, hosts: [host])
-                let identity = try connection.identity()
-                guard case .refused(let kind) = ClusterGuard.verdict(of: identity, after: newest) else {
-                    return (connection, identity)
+                guard case .refused(let kind) = ClusterGuard.verdict(of: connection.identity, after: newest) else {
+                    return (connection, connection.identity)
                 }
                 fault = ClusterFault(server: "\(host)", kind: kind)
             } catch .unavailable(let reason) {
@@ -99,14 +111,6 @@ package final class BlockingConnection {
             throw DatabaseError.unknownOutcome(reason: reason)
         }
         return value
-    }
-
-    private func identity() throws(DatabaseError) -> ClusterIdentity {
-        let row = try self.query(ClusterIdentity.query)[0]
-        guard let identity = ClusterIdentity(system: "\(try row.integer(0))", segment: try row.text(1)) else {
-            throw .unavailable(reason: "the server does not say what it is")
-        }
-        return identity
     }
 
     private func rows(_ result: OpaquePointer?) throws(DatabaseError) -> Rows {

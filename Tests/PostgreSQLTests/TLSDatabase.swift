@@ -18,7 +18,7 @@ final class TLSDatabase: Sendable {
         printf "%s = '%s'\\n" ssl on ssl_ca_file "$folder/ca.pem" ssl_cert_file "$folder/server.pem" \\
             ssl_key_file "$folder/server.key" >>"$folder/data/postgresql.conf"
         "$@" "$programs/pg_ctl" -D "$folder/data" -l "$folder/server.log" -w -t 60 -s \\
-            -o "-k $folder -p $port -c listen_addresses=127.0.0.1 -c fsync=off -c shared_buffers=16MB \\
+            -o "-k $folder -p $port -c listen_addresses=127.0.0.1 -c shared_buffers=16MB \\
                 -c dynamic_shared_memory_type=mmap" start 3<&-
         server=$(head -n 1 "$folder/data/postmaster.pid")
         touch "$folder/ready"

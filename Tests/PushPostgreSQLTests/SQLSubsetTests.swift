@@ -31,7 +31,9 @@ import Testing
     private static let inquiries: [String: Set<String>] = [
         "Announcements.swift": ["pg_notify"],
         // Each connection is asked on which timeline its server writes.
-        "ClusterIdentity.swift": ["pg_control_system", "pg_walfile_name", "pg_current_wal_insert_lsn"],
+        "ClusterIdentity.swift": [
+            "pg_control_system", "pg_walfile_name", "pg_current_wal_insert_lsn", "current_setting", "set_config",
+        ],
         "PostgreSQLStore+sharing.swift": ["pg_wal_lsn_diff", "pg_current_wal_lsn"],
         "PostgreSQLStore+health.swift": [
             "pg_read_binary_file", "pg_relation_filepath", "string_agg", "quote_ident", "to_regclass",

@@ -7,7 +7,7 @@ internal import Synchronization
 /// ```swift
 /// let address = try PostgreSQLCluster.shared.newDatabase()
 /// ```
-/// Started on first use, in a folder of its own, on a unix socket only; what it stores is not safe against a crash. It ends
+/// Started on first use, in a folder of its own, on a unix socket only, and in memory where there is room. It ends
 /// with the test process, however that ends.
 package final class PostgreSQLCluster: Sendable {
     package static let shared = PostgreSQLCluster()
@@ -98,7 +98,7 @@ package final class PostgreSQLCluster: Sendable {
         {
             "$@" "$programs/initdb" -D "$folder/data" -U postgres -A trust -E UTF8 --locale=C --no-sync >"$folder/log" 2>&1 &&
             exec "$@" "$programs/postgres" -D "$folder/data" -k "$folder" -c listen_addresses= -c max_connections=400 \\
-                -c fsync=off -c full_page_writes=off -c max_wal_size=128MB -c shared_buffers=64MB \\
+                -c max_wal_size=128MB -c shared_buffers=64MB \\
                 -c max_parallel_workers_per_gather=0 -c dynamic_shared_memory_type=mmap \\
                 -c autovacuum_naptime=1h >>"$folder/log" 2>&1
         } 3<&- &

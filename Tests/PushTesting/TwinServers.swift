@@ -16,7 +16,7 @@ package final class TwinServers: Sendable {
         shift 2
         serve() {
             "$@" "$programs/pg_ctl" -D "$folder/$name" -l "$folder/$name.log" -w -t 60 -s \\
-                -o "-k $folder/$name.socket -c listen_addresses= -c fsync=off -c shared_buffers=16MB \\
+                -o "-k $folder/$name.socket -c listen_addresses= -c shared_buffers=16MB \\
                     -c dynamic_shared_memory_type=mmap" start 3<&-
         }
         "$@" "$programs/initdb" -D "$folder/first" -U postgres -A trust -E UTF8 --locale=C --no-sync >"$folder/log" 2>&1
@@ -40,7 +40,7 @@ package final class TwinServers: Sendable {
     private let script: TiedScript
 
     package init() async throws {
-        let folder = try TemporaryFolder()
+        let folder = try TemporaryFolder(on: .muchMemory)
         let stepDown = try PostgreSQLCluster.stepDown(into: folder)
         self.folder = folder
         self.script = try TiedScript(Self.script, [try PostgreSQLCluster.programs(), folder.path] + stepDown)

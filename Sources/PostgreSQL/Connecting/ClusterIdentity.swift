@@ -9,16 +9,37 @@ package struct ClusterIdentity: Sendable, Hashable {
     package let system: String
     package let timeline: UInt32
 
-    /// Functions that every role may call. The timeline of the checkpoint would be the older one for a while after a failover.
-    static let query = "select system_identifier, pg_walfile_name(pg_current_wal_insert_lsn()) from pg_control_system()"
+    /// The first statement of each session: what the server is, and the settings on which a confirmed commit depends.
+    ///
+    /// Raises `synchronous_commit` where a role, a database or the server has it below a flush to the disk. Calls functions
+    /// that every role may call. The timeline of the checkpoint would be the older one for a while after a failover.
+    static let query = """
+        select system_identifier, pg_walfile_name(pg_current_wal_insert_lsn()), current_setting('fsync'),
+            current_setting('full_page_writes'),
+            case when current_setting('synchronous_commit') in ('on', 'remote_write', 'remote_apply')
+                then current_setting('synchronous_commit') else set_config('synchronous_commit', 'on', false) end
+        from pg_control_system()
+        """
 
-    /// `nil` if the result of the query has another form.
-    init?(_ result: OpaquePointer) {
-        guard PQntuples(result) == 1, PQnfields(result) == 2 else { return nil }
-        self.init(
-            system: String(cString: PQgetvalue(result, 0, 0)),
-            segment: String(cString: PQgetvalue(result, 0, 1))
-        )
+    /// Reads the result of the query; throws why the server must not be used.
+    init(_ result: OpaquePointer) throws(ConnectFailure) {
+        guard PQresultStatus(result) == PGRES_TUPLES_OK else { throw ConnectFailure(ServerReport(result).message) }
+        guard PQntuples(result) == 1, PQnfields(result) == 5 else {
+            throw ConnectFailure("the server does not say what it is")
+        }
+        let values = (0..<5).map { String(cString: PQgetvalue(result, 0, $0)) }
+        for (name, value) in [("fsync", values[2]), ("full_page_writes", values[3])] where value != "on" {
+            throw ConnectFailure(
+                "the server has \(name) = \(value), so that a crash loses what it has confirmed; set \(name) = on there"
+            )
+        }
+        guard ["on", "remote_write", "remote_apply"].contains(values[4]) else {
+            throw ConnectFailure("the server keeps synchronous_commit = \(values[4]) for this session")
+        }
+        guard let identity = Self(system: values[0], segment: values[1]) else {
+            throw ConnectFailure("the server does not say what it is")
+        }
+        self = identity
     }
 
     /// The name of a segment of the log begins with its timeline, in 8 hexadecimal digits. `nil` if it does not.

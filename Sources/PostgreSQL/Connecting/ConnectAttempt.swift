@@ -99,10 +99,11 @@ final class ConnectAttempt: ReadinessHandler {
         while PQisBusy(connection) == 0 {
             guard let result = PQgetResult(connection) else { return self.succeed(connection) }
             defer { PQclear(result) }
-            guard PQresultStatus(result) == PGRES_TUPLES_OK else {
-                return self.end(.failure(ConnectFailure("\(self.endpoint): \(ServerReport(result).message)")))
+            do throws(ConnectFailure) {
+                self.identity = try ClusterIdentity(result)
+            } catch {
+                return self.end(.failure(ConnectFailure("\(self.endpoint): \(error.reason)")))
             }
-            self.identity = ClusterIdentity(result)
         }
         self.flush(connection)
     }
