@@ -24,6 +24,7 @@ import Testing
         "docs/operations.md json": "Tests/EndToEndTests/EventTests.swift",
         "docs/operations.md logrotate": "Tests/EndToEndTests/LogFileTests.swift",
         "docs/operations.md sql": "Tests/PushPostgreSQLTests/DayKeyStoreTests.swift",
+        "docs/scale.md sql": "Tests/PushPostgreSQLTests/ForeignRoleTests.swift",
         "docs/providers.md json": "Tests/PushSendersTests/APNsTests.swift", "docs/providers.md js": Self.name,
         "docs/providers.md python": Self.name, "docs/web.md js": Self.name, "docs/web.md nginx": Self.name,
     ]

@@ -11,20 +11,23 @@ package struct ClusterIdentity: Sendable, Hashable {
 
     /// The first statement of each session: what the server is, and the settings on which a confirmed commit depends.
     ///
-    /// Raises `synchronous_commit` where a role, a database or the server has it below a flush to the disk. Calls functions
+    /// Keeps of `search_path` its first schema only, so that names lead to no object of another one. Raises
+    /// `synchronous_commit` where a role, a database or the server has it below a flush to the disk. Calls functions
     /// that every role may call. The timeline of the checkpoint would be the older one for a while after a failover.
     static let query = """
         select system_identifier, pg_walfile_name(pg_current_wal_insert_lsn()), current_setting('fsync'),
             current_setting('full_page_writes'),
             case when current_setting('synchronous_commit') in ('on', 'remote_write', 'remote_apply')
-                then current_setting('synchronous_commit') else set_config('synchronous_commit', 'on', false) end
+                then current_setting('synchronous_commit') else set_config('synchronous_commit', 'on', false) end,
+            set_config('search_path',
+                coalesce(quote_ident((array_remove(current_schemas(false), 'pg_catalog'))[1]), '""') || ', pg_temp', false)
         from pg_control_system()
         """
 
     /// Reads the result of the query; throws why the server must not be used.
     init(_ result: OpaquePointer) throws(ConnectFailure) {
         guard PQresultStatus(result) == PGRES_TUPLES_OK else { throw ConnectFailure(ServerReport(result).message) }
-        guard PQntuples(result) == 1, PQnfields(result) == 5 else {
+        guard PQntuples(result) == 1, PQnfields(result) == 6 else {
             throw ConnectFailure("the server does not say what it is")
         }
         let values = (0..<5).map { String(cString: PQgetvalue(result, 0, $0)) }

@@ -35,7 +35,7 @@ extension PostgreSQLStore {
     private static let saveTags = "update account set tags = $2 where id = $1"
     private static let otherTags = "delete from user_tag where user_id = $1 and tag <> all($2::bytea[])"
     private static let addTags = """
-        insert into user_tag (user_id, tag) select $1, tag from unnest($2::bytea[]) as t (tag) on conflict do nothing
+        insert into user_tag (user_id, tag) select $1, tag from pg_catalog.unnest($2::bytea[]) as t (tag) on conflict do nothing
         """
 
     /// A text for the audit: `added board, crew; removed night`.

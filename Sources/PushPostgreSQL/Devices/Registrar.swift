@@ -150,7 +150,7 @@ struct Registrar {
     private static let tagsOfDevice = "select tag from device_tag where device = $1"
     private static let removeTags = "delete from device_tag where device = $1 and tag = any($2::bytea[])"
     private static let addTags = """
-        insert into device_tag (device, tag) select $1, t.tag from unnest($2::bytea[]) as t (tag) on conflict do nothing
+        insert into device_tag (device, tag) select $1, t.tag from pg_catalog.unnest($2::bytea[]) as t (tag) on conflict do nothing
         """
 
     /// Writes the columns that a device and a claim have in common.

@@ -13,7 +13,7 @@ extension MovedTable {
         let parameters = self.columns.enumerated().map { "$\($0.offset + 1)::\($0.element.kind.sqlType)[]" }
         return """
             insert into \(self.quotedName) (\(self.columns.map(\.quotedName).joined(separator: ", ")))
-            select * from unnest(\(parameters.joined(separator: ", ")))
+            select * from rows from (\(parameters.map { "pg_catalog.unnest(\($0))" }.joined(separator: ", ")))
             """
     }
 

@@ -27,7 +27,9 @@ extension WriteTransaction {
 
     /// A number is at least the time since 1970 in units of 2⁻³⁰ s, as `PostgreSQLReader.newest` has it: so a database that was
     /// restored from a backup does not give numbers out again. The rows are locked in the order in which they are inserted.
-    private static let nextChanges = WriteTransaction.nextChanges(ofUsers: "unnest($1::int8[]) as u (user_id)")
+    private static let nextChanges = WriteTransaction.nextChanges(
+        ofUsers: "pg_catalog.unnest($1::int8[]) as u (user_id)"
+    )
 
     static func nextChanges(ofUsers users: String) -> String {
         """

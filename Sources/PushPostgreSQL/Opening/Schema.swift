@@ -21,15 +21,26 @@ enum Schema {
     ///
     /// Throws `StoreError` if the database has a migration that must be known and is not, or that has changed since; also if a
     /// missing one would break servers of an older version that run now. If nothing is missing, nothing is written, so that the
-    /// role needs no right to create tables.
+    /// role needs no right to create tables. Throws also if other roles can change the schema.
     static func prepare(_ connection: BlockingConnection, _ migrations: [Migration]) throws {
         try Self.checkServer(connection)
-        guard try !Self.missing(connection, migrations).isEmpty else { return }
-        try Self.createTables(connection)
-        while let name = try Self.missing(connection, migrations).first {
-            try Self.runPatiently(name, of: migrations, on: connection)
+        try SchemaOwnership.check(connection)
+        if try !Self.missing(connection, migrations).isEmpty {
+            try Self.createTables(connection)
+            while let name = try Self.missing(connection, migrations).first {
+                try Self.runPatiently(name, of: migrations, on: connection)
+            }
+            try SchemaOwnership.check(connection)
         }
     }
+
+    /// The table of migrations, and that of the row that is locked during one.
+    static let ownTables = """
+        create table if not exists schema_state (id bigint primary key check (id = 1));
+        create table if not exists migration (
+            name text collate "C" primary key, applied_at bigint not null, hash bytea not null,
+            oldest_known text collate "C" not null);
+        """
 
     /// The migrations that the database has had.
     static func applied(_ connection: BlockingConnection) throws -> AppliedMigrations {
@@ -82,15 +93,7 @@ enum Schema {
     /// Creates the table of migrations, and the row that is locked during one.
     private static func createTables(_ connection: BlockingConnection) throws {
         do {
-            try connection.execute(
-                """
-                create table if not exists schema_state (id bigint primary key check (id = 1));
-                create table if not exists migration (
-                    name text collate "C" primary key, applied_at bigint not null, hash bytea not null,
-                    oldest_known text collate "C" not null);
-                insert into schema_state (id) values (1) on conflict do nothing;
-                """
-            )
+            try connection.execute(Self.ownTables)
         } catch DatabaseError.refused(let code, _) where ["23505", "42P07", "42710"].contains(code) {
             // `if not exists` does not see a table that another transaction is creating, and then fails; now it is there.
         }

@@ -169,10 +169,10 @@ extension AudiencePages {
 
     static let count = """
         select (
-            select count(*) from unnest($1::bytea[]) as k (tag)
+            select count(*) from pg_catalog.unnest($1::bytea[]) as k (tag)
             cross join lateral (select 1 from device_tag t where t.tag = k.tag limit $3) as x)
         + (
-            select count(*) from unnest($2::bytea[]) as k (tag)
+            select count(*) from pg_catalog.unnest($2::bytea[]) as k (tag)
             cross join lateral (select 1 from user_tag t where t.tag = k.tag limit $3) as x)
         """
 

@@ -58,7 +58,7 @@ struct PushInsertion {
 
     /// Locked against a dismissal, which otherwise would not see the push that is inserted at the same time.
     static let earlier = """
-        select t.user_id from unnest($2::int8[]) as t (user_id)
+        select t.user_id from pg_catalog.unnest($2::int8[]) as t (user_id)
         \(RecipientKey.lookup.join(
             "1", of: "recipient", as: "r", with: "t", ["notification_id": "$1"], condition: "and dismissed_at is null",
             lock: "for share"
@@ -178,7 +178,7 @@ extension PushInsertion {
 
     static let collapsing = """
         insert into collapse (device, collapse_id, notification_id, sequence)
-        select d.device, $2, $3, $4 from unnest($1::int8[]) as d (device) order by d.device
+        select d.device, $2, $3, $4 from pg_catalog.unnest($1::int8[]) as d (device) order by d.device
         on conflict (device, collapse_id) do nothing returning device
         """
 

@@ -39,7 +39,7 @@ enum StreamHolder {
         """
 
     static let holders = """
-        select d.device, h.node from unnest($1::int8[]) as d (device)
+        select d.device, h.node from pg_catalog.unnest($1::int8[]) as d (device)
         cross join lateral \(holder(of: "d.device")) as h (node)
         """
 }

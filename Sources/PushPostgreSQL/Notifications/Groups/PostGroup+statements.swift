@@ -202,7 +202,7 @@ extension PostGroup {
     private static let taggedDevices = """
         select k.tag, v.number, v.user_id, v.lane,
             case when v.lane = any($3::text[]) then \(StreamHolder.holder(of: "v.number")) is null else false end
-        from unnest($1::bytea[]) as k (tag)
+        from pg_catalog.unnest($1::bytea[]) as k (tag)
         cross join lateral (
             select d.number, d.user_id, d.lane from device_tag t join device d on d.number = t.device
             where t.tag = k.tag and \(AudienceCondition.living) limit $2) as v

@@ -1,0 +1,92 @@
+import Foundation
+import PostgreSQL
+import PushPostgreSQL
+import PushStore
+import PushTesting
+import Testing
+
+/// What other roles of the same database server can do to the store.
+@Suite(.timeLimit(.minutes(5))) struct ForeignRoleTests {
+    /// The name of the server's role, and of its schema and its database.
+    private let name: String
+    private let administrator: BlockingConnection
+    private let address: DatabaseAddress
+
+    init() throws {
+        let database = try PostgreSQLCluster.shared.newDatabase()
+        self.name = database.database
+        self.administrator = try BlockingConnection(database)
+        self.address = try DatabaseAddress("\(database)".replacing("postgres@", with: "\(database.database)@"))
+        let page = try Repository.text(of: "docs/scale.md")
+        let block = try #require(page.firstMatch(of: /```sql\n((?s).*?)```/)).output.1
+        // The database is there, under another name.
+        let lines = block.split(separator: "\n").filter { !$0.hasPrefix("create database") && !$0.hasPrefix("\\") }
+        #expect(lines.count == 3)
+        try self.administrator.execute(lines.joined(separator: "\n").replacing("sealpost", with: self.name))
+        try self.administrator.execute(
+            "create role \(self.name)_other login; grant usage on schema \(self.name) to \(self.name)_other"
+        )
+    }
+
+    private func operate(_ sql: String) throws {
+        let script = sql.replacing("<schema>", with: self.name).replacing("<other>", with: "\(self.name)_other")
+        try self.administrator.execute("set search_path = \(self.name); \(script)")
+    }
+
+    /// A start and the doctor.
+    private func expectRefusal(_ reason: String) {
+        let place = PostgreSQLPlace(self.address)
+        let text = reason.replacing("<schema>", with: self.name).replacing("<other>", with: "\(self.name)_other")
+        for look in [{ try place.migrate() }, { _ = try place.inspect() }] {
+            let error = #expect(throws: StoreError.self, "\(text)") { try look() }
+            #expect("\(String(describing: error))".contains(text), "\(String(describing: error))")
+        }
+    }
+
+    @Test func aRoleWithASchemaOfItsOwnIsAllThatTheServerNeeds() throws {
+        let place = PostgreSQLPlace(self.address)
+        try place.migrate()
+        #expect(try place.inspect().missingMigrations.isEmpty)
+        try place.migrate()
+    }
+
+    @Test(arguments: [
+        ("grant create on schema <schema> to public", "public may create in the schema <schema>"),
+        ("grant create on schema <schema> to <other>", "<other> may create in the schema <schema>"),
+        (
+            "alter schema <schema> owner to <other>; grant usage on schema <schema> to <schema>",
+            "<other> owns the schema <schema>"
+        ),
+        ("grant insert on account to <other>", "<other> may write to account"),
+        ("grant trigger on account to public", "public may write to account"),
+        ("alter table account owner to <other>", "<other> owns account"),
+    ])
+    func rightsOfOtherRolesAreRefused(grant: String, reason: String) throws {
+        try PostgreSQLPlace(self.address).migrate()
+        try self.operate(grant)
+        self.expectRefusal(reason)
+    }
+
+    @Test func anOpenSchemaGetsNoTables() throws {
+        try self.operate("grant create on schema <schema> to public")
+        let error = #expect(throws: StoreError.self) { try PostgreSQLPlace(self.address).migrate() }
+        #expect("\(String(describing: error))".contains("may create in the schema"))
+        let isEmpty = "select to_regclass('migration') is null"
+        #expect(try BlockingConnection(self.address).query(isEmpty)[0].boolean(0))
+    }
+
+    /// On PostgreSQL 14 all roles may make functions in `public`.
+    @Test func aFunctionInAnotherSchemaIsNotFound() throws {
+        try self.operate(
+            """
+            create function public.unnest(bytea[]) returns setof bytea language plpgsql
+            as $$ begin raise exception 'hostile'; end $$
+            """
+        )
+        let session = try BlockingConnection(self.address)
+        #expect(try session.query("select count(*) from unnest($1::bytea[])", [Data([1])])[0].integer(0) == 1)
+        #expect(
+            try session.query("select current_setting('search_path')")[0].text(0) == "\(self.name), pg_temp"
+        )
+    }
+}
