@@ -118,11 +118,12 @@ package struct PostgreSQLPlace: Sendable, CustomStringConvertible {
 
     /// Reads each row of each table. What the server finds on the way is damage; `pg_amcheck` looks deeper.
     ///
-    /// Throws if other roles can change the schema.
+    /// Throws if other roles can change the schema, or if somebody has.
     package func inspect() throws(StoreError) -> StoreInspection {
         do {
             let connection = try self.connect()
             try SchemaOwnership.check(connection)
+            try SchemaComparison.check(connection, self.migrations)
             let applied = try Schema.applied(connection)
             return StoreInspection(
                 damage: try Self.damage(connection),

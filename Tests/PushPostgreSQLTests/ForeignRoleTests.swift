@@ -5,7 +5,7 @@ import PushStore
 import PushTesting
 import Testing
 
-/// What other roles of the same database server can do to the store.
+/// What other roles of the same database server can do to the store, and what somebody has done to its schema.
 @Suite(.timeLimit(.minutes(5))) struct ForeignRoleTests {
     /// The name of the server's role, and of its schema and its database.
     private let name: String
@@ -88,5 +88,40 @@ import Testing
         #expect(
             try session.query("select current_setting('search_path')")[0].text(0) == "\(self.name), pg_temp"
         )
+    }
+
+    @Test(arguments: [
+        (
+            """
+            create function undo() returns trigger language plpgsql as $$ begin return new; end $$;
+            create trigger undo before update on account for each row execute function undo()
+            """, "trigger undo on account"
+        ),
+        ("create rule keep as on delete to push do instead nothing", "not of a migration: rule keep on push"),
+        ("alter table account enable row level security", "not of a migration: row security of account"),
+        ("create policy few on account", "not of a migration: policy few on account"),
+        ("alter table account alter column version set default 7", "not of a migration: column account.version"),
+        ("alter table account add check (id <> 7)", "not of a migration: constraint account_id_check on account"),
+        ("drop index notification_by_reading_once", "missing: index CREATE INDEX notification_by_reading_once"),
+        ("create table heir () inherits (account)", "not of a migration: a table that inherits account"),
+        (
+            "create function unnest(bytea[]) returns setof bytea language sql as 'select null::bytea'",
+            "not of a migration: function unnest(bytea[])"
+        ),
+    ])
+    func aSchemaThatSomebodyHasChangedIsRefused(change: String, reason: String) throws {
+        try PostgreSQLPlace(self.address).migrate()
+        try self.operate("set role <schema>; \(change)")
+        self.expectRefusal(reason)
+    }
+
+    @Test func tablesOfTheOperatorAndSettingsOfStorageAreNoChange() throws {
+        let place = PostgreSQLPlace(self.address)
+        try place.migrate()
+        try self.operate(
+            "set role <schema>; create table note (id bigint); alter table push set (fillfactor = 40)"
+        )
+        try place.migrate()
+        _ = try place.inspect()
     }
 }

@@ -21,7 +21,7 @@ enum Schema {
     ///
     /// Throws `StoreError` if the database has a migration that must be known and is not, or that has changed since; also if a
     /// missing one would break servers of an older version that run now. If nothing is missing, nothing is written, so that the
-    /// role needs no right to create tables. Throws also if other roles can change the schema.
+    /// role needs no right to create tables. Throws also if other roles can change the schema, or if somebody has.
     static func prepare(_ connection: BlockingConnection, _ migrations: [Migration]) throws {
         try Self.checkServer(connection)
         try SchemaOwnership.check(connection)
@@ -32,6 +32,7 @@ enum Schema {
             }
             try SchemaOwnership.check(connection)
         }
+        try SchemaComparison.check(connection, migrations)
     }
 
     /// The table of migrations, and that of the row that is locked during one.
