@@ -215,7 +215,7 @@ let package = Package(
             [
                 "Bytes", "CivilTime", "HTTPSignatures", "PushAPI", "PushCore", "PushDelivery", "PushServer",
                 "PushStore",
-                "PushTesting", "SocketHTTP", crypto, cryptoExtras, httpTypes, logging,
+                "PushTesting", "Reactor", "SocketHTTP", crypto, cryptoExtras, httpTypes, logging,
             ]
         ),
         tests("PushSimulatorsTests", ["Bytes", "COpenSSL", "PushSimulators", "PushTesting", "Reactor", "SocketTLS"]),

@@ -21,6 +21,7 @@ package final class PushServer: Responder {
     private let lease: CredentialLease?
     private let identityField: IdentityField?
     private let pages: PageSessions
+    private let strangersBodies: BodyMemory
     private let meters: RequestMeters
     private let now: @Sendable () -> Date
 
@@ -181,6 +182,10 @@ package final class PushServer: Responder {
         self.lease?.onEnd { streams.question(about: $0) }
         self.identityField = settings.identityField
         self.pages = pages
+        self.strangersBodies = BodyMemory(
+            bound: settings.strangersBodies,
+            refusal: Problem(.busy, "too many requests without credentials are being received")
+        )
         self.now = now
     }
 
@@ -252,12 +257,41 @@ package final class PushServer: Responder {
         exchange.account = caller?.account
         do {
             let (route, context) = try self.admit(caller, to: found, in: exchange, now: now)
-            if context.isStrict {
-                return .later { await self.runStrictly(route, context, in: exchange) }
+            if let bound = route.strangersBody, context.isStrict || !route.members.isEmpty {
+                return .later { await self.run(route, context, withBodyUpTo: bound, in: exchange) }
             }
-            return self.reply(with: try route.begin(context), to: context, in: exchange)
+            return try self.begin(route, context, in: exchange)
         } catch {
             return .now(self.envelope.finish(error, in: exchange))
+        }
+    }
+
+    private func begin(_ route: Route, _ context: RequestContext, in exchange: Exchange) throws -> Reply {
+        if context.isStrict { return .later { await self.runStrictly(route, context, in: exchange) } }
+        return self.reply(with: try route.begin(context), to: context, in: exchange)
+    }
+
+    /// Reserves room for a stranger's body, reads it and continues. The body keeps these bytes for
+    /// the route.
+    private func run(
+        _ route: Route,
+        _ context: RequestContext,
+        withBodyUpTo bound: Int,
+        in exchange: Exchange
+    ) async -> Response {
+        do {
+            let body = context.request.body
+            let length = body.declaredLength ?? bound
+            guard length <= bound else { throw BodyError.tooLarge }
+            // An array that grows may have room for twice as much.
+            let room = 2 * length
+            try self.strangersBodies.reserve(room)
+            defer { self.strangersBodies.release(room) }
+            _ = try await body.collect(upTo: length)
+            let reply = try self.begin(route, context, in: exchange)
+            return await reply.response
+        } catch {
+            return self.envelope.finish(error, in: exchange)
         }
     }
 

@@ -42,6 +42,8 @@ package struct ServerSettings: Sendable {
     package var maximumPayload: Int
     /// The longest body of a batch of notifications, in bytes.
     package var maximumBatch: Int
+    /// The room for the bodies of all strangers together, in bytes.
+    package var strangersBodies: Int
     /// How long a batch may wait for its turn, and afterwards begin to store elements.
     package var batchPatience: Duration
     /// How long a payload is kept, by default and at most.
@@ -80,6 +82,7 @@ package struct ServerSettings: Sendable {
         emptyPayload: String = "Secure confirmation.",
         maximumPayload: Int = 65_536,
         maximumBatch: Int = 4_194_304,
+        strangersBodies: Int = 67_108_864,
         batchPatience: Duration = .seconds(3),
         lifetime: Duration = .seconds(2_592_000),
         cacheMaxAge: Duration = .seconds(60),
@@ -100,6 +103,7 @@ package struct ServerSettings: Sendable {
         self.emptyPayload = emptyPayload
         self.maximumPayload = maximumPayload
         self.maximumBatch = maximumBatch
+        self.strangersBodies = strangersBodies
         self.batchPatience = batchPatience
         self.lifetime = lifetime
         self.cacheMaxAge = cacheMaxAge

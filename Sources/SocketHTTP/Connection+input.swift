@@ -103,6 +103,8 @@ extension Connection {
         case .ended: throw .closed
         case .nothing: break
         }
+        // Clients that wait with the rest of a body may be many.
+        self.input.release(to: &self.loopState.spares)
         do throws(WaitError) {
             try await self.stream.waitToRead(until: deadline)
         } catch {
@@ -133,12 +135,12 @@ extension Connection {
     /// Reads the rest of a body after `discardBuffered` has returned `little`. Returns whether that succeeded.
     func discardRest() async -> Bool {
         let deadline = ContinuousClock.now + self.limits.bodyTimeout
-        var dropped: [UInt8] = []
         do throws(BodyError) {
-            while try !self.takeBody(into: &dropped, limit: Self.drainedBytes) {
+            while true {
+                var dropped: [UInt8] = []
+                if try self.takeBody(into: &dropped, limit: Self.drainedBytes) { return true }
                 try await self.fillOrWait(until: deadline)
             }
-            return true
         } catch {
             return false
         }

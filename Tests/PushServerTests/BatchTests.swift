@@ -184,9 +184,10 @@ import Testing
     }
 
     @Test func bodiesThatAreReceivedHaveTheirRoom() throws {
-        let memory = BatchMemory(largest: 100)
+        let refusal = Problem(.busy, "too many batches are being received")
+        let memory = BodyMemory(bound: 800, boundOfUser: 200, refusal: refusal)
         for user in [Int64(1), 1, 2, 2, 3, 3, 4, 4] { try memory.reserve(100, for: user) }
-        #expect(throws: Problem(.busy, "too many batches are being received")) { try memory.reserve(1, for: 5) }
+        #expect(throws: refusal) { try memory.reserve(1, for: 5) }
         memory.release(100, of: 1)
         try memory.reserve(40, for: 5)
         try memory.reserve(60, for: 1)

@@ -52,7 +52,11 @@ struct SetupHandler: Handler {
     let code: SetupCode
 
     var routes: [Route] {
-        [Route(.post, Paths.setup, .anybody, body: ["Code", "Name", "Password"]) { try await self.setUp($0) }]
+        [
+            Route(.post, Paths.setup, .anybody, body: ["Code", "Name", "Password"], upTo: 4096) {
+                try await self.setUp($0)
+            }
+        ]
     }
 
     /// A code works once, and only as long as there is no user.

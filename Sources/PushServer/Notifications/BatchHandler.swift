@@ -17,14 +17,19 @@ struct BatchHandler: Handler {
     private let poster: BatchPoster
     private let idempotency: IdempotencyGuard
     private let settings: ServerSettings
-    private let memory: BatchMemory
+    private let memory: BodyMemory
     private let pool: FairPool
 
     init(poster: BatchPoster) {
         self.poster = poster
         self.idempotency = poster.idempotency
         self.settings = poster.settings
-        self.memory = BatchMemory(largest: poster.settings.maximumBatch)
+        // Eight bodies of the largest size, of which one user may have two.
+        self.memory = BodyMemory(
+            bound: poster.settings.maximumBatch * 8,
+            boundOfUser: poster.settings.maximumBatch * 2,
+            refusal: Problem(.busy, "too many batches are being received")
+        )
         self.pool = FairPool(
             workers: Self.workers,
             patience: poster.settings.batchPatience,

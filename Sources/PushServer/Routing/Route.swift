@@ -49,6 +49,8 @@ final class Route: Sendable {
     /// Whether the handler itself checks the names in the body of a strict request, because it reads a long body, apart from
     /// the event loop.
     let checksBody: Bool
+    /// The longest body of a stranger that the server reads; the routes of known callers have `nil`.
+    let strangersBody: Int?
     /// Begins to answer; does not block.
     let begin: @Sendable (RequestContext) throws -> Step
     let meter = RequestMeter()
@@ -71,6 +73,7 @@ final class Route: Sendable {
         query parameters: [String] = [],
         body members: [String] = [],
         checksBody: Bool = false,
+        upTo bodyBytes: Int = 1024,
         step begin: @escaping @Sendable (RequestContext) throws -> Step
     ) {
         self.method = method
@@ -80,6 +83,7 @@ final class Route: Sendable {
         self.parameters = parameters
         self.members = members
         self.checksBody = checksBody
+        self.strangersBody = access == .anybody ? bodyBytes : nil
         self.begin = begin
         let parts = path.split(separator: "{id}", omittingEmptySubsequences: false)
         self.prefix = Array(parts[0].utf8)
@@ -97,7 +101,7 @@ final class Route: Sendable {
         Paths.register, Paths.registration("{id}"), Paths.notifications, Paths.notifications + "/{id}",
     ]
 
-    /// A route that may wait for anything.
+    /// A route that may wait for anything. If it is open to anybody, `bodyBytes` bounds the body.
     convenience init(
         _ method: HTTPRequest.Method,
         _ path: String,
@@ -106,6 +110,7 @@ final class Route: Sendable {
         query parameters: [String] = [],
         body members: [String] = [],
         checksBody: Bool = false,
+        upTo bodyBytes: Int = 1024,
         _ run: @escaping @Sendable (RequestContext) async throws -> Response
     ) {
         self.init(
@@ -116,6 +121,7 @@ final class Route: Sendable {
             query: parameters,
             body: members,
             checksBody: checksBody,
+            upTo: bodyBytes,
             step: { context in
                 .work { try await run(context) }
             }

@@ -1,0 +1,45 @@
+internal import PushAPI
+internal import Synchronization
+
+/// Bounds the memory for request bodies of one kind, from before they are read until they are answered.
+final class BodyMemory: Sendable {
+    private struct State {
+        var bytes = 0
+        var bytesOfUsers: [Int64: Int] = [:]
+    }
+
+    private let bound: Int
+    private let boundOfUser: Int
+    private let refusal: Problem
+    private let state = Mutex(State())
+
+    /// `refusal` is thrown where there is no room.
+    init(bound: Int, boundOfUser: Int? = nil, refusal: Problem) {
+        self.bound = bound
+        self.boundOfUser = boundOfUser ?? bound
+        self.refusal = refusal
+    }
+
+    /// Reserves room for a body. Throws the refusal if the room is full; otherwise the caller must call
+    /// `release`.
+    ///
+    /// All strangers, who are `nil`, count as one user.
+    func reserve(_ bytes: Int, for user: Int64? = nil) throws(Problem) {
+        let isReserved = self.state.withLock { state in
+            let own = state.bytesOfUsers[user ?? 0, default: 0]
+            guard state.bytes + bytes <= self.bound, own + bytes <= self.boundOfUser else { return false }
+            state.bytes += bytes
+            state.bytesOfUsers[user ?? 0] = own + bytes
+            return true
+        }
+        guard isReserved else { throw self.refusal }
+    }
+
+    func release(_ bytes: Int, of user: Int64? = nil) {
+        self.state.withLock { state in
+            state.bytes -= bytes
+            let own = state.bytesOfUsers[user ?? 0, default: 0] - bytes
+            state.bytesOfUsers[user ?? 0] = own > 0 ? own : nil
+        }
+    }
+}
