@@ -138,6 +138,7 @@ e2e: release e2e-packages
 	scripts/e2e run reload .build/release/sealpost
 	scripts/e2e run full-disk .build/release/sealpost
 	scripts/e2e run space .build/release/sealpost
+	scripts/e2e run day-of-changes .build/release/sealpost
 	scripts/e2e run backup .build/release/sealpost
 	scripts/e2e run oidc .build/release/sealpost
 	scripts/e2e run siege .build/release/sealpost

@@ -149,7 +149,7 @@ struct Envelope: Sendable {
         case let error as InsufficientScope:
             return Response(error, request: id)
         case let error as TryLater:
-            var response = Response(Problem(error.code), request: id)
+            var response = Response(Problem(error.code, error.detail), request: id)
             response.fields.append(.retryAfter) { $0.append(decimal: error.seconds) }
             return response
         case let error as WrongMethod:

@@ -418,6 +418,9 @@ package final class PushServer: Responder {
         switch found {
         case .route(let route, let parameter):
             try caller?.check(for: route.access)
+            if route.isChange, let changes = caller?.changes?.take(now: now), changes.isExceeded {
+                throw TryLater(.rateLimited, seconds: TimeInterval(changes.seconds), detail: Quotas.changesAreUsedUp)
+            }
             exchange.isCheckedStrictly = exchange.prefersStrictness
             let context = RequestContext(
                 request: exchange.request,

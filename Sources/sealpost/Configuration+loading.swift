@@ -180,9 +180,11 @@ extension Configuration {
             }
             let quota = try section.section(role.rawValue)
             let (requests, window) = (self.quotas[role]?.requests ?? 1, self.quotas[role]?.window ?? 60)
+            let changes = try quota.integerOrNull("changes", in: Quota.changeRange)
             self.quotas[role] = Quota(
                 requests: try quota.integer("requests", in: Quota.requestRange) ?? requests,
-                window: try quota.integer("window", in: Quota.windowRange) ?? window
+                window: try quota.integer("window", in: Quota.windowRange) ?? window,
+                changes: changes ?? self.quotas[role]?.changes
             )
             try quota.finish()
         }

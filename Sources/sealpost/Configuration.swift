@@ -54,12 +54,12 @@ struct Configuration: Sendable {
     var passwords = PasswordParameters.usual
     /// The request quota of each user of a role; a role without an entry has none.
     var quotas = [
-        Role.device: Quota(requests: 1200, window: 60), .publisher: Quota(requests: 60_000, window: 60),
-        .admin: Quota(requests: 60_000, window: 60),
+        Role.device: Quota(requests: 1200, window: 60, changes: 10_000),
+        .publisher: Quota(requests: 60_000, window: 60), .admin: Quota(requests: 60_000, window: 60),
     ].compactMapValues(\.self)
     /// The storage bounds of each user of a role; a role without an entry has none.
     var storage = [
-        Role.device: StorageBounds(devices: 100, notifications: 10_000, bytes: 1 << 26),
+        Role.device: StorageBounds(devices: 25, notifications: 1000, bytes: 4 << 20),
         .publisher: StorageBounds(devices: 1000, notifications: 20_000_000, bytes: 100 << 30),
         .admin: StorageBounds(devices: 1000, notifications: 20_000_000, bytes: 100 << 30),
     ].compactMapValues(\.self)

@@ -81,6 +81,16 @@ final class ConfigurationSection {
         return number
     }
 
+    /// `.some(nil)` if the value is `null`.
+    func integerOrNull(_ key: String, in range: ClosedRange<Int>) throws -> Int?? {
+        let text = self.source.override(of: self.path + [key])
+        if text == "null" || text == nil && self.node?[Node(key)]?.null != nil {
+            self.known.insert(key)
+            return .some(nil)
+        }
+        return try self.integer(key, in: range).map { .some($0) }
+    }
+
     func seconds(_ key: String) throws -> Duration? {
         try self.integer(key, in: 1...31_536_000).map { .seconds($0) }
     }

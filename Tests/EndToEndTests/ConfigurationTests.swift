@@ -292,7 +292,21 @@ import Testing
         ("quotas: {admin: null}", 1200, 60),
     ])
     func aQuotaKeepsWhatIsNotSaid(yaml: String, requests: Int, window: Int) throws {
-        #expect(try self.load(yaml).quotas[.device] == Quota(requests: requests, window: window))
+        #expect(try self.load(yaml).quotas[.device] == Quota(requests: requests, window: window, changes: 10_000))
+    }
+
+    @Test(arguments: [
+        ("", 10_000), ("quotas: {device: {changes: 8}}", 8), ("quotas: {device: {changes: null}}", nil),
+        ("quotas: {device: {requests: 5, changes: ~}}", nil),
+    ])
+    func changesOfADayAreBoundedUnlessNull(yaml: String, changes: Int?) throws {
+        #expect(try self.load(yaml).quotas[.device]?.changes == changes)
+        #expect(try self.load(yaml).quotas[.publisher]?.changes == nil)
+        let set = ["SEALPOST_QUOTAS_DEVICE_CHANGES": "9"]
+        #expect(try self.load(yaml, environment: set).quotas[.device]?.changes == 9)
+        let unset = ["SEALPOST_QUOTAS_DEVICE_CHANGES": "null"]
+        #expect(try self.load(yaml, environment: unset).quotas[.device]?.changes == nil)
+        #expect(throws: ConfigurationError.self) { try self.load("quotas: {device: {changes: 7}}") }
     }
 
     @Test func namesAreReadInAnySpellingAndKeptInOne() throws {
@@ -316,7 +330,7 @@ import Testing
             "storage: {device: {devices: 3}, admin: null}",
             environment: ["SEALPOST_STORAGE_PUBLISHER_BYTES": "7"]
         )
-        #expect(configuration.storage[.device] == StorageBounds(devices: 3, notifications: 10_000, bytes: 1 << 26))
+        #expect(configuration.storage[.device] == StorageBounds(devices: 3, notifications: 1000, bytes: 4 << 20))
         #expect(configuration.storage[.publisher]?.bytes == 7)
         #expect(configuration.storage[.admin] == nil)
         #expect(throws: ConfigurationError.self) { try self.load("storage: {device: {notifications: 0}}") }

@@ -41,6 +41,7 @@ import Testing
         let origin = BatchPoster.Origin(
             user: paul,
             quota: nil,
+            changes: nil,
             actor: AuditRecord.Actor(name: paul.name, token: nil, client: "unknown", request: "r"),
             request: RequestID(nil),
             key: nil,

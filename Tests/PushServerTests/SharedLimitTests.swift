@@ -14,7 +14,8 @@ import Testing
 /// What the limits mean that three servers of a store share.
 @Suite(.timeLimit(.minutes(5))) struct SharedLimitTests {
     /// What a device may ask in two minutes: 30 requests.
-    private static let quotas: [Role: Quota] = Quota(requests: 30, window: 120).map { [.device: $0] } ?? [:]
+    private static let quotas: [Role: Quota] =
+        Quota(requests: 30, window: 120, changes: 24).map { [.device: $0] } ?? [:]
 
     private struct Server {
         let fixture: ServerFixture
@@ -86,6 +87,17 @@ import Testing
         await self.exchange()
         #expect(try await self.admitted(0) == 0)
         #expect(try await self.admitted(1) == 0)
+    }
+
+    @Test func changesOnOneServerAreChangesOnAll() async throws {
+        for _ in 0..<3 {
+            let response = try await self.servers[0].fixture.send(.post, "/api/register", client: self.guesser)
+            #expect(response.status == .ok)
+        }
+        await self.exchange()
+        try await self.servers[1].fixture.send(.post, "/api/register", client: self.guesser)
+            .expectProblem(.rateLimited, "changes")
+        #expect(try await self.admitted(1, of: 1) == 1)
     }
 
     @Test func atOnceThereIsAtMostAQuotaForEachServerAndThenItIsPaidBack() async throws {

@@ -8,7 +8,9 @@ import Testing
     private static let news: LimitNews = {
         var news = LimitNews()
         news.uses = [
-            QuotaUse(user: .max, role: .admin, requests: 1), QuotaUse(user: -1, role: .device, requests: 70_000),
+            QuotaUse(user: .max, role: .admin, requests: 1),
+            QuotaUse(user: 3, role: .device, kind: .changes, requests: 2),
+            QuotaUse(user: -1, role: .device, requests: 70_000),
         ]
         var begun = SignInNews(.begun)
         (begun.account, begun.pair, begun.address) = (1, .max, 0)

@@ -14,7 +14,11 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "scripts/sealpost_e2e"
 # One user makes the requests of thousands here.
 ROLES = ("DEVICE", "PUBLISHER", "ADMIN")
-QUOTAS = {f"QUOTAS_{role}_REQUESTS": 100_000_000 for role in ROLES} | {f"STORAGE_{role}": "null" for role in ROLES}
+QUOTAS = {
+    **{f"QUOTAS_{role}_REQUESTS": 100_000_000 for role in ROLES},
+    **{f"QUOTAS_{role}_CHANGES": "null" for role in ROLES},
+    **{f"STORAGE_{role}": "null" for role in ROLES},
+}
 
 
 class Rig:

@@ -75,7 +75,7 @@ struct EnrolmentHandler: Handler {
             name: nil,
             token: nil,
             client: context.request.client.description,
-            request: context.id.description
+            request: context.id.stored
         )
         let expiresAt = now + TimeInterval(self.lifetime.components.seconds)
         var enrolment: Enrolment?

@@ -82,7 +82,7 @@ struct SetupHandler: Handler {
             name: nil,
             token: nil,
             client: context.request.client.description,
-            request: context.id.description
+            request: context.id.stored
         )
         let isAdded = try await self.store.addUser(
             name,

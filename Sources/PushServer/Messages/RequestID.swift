@@ -39,6 +39,9 @@ struct RequestID: Sendable, CustomStringConvertible {
         return String(decoding: text, as: UTF8.self)
     }
 
+    /// The part that the audit keeps: a UUID is whole, and a client cannot fill the audit by its ids.
+    var stored: String { String(self.description.prefix(36)) }
+
     /// Appends `description` without creating a string: most ids are in an answer only.
     func append(to text: inout [UInt8]) {
         switch self.source {

@@ -67,6 +67,7 @@ struct BatchHandler: Handler {
         let origin = BatchPoster.Origin(
             user: caller.user,
             quota: caller.quota,
+            changes: caller.changes,
             actor: try context.actor,
             request: context.id,
             key: try self.idempotency.keyed(context),

@@ -21,6 +21,7 @@ struct BatchPoster: Sendable {
     struct Origin: Sendable {
         let user: User
         let quota: CallerQuota?
+        let changes: CallerQuota?
         let actor: AuditRecord.Actor
         let request: RequestID
         let key: IdempotencyGuard.KeyedRequest?
@@ -131,6 +132,9 @@ struct BatchPoster: Sendable {
         // The first one was paid for with the request itself.
         if number > 0, let quota = origin.quota?.take(now: origin.now), quota.isExceeded {
             throw Problem(.rateLimited, "the next request is available in \(quota.seconds) seconds")
+        }
+        if number > 0, let changes = origin.changes?.take(now: origin.now), changes.isExceeded {
+            throw Problem(.rateLimited, "\(Quotas.changesAreUsedUp); one more is available in \(changes.seconds) s")
         }
         guard case .object = element else {
             throw Problem(.invalidMember, "the element is \(element.kind), not an object")

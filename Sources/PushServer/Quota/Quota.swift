@@ -1,5 +1,6 @@
 internal import Foundation
 internal import PushCore
+internal import PushStore
 internal import SocketHTTP
 
 /// The number of requests that a user may make within a window, all of them at once if need be.
@@ -8,15 +9,34 @@ package struct Quota: Sendable, Hashable {
     /// In seconds.
     package static let windowRange = 1...86_400
 
+    /// At least one comes back within an eighth of a day.
+    package static let changeRange = 8...100_000_000
+
     package let requests: Int
     /// Seconds.
     package let window: Int
+    /// How many of a day's requests may store something; `nil`: all.
+    package let changes: Int?
 
     /// `nil` outside of the ranges.
-    package init?(requests: Int, window: Int) {
-        guard Self.requestRange.contains(requests), Self.windowRange.contains(window) else { return nil }
+    package init?(requests: Int, window: Int, changes: Int? = nil) {
+        guard
+            Self.requestRange.contains(requests), Self.windowRange.contains(window),
+            changes.map(Self.changeRange.contains) ?? true
+        else { return nil }
         self.requests = requests
         self.window = window
+        self.changes = changes
+    }
+
+    /// The quota of one kind.
+    ///
+    /// Of the changes of a day an eighth may come at once. So a restart, which forgets what was used, gives an eighth anew.
+    func part(_ kind: QuotaUse.Kind) -> Quota? {
+        switch kind {
+        case .requests: self
+        case .changes: self.changes.flatMap { Quota(requests: $0 / 8, window: 86_400 / 8) }
+        }
     }
 }
 

@@ -23,7 +23,7 @@ struct CallerQuota: Sendable {
     }
 }
 
-/// The quotas of all roles, and the allowances of users; read only for credentials that are not cached.
+/// The quotas of all roles of one kind, and the allowances of users; read only for credentials that are not cached.
 final class Quotas: Sendable {
     fileprivate struct Allowances {
         var ofUsers: [Int64: Allowance] = [:]
@@ -31,23 +31,30 @@ final class Quotas: Sendable {
         var bound = 1024
     }
 
+    /// The detail of the problem for a user who stores too often.
+    static let changesAreUsedUp = "too many changes within a day; requests that only read are answered"
+
+    private let kind: QuotaUse.Kind
     private let sources: [Role: RoleQuota]
     private let allowances = Mutex(Allowances())
     /// What the other servers must know; `nil`: there are none.
     private let book: UseBook?
 
     /// A role without a quota has no limit.
-    init(_ quotas: [Role: Quota], scope: LimitScope = .process) {
+    init(_ quotas: [Role: Quota], kind: QuotaUse.Kind = .requests, scope: LimitScope = .process) {
+        self.kind = kind
         let book: UseBook? = scope == .servers ? UseBook() : nil
         self.book = book
         self.sources = Dictionary(
-            uniqueKeysWithValues: Role.allCases.map { ($0, RoleQuota(quotas[$0], role: $0, book: book)) }
+            uniqueKeysWithValues: Role.allCases.map {
+                ($0, RoleQuota(quotas[$0]?.part(kind), role: $0, kind: kind, book: book))
+            }
         )
     }
 
     /// Exchanges the quotas of all roles, also for callers that are remembered.
     func exchange(_ quotas: [Role: Quota]) {
-        for (role, source) in self.sources { source.exchange(quotas[role]) }
+        for (role, source) in self.sources { source.exchange(quotas[role]?.part(self.kind)) }
     }
 
     /// The quota of a user, with one allowance for all of its credentials on all loops, also for a role that has no
@@ -57,11 +64,13 @@ final class Quotas: Sendable {
         return CallerQuota(source: source, allowance: self.allowances.withLock { $0.allowance(of: id, now: now) })
     }
 
-    var samples: [MetricSample] {
+    /// What was refused for these quotas and for those of changes.
+    func samples(with changes: Quotas) -> [MetricSample] {
         self.sources.compactMap { role, source in
-            let count = source.excess.load(ordering: .relaxed)
+            let sources = [source, changes.sources[role]].compactMap(\.self)
+            let count = sources.reduce(0) { $0 + $1.excess.load(ordering: .relaxed) }
             // A count that once was shown does not vanish with the quota.
-            guard count > 0 || source.policy != nil else { return nil }
+            guard count > 0 || sources.contains(where: { $0.policy != nil }) else { return nil }
             return MetricSample(.requestsLimited, ["role": role.rawValue], Double(count))
         }
     }
@@ -95,7 +104,7 @@ extension Quotas: SharedLimit {
     func apply(_ answer: LimitAnswer, now: Date) {
         self.book?.note(servers: answer.servers)
         for message in answer.messages where message.age < QuotaUse.lifetime {
-            for use in message.news?.uses ?? [] {
+            for use in message.news?.uses ?? [] where use.kind == self.kind {
                 // A quota may not be the same on all servers while the configuration changes.
                 guard let policy = self.sources[use.role]?.policy,
                     let quota = self.quota(ofUser: use.user, as: use.role, now: now)

@@ -1,4 +1,5 @@
 internal import PushCore
+internal import PushStore
 internal import Synchronization
 
 /// The quota of a role, which can be exchanged at any time without a lock: callers that are remembered refer to it.
@@ -6,6 +7,7 @@ final class RoleQuota: Sendable {
     private static let windowBits: UInt64 = 17
 
     let role: Role
+    let kind: QuotaUse.Kind
     /// The role's name in quotes, for response fields.
     let name: [UInt8]
     /// Where it is noted what the other servers must know; `nil`: there are none.
@@ -15,8 +17,9 @@ final class RoleQuota: Sendable {
     /// Both numbers in one word, so that no request sees one of each of two quotas; 0: no limit.
     private let word: Atomic<UInt64>
 
-    init(_ quota: Quota?, role: Role, book: UseBook? = nil) {
+    init(_ quota: Quota?, role: Role, kind: QuotaUse.Kind = .requests, book: UseBook? = nil) {
         self.role = role
+        self.kind = kind
         self.name = Array("\"\(role.rawValue)\"".utf8)
         self.book = book
         self.word = Atomic(Self.word(quota))

@@ -43,7 +43,8 @@ final class UseBook: Sendable {
         return entries.compactMap { entry in
             let requests = entry.allowance.takeUntold()
             guard requests > 0 else { return nil }
-            return QuotaUse(user: entry.allowance.user, role: entry.policy.role, requests: requests)
+            let source = entry.policy.source
+            return QuotaUse(user: entry.allowance.user, role: source.role, kind: source.kind, requests: requests)
         }
     }
 }

@@ -79,7 +79,7 @@ final class RequestContext {
                 name: try self.user.name,
                 token: try self.token?.prefix,
                 client: self.request.client.description,
-                request: self.id.description
+                request: self.id.stored
             )
         }
     }

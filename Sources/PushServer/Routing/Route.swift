@@ -51,6 +51,10 @@ final class Route: Sendable {
     let checksBody: Bool
     /// The longest body of a stranger that the server reads; the routes of known callers have `nil`.
     let strangersBody: Int?
+    /// Whether the quota of changes is charged: the request may leave something in the database, at
+    /// least an entry of the audit. The end of a session was paid for at its beginning, so that
+    /// everybody can always sign out.
+    let isChange: Bool
     /// Begins to answer; does not block.
     let begin: @Sendable (RequestContext) throws -> Step
     let meter = RequestMeter()
@@ -84,6 +88,7 @@ final class Route: Sendable {
         self.members = members
         self.checksBody = checksBody
         self.strangersBody = access == .anybody ? bodyBytes : nil
+        self.isChange = method != .get && !(method == .delete && path == Paths.currentSession)
         self.begin = begin
         let parts = path.split(separator: "{id}", omittingEmptySubsequences: false)
         self.prefix = Array(parts[0].utf8)

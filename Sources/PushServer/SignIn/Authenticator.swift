@@ -22,6 +22,8 @@ package final class Authenticator: Sendable {
     /// Guards each check of credentials that are not cached.
     let gate: SignInGuard
     let quotas: Quotas
+    /// Of requests that store something.
+    let changes: Quotas
     let accounts: AccountIDs
     /// The parameters of new password hashes; a sign-in replaces weaker hashes by one with these.
     let parameters: PasswordParameters
@@ -48,6 +50,7 @@ package final class Authenticator: Sendable {
         self.pool = HashingPool(workers: workers)
         self.quotas = Quotas(quotas, scope: limits)
         self.owners = IssuedOwners(secret: store.indexSecret)
+        self.changes = Quotas(quotas, kind: .changes, scope: limits)
         self.accounts = AccountIDs(secret: store.indexSecret)
         let limiter = SignInLimiter(sharedKey: limits == .servers ? store.indexSecret.derive("sign-in limits") : nil)
         self.gate = SignInGuard(pool: self.pool, limiter: limiter, logger: logger)
@@ -229,7 +232,8 @@ package final class Authenticator: Sendable {
             token: token,
             issued: issued,
             isVouched: isVouched,
-            quota: self.quotas.quota(ofUser: user.id, as: user.role, now: now)
+            quota: self.quotas.quota(ofUser: user.id, as: user.role, now: now),
+            changes: self.changes.quota(ofUser: user.id, as: user.role, now: now)
         )
     }
 
@@ -264,15 +268,16 @@ package final class Authenticator: Sendable {
     }
 
     /// The limits that hold across the servers of a shared store.
-    package var sharedLimits: [any SharedLimit] { [self.quotas, self.gate.limiter] }
+    package var sharedLimits: [any SharedLimit] { [self.quotas, self.changes, self.gate.limiter] }
 
     /// Exchanges the quotas, also for callers that are remembered. What users have used stays used.
     package func exchange(_ quotas: [Role: Quota]) {
         self.quotas.exchange(quotas)
+        self.changes.exchange(quotas)
     }
 
     /// The metrics of sign-ins and quotas.
-    var samples: [MetricSample] { self.gate.samples + self.quotas.samples }
+    var samples: [MetricSample] { self.gate.samples + self.quotas.samples(with: self.changes) }
 
     /// Call this after a user was changed or deleted, before the answer.
     func accountChanged(_ name: Username) {

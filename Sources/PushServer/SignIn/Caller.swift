@@ -16,6 +16,8 @@ final class Caller: Sendable {
     let isVouched: Bool
     /// `nil`: no limit.
     let quota: CallerQuota?
+    /// Of requests that store something; `nil`: no limit.
+    let changes: CallerQuota?
 
     init(
         _ user: User,
@@ -23,7 +25,8 @@ final class Caller: Sendable {
         token: TokenGrant? = nil,
         issued: IssuedGrant? = nil,
         isVouched: Bool = false,
-        quota: CallerQuota? = nil
+        quota: CallerQuota? = nil,
+        changes: CallerQuota? = nil
     ) {
         self.user = user
         self.account = account
@@ -31,6 +34,7 @@ final class Caller: Sendable {
         self.issued = issued
         self.isVouched = isVouched
         self.quota = quota
+        self.changes = changes
     }
 
     /// The scopes of the token; `nil` without one: all of the role.

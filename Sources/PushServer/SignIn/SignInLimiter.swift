@@ -136,10 +136,13 @@ struct TryLater: Error, Hashable {
     let seconds: Int
     /// Whether so many sign-ins were refused that credentials in the cache must no longer pass either.
     let isGuessing: Bool
+    /// The problem's; `nil`: it has none.
+    let detail: String?
 
     /// Rounds up. `seconds` is at most some thousand years.
-    init(_ code: ProblemCode, seconds: TimeInterval, isGuessing: Bool = false) {
+    init(_ code: ProblemCode, seconds: TimeInterval, isGuessing: Bool = false, detail: String? = nil) {
         self.code = code
+        self.detail = detail
         self.isGuessing = isGuessing
         self.seconds = max(1, Int(seconds.rounded(.up)))
     }

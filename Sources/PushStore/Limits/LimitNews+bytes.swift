@@ -11,7 +11,8 @@ extension LimitNews {
         writer.write(Self.version)
         writer.write(self.uses.prefix(Int(UInt16.max))) { writer, use in
             writer.write(use.user)
-            writer.write(use.role.code)
+            // A server that knows no changes ignores the use for its role, which it does not know.
+            writer.write(use.role.code | use.kind.rawValue)
             writer.write(UInt32(clamping: use.requests))
         }
         writer.write(self.signIns.prefix(Int(UInt16.max))) { $0.write($1) }
@@ -29,9 +30,12 @@ extension LimitNews {
             self.init()
             self.uses = try reader.list { reader throws(LimitReader.End) in
                 let user = try reader.next(Int64.self)
-                let role = try reader.next(UInt8.self)
+                let code = try reader.next(UInt8.self)
                 let requests = try reader.next(UInt32.self)
-                return Role(code: role).map { QuotaUse(user: user, role: $0, requests: Int(requests)) }
+                guard let role = Role(code: code & 0x0F), let kind = QuotaUse.Kind(rawValue: code & 0xF0) else {
+                    return nil
+                }
+                return QuotaUse(user: user, role: role, kind: kind, requests: Int(requests))
             }
             self.signIns = try reader.list { reader throws(LimitReader.End) in try reader.signIn() }
             self.lanes = try reader.list { reader throws(LimitReader.End) in

@@ -1,0 +1,217 @@
+"""Measures what one device account can leave in the database within a day.
+
+A daemon with the usual quotas shows how many changes it takes at once. Daemons without quotas then show what each kind of change
+leaves: rows and indexes, in bytes of the file's pages in use, when all its notifications have expired. A day has nine eighths of
+`quotas.device.changes`, since an eighth may come at once. What the account may have stored beside that is filled and measured, too.
+The worst kind and the full store together may take 20 MB.
+"""
+
+import json
+import sqlite3
+
+from sealpost_e2e import api, processes, rig
+
+MOST = 20_000_000
+# The longest name, so that each entry of the audit is as long as it can be.
+NAME = "n" * 100
+REQUEST = "r" * 128
+TAGS = [f"{number:03}" + "t" * 117 for number in range(60)]
+SENDERS = "senders: {stream: {type: stream}}\n"
+
+
+def add_options(parser):
+    parser.add_argument("--count", type=int, default=2000, help="changes of each kind (2000)")
+
+
+class Account:
+    """A user and its connection."""
+
+    def __init__(self, site):
+        self.connection = site.connect()
+        self.password = api.basic(NAME)
+        self.token = api.sign_in(self.connection, NAME)
+        self.number = 0
+
+    def ask(self, method, path, body=None, credentials=None, **fields):
+        """A request with the longest id of its own. The status and what the answer's JSON holds."""
+        headers = {"Authorization": credentials or self.token, "X-Request-Id": REQUEST} | fields
+        self.connection.request(method, path, None if body is None else json.dumps(body), headers)
+        response = self.connection.getresponse()
+        answer = response.read()
+        return response.status, json.loads(answer) if answer.startswith((b"{", b"[", b'"')) else None
+
+    def change(self, *request, **more):
+        status, answer = self.ask(*request, **more)
+        if status not in (200, 201, 204):
+            raise SystemExit(f"{request[:2]}: {status} {answer}")
+        return answer
+
+    def once(self):
+        """A field for a request that is sent once."""
+        self.number += 1
+        return {"Idempotency-Key": f"k{self.number}"}
+
+    def post(self, **order):
+        body = {"Payload": "", "ExpiresIn": 1} | order
+        return self.change("POST", "/api/notifications", body, **self.once())["Id"]
+
+    def register(self):
+        id = self.change("POST", "/api/register")
+        self.change("PUT", f"/api/register/{id}", {"Platform": "stream", "Tags": TAGS})
+        return id
+
+
+# Each makes changes of one kind, and returns how many.
+
+
+def posts(account):
+    account.post()
+    return 1
+
+
+def batches(account):
+    account.change(
+        "POST", "/api/notifications/batch", {"Notifications": [{"Payload": "", "ExpiresIn": 1}] * 100}, **account.once()
+    )
+    return 100
+
+
+def payloads_read_once(account):
+    id = account.post(ReadOnce=True, ExpiresIn=5)
+    account.change("GET", f"/api/notifications/{id}")
+    account.change("POST", f"/api/notifications/{id}/taken")
+    return 2
+
+
+def dismissals(account):
+    id = account.post(ExpiresIn=5)
+    account.change("DELETE", f"/api/notifications/{id}")
+    return 2
+
+
+def schedules(account):
+    account.post(SendAt="2026-11-22T08:30:00.000Z")
+    return 1
+
+
+def registrations(account):
+    account.change("PUT", f"/api/register/{account.device}", {"Platform": "stream", "Tags": TAGS})
+    return 1
+
+
+def devices(account):
+    account.change("DELETE", f"/api/register/{account.register()}")
+    return 3
+
+
+def topics(account):
+    account.change("DELETE", f"/api/devices/{account.device}/topics/{TAGS[0]}")
+    account.change("PUT", f"/api/devices/{account.device}/topics/{TAGS[0]}")
+    return 2
+
+
+def sessions(account):
+    token = account.change("POST", "/api/sessions", credentials=account.password)["Token"]
+    account.change("DELETE", "/api/sessions/current", credentials=f"Bearer {token}")
+    # Ending one is no change.
+    return 1
+
+
+def marks(account):
+    for read in (True, False):
+        account.change("PATCH", f"/api/notifications/{account.kept}", {"Read": read})
+    return 2
+
+
+def passwords(account):
+    for current, new in ((api.PASSWORD, "another " + api.PASSWORD), ("another " + api.PASSWORD, api.PASSWORD)):
+        body = {"Current": current, "New": new}
+        account.change("PUT", "/api/users/current/password", body, credentials=api.basic(NAME, current))
+    return 2
+
+
+KINDS = [posts, batches, payloads_read_once, dismissals, schedules, registrations, devices, topics, sessions, marks]
+
+
+class Site(rig.Rig):
+    """A daemon with the account."""
+
+    def __init__(self, sealpost, **settings):
+        super().__init__(sealpost, **settings)
+        self.add_user(NAME)
+        configuration = self.folder / "sealpost.yaml"
+        configuration.write_text(SENDERS)
+        self.daemon = self.start_daemon("--config", configuration)
+        processes.wait_for_line(self.daemon, "serving")
+        self.account = Account(self)
+
+    def read(self, statement):
+        with sqlite3.connect(self.folder / "var/sealpost.db", timeout=60) as database:
+            return database.execute(statement).fetchone()[0]
+
+    def used(self):
+        """Bytes of the pages in use, once all that expires soon has expired."""
+        soon = "select count(*) from notification where expires_at < (unixepoch() + 600) * 1000"
+        processes.wait_until(lambda: self.read(soon) == 0, 180, "the deletion of what has expired", pause=0.5)
+        pages = self.read("pragma page_count") - self.read("pragma freelist_count")
+        return pages * self.read("pragma page_size")
+
+
+def day(sealpost):
+    """How many changes a day has: what the daemon takes at once comes back eight times."""
+    with Site(sealpost, quotas={"QUOTAS_DEVICE_REQUESTS": 100_000_000}) as site:
+        for taken in range(100_000):
+            status, answer = site.account.ask("POST", "/api/register")
+            if status == 429:
+                break
+        else:
+            raise SystemExit("the quota of changes ended none")
+    # The session that came before was one, too.
+    changes = (taken + 1) * 9
+    print(f"{taken} changes at once, then {status} {answer['type']}: at most {changes} within a day")
+    return changes
+
+
+def store(sealpost):
+    """What the account may have stored, all of it."""
+    with Site(sealpost, quotas={"QUOTAS_DEVICE_CHANGES": "null", "QUOTAS_DEVICE_REQUESTS": 100_000_000}) as site:
+        before, account, registered = site.used(), site.account, 0
+        while True:
+            id = account.change("POST", "/api/register")
+            if account.ask("PUT", f"/api/register/{id}", {"Platform": "stream", "Tags": TAGS})[0] == 409:
+                break
+            registered += 1
+        posted, length = 0, 4000
+        while length:
+            order = {"Payload": "x" * length, "ExpiresIn": 86_400}
+            if account.ask("POST", "/api/notifications", order, **account.once())[0] == 201:
+                posted += 1
+            else:
+                length //= 4
+        bytes = site.used() - before
+    print(f"{registered} devices and {posted} notifications stored: {bytes / 1e6:.2f} MB")
+    return bytes
+
+
+def each(site, kind, count):
+    """The bytes that a change of a kind leaves."""
+    before, changes = site.used(), 0
+    while changes < count:
+        changes += kind(site.account)
+    return (site.used() - before) / changes
+
+
+def run(options):
+    changes, stored = day(options.sealpost), store(options.sealpost)
+    worst = 0
+    with Site(options.sealpost) as site:
+        site.account.device = site.account.register()
+        site.account.kept = site.account.post(ExpiresIn=86_400)
+        for kind in KINDS + [passwords]:
+            # A change of the password has two hashes made.
+            bytes = each(site, kind, 100 if kind is passwords else options.count)
+            worst = max(worst, bytes * changes)
+            print(f"{kind.__name__.replace('_', ' ')}: {bytes:.0f} bytes each, {bytes * changes / 1e6:.2f} MB a day", flush=True)
+    print(f"{(worst + stored) / 1e6:.1f} MB at the worst (at most {MOST / 1e6:.0f})")
+    if worst + stored > MOST:
+        raise SystemExit(1)
