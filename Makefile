@@ -5,7 +5,7 @@ TEST_PACKAGES = curl default-jdk-headless haproxy kotlin logrotate nginx-light n
 DEB_PACKAGES = chrpath debhelper lintian po-debconf python3
 E2E_PACKAGES = $(TEST_PACKAGES) $(DEB_PACKAGES) chromium etcd-server gcc iproute2 mmdebstrap nghttp2-client podman prometheus runc \
 	slowhttptest squid systemd-container varnish wrk
-BENCH_PACKAGES = curl nginx-light openssl postgresql python3 wrk
+BENCH_PACKAGES = binutils curl nginx-light openssl postgresql python3 valgrind wrk
 # Optimising across modules and linking the standard library in saves a tenth of the processor time of a request each. The
 # names of C files in messages begin at this folder, so that what is built does not tell where.
 RELEASE = --configuration release --static-swift-stdlib -Xswiftc -cross-module-optimization \
@@ -36,7 +36,7 @@ DEB_FOLDER = .build-deb
 # All at once, five hundred tests would starve each other's deadlines on a busy machine.
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH = 6
 
-.PHONY: demo test check build release bench bench-fetches bench-delivery bench-herd bench-posts bench-batches bench-postgresql bench-outbox bench-servers bench-tools plots console-grown sizes fuzz growth sanitize e2e soak format docs docker install deb packages test-packages e2e-packages deb-packages bench-packages
+.PHONY: demo test check build release bench bench-fetches bench-delivery bench-herd bench-posts bench-batches bench-postgresql bench-outbox bench-servers bench-instructions bench-instructions bench-tools plots console-grown sizes fuzz growth sanitize e2e soak format docs docker install deb packages test-packages e2e-packages deb-packages bench-packages
 
 demo: packages
 	swift build --product sealpost
@@ -93,6 +93,10 @@ bench-outbox: bench-tools
 
 bench-servers: release bench-packages
 	scripts/e2e run bench-servers .build/release/sealpost
+
+# The instructions of a fetch, also as a ratio to another version's executable: make bench-instructions BASELINE=path
+bench-instructions: release bench-packages
+	scripts/e2e run bench-instructions .build/release/sealpost $(if $(BASELINE),--baseline $(BASELINE))
 
 # What devices, notifications and pushes take on PostgreSQL at a million devices: some five minutes, 8 GiB of disk.
 sizes: bench-tools

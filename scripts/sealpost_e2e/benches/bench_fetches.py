@@ -92,8 +92,8 @@ class Target:
 class Product(rig.Rig):
     """A daemon that listens by itself, a short notification and a notice, and a user with a list of notices."""
 
-    def __init__(self, sealpost, has_tls=False):
-        super().__init__(sealpost, LOG_LEVEL="error")
+    def __init__(self, sealpost, has_tls=False, wrapper=(), quotas=rig.QUOTAS):
+        super().__init__(sealpost, quotas=quotas, LOG_LEVEL="error")
         self.folder.chmod(0o755)
         self.socket.close()
         self.environment["SEALPOST_SERVER_LISTEN"] = f"127.0.0.1:{self.port}"
@@ -104,8 +104,8 @@ class Product(rig.Rig):
             }
         self.has_tls = has_tls
         self.add_user("bob")
-        self.start([self.sealpost, "serve"], cwd=self.folder, env=self.environment, stderr=None)
-        processes.wait_until(lambda: processes.listens(self.port), 30, "the daemon")
+        self.daemon = self.start([*wrapper, self.sealpost, "serve"], cwd=self.folder, env=self.environment, stderr=None)
+        processes.wait_until(lambda: processes.listens(self.port), 120, "the daemon")
         connection = self.connect()
         self.token, self.list_token = api.sign_in(connection, "alice"), api.sign_in(connection, "bob")
         self.id = api.post(connection, "Your test result is in.", credentials=self.token)
