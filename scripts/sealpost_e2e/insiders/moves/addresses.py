@@ -69,7 +69,7 @@ def gone_tokens(insider):
     insider.keep_on(again, threads=4)
 
 
-@move("More devices than anybody has", "registers 150", "200, 409 too-many-devices")
+@move("More devices than anybody has", "registers 150", "200, 409 too-many-devices, 410 registration-gone?")
 def too_many_devices(insider):
     insider.each(lambda number: insider.register("fcm"), range(150))
 
@@ -82,12 +82,12 @@ def unknown_channels(insider):
 
 
 @move(
-    "Hosts of WNS that hang", "90 channels under the star of `allowedHosts`, at hosts that never answer, or say nothing "
+    "Hosts of WNS that hang", "25 channels under the star of `allowedHosts`, at hosts that never answer, or say nothing "
     "in TLS; posts to itself", "200, 201, 429 rate-limited?",
 )
 def hanging_channels(insider):
     hosts = ("hangs", "silent")
-    insider.each(lambda number: insider.register("wns", host=hosts[number % 2]), range(90))
+    insider.each(lambda number: insider.register("wns", host=hosts[number % 2]), range(25))
     post_for(insider, seconds=LONG, pause=2)
 
 
@@ -117,12 +117,12 @@ def talking_channels(insider):
 
 
 @move(
-    "Push services that hang", "90 browsers under the star of `allowedHosts`, at hosts that never answer, say nothing in "
+    "Push services that hang", "25 browsers under the star of `allowedHosts`, at hosts that never answer, say nothing in "
     "TLS, or send an answer without an end", "200, 201, 429 rate-limited?",
 )
 def hanging_services(insider):
     hosts = ("hangs", "silent", "endless")
-    insider.each(lambda number: insider.register("webpush", host=hosts[number % 3]), range(90))
+    insider.each(lambda number: insider.register("webpush", host=hosts[number % 3]), range(25))
     post_for(insider, seconds=LONG, pause=2)
 
 
@@ -142,8 +142,8 @@ def refusing_services(insider):
 @move("Push services that fail", "500, resets, redirects, paths that are gone, unknown or busy", "200, 201")
 def failing_services(insider):
     hosts = ("fails", "resets", "redirects")
-    insider.each(lambda number: insider.register("webpush", host=hosts[number % 3]), range(24))
-    insider.each(lambda number: insider.register("webpush", ("gone", "invented", "busy", "odd")[number % 4]), range(24))
+    insider.each(lambda number: insider.register("webpush", host=hosts[number % 3]), range(12))
+    insider.each(lambda number: insider.register("webpush", ("gone", "invented", "busy", "odd")[number % 4]), range(12))
     post_for(insider)
 
 

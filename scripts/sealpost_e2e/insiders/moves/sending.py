@@ -30,7 +30,7 @@ def text_in_alerts(insider):
     insider.each(lambda number: insider.post({"Alert": {"Badge": number}}), range(0, 10_000, 37))
 
 
-@move("Posts at the quota's edge", "to a device of its own, as fast as it can, on 16 connections", "200, 201, 429 rate-limited")
+@move("Posts at the quota's edge", "to a device of its own, as fast as it can, on 16 connections", "200, 201, 409 too-much-stored, 429 rate-limited")
 def posts_at_the_edge(insider):
     insider.register("fcm")
     insider.each(lambda _: insider.post(), range(2000), threads=16)
@@ -69,12 +69,12 @@ def large_payloads(insider):
     insider.each(lambda _: insider.post({"Payload": "x" * 65_000}), range(1060))
 
 
-@move("60 tags on each of 100 devices", "registered anew over and over", "200, 400 invalid-member, 429 rate-limited?")
+@move("60 tags on each of 25 devices", "registered anew over and over", "200, 400 invalid-member, 429 rate-limited?")
 def many_tags(insider):
     insider.register("fcm", tags=[f"tag-{number}" for number in range(61)])
-    ids = insider.each(lambda _: insider.register("fcm", tags=[f"{word()}-{number}" for number in range(60)])[0], range(100))
+    ids = insider.each(lambda _: insider.register("fcm", tags=[f"{word()}-{number}" for number in range(60)])[0], range(25))
     insider.keep_on(
-        lambda number: insider.register("fcm", id=ids[number % 100], tags=[f"{word()}-{tag}" for tag in range(60)]), seconds=5
+        lambda number: insider.register("fcm", id=ids[number % 25], tags=[f"{word()}-{tag}" for tag in range(60)]), seconds=5
     )
 
 
