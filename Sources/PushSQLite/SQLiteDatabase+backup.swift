@@ -76,14 +76,12 @@ extension SQLiteDatabase {
     /// emptied; another user's, who may read it, is refused.
     private static func openPartial(_ path: String) throws(StoreError) -> Int32 {
         // Before SQLite does, which asks for no mode of its own.
-        let descriptor = Glibc.open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard descriptor >= 0 else { throw .cannotOpen(place: path, reason: String(cString: strerror(errno))) }
+        let descriptor = try openStateFile(path)
         do throws(StoreError) {
             var (opened, named) = (stat(), stat())
-            guard
-                fstat(descriptor, &opened) == 0, opened.st_mode & S_IFMT == S_IFREG, opened.st_uid == geteuid(),
-                opened.st_nlink == 1
-            else { throw .cannotOpen(place: path, reason: "it exists, and is no copy of this user's; remove it") }
+            guard fstat(descriptor, &opened) == 0, opened.st_uid == geteuid() else {
+                throw .cannotOpen(place: path, reason: "it exists, and is no copy of this user's; remove it")
+            }
             // The copy that had it may have ended meanwhile, and have given it the other name.
             guard
                 flock(descriptor, LOCK_EX | LOCK_NB) == 0, stat(path, &named) == 0, named.st_dev == opened.st_dev,

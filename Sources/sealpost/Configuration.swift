@@ -148,16 +148,18 @@ extension Configuration {
     var adminSocket: AdminSocket? {
         switch self.localSocket {
         case .off: nil
-        case .at(let path): AdminSocket(path: path)
+        case .at(let path): AdminSocket(path: path, serverFile: self.serverFile)
         case .beside: self.usualAdminSocket
         }
     }
 
     var usualAdminSocket: AdminSocket {
-        let file = PostgreSQLPlace(self.database) == nil ? self.database : self.keyring
-        let folder = file.lastIndex(of: "/").map { file[...$0] } ?? ""
-        return AdminSocket(path: "\(folder)admin/sealpost.sock")
+        let folder = self.serverFile.lastIndex(of: "/").map { self.serverFile[...$0] } ?? ""
+        return AdminSocket(path: "\(folder)admin/sealpost.sock", serverFile: self.serverFile)
     }
+
+    /// A file that the server's user owns.
+    private var serverFile: String { PostgreSQLPlace(self.database) == nil ? self.database : self.keyring }
 
     /// The trusted proxies; their spelling is checked before.
     var proxies: TrustedProxies {

@@ -114,4 +114,71 @@ import Testing
         let other = try Configuration.load(file: file, environment: ["SEALPOST_ADMIN_SOCKET": "null"])
         #expect(other.adminSocket == nil)
     }
+
+    /// The owner, the mode and the owner below of each folder from the top on.
+    struct Folders: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        let modes: [(owner: uid_t, mode: mode_t)]
+        var owner: uid_t = 0
+        let fault: String?
+    }
+
+    @Test(
+        .enabled(if: geteuid() == 0),
+        arguments: [
+            Folders(testDescription: "root's", modes: [(0, 0o755), (0, 0o700)], fault: nil),
+            Folders(testDescription: "another's", modes: [(0, 0o755), (65_534, 0o700)], fault: "run the command as"),
+            Folders(testDescription: "the server's", modes: [(0, 0o755), (65_534, 0o700)], owner: 65_534, fault: nil),
+            Folders(
+                testDescription: "below another's",
+                modes: [(65_534, 0o755), (0, 0o700)],
+                fault: "run the command as"
+            ),
+            Folders(
+                testDescription: "below an open one",
+                modes: [(0, 0o777), (0, 0o700)],
+                fault: "other users may write"
+            ),
+            Folders(testDescription: "sticky", modes: [(0, 0o1777), (0, 0o700)], fault: nil),
+            Folders(
+                testDescription: "sticky itself",
+                modes: [(0, 0o755), (0, 0o1777)],
+                fault: "other users may write"
+            ),
+            Folders(
+                testDescription: "another's in a sticky one",
+                modes: [(0, 0o1777), (65_534, 0o700)],
+                owner: 65_534,
+                fault: "other users may write"
+            ),
+        ]
+    )
+    func rootTrustsFoldersThatNobodyElseWritesTo(_ folders: Folders) throws {
+        var path = self.folder.path
+        for (number, folder) in folders.modes.enumerated() {
+            path += "/\(number)"
+            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+            let group: gid_t = folder.owner == 0 ? 0 : 65_534
+            try #require(chown(path, folder.owner, group) == 0 && chmod(path, folder.mode) == 0)
+        }
+        let fault = RootFolder(path: path, owner: folders.owner).fault
+        if let fault, let expected = folders.fault { #expect(fault.contains(expected)) }
+        #expect((fault == nil) == (folders.fault == nil), "\(fault ?? "trusted")")
+    }
+
+    /// Another user waits for the passwords of root's commands, in a folder that root has come to stand in.
+    @Test(.enabled(if: geteuid() == 0)) func rootSendsNothingToAnotherUsersListener() throws {
+        let open = try self.socket.listen()
+        let folder = self.folder.file("admin")
+        try #require(chown(folder, 65_534, 65_534) == 0)
+        let error = #expect(throws: AdminSocketError.self) { _ = try self.socket.connect() }
+        #expect(error?.description.contains("neither yours nor the server's") == true)
+        // The database is that user's: the server runs as that user.
+        let file = self.folder.file("sealpost.db")
+        try Data().write(to: URL(fileURLWithPath: file))
+        try #require(chown(file, 65_534, 65_534) == 0)
+        let connection = try #require(try AdminSocket(path: self.socket.path, serverFile: file).connect())
+        close(connection)
+        withExtendedLifetime(open) {}
+    }
 }

@@ -8,7 +8,7 @@ import Testing
 
 /// A file system that is really full: one in memory, in a mount namespace of the daemon's own.
 @Suite(.timeLimit(.minutes(5))) struct FullDiskTests {
-    private static let mounting = #"mkdir -p disk && mount -t tmpfs -o size=4m tmpfs "$PWD/disk""#
+    private static let mounting = #"mkdir -p disk && mount -t tmpfs -o size=4m,mode=0700 tmpfs "$PWD/disk""#
 
     private static func isAllowedToMount() async throws -> Bool {
         let folder = try TemporaryFolder()

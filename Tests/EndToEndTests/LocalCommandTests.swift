@@ -274,6 +274,37 @@ import Testing
         )
     }
 
+    /// In the place of the lock the user has put a link to a file of root's, which would be emptied.
+    @Test(
+        .enabled(if: geteuid() == 0),
+        arguments: ["restore copy.db --replace", "migrate", "move --to postgres://nobody@127.0.0.1:1/x", "user list"]
+    )
+    func rootFollowsNoLinkOfAnotherUser(command: String) async throws {
+        _ = try await self.run("user list")
+        _ = try await self.run("backup copy.db --direct")
+        let (file, text) = (self.folder.file("roots"), Data("root's".utf8))
+        try text.write(to: URL(fileURLWithPath: file))
+        let lock = self.folder.file("var/sealpost.db.lock")
+        try FileManager.default.removeItem(atPath: lock)
+        try FileManager.default.createSymbolicLink(atPath: lock, withDestinationPath: file)
+        // The database stays root's: a link to one of root's would be, too.
+        try #require(chown(self.folder.file("var"), 65_534, 65_534) == 0)
+        let ended = try await Daemon.run(command.split(separator: " ").map(String.init), in: self.folder)
+        #expect(ended.code == 1)
+        #expect(ended.errors.contains("run the command as "), "\(ended.errors)")
+        #expect(FileManager.default.contents(atPath: file) == text)
+    }
+
+    @Test(.enabled(if: geteuid() == 0)) func rootWritesNoBackupWhereAnotherUserMayWrite() async throws {
+        _ = try await self.run("user list")
+        let open = self.folder.file("open")
+        try FileManager.default.createDirectory(atPath: open, withIntermediateDirectories: false)
+        try #require(chmod(open, 0o777) == 0)
+        let ended = try await Daemon.run(["backup", "open/copy.db", "--direct"], in: self.folder)
+        #expect(ended.code == 1 && ended.errors.contains("other users may write to the folder"), "\(ended.errors)")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: open) == [])
+    }
+
     /// Where the configuration has none, all is as it was without: the database is the daemon's.
     @Test func nullTurnsItOff() async throws {
         let variables = ["SERVER_LISTEN": "127.0.0.1:0", "ADMIN_SOCKET": "null"]

@@ -39,4 +39,22 @@ import Testing
             (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)")) == path
         }
     }
+
+    /// The file that the link leads to would be emptied.
+    @Test(arguments: ["", ".lock"]) func aLinkInItsPlaceIsNotFollowed(suffix: String) throws {
+        let (file, text) = (self.folder.file("other"), Data("kept".utf8))
+        for isHard in [false, true] {
+            try text.write(to: URL(fileURLWithPath: file))
+            let link = self.path + suffix
+            try? FileManager.default.removeItem(atPath: link)
+            if isHard {
+                try FileManager.default.linkItem(atPath: file, toPath: link)
+            } else {
+                try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: file)
+            }
+            #expect(throws: StoreError.self) { _ = close(try openStateFile(link)) }
+            if suffix == ".lock" { #expect(throws: StoreError.self) { _ = try LockFile(forDatabase: self.path) } }
+            #expect(FileManager.default.contents(atPath: file) == text)
+        }
+    }
 }

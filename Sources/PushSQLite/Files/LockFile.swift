@@ -19,10 +19,7 @@ final class LockFile: Sendable {
 
     init(forDatabase path: String) throws(StoreError) {
         let lock = path + ".lock"
-        let descriptor = open(lock, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else {
-            throw .cannotOpen(place: lock, reason: String(cString: strerror(errno)))
-        }
+        let descriptor = try openStateFile(lock)
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
             close(descriptor)
             throw .inUse(place: path)

@@ -33,10 +33,7 @@ final class PageWiper: Sendable {
 
     /// Opens the database's file, and makes it, for its owner only, if it is not there. Throws `StoreError`.
     init(database: String, onEvent: @escaping @Sendable (StoreEvent) -> Void) throws(StoreError) {
-        let descriptor = open(database, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else {
-            throw .cannotOpen(place: database, reason: String(cString: strerror(errno)))
-        }
+        let descriptor = try openStateFile(database)
         // Times and sizes are stored in clear.
         fchmod(descriptor, 0o600)
         self.log = database + "-wal"

@@ -34,6 +34,10 @@ struct BackupCommand: AsyncParsableCommand {
             if !self.direct, let daemon = try await Administration(of: configuration) {
                 try await self.backUp(by: daemon)
             } else {
+                let folder = self.file.lastIndex(of: "/").map { String(self.file[...$0]) } ?? "."
+                if let fault = RootFolder(path: folder, isForNewFile: true).fault {
+                    throw CommandFailure("\(self.file): \(fault)")
+                }
                 try await CopyWatch().run { try database.backUp(to: self.file, begins: $0) }
             }
             self.output.show(.object([.init("File", .string(self.file))]), "backup written to \(self.file)")

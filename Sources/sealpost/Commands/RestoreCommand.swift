@@ -26,6 +26,7 @@ struct RestoreCommand: AsyncParsableCommand {
         try await reportingErrors(json: self.output.json) {
             let configuration = try self.options.load()
             let database = try configuration.databaseFile(insteadUse: "pg_restore or psql")
+            try configuration.refuseForeignDatabase()
             let keyring = try KeyringFile(configuration.keyring).load()
             try await CopyWatch().run {
                 try database.restore(self.file, keyring: keyring, isReplacing: self.replace, begins: $0)

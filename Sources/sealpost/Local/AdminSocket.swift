@@ -7,6 +7,8 @@ import SocketHTTP
 /// owner may enter.
 struct AdminSocket: Sendable, Hashable {
     let path: String
+    /// A file of the server's: its owner may be the folder's, too. `nil`: only root and this user may.
+    var serverFile: String?
 
     private var folder: String {
         self.path.lastIndex(of: "/").map { String(self.path[..<$0]) } ?? "."
@@ -69,9 +71,19 @@ struct AdminSocket: Sendable, Hashable {
         return socket
     }
 
-    /// Whoever listens is told passwords: it must be root, this user, or the user whose folder it is.
+    /// Throws unless the listener is root, this user, or the folder's owner: commands send passwords.
+    ///
+    /// The folder's owner must be one of the first two or the server's user. Root takes a relative path only below
+    /// its own folders, because another user may have chosen the folder it stands in.
     private func checkListener(_ socket: Int32) throws(AdminSocketError) {
         let owner = try self.checkFolder(ofAnybody: true)
+        var file = stat()
+        let server = self.serverFile.flatMap { stat($0, &file) == 0 ? file.st_uid : nil }
+        guard [0, geteuid(), server].contains(owner) else {
+            throw AdminSocketError("the folder \(self.folder) is neither yours nor the server's; nothing was sent")
+        }
+        let trusted = RootFolder(path: self.folder, owner: self.path.hasPrefix("/") ? owner : 0)
+        if let fault = trusted.fault { throw AdminSocketError("\(fault); nothing was sent") }
         guard case .process(let user) = PeerAddress(processAt: socket), [0, geteuid(), owner].contains(user) else {
             throw AdminSocketError("\(self.path): another user's process listens there; nothing was sent")
         }

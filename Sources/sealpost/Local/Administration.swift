@@ -180,17 +180,25 @@ func withAdministration<Value>(
 }
 
 extension Configuration {
-    /// Files that root would make beside another user's database, such as its log, or in that user's folder, would keep the
-    /// server from them.
-    fileprivate func refuseForeignDatabase() throws(CommandFailure) {
+    /// Throws if the database, or its folder, is another user's.
+    ///
+    /// Files that root would make there, such as the log, would keep the server from them; and root would follow that
+    /// user's links.
+    func refuseForeignDatabase() throws(CommandFailure) {
         var status = stat()
         let folder = self.database.lastIndex(of: "/").map { String(self.database[..<$0]) } ?? "."
         guard PostgreSQLPlace(self.database) == nil else { return }
-        guard stat(self.database, &status) == 0 || geteuid() == 0 && stat(folder, &status) == 0 else { return }
-        guard status.st_uid != geteuid() else { return }
-        let owner = LocalUser.name(of: status.st_uid)
-        throw CommandFailure(
-            "no server runs, and the database \(self.database) is the user \(owner)'s; run the command as \(owner)"
-        )
+        let exists = stat(self.database, &status) == 0 || geteuid() == 0 && stat(folder, &status) == 0
+        guard !exists || status.st_uid == geteuid() else {
+            let owner = LocalUser.name(of: status.st_uid)
+            throw CommandFailure(
+                "no server runs, and the database \(self.database) is the user \(owner)'s; run the command as \(owner)"
+            )
+        }
+        // A folder that is missing is made by the command, or not at all.
+        guard stat(folder, &status) == 0 else { return }
+        if let fault = RootFolder(path: folder).fault {
+            throw CommandFailure("the database \(self.database): \(fault)")
+        }
     }
 }

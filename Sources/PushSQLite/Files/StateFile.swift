@@ -1,0 +1,20 @@
+internal import Glibc
+internal import PushStore
+
+/// Opens a file beside the database, or the database itself, for reading and writing, and makes it with the mode 0600.
+///
+/// A link, or a file with a second name, is refused: it could be another file, which must not be emptied or given
+/// another mode. Throws `StoreError.cannotOpen`.
+func openStateFile(_ path: String) throws(StoreError) -> Int32 {
+    let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0o600)
+    guard descriptor >= 0 else {
+        let reason = errno == ELOOP ? "it is a link; name the file itself" : String(cString: strerror(errno))
+        throw .cannotOpen(place: path, reason: reason)
+    }
+    var status = stat()
+    guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_nlink == 1 else {
+        close(descriptor)
+        throw .cannotOpen(place: path, reason: "it is no regular file, or has a second name (hard link)")
+    }
+    return descriptor
+}
