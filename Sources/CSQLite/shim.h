@@ -1,11 +1,19 @@
 #pragma once
-// sqlite3_config(), which takes variable arguments, so that Swift cannot call it, and what is done with SQLite's open files.
+// Wraps sqlite3_config() and sqlite3_db_config(): they take variable arguments, so that Swift
+// cannot call them. Also reads and times SQLite's open files.
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <time.h>
 
 // Counts no memory: each allocation would take a lock of the whole process. Before the first database is opened.
 static inline int csqlite_count_no_memory(void) { return sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0); }
+
+// Keeps SQL in the file from calling functions with effects. Keeps statements from writing to
+// sqlite_schema.
+static inline int csqlite_distrust_schema(sqlite3 *connection) {
+    int code = sqlite3_db_config(connection, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, (int *)0);
+    return code == SQLITE_OK ? sqlite3_db_config(connection, SQLITE_DBCONFIG_DEFENSIVE, 1, (int *)0) : code;
+}
 
 // The number of the last error on the log, or on the database itself; 0 if there was none. SQLite keeps it for each file;
 // sqlite3_system_errno() has been overwritten by the time a transaction has been undone.

@@ -47,6 +47,7 @@ package struct SQLiteDatabase: StorePlace {
         }
     }
 
+    /// Throws if somebody has changed the schema.
     package func inspect() throws(StoreError) -> StoreInspection {
         try self.inspect(RunningCopy())
     }
@@ -55,6 +56,8 @@ package struct SQLiteDatabase: StorePlace {
     func inspect(_ copy: RunningCopy) throws(StoreError) -> StoreInspection {
         let (damage, applied, moved) = try self.look(copy) { db in
             let damage = try String.fetchAll(db, sql: "pragma quick_check(10)").filter { $0 != "ok" }
+            // What is damaged is no schema to compare.
+            if damage.isEmpty { try SchemaComparison.check(db, Migration.all) }
             return (damage, try Schema.applied(db), try MovedTo(db))
         }
         return StoreInspection(
@@ -103,6 +106,7 @@ extension DatabaseQueue {
         var configuration = Configuration()
         configuration.readonly = true
         configuration.busyMode = .timeout(5)
+        configuration.prepareDatabase { try SchemaComparison.distrustSchema($0) }
         return try DatabaseQueue(path: path, configuration: configuration)
     }
 }

@@ -174,6 +174,7 @@ package final class SQLiteStore: Store {
         configuration.busyMode = .timeout(TimeInterval(Self.busyTimeout))
         configuration.foreignKeysEnabled = true
         configuration.prepareDatabase { db in
+            try SchemaComparison.distrustSchema(db)
             // The writer checkpoints by itself, after its commits; no other connection ever does.
             try db.execute(sql: "pragma wal_autocheckpoint = 0")
             if isReadOnly { return }

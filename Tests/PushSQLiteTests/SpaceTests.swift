@@ -49,8 +49,7 @@ import Testing
         let connection = try DatabaseQueue(path: self.folder.file("a.db"))
         try connection.writeWithoutTransaction { db in
             try Schema.prepare(db)
-            try db.execute(sql: "create table filling (bytes blob)")
-            try db.execute(sql: "insert into filling values (randomblob(\(bytes)))")
+            try db.execute(sql: "insert into collapse values (0, hex(randomblob(\(bytes / 2))), 0, 0)")
             #expect(try Int.fetchOne(db, sql: "pragma auto_vacuum") == 0)
         }
         try connection.close()
@@ -124,7 +123,8 @@ import Testing
         let store = try self.open()
         #expect(try await store.writer.fileSpace()?.canShrink == true)
         #expect(
-            try await store.writer.write { try Int.fetchOne($0, sql: "select length(bytes) from filling") } == 1 << 20
+            try await store.writer.write { try Int.fetchOne($0, sql: "select length(collapse_id) from collapse") } == 1
+                << 20
         )
         await store.close()
         #expect(try self.canShrink("a.db"))

@@ -8,11 +8,14 @@ internal import PushStore
 enum Schema {
     /// Runs the missing migrations, each in a transaction of its own.
     ///
-    /// Throws `StoreError` if the database has a migration that is unknown, or that has changed since.
+    /// Throws `StoreError` if the database has a migration that is unknown, or that has changed
+    /// since. Throws also if somebody has changed the schema.
     static func prepare(_ db: Database, _ migrations: [Migration] = Migration.all) throws {
         let applied = try Self.applied(db)
         if let unknown = applied.unknown(migrations) { throw StoreError.tooNew(migration: unknown) }
         if let changed = applied.changed(migrations) { throw StoreError.changedMigration(changed) }
+        // Before the first statement that a trigger of somebody else could see.
+        try SchemaComparison.check(db, migrations)
         try db.execute(
             sql: """
                 create table if not exists migration (

@@ -82,9 +82,10 @@ def open_schema(program, folder, schema, has_hashes):
 
 def make_database(path, schema, has_hashes):
     database = sqlite3.connect(path, isolation_level=None)
+    # Byte for byte as the program writes it, which compares the text.
     hash_column = ", hash blob not null" if has_hashes else ""
     database.execute(
-        f"create table migration (name text primary key, applied_at integer not null{hash_column}) strict"
+        f"create table migration (\n    name text primary key, applied_at integer not null{hash_column}\n) strict"
     )
     for name, sql in schema:
         database.executescript(sql)

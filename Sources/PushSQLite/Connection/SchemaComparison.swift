@@ -1,0 +1,97 @@
+internal import CSQLite
+internal import Foundation
+internal import GRDB
+internal import Migrations
+internal import PushStore
+internal import Synchronization
+
+/// Compares the schema with what the same migrations make. A trigger or a view of somebody else
+/// would run with the server's statements.
+enum SchemaComparison {
+    private struct Object: Hashable, Comparable, CustomStringConvertible {
+        let type: String
+        let name: String
+        let table: String
+        let sql: String
+
+        var description: String {
+            // Somebody else may have chosen the name.
+            self.name == self.table
+                ? "\(self.type) \(self.name.prefix(100))"
+                : "\(self.type) \(self.name.prefix(100)) on \(self.table.prefix(100))"
+        }
+
+        static func < (left: Self, right: Self) -> Bool {
+            (left.table, left.type, left.name) < (right.table, right.type, right.name)
+        }
+
+        func isNamed(as other: Self) -> Bool {
+            self.type == other.type && self.name == other.name && self.table == other.table
+        }
+    }
+
+    /// The objects that migrations with these hashes make. A process computes them once.
+    private static let known = Mutex<[[Data]: Set<Object>]>([:])
+
+    /// Keeps SQL in the file from calling functions with effects, and statements from writing to
+    /// `sqlite_schema`.
+    static func distrustSchema(_ db: Database) throws {
+        let code = csqlite_distrust_schema(db.sqliteConnection)
+        guard code == SQLITE_OK else { throw DatabaseError(resultCode: ResultCode(rawValue: code)) }
+    }
+
+    /// Throws `StoreError` with the differences. Does nothing if the file is empty.
+    ///
+    /// Compares nothing if a migration of the database is not in `migrations`, or has changed.
+    static func check(_ db: Database, _ migrations: [Migration]) throws {
+        let found = try Self.objects(db)
+        if found.isEmpty { return }
+        guard found.contains(where: { $0.type == "table" && $0.name == "migration" }) else {
+            throw StoreError.failed(reason: "the file is no database of sealpost")
+        }
+        let applied = try Schema.applied(db)
+        guard applied.unknown(migrations) == nil, applied.changed(migrations) == nil else { return }
+        // In the order in which they ran, which decides about the order of columns.
+        let names = try String.fetchAll(db, sql: "select name from migration order by rowid")
+        let expected = try Self.expected(of: names.compactMap { name in migrations.first { $0.name == name } })
+        if found == expected { return }
+        let (added, missing) = (found.subtracting(expected).sorted(), expected.subtracting(found).sorted())
+        let differences =
+            added.map { object in
+                "\(missing.contains(where: object.isNamed) ? "changed" : "not of a migration"): \(object)"
+            }
+            + missing.filter { object in !added.contains(where: object.isNamed) }.map { "missing: \($0)" }
+        throw StoreError.failed(
+            reason: """
+                the schema is not what the migrations make, so somebody has changed it: \
+                \(differences.prefix(5).joined(separator: "; "))
+                """
+        )
+    }
+
+    // MARK: - Private
+
+    private static func expected(of migrations: [Migration]) throws -> Set<Object> {
+        let hashes = migrations.map(\.hash)
+        if let objects = Self.known.withLock({ $0[hashes] }) { return objects }
+        let objects = try DatabaseQueue().writeWithoutTransaction { db in
+            try Schema.prepare(db, migrations)
+            return try Self.objects(db)
+        }
+        Self.known.withLock { $0[hashes] = objects }
+        return objects
+    }
+
+    /// Leaves out the statistics of `analyze`, in tables that can have no trigger.
+    private static func objects(_ db: Database) throws -> Set<Object> {
+        let sql = """
+            select type, name, tbl_name, coalesce(sql, '') from main.sqlite_schema
+            where not (type = 'table' and name in ('sqlite_stat1', 'sqlite_stat4'))
+            """
+        return Set(
+            try Row.fetchAll(db, sql: sql).map { row in
+                Object(type: try row[0], name: try row[1], table: try row[2], sql: try row[3])
+            }
+        )
+    }
+}

@@ -1,0 +1,133 @@
+import Foundation
+import GRDB
+import Migrations
+import PushStore
+import PushTesting
+import Testing
+
+@testable import PushSQLite
+
+/// What somebody has changed in the schema of a file.
+@Suite(.timeLimit(.minutes(5))) struct SchemaComparisonTests {
+    private let fixture: StoreFixture
+    private let backup: String
+
+    init() async throws {
+        self.fixture = try StoreFixture(.sqlite)
+        self.backup = self.fixture.folder.file("backup.db")
+        try SQLiteDatabase(path: self.fixture.sqlite.path).backUp(to: self.backup)
+        await self.fixture.store.close()
+    }
+
+    private func change(_ sql: String) throws {
+        let connection = try DatabaseQueue(path: self.backup)
+        try connection.writeWithoutTransaction { try $0.execute(sql: sql) }
+        try connection.close()
+    }
+
+    private func expectRefusal(_ reason: String, _ body: () throws -> Void) throws {
+        let error = #expect(throws: StoreError.self) { try body() }
+        let text = "\(try #require(error))"
+        #expect(text.contains(reason), "\(text)")
+    }
+
+    @Test(arguments: [
+        (
+            """
+            create trigger keep before update of payload on notification when new.payload is null
+            begin update notification set alert = old.payload where id = old.id; end
+            """, "not of a migration: trigger keep on notification"
+        ),
+        (
+            """
+            create trigger undo after update of role on user
+            begin update user set role = old.role where id = old.id; end
+            """, "not of a migration: trigger undo on user"
+        ),
+        (
+            """
+            create trigger again after update of disabled_at on user
+            begin update user set disabled_at = null where id = old.id; end
+            """, "not of a migration: trigger again on user"
+        ),
+        ("create table stash (payload blob)", "not of a migration: table stash"),
+        ("create view seen as select 1", "not of a migration: view seen"),
+        ("create index few on user (role)", "not of a migration: index few on user"),
+        ("drop index token_by_expiry", "missing: index token_by_expiry on token"),
+        ("drop trigger audit_is_not_deleted", "missing: trigger audit_is_not_deleted on audit"),
+        ("alter table user add column note text", "changed: table user"),
+        ("drop table migration", "the file is no database of sealpost"),
+    ])
+    func aFileWhoseSchemaSomebodyHasChangedIsRefused(change: String, reason: String) throws {
+        try self.change(change)
+        let (path, keyring) = (self.fixture.sqlite.path, self.fixture.keyring)
+        let before = try Data(contentsOf: URL(filePath: path))
+        let changed = SQLiteDatabase(path: self.backup)
+        try self.expectRefusal(reason) { _ = try changed.inspect() }
+        try self.expectRefusal(reason) {
+            try SQLiteDatabase(path: path).restore(self.backup, keyring: keyring, isReplacing: true)
+        }
+        #expect(try Data(contentsOf: URL(filePath: path)) == before)
+        try self.expectRefusal(reason) { _ = try SQLiteStore(path: self.backup, keyring: keyring) }
+        try self.expectRefusal(reason) { try changed.migrate() }
+    }
+
+    @Test func allDifferencesAreNamedUpToFive() throws {
+        try self.change(
+            "create view b as select 1; drop index token_by_user; "
+                + (1...9).map { "create table a\($0) (n); " }.joined()
+        )
+        let differences = (1...5).map { "not of a migration: table a\($0)" }.joined(separator: "; ")
+        let error = #expect(throws: StoreError.self) { try SQLiteDatabase(path: self.backup).inspect() }
+        #expect("\(try #require(error))".hasSuffix(differences))
+    }
+
+    @Test func statisticsAreNoChange() throws {
+        try self.change("analyze")
+        _ = try SQLiteDatabase(path: self.backup).inspect()
+    }
+
+    @Test(arguments: 0..<Migration.all.count) func aDatabaseOfAnEarlierSchemaIsUpgraded(count: Int) throws {
+        let (old, copy) = (self.fixture.folder.file("old.db"), self.fixture.folder.file("copy.db"))
+        let connection = try DatabaseQueue(path: old)
+        try connection.writeWithoutTransaction { try Schema.prepare($0, Array(Migration.all.prefix(count))) }
+        try connection.close()
+        try SQLiteDatabase(path: old).backUp(to: copy)
+        for path in [old, copy] {
+            let database = SQLiteDatabase(path: path)
+            #expect(try database.inspect().missingMigrations.count == Migration.all.count - count)
+            try database.migrate()
+            #expect(try database.inspect().missingMigrations.isEmpty)
+        }
+    }
+
+    @Test func migrationsThatRanInAnotherOrderAreNoChange() throws {
+        let path = self.fixture.folder.file("old.db")
+        let connection = try DatabaseQueue(path: path)
+        try connection.writeWithoutTransaction { db in
+            try Schema.prepare(db, Migration.all.filter { $0.name != "M0008_alert" })
+        }
+        try connection.close()
+        try SQLiteDatabase(path: path).migrate()
+        #expect(try SQLiteDatabase(path: path).inspect().missingMigrations.isEmpty)
+    }
+
+    @Test(arguments: [true, false])
+    func noConnectionTrustsTheSchema(isReadOnly: Bool) throws {
+        let configured = try DatabaseQueue(
+            path: self.backup,
+            configuration: SQLiteStore.configuration(isReadOnly: isReadOnly)
+        )
+        for connection in [configured, try DatabaseQueue.readOnly(path: self.backup)] {
+            try connection.writeWithoutTransaction { db in
+                #expect(try Int.fetchOne(db, sql: "pragma trusted_schema") == 0)
+                try db.execute(sql: "pragma writable_schema = on")
+                let error = #expect(throws: DatabaseError.self) {
+                    try db.execute(sql: "update sqlite_schema set sql = sql")
+                }
+                #expect(try #require(error).message?.contains("may not be modified") == true)
+            }
+            try connection.close()
+        }
+    }
+}
