@@ -1,4 +1,4 @@
-internal import Crypto
+package import Crypto
 package import Foundation
 
 /// The data keys: the first seals, all open. As text they are a `KeyText`.
@@ -42,12 +42,17 @@ package struct Keyring: NumberedKeys, Equatable {
 
     /// A value that identifies the key of that number without revealing it; `nil` if there is no such key.
     package func checkValue(of number: UInt32) -> Data? {
+        self.derived(from: number, "sealpost check value", 16)?.withUnsafeBytes { Data($0) }
+    }
+
+    /// The key of the hash of a backup; `nil` if there is no key of that number.
+    package func backupKey(of number: UInt32) -> SymmetricKey? {
+        self.derived(from: number, "sealpost backup", 32)
+    }
+
+    private func derived(from number: UInt32, _ use: String, _ length: Int) -> SymmetricKey? {
         self.keys.first { $0.number == number }.map { key in
-            HKDF<SHA256>.deriveKey(
-                inputKeyMaterial: key.secret,
-                info: Data("sealpost check value".utf8),
-                outputByteCount: 16
-            ).withUnsafeBytes { Data($0) }
+            HKDF<SHA256>.deriveKey(inputKeyMaterial: key.secret, info: Data(use.utf8), outputByteCount: length)
         }
     }
 }

@@ -1,6 +1,7 @@
 internal import Foundation
 internal import GRDB
 internal import Glibc
+package import PushCore
 package import PushStore
 
 extension SQLiteDatabase {
@@ -10,10 +11,13 @@ extension SQLiteDatabase {
     /// Writers do not wait; the log grows for as long as it takes, and nothing is wiped. `VACUUM INTO` reads in one
     /// transaction: SQLite's backup API begins anew with each commit of another process and so may never end.
     ///
+    /// At its end the file has a keyed hash, by which `restore` knows it again.
+    ///
     /// `begins` is told each step. Throws `StoreError` if the file exists, cannot be written, or is damaged, or once `copy` is
     /// interrupted.
     package func backUp(
         to path: String,
+        keyring: Keyring,
         as copy: RunningCopy = RunningCopy(),
         begins: (CopyStep) -> Void = { _ in }
     ) throws(StoreError) {
@@ -23,6 +27,7 @@ extension SQLiteDatabase {
         }
         try self.copy(to: partial, copy, begins) { () throws(StoreError) in
             _ = try SQLiteDatabase(path: partial).inspectBackup(copy)
+            try BackupHash.add(toFile: partial, keyring)
             try Self.move(partial, to: path)
         }
         try Self.syncFolder(of: path)
@@ -45,9 +50,7 @@ extension SQLiteDatabase {
         _ begins: (CopyStep) -> Void,
         _ use: () throws(StoreError) -> Void
     ) throws(StoreError) {
-        let descriptor = try Self.openPartial(partial)
-        defer { close(descriptor) }
-        do {
+        try self.fill(partial, copy, begins, use) { _ in
             let connection = try DatabaseQueue.readOnly(path: self.path)
             let bytes = try connection.read(Self.usedBytes)
             try SQLiteDatabase(path: partial).checkRoom(for: bytes)
@@ -60,6 +63,36 @@ extension SQLiteDatabase {
                 }
             }
             try connection.close()
+        }
+    }
+
+    /// Copies a backup as it is, without its hash, which must match; otherwise the same as `copy`.
+    func copyBackup(
+        to partial: String,
+        _ keyring: Keyring,
+        _ copy: RunningCopy,
+        _ begins: (CopyStep) -> Void,
+        _ use: () throws(StoreError) -> Void
+    ) throws(StoreError) {
+        try self.fill(partial, copy, begins, use) { descriptor in
+            let bytes = try FileManager.default.attributesOfItem(atPath: self.path)[.size] as? Int ?? 0
+            try SQLiteDatabase(path: partial).checkRoom(for: bytes)
+            begins(.copying(bytes: bytes, file: partial))
+            try BackupHash.copy(self.path, to: descriptor, keyring)
+        }
+    }
+
+    private func fill(
+        _ partial: String,
+        _ copy: RunningCopy,
+        _ begins: (CopyStep) -> Void,
+        _ use: () throws(StoreError) -> Void,
+        _ write: (Int32) throws -> Void
+    ) throws(StoreError) {
+        let descriptor = try Self.openPartial(partial)
+        defer { close(descriptor) }
+        do {
+            try write(descriptor)
             // SQLite does not wait for the disk here.
             guard fsync(descriptor) == 0 else {
                 throw StoreError.cannotOpen(place: partial, reason: String(cString: strerror(errno)))

@@ -14,12 +14,15 @@ extension SQLiteDatabase {
     /// play it into the restored one. If the process ends in between, the lock file says so, and the database cannot be opened
     /// until a restore has finished.
     ///
+    /// The backup must have its keyed hash, except with `withoutHash`.
+    ///
     /// `begins` is told each step. Throws `StoreError` if the database is in use, exists though `isReplacing` is false, or was restored before and the
     /// old one is still there; or if the backup is damaged, of a later version, or needs keys that `keyring` lacks.
     package func restore(
         _ backup: String,
         keyring: Keyring,
         isReplacing: Bool,
+        withoutHash: Bool = false,
         begins: (CopyStep) -> Void = { _ in }
     ) throws(StoreError) {
         guard FileManager.default.fileExists(atPath: backup) else {
@@ -43,11 +46,17 @@ extension SQLiteDatabase {
         // Left by a restore that was interrupted.
         unlink(partial)
         let copy = RunningCopy()
-        try SQLiteDatabase(path: backup).copy(to: partial, copy, begins) { () throws(StoreError) in
+        let use = { () throws(StoreError) in
             try SQLiteDatabase(path: partial).verify(keyring, copy)
             lock.leave(LockFile.restoring)
             try self.moveAway()
             try Self.move(partial, to: self.path)
+        }
+        let source = SQLiteDatabase(path: backup)
+        if withoutHash {
+            try source.copy(to: partial, copy, begins, use)
+        } else {
+            try source.copyBackup(to: partial, keyring, copy, begins, use)
         }
         try Self.syncFolder(of: self.path)
         lock.clear()

@@ -75,7 +75,8 @@ import Testing
         let source = try self.fixture.source(admitsMoved: true)
         #expect(try await source.reader.auditFault() == nil)
         await source.store.close()
-        try self.fixture.file.backUp(to: self.fixture.folder.file("backup.db"))
+        let keyring = try Keyring(text: self.fixture.keyring)
+        try self.fixture.file.backUp(to: self.fixture.folder.file("backup.db"), keyring: keyring)
         #expect(await self.failure { try await self.fixture.move() }.contains("was moved to \(place) on 20"))
     }
 

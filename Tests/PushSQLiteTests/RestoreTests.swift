@@ -21,7 +21,7 @@ import Testing
         self.backup = self.elsewhere.file("backup.db")
         let alice = try await self.fixture.addUser("alice")
         try await self.fixture.post(1, from: alice, to: "username:alice")
-        try self.database.backUp(to: self.backup)
+        try self.database.backUp(to: self.backup, keyring: self.fixture.keyring)
         try await self.fixture.post(2, from: alice, to: "username:alice")
     }
 
@@ -70,7 +70,7 @@ import Testing
                     }
                 }
             }
-            group.addTask { try self.database.backUp(to: copy) }
+            group.addTask { try self.database.backUp(to: copy, keyring: self.fixture.keyring) }
             try await group.waitForAll()
         }
         let target = self.elsewhere.file("restored.db")
@@ -101,7 +101,8 @@ import Testing
         case missing, damaged, foreign, otherKeys, later
     }
 
-    @Test(arguments: Fault.allCases) func aBackupThatCannotServeChangesNothing(fault: Fault) async throws {
+    @Test(arguments: Fault.allCases, [true, false])
+    func aBackupThatCannotServeChangesNothing(fault: Fault, withoutHash: Bool) async throws {
         await self.fixture.store.close()
         var keyring = self.fixture.keyring
         switch fault {
@@ -121,12 +122,39 @@ import Testing
             }
         }
         #expect(throws: StoreError.self) {
-            try self.database.restore(self.backup, keyring: keyring, isReplacing: true)
+            try self.database.restore(self.backup, keyring: keyring, isReplacing: true, withoutHash: withoutHash)
         }
         #expect(try self.ids(at: self.database.path).sorted() == [1, 2])
         #expect(!FileManager.default.fileExists(atPath: self.database.replacedPath))
         #expect(!FileManager.default.fileExists(atPath: self.database.path + ".restoring"))
         await (try self.fixture.reopened()).store.close()
+    }
+
+    /// Somebody who can write where backups lie, and has no keyring, gives a user another role.
+    @Test(arguments: [true, false]) func aBackupThatWasChangedIsRefused(isVacuumed: Bool) async throws {
+        await self.fixture.store.close()
+        let file = isVacuumed ? self.elsewhere.file("vacuumed.db") : self.backup
+        let connection = try DatabaseQueue(path: self.backup)
+        try await connection.writeWithoutTransaction { db in
+            try db.execute(sql: "update user set role = 'admin'")
+            if isVacuumed { try db.execute(sql: "vacuum into ?", arguments: [file]) }
+        }
+        try connection.close()
+        let error = #expect(throws: StoreError.self) { try self.restore(file) }
+        let reason = isVacuumed ? "the backup has no keyed hash" : "hash does not match"
+        #expect(error?.description.contains(reason) == true, "\(error.map(String.init(describing:)) ?? "restored")")
+        #expect(try self.ids(at: self.database.path).sorted() == [1, 2])
+    }
+
+    @Test func aBackupWithoutAHashIsRestoredOnDemand() async throws {
+        await self.fixture.store.close()
+        let copy = self.elsewhere.file("vacuumed.db")
+        try await DatabaseQueue(path: self.database.path).writeWithoutTransaction { db in
+            try db.execute(sql: "vacuum into ?", arguments: [copy])
+        }
+        let keyring = self.fixture.keyring
+        try self.database.restore(copy, keyring: keyring, isReplacing: true, withoutHash: true)
+        #expect(try self.ids(at: self.database.path).sorted() == [1, 2])
     }
 
     /// As a process leaves it that ends in the middle: `moved` are the files that it has moved away by then.

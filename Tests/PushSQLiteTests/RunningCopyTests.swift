@@ -28,14 +28,14 @@ import Testing
         let copy = RunningCopy()
         let database = SQLiteDatabase(path: fixture.folder.file("test.db"))
         #expect(throws: StoreError.self) {
-            try database.backUp(to: path, as: copy) { step in
+            try database.backUp(to: path, keyring: fixture.keyring, as: copy) { step in
                 if case .copying = step, !whileCopying { return }
                 copy.interrupt()
             }
         }
         #expect(!FileManager.default.fileExists(atPath: path))
         #expect(!FileManager.default.fileExists(atPath: path + ".partial"))
-        try database.backUp(to: path)
+        try database.backUp(to: path, keyring: fixture.keyring)
         await fixture.store.close()
     }
 
@@ -52,7 +52,7 @@ import Testing
         }
         let copy = RunningCopy()
         let path = fixture.folder.file("copy.db")
-        try SQLiteDatabase(path: fixture.folder.file("test.db")).backUp(to: path, as: copy)
+        try SQLiteDatabase(path: fixture.folder.file("test.db")).backUp(to: path, keyring: fixture.keyring, as: copy)
         let size = try #require(try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int)
         #expect(size > 4_000_000)
         #expect((size...2 * size).contains(copy.bytesRead), "\(copy.bytesRead) of \(size)")
@@ -64,9 +64,9 @@ import Testing
         let path = fixture.folder.file("copy.db")
         let database = SQLiteDatabase(path: fixture.folder.file("test.db"))
         try Data(repeating: 7, count: 1 << 20).write(to: URL(filePath: path + ".partial"))
-        try database.backUp(to: path) { step in
+        try database.backUp(to: path, keyring: fixture.keyring) { step in
             guard case .verifying = step else { return }
-            let error = #expect(throws: StoreError.self) { try database.backUp(to: path) }
+            let error = #expect(throws: StoreError.self) { try database.backUp(to: path, keyring: fixture.keyring) }
             #expect(error?.description.contains("another copy is being written there") == true)
         }
         #expect(!FileManager.default.fileExists(atPath: path + ".partial"))
@@ -85,7 +85,7 @@ import Testing
         try Data("mine".utf8).write(to: URL(filePath: other))
         for make in [{ symlink(other, path + ".partial") }, { link(other, path + ".partial") }] {
             #expect(make() == 0)
-            #expect(throws: StoreError.self) { try database.backUp(to: path) }
+            #expect(throws: StoreError.self) { try database.backUp(to: path, keyring: fixture.keyring) }
             #expect(try Data(contentsOf: URL(filePath: other)) == Data("mine".utf8))
             unlink(path + ".partial")
         }

@@ -15,7 +15,7 @@ import Testing
     init() async throws {
         self.fixture = try StoreFixture(.sqlite)
         self.backup = self.fixture.folder.file("backup.db")
-        try SQLiteDatabase(path: self.fixture.sqlite.path).backUp(to: self.backup)
+        try SQLiteDatabase(path: self.fixture.sqlite.path).backUp(to: self.backup, keyring: self.fixture.keyring)
         await self.fixture.store.close()
     }
 
@@ -65,7 +65,7 @@ import Testing
         let changed = SQLiteDatabase(path: self.backup)
         try self.expectRefusal(reason) { _ = try changed.inspect() }
         try self.expectRefusal(reason) {
-            try SQLiteDatabase(path: path).restore(self.backup, keyring: keyring, isReplacing: true)
+            try SQLiteDatabase(path: path).restore(self.backup, keyring: keyring, isReplacing: true, withoutHash: true)
         }
         #expect(try Data(contentsOf: URL(filePath: path)) == before)
         try self.expectRefusal(reason) { _ = try SQLiteStore(path: self.backup, keyring: keyring) }
@@ -92,7 +92,7 @@ import Testing
         let connection = try DatabaseQueue(path: old)
         try connection.writeWithoutTransaction { try Schema.prepare($0, Array(Migration.all.prefix(count))) }
         try connection.close()
-        try SQLiteDatabase(path: old).backUp(to: copy)
+        try SQLiteDatabase(path: old).backUp(to: copy, keyring: self.fixture.keyring)
         for path in [old, copy] {
             let database = SQLiteDatabase(path: path)
             #expect(try database.inspect().missingMigrations.count == Migration.all.count - count)

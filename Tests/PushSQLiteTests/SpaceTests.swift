@@ -140,7 +140,8 @@ import Testing
         #expect(try await store.writer.fileSpace()?.canShrink == false)
         #expect(try await store.giveSpaceBack(pause: .zero) == 0)
         await store.close()
-        try SQLiteDatabase(path: self.folder.file("a.db")).backUp(to: self.folder.file("copy.db"))
+        let copy = self.folder.file("copy.db")
+        try SQLiteDatabase(path: self.folder.file("a.db")).backUp(to: copy, keyring: self.keyring)
         #expect(try self.canShrink("copy.db"))
     }
 

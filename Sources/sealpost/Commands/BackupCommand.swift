@@ -4,6 +4,7 @@ import Glibc
 import PushAPI
 import PushSQLite
 import PushServer
+import PushStore
 import Synchronization
 
 struct BackupCommand: AsyncParsableCommand {
@@ -34,11 +35,15 @@ struct BackupCommand: AsyncParsableCommand {
             if !self.direct, let daemon = try await Administration(of: configuration) {
                 try await self.backUp(by: daemon)
             } else {
+                guard database.exists else {
+                    throw StoreError.cannotOpen(place: "\(database)", reason: "the file does not exist")
+                }
                 let folder = self.file.lastIndex(of: "/").map { String(self.file[...$0]) } ?? "."
                 if let fault = RootFolder(path: folder, isForNewFile: true).fault {
                     throw CommandFailure("\(self.file): \(fault)")
                 }
-                try await CopyWatch().run { try database.backUp(to: self.file, begins: $0) }
+                let keyring = try KeyringFile(configuration.keyring).load()
+                try await CopyWatch().run { try database.backUp(to: self.file, keyring: keyring, begins: $0) }
             }
             self.output.show(.object([.init("File", .string(self.file))]), "backup written to \(self.file)")
         }

@@ -22,6 +22,9 @@ struct RestoreCommand: AsyncParsableCommand {
     @Flag(help: "Replace a database that exists.")
     var replace = false
 
+    @Flag(help: "Take a file without a keyed hash, from an earlier version or another tool; you must trust it.")
+    var withoutHash = false
+
     func run() async throws {
         try await reportingErrors(json: self.output.json) {
             let configuration = try self.options.load()
@@ -29,7 +32,13 @@ struct RestoreCommand: AsyncParsableCommand {
             try configuration.refuseForeignDatabase()
             let keyring = try KeyringFile(configuration.keyring).load()
             try await CopyWatch().run {
-                try database.restore(self.file, keyring: keyring, isReplacing: self.replace, begins: $0)
+                try database.restore(
+                    self.file,
+                    keyring: keyring,
+                    isReplacing: self.replace,
+                    withoutHash: self.withoutHash,
+                    begins: $0
+                )
             }
             self.output.show(
                 .object([.init("Database", .string("\(database)")), .init("File", .string(self.file))]),

@@ -46,10 +46,11 @@ extension ApplicationParts {
         }
         defer { self.copies.end() }
         let copy = RunningCopy()
+        let keyring = try KeyringFile(self.configuration.keyring).load()
         do {
             try await withTaskCancellationHandler {
                 try await onThread {
-                    try database.backUp(to: file, as: copy, begins: samples.begin)
+                    try database.backUp(to: file, keyring: keyring, as: copy, begins: samples.begin)
                 }
             } onCancel: {
                 copy.interrupt()

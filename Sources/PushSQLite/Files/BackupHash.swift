@@ -1,0 +1,83 @@
+internal import Crypto
+internal import Foundation
+internal import Glibc
+internal import PushCore
+internal import PushStore
+
+/// The keyed hash at the end of a backup: HMAC-SHA-256 over all that is before it, under a key from the keyring.
+///
+/// It follows the last page, where SQLite does not read. `vacuum into` leaves it out.
+enum BackupHash {
+    private static let mark = Array("sealpost backup\n".utf8)
+    private static let codeLength = SHA256.byteCount
+    private static let pieceLength = 1 << 20
+
+    /// The mark, four bytes for the number of the key, and the code.
+    private static var length: Int { mark.count + 4 + codeLength }
+
+    /// Adds the hash to a file that has none, and syncs. Throws `StoreError`.
+    static func add(toFile path: String, _ keyring: Keyring) throws(StoreError) {
+        let descriptor = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW)
+        guard descriptor >= 0, let key = keyring.backupKey(of: keyring.sealing) else { throw self.failure(path) }
+        defer { close(descriptor) }
+        let end = Int(lseek(descriptor, 0, SEEK_END))
+        let number = withUnsafeBytes(of: keyring.sealing.bigEndian) { Array($0) }
+        let code = try self.code(of: path, descriptor, upTo: end, key) { _ in }
+        let bytes = self.mark + number + Array(code)
+        guard pwrite(descriptor, bytes, bytes.count, end) == bytes.count, fsync(descriptor) == 0 else {
+            throw self.failure(path)
+        }
+    }
+
+    /// Copies what the hash covers to the start of `target`, an empty file.
+    ///
+    /// What is verified is what was copied: the backup may change meanwhile. Throws `StoreError` if it has no hash, or one
+    /// that does not match.
+    static func copy(_ path: String, to target: Int32, _ keyring: Keyring) throws(StoreError) {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw self.failure(path) }
+        defer { close(descriptor) }
+        let end = Int(lseek(descriptor, 0, SEEK_END)) - self.length
+        var trailer = [UInt8](repeating: 0, count: self.length)
+        guard end > 0, pread(descriptor, &trailer, trailer.count, end) == trailer.count,
+            trailer.starts(with: self.mark)
+        else {
+            let remedy = "if you trust it, as one of an earlier version, restore it with --without-hash"
+            throw .cannotOpen(place: path, reason: "the backup has no keyed hash; \(remedy)")
+        }
+        let number = trailer[self.mark.count...].prefix(4).reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+        guard let key = keyring.backupKey(of: number) else {
+            throw .wrongKeyring(reason: "the backup's hash needs the key \(number), which is missing")
+        }
+        let code = try self.code(of: path, descriptor, upTo: end, key) { (piece) throws(StoreError) in
+            guard write(target, piece, piece.count) == piece.count else { throw self.failure(path) }
+        }
+        guard code == Data(trailer.suffix(self.codeLength)) else {
+            throw .cannotOpen(place: path, reason: "the backup's keyed hash does not match: the file was changed")
+        }
+    }
+
+    /// The code of the first `end` bytes, each piece of which `each` is given, too.
+    private static func code(
+        of path: String,
+        _ descriptor: Int32,
+        upTo end: Int,
+        _ key: SymmetricKey,
+        _ each: ([UInt8]) throws(StoreError) -> Void
+    ) throws(StoreError) -> HMAC<SHA256>.MAC {
+        var hash = HMAC<SHA256>(key: key)
+        var position = 0
+        while position < end {
+            var piece = [UInt8](repeating: 0, count: min(self.pieceLength, end - position))
+            guard pread(descriptor, &piece, piece.count, position) == piece.count else { throw self.failure(path) }
+            hash.update(data: piece)
+            try each(piece)
+            position += piece.count
+        }
+        return hash.finalize()
+    }
+
+    private static func failure(_ path: String) -> StoreError {
+        .cannotOpen(place: path, reason: String(cString: strerror(errno)))
+    }
+}
