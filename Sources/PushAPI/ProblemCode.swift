@@ -77,7 +77,7 @@ public enum ProblemCode: String, Sendable, CaseIterable {
     case payloadTooLarge = "payload-too-large"
     /// Path and query together are longer than 8 KiB.
     case targetTooLong = "target-too-long"
-    /// The host of the request is none of `server.names`.
+    /// `server.names` does not have the host of the request.
     case misdirectedRequest = "misdirected-request"
     /// `Expect` asks for something other than `100-continue`.
     case unsupportedExpectation = "unsupported-expectation"

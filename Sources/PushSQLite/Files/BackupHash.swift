@@ -31,7 +31,7 @@ enum BackupHash {
 
     /// Copies what the hash covers to the start of `target`, an empty file.
     ///
-    /// What is verified is what was copied: the backup may change meanwhile. Throws `StoreError` if it has no hash, or one
+    /// Verifies the bytes that it copied, since another process may change the backup meanwhile. Throws `StoreError` if it has no hash, or one
     /// that does not match.
     static func copy(_ path: String, to target: Int32, _ keyring: Keyring) throws(StoreError) {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)

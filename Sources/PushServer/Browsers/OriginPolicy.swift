@@ -21,7 +21,7 @@ struct OriginPolicy: Sendable {
         self.unreadable = allowed.isEmpty ? nil : Self.vary
     }
 
-    /// Throws a `misdirected-request` problem for a request whose host is none of the server's names.
+    /// Throws a `misdirected-request` problem for a request whose host is not a name of the server.
     ///
     /// A page can have its own name resolve to the server's address (DNS rebinding). `Host` and `Origin` then agree,
     /// and the browser treats the page as the server's own.

@@ -31,7 +31,8 @@ package struct Quota: Sendable, Hashable {
 
     /// The quota of one kind.
     ///
-    /// Of the changes of a day an eighth may come at once. So a restart, which forgets what was used, gives an eighth anew.
+    /// An eighth of a day's changes may come at once. The server forgets at a restart what was used, and so
+    /// gives another eighth.
     func part(_ kind: QuotaUse.Kind) -> Quota? {
         switch kind {
         case .requests: self

@@ -64,7 +64,7 @@ final class Quotas: Sendable {
         return CallerQuota(source: source, allowance: self.allowances.withLock { $0.allowance(of: id, now: now) })
     }
 
-    /// What was refused for these quotas and for those of changes.
+    /// Counts the requests that these quotas and those of changes have refused.
     func samples(with changes: Quotas) -> [MetricSample] {
         self.sources.compactMap { role, source in
             let sources = [source, changes.sources[role]].compactMap(\.self)

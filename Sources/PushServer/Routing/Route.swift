@@ -19,7 +19,7 @@ enum OtherHosts: Sendable {
     case addresses
     case any
 
-    /// `host` is `nil` if there is none, or none that is valid.
+    /// `host` is `nil` if the field is missing or not valid.
     func includes(_ host: String?) -> Bool {
         switch self {
         case .none: false

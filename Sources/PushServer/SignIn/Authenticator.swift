@@ -22,7 +22,7 @@ package final class Authenticator: Sendable {
     /// Guards each check of credentials that are not cached.
     let gate: SignInGuard
     let quotas: Quotas
-    /// Of requests that store something.
+    /// The quotas of requests that may store something.
     let changes: Quotas
     let accounts: AccountIDs
     /// The parameters of new password hashes; a sign-in replaces weaker hashes by one with these.

@@ -173,7 +173,7 @@ def day(sealpost):
 
 
 def store(sealpost):
-    """What the account may have stored, all of it."""
+    """Stores all that the account may have at a time."""
     with Site(sealpost, quotas={"QUOTAS_DEVICE_CHANGES": "null", "QUOTAS_DEVICE_REQUESTS": 100_000_000}) as site:
         before, account, registered = site.used(), site.account, 0
         while True:
