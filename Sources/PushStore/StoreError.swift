@@ -65,6 +65,16 @@ package enum StoreError: Error, CustomStringConvertible {
 }
 
 extension StoreError {
+    /// The schema differs from that of the migrations; names the first of the differences.
+    package static func changedSchema(_ differences: [String]) -> StoreError {
+        .failed(
+            reason: """
+                the schema is not what the migrations make, so somebody has changed it: \
+                \(differences.prefix(5).joined(separator: "; "))
+                """
+        )
+    }
+
     /// Whether only a change of the configuration helps, and a restart does not.
     package var isConfiguration: Bool {
         switch self {

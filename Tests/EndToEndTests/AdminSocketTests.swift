@@ -161,7 +161,7 @@ import Testing
             let group: gid_t = folder.owner == 0 ? 0 : 65_534
             try #require(chown(path, folder.owner, group) == 0 && chmod(path, folder.mode) == 0)
         }
-        let fault = RootFolder(path: path, owner: folders.owner).fault
+        let fault = RootFolder(path, owner: folders.owner).fault
         if let fault, let expected = folders.fault { #expect(fault.contains(expected)) }
         #expect((fault == nil) == (folders.fault == nil), "\(fault ?? "trusted")")
     }

@@ -21,12 +21,7 @@ enum SchemaComparison {
         let missing = expected.subtracting(found).sorted()
         if added.isEmpty, missing.isEmpty { return }
         let differences = added.map { "not of a migration: \($0)" } + missing.map { "missing: \($0)" }
-        throw StoreError.failed(
-            reason: """
-                the schema is not what the migrations make, so somebody has changed it: \
-                \(differences.prefix(5).joined(separator: "; "))
-                """
-        )
+        throw StoreError.changedSchema(differences)
     }
 
     // MARK: - Private

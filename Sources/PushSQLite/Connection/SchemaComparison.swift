@@ -61,12 +61,7 @@ enum SchemaComparison {
                 "\(missing.contains(where: object.isNamed) ? "changed" : "not of a migration"): \(object)"
             }
             + missing.filter { object in !added.contains(where: object.isNamed) }.map { "missing: \($0)" }
-        throw StoreError.failed(
-            reason: """
-                the schema is not what the migrations make, so somebody has changed it: \
-                \(differences.prefix(5).joined(separator: "; "))
-                """
-        )
+        throw StoreError.changedSchema(differences)
     }
 
     // MARK: - Private

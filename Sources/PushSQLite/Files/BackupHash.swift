@@ -31,8 +31,8 @@ enum BackupHash {
 
     /// Copies what the hash covers to the start of `target`, an empty file.
     ///
-    /// Verifies the bytes that it copied, since another process may change the backup meanwhile. Throws `StoreError` if it has no hash, or one
-    /// that does not match.
+    /// Verifies the bytes that it copied, since another process may change the backup meanwhile.
+    /// Throws `StoreError` if the backup has no hash, or one that does not match.
     static func copy(_ path: String, to target: Int32, _ keyring: Keyring) throws(StoreError) {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw self.failure(path) }

@@ -38,8 +38,7 @@ struct BackupCommand: AsyncParsableCommand {
                 guard database.exists else {
                     throw StoreError.cannotOpen(place: "\(database)", reason: "the file does not exist")
                 }
-                let folder = self.file.lastIndex(of: "/").map { String(self.file[...$0]) } ?? "."
-                if let fault = RootFolder(path: folder, isForNewFile: true).fault {
+                if let fault = RootFolder(of: self.file, isForNewFile: true).fault {
                     throw CommandFailure("\(self.file): \(fault)")
                 }
                 let keyring = try KeyringFile(configuration.keyring).load()

@@ -82,7 +82,7 @@ struct AdminSocket: Sendable, Hashable {
         guard [0, geteuid(), server].contains(owner) else {
             throw AdminSocketError("the folder \(self.folder) is neither yours nor the server's; nothing was sent")
         }
-        let trusted = RootFolder(path: self.folder, owner: self.path.hasPrefix("/") ? owner : 0)
+        let trusted = RootFolder(self.folder, owner: self.path.hasPrefix("/") ? owner : 0)
         if let fault = trusted.fault { throw AdminSocketError("\(fault); nothing was sent") }
         guard case .process(let user) = PeerAddress(processAt: socket), [0, geteuid(), owner].contains(user) else {
             throw AdminSocketError("\(self.path): another user's process listens there; nothing was sent")

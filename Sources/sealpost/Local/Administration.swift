@@ -186,9 +186,9 @@ extension Configuration {
     /// user's links.
     func refuseForeignDatabase() throws(CommandFailure) {
         var status = stat()
-        let folder = self.database.lastIndex(of: "/").map { String(self.database[..<$0]) } ?? "."
+        let folder = RootFolder(of: self.database)
         guard PostgreSQLPlace(self.database) == nil else { return }
-        let exists = stat(self.database, &status) == 0 || geteuid() == 0 && stat(folder, &status) == 0
+        let exists = stat(self.database, &status) == 0 || geteuid() == 0 && stat(folder.path, &status) == 0
         guard !exists || status.st_uid == geteuid() else {
             let owner = LocalUser.name(of: status.st_uid)
             throw CommandFailure(
@@ -196,8 +196,8 @@ extension Configuration {
             )
         }
         // A folder that is missing is made by the command, or not at all.
-        guard stat(folder, &status) == 0 else { return }
-        if let fault = RootFolder(path: folder).fault {
+        guard stat(folder.path, &status) == 0 else { return }
+        if let fault = folder.fault {
             throw CommandFailure("the database \(self.database): \(fault)")
         }
     }

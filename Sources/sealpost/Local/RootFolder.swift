@@ -13,6 +13,17 @@ struct RootFolder {
     /// Whether the command only makes a file of its own in the folder, which nobody else may rename in a sticky one.
     var isForNewFile = false
 
+    init(_ path: String, owner: uid_t = 0) {
+        self.path = path
+        self.owner = owner
+    }
+
+    /// The folder of a file, which need not exist.
+    init(of file: String, isForNewFile: Bool = false) {
+        self.path = URL(fileURLWithPath: file).deletingLastPathComponent().path
+        self.isForNewFile = isForNewFile
+    }
+
     /// The reason why root may not use the folder; `nil` if it may, or if this process is not root's.
     var fault: String? {
         guard geteuid() == 0 else { return nil }
@@ -35,7 +46,7 @@ struct RootFolder {
             }
             if folder == "/" { return nil }
             below = status.st_uid
-            folder = folder.lastIndex(of: "/").map { $0 == folder.startIndex ? "/" : String(folder[..<$0]) } ?? "/"
+            folder = URL(fileURLWithPath: folder).deletingLastPathComponent().path
         }
     }
 }
