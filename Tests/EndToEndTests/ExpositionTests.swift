@@ -28,12 +28,8 @@ import Testing
 
     /// Its standbys' lag is shown if there is one.
     @Test func eachMetricIsShownWithPostgreSQL() async throws {
-        let folder = try TemporaryFolder()
         let database = try PostgreSQLCluster.shared.newDatabase()
-        let shown = try await self.shown {
-            $0.database = "\(database)"
-            $0.dayKeys = folder.file("day-keys")
-        }
+        let shown = try await self.shown { $0.database = "\(database)" }
         let others = Self.elsewhere.union(Self.ofSQLite).union([.standbyLag])
         #expect(shown == Set(MetricName.allCases).subtracting(others))
     }

@@ -37,6 +37,7 @@ struct Stack: Sendable {
         configuration.database = folder.file("sealpost.db")
         configuration.keyring = folder.file("keyring")
         configuration.timeline = folder.file("timeline")
+        configuration.dayKeys = folder.file("day-keys")
         configuration.signingKeys = folder.file("signing-keys")
         configuration.senders = providers.senders
         configuration.passwords = Self.passwords
