@@ -93,11 +93,20 @@ enum PrivateFile {
                 throw ConfigurationError("\(what) \(new) cannot be created: \(String(cString: strerror(errno)))")
             }
             let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+            guard self.isOwnFile(descriptor) else {
+                throw ConfigurationError("\(what) \(new) has another name, too, or is no file; delete it")
+            }
             // Another change may have ended meanwhile, and have given the file that was opened the other name.
             if flock(descriptor, LOCK_EX | LOCK_NB) == 0, self.isSameFile(descriptor, new) { return file }
             usleep(self.lockPause)
         }
         throw ConfigurationError("\(what) \(path) is being changed by another command; try again")
+    }
+
+    /// Whether it is a file that has no second name, by which another one would be overwritten.
+    private static func isOwnFile(_ descriptor: Int32) -> Bool {
+        var status = stat()
+        return fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFREG && status.st_nlink <= 1
     }
 
     private static func isSameFile(_ descriptor: Int32, _ path: String) -> Bool {

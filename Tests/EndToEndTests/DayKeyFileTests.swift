@@ -66,13 +66,25 @@ import Testing
         let chain = DayChain(from: self.day(20_000))
         try file.create(chain)
         try self.folder.writeSecret(left, to: "day-keys.new")
-        // Another name of its blocks, which become those of the file.
-        try FileManager.default.linkItem(atPath: self.path + ".new", toPath: self.folder.file("left"))
+        // Its blocks become those of the file.
+        let blocks = try FileHandle(forReadingFrom: URL(fileURLWithPath: self.path + ".new"))
         let next = chain.advanced(to: self.day(20_001))
         try file.advance(to: next)
         #expect(try file.load() == next)
-        #expect(try String(contentsOfFile: self.folder.file("left"), encoding: .utf8) == next.text)
+        #expect(try blocks.readToEnd() == Data(next.text.utf8))
         #expect(!FileManager.default.fileExists(atPath: self.path + ".new"))
+    }
+
+    /// Somebody who may write to the folder has given a file of the process the name that a change writes to.
+    @Test func aFileWithASecondNameIsNotOverwritten() throws {
+        let (file, other) = (DayKeyFile(self.path), self.folder.file("other"))
+        let chain = DayChain(from: self.day(20_000))
+        try file.create(chain)
+        try self.folder.writeSecret("kept", to: "other")
+        try FileManager.default.linkItem(atPath: other, toPath: self.path + ".new")
+        #expect(throws: ConfigurationError.self) { try file.advance(to: chain.advanced(to: self.day(20_001))) }
+        #expect(try String(contentsOfFile: other, encoding: .utf8) == "kept")
+        #expect(try file.load() == chain)
     }
 
     @Test func aServerThatLacksItIsToldWhereItIs() async throws {

@@ -268,7 +268,7 @@ import Testing
         let before = try FileManager.default.contentsOfDirectory(atPath: self.folder.file("var"))
         let ended = try await Daemon.run(["user", "list"], in: self.folder)
         #expect(ended.code == 1)
-        #expect(ended.errors.hasPrefix("sealpost: no server runs, and the database var/sealpost.db is the user "))
+        #expect(ended.errors.hasPrefix("sealpost: the database var/sealpost.db is the user "))
         #expect(
             try FileManager.default.contentsOfDirectory(atPath: self.folder.file("var")).sorted() == before.sorted()
         )
@@ -277,7 +277,10 @@ import Testing
     /// In the place of the lock the user has put a link to a file of root's, which would be emptied.
     @Test(
         .enabled(if: geteuid() == 0),
-        arguments: ["restore copy.db --replace", "migrate", "move --to postgres://nobody@127.0.0.1:1/x", "user list"]
+        arguments: [
+            "restore copy.db --replace", "migrate", "move --to postgres://nobody@127.0.0.1:1/x", "user list",
+            "keys rotate", "keys rotate --direct", "keys remove 1 --direct", "init --yes --config new.yaml",
+        ]
     )
     func rootFollowsNoLinkOfAnotherUser(command: String) async throws {
         _ = try await self.run("user list")
@@ -293,6 +296,27 @@ import Testing
         #expect(ended.code == 1)
         #expect(ended.errors.contains("run the command as "), "\(ended.errors)")
         #expect(FileManager.default.contents(atPath: file) == text)
+    }
+
+    /// The keyring, or a folder that is still to be made, in one that others may write to.
+    @Test(
+        .enabled(if: geteuid() == 0),
+        arguments: [
+            ("user list", "SEALPOST_DATABASE"), ("user list", "SEALPOST_KEYRING"), ("migrate", "SEALPOST_DATABASE"),
+            ("keys rotate --direct", "SEALPOST_KEYRING"),
+        ],
+        ["file", "missing/file"]
+    )
+    func rootMakesNothingWhereAnotherUserMayWrite(command: (words: String, variable: String), path: String) async throws
+    {
+        let open = self.folder.file("open")
+        try FileManager.default.createDirectory(atPath: open, withIntermediateDirectories: false)
+        try #require(chmod(open, 0o777) == 0)
+        let words = command.words.split(separator: " ").map(String.init)
+        let environment = [command.variable: "open/\(path)"]
+        let ended = try await Daemon.run(words, in: self.folder, environment: environment)
+        #expect(ended.code == 1 && ended.errors.contains("other users may write to the folder"), "\(ended.errors)")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: open) == [])
     }
 
     @Test(.enabled(if: geteuid() == 0)) func rootWritesNoBackupWhereAnotherUserMayWrite() async throws {

@@ -126,8 +126,12 @@ struct KeyringChange: ParsableArguments {
     )
     var direct = false
 
-    /// The daemon that changes it; `nil`: the command does. Throws `AdminSocketError` if one runs that cannot be asked.
+    /// The daemon that changes it; `nil`: the command does.
+    ///
+    /// Throws `AdminSocketError` if one runs that cannot be asked, and `CommandFailure` if the command may not.
     fileprivate func daemon(of configuration: Configuration) async throws -> Administration? {
-        self.direct ? nil : try await Administration(of: configuration)
+        if !self.direct, let daemon = try await Administration(of: configuration) { return daemon }
+        try configuration.refuseForeignFiles()
+        return nil
     }
 }

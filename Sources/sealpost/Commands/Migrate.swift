@@ -15,7 +15,6 @@ struct Migrate: AsyncParsableCommand {
     func run() async throws {
         try await reportingErrors(json: self.output.json) {
             let configuration = try self.options.load()
-            try configuration.refuseForeignDatabase()
             try await withStore(configuration) { _ in }
             let place = "\(configuration.storePlace)"
             self.output.show(.object([.init("Database", .string(place))]), "\(place) is up to date")

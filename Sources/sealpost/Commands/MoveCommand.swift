@@ -28,7 +28,7 @@ struct MoveCommand: AsyncParsableCommand {
         try await reportingErrors(json: self.output.json) {
             let configuration = try self.options.load()
             let file = try configuration.databaseFile(insteadUse: "pg_dump and pg_restore")
-            try configuration.refuseForeignDatabase()
+            try configuration.refuseForeignFiles()
             guard let place = PostgreSQLPlace(self.to) else {
                 throw CommandFailure("--to is no address: it begins with postgres://")
             }

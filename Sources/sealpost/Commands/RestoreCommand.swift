@@ -29,7 +29,7 @@ struct RestoreCommand: AsyncParsableCommand {
         try await reportingErrors(json: self.output.json) {
             let configuration = try self.options.load()
             let database = try configuration.databaseFile(insteadUse: "pg_restore or psql")
-            try configuration.refuseForeignDatabase()
+            try configuration.refuseForeignFiles()
             let keyring = try KeyringFile(configuration.keyring).load()
             try await CopyWatch().run {
                 try database.restore(

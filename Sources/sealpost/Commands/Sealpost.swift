@@ -128,7 +128,10 @@ extension Configuration {
     }
 
     /// Opens the database for a command, while no server has it open. A keyring created now is also the server's.
+    ///
+    /// Throws `CommandFailure` if the files are another user's.
     func openStore(admitsMoved: Bool = false) throws -> any Store {
+        try self.refuseForeignFiles()
         var options = StoreOptions()
         options.admitsMoved = admitsMoved
         // A command can end pushes, too: by deleting their user.

@@ -19,11 +19,15 @@ struct Initialization {
 
     /// Returns what is to be told about it. Throws `ConfigurationError`, `CommandFailure` or `StoreError`.
     func run(password: PasswordHash?) async throws -> [String] {
+        if let fault = RootFolder(ofExisting: self.file).fault {
+            throw CommandFailure("the configuration \(self.file): \(fault)")
+        }
         // The address of a database may have a password in it.
         let written = try NewFile(self.file, what: "the configuration", mode: 0o640, text: self.text)
         let environment = ProcessInfo.processInfo.environment
         let configuration = try Configuration.load(file: written.temporaryPath, environment: environment)
         try configuration.refuseRisks()
+        try configuration.refuseForeignFiles()
         var lines = try self.makeKeys(configuration)
         try await withStore(configuration) { store in
             guard let name = self.answers.administrator, let password else { return }

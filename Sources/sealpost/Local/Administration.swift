@@ -175,30 +175,5 @@ func withAdministration<Value>(
     _ body: (Administration) async throws -> Value
 ) async throws -> Value {
     if let daemon = try await Administration(of: configuration) { return try await body(daemon) }
-    try configuration.refuseForeignDatabase()
     return try await LocalServer(configuration, admitsMoved: admitsMoved).whileServing(body)
-}
-
-extension Configuration {
-    /// Throws if the database, or its folder, is another user's.
-    ///
-    /// Files that root would make there, such as the log, would keep the server from them; and root would follow that
-    /// user's links.
-    func refuseForeignDatabase() throws(CommandFailure) {
-        var status = stat()
-        let folder = RootFolder(of: self.database)
-        guard PostgreSQLPlace(self.database) == nil else { return }
-        let exists = stat(self.database, &status) == 0 || geteuid() == 0 && stat(folder.path, &status) == 0
-        guard !exists || status.st_uid == geteuid() else {
-            let owner = LocalUser.name(of: status.st_uid)
-            throw CommandFailure(
-                "no server runs, and the database \(self.database) is the user \(owner)'s; run the command as \(owner)"
-            )
-        }
-        // A folder that is missing is made by the command, or not at all.
-        guard stat(folder.path, &status) == 0 else { return }
-        if let fault = folder.fault {
-            throw CommandFailure("the database \(self.database): \(fault)")
-        }
-    }
 }

@@ -24,6 +24,15 @@ struct RootFolder {
         self.isForNewFile = isForNewFile
     }
 
+    /// The folder of a file; where that is missing, the nearest above it, in which a command would make it.
+    init(ofExisting file: String) {
+        var folder = URL(fileURLWithPath: file).deletingLastPathComponent().standardizedFileURL
+        while folder.path != "/", !FileManager.default.fileExists(atPath: folder.path) {
+            folder.deleteLastPathComponent()
+        }
+        self.path = folder.path
+    }
+
     /// The reason why root may not use the folder; `nil` if it may, or if this process is not root's.
     var fault: String? {
         guard geteuid() == 0 else { return nil }
