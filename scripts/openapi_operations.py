@@ -544,7 +544,7 @@ operation(
 )
 operation(
     "GET", "/readyz", "isReady", "operation", "Ask whether the server is ready",
-    "Answers with 503 as long as something keeps the server from storing or handing out; `detail` says what. A provider that takes no pushes is not meant: that shows in the metrics.",
+    "Answers with 503 as long as something keeps the server from storing or handing out; `detail` says what. A provider that takes no pushes is not meant: that shows in the metrics. While the machine's clock is not believed, the answer is 200 with `Warnings`.",
     None, answers=ok("It can store and hand out.", schema("Health")),
 )
 operation(

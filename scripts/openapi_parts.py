@@ -631,7 +631,14 @@ SCHEMAS = {
         },
         description="Who did what, the newest first.",
     ),
-    "Health": thing(["Status"], {"Status": {"enum": ["alive", "ready"]}}, description="That all is well."),
+    "Health": thing(
+        ["Status"],
+        {
+            "Status": {"enum": ["alive", "ready"]},
+            "Warnings": {"type": "array", "items": {"type": "string"}, "description": "What an operator must look at although the server is ready; missing if there is nothing."},
+        },
+        description="That all is well.",
+    ),
     "SetupOrder": thing(["Code", "Name", "Password"], {"Code": {"type": "string", "description": "From the link that the server has printed at its start."}, "Name": schema("NewUsername"), "Password": schema("Password")}, description="The first administrator.", examples=[{"Code": "00112233445566778899aabbccddeeff", "Name": "ada", "Password": "correct horse battery"}]),
     "Named": thing(["Name"], {"Name": schema("Username")}, description="A user."),
     "LaneOrder": thing(["Lane"], {"Lane": {"type": "string", "description": "The lane's name, as in `GET /api/status`."}}, description="A lane.", examples=[{"Lane": "apns"}]),

@@ -38,6 +38,8 @@ package struct AuditRecord: Sendable, Hashable {
         case removeKey = "keys.remove"
         /// The server wrote a copy of the database to a file.
         case backUp = "database.backup"
+        /// An operator has confirmed the machine's clock.
+        case acceptClock = "clock.accept"
     }
 
     /// The actor, and how it was identified.
@@ -84,7 +86,7 @@ package struct AuditRecord: Sendable, Hashable {
     }
 
     /// The record of an operator's action, at the command line or by a signal.
-    package init(_ action: Action, of subject: String, detail: String = "", at: Date = Date()) {
+    package init(_ action: Action, of subject: String, detail: String = "", at: Date) {
         self.init(action, of: subject, detail: detail, by: .commandLine, at: at)
     }
 }

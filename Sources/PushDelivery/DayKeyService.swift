@@ -15,7 +15,7 @@ package struct DayKeyService: Sendable {
     private let logger: Logger
     private let now: @Sendable () -> Date
 
-    package init(store: any KeyStore, logger: Logger, now: @escaping @Sendable () -> Date = { Date() }) {
+    package init(store: any KeyStore, logger: Logger, now: @escaping @Sendable () -> Date) {
         (self.store, self.logger, self.now) = (store, logger, now)
     }
 

@@ -35,7 +35,7 @@ package struct DeliveryService {
         traces: RequestTraces = RequestTraces(),
         logger: Logger,
         executor: (any TaskExecutor)? = nil,
-        now: @escaping @Sendable () -> Date = { Date() }
+        now: @escaping @Sendable () -> Date
     ) throws(StoreError) {
         self.store = store
         self.lanes = try lanes.map { lane throws(StoreError) in (lane, try store.makeReader()) }

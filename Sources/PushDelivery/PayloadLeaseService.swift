@@ -17,7 +17,7 @@ package struct PayloadLeaseService: Sendable {
     private let logger: Logger
     private let now: @Sendable () -> Date
 
-    package init(store: any NotificationStore, logger: Logger, now: @escaping @Sendable () -> Date = { Date() }) {
+    package init(store: any NotificationStore, logger: Logger, now: @escaping @Sendable () -> Date) {
         self.store = store
         self.logger = logger
         self.now = now

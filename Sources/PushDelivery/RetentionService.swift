@@ -30,7 +30,7 @@ package struct RetentionService: Sendable {
         eventsKept: Duration,
         receiver: EventStatus? = nil,
         logger: Logger,
-        now: @escaping @Sendable () -> Date = { Date() }
+        now: @escaping @Sendable () -> Date
     ) {
         self.store = store
         self.auditKept = auditKept

@@ -8,6 +8,7 @@ extension PostgreSQLStore {
         let servers = try await self.read(Self.liveServers)
         // Other engines of this wire have other ways to say it.
         let standbys = try? await self.read(Self.standbys).first
+        let clock = try? await self.read(Self.otherClock).first
         let pool = await self.database.counters()
         return SharingReport(
             servers: Int(clamping: (try? servers.first?.integer(0)) ?? 0),
@@ -18,7 +19,8 @@ extension PostgreSQLStore {
             connectionsLost: pool.lost,
             standbys: (try? standbys?.integer(0)).map { Int(clamping: $0) },
             standbyLag: (try? standbys?.optionalInteger(1)) ?? nil,
-            lateDayKeys: try await self.lateDayKeys()
+            lateDayKeys: try await self.lateDayKeys(),
+            otherClock: (try? clock?.integer(0)).map { Date(milliseconds: $0) }
         )
     }
 
@@ -51,6 +53,11 @@ extension PostgreSQLStore {
     private static let liveServers = """
         select count(*) from node
         where not is_fenced and until >= \(DatabaseClock.now)
+        """
+
+    /// No row if client and server have one address, or a socket: they are on one machine.
+    private static let otherClock = """
+        select \(DatabaseClock.now) where inet_server_addr() is distinct from inet_client_addr()
         """
 
     /// Any role sees how many there are, and only one with `pg_monitor` how far they are.

@@ -58,8 +58,9 @@ package final class SQLiteStore: Store {
                 if try !FileSpace.rewrite(db, atMost: FileSpace.rewritten) { options.onEvent(.fileStaysLong) }
                 var opened: (Sealing, ChangeNumbers)?
                 try db.inTransaction(.immediate) {
-                    opened = (try Sealing(db, keyring), try ChangeNumbers(db, now: Date()))
-                    try EventTriggers(options.events).install(db, now: Date())
+                    let now = options.now()
+                    opened = (try Sealing(db, keyring, now: now), try ChangeNumbers(db, now: now))
+                    try EventTriggers(options.events).install(db, now: now)
                     return .commit
                 }
                 guard let opened else { preconditionFailure("a transaction runs its body or throws") }

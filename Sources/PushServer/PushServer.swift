@@ -39,16 +39,18 @@ package final class PushServer: Responder {
         logger: Logger,
         workIsWaiting: @escaping @Sendable () -> Void,
         troubles: @escaping @Sendable () -> [String] = { [] },
+        warnings: @escaping @Sendable () -> [String] = { [] },
         samples: @escaping @Sendable () -> [MetricSample] = { [] },
         daemon: Daemon = Daemon(),
         history: StatusHistory = StatusHistory(),
         setup: SetupCode = SetupCode(),
         traces: RequestTraces = RequestTraces(),
-        now: @escaping @Sendable () -> Date = { Date() }
+        now: @escaping @Sendable () -> Date,
+        wall: @escaping @Sendable () -> Date = { Date() }
     ) {
         let (secret, startedAt) = (store.indexSecret, now())
         let pages = PageSessions(secret: secret)
-        let signer = AnswerSigner(keys: signingKeys, logger: logger, now: now)
+        let signer = AnswerSigner(keys: signingKeys, logger: logger, now: wall)
         let tags = EntityTagMaker(key: secret.derive("entity tag"))
         let visible = VisibleNotifications(vault: store.vault, tags: tags, maxAge: settings.cacheMaxAge)
         let revoker = TokenRevoker(store: store, authenticator: authenticator)
@@ -143,20 +145,27 @@ package final class PushServer: Responder {
                 store: store,
                 daemon: daemon,
                 history: history,
-                troubles: troubles,
+                troubles: { troubles() + warnings() },
                 startedAt: startedAt
             ),
             LaneHandler(daemon: daemon, logger: logger),
             ConsoleHandler(),
-            HealthHandler(troubles: troubles),
+            HealthHandler(troubles: troubles, warnings: warnings),
             SigningKeyHandler(keys: signingKeys),
             OpenAPIHandler(),
         ]
         self.routes = RouteTable(handlers.flatMap(\.routes))
         let local: [any Handler] = [
-            LocalUserHandler(store: store, reports: reports, authenticator: authenticator, settings: settings),
+            LocalUserHandler(
+                store: store,
+                reports: reports,
+                authenticator: authenticator,
+                settings: settings,
+                now: now
+            ),
             LocalAuditHandler(store: store),
             LocalDaemonHandler(daemon: daemon),
+            LocalClockHandler(daemon: daemon),
             LocalKeyHandler(store: store, reports: reports, daemon: daemon),
             LocalKeyringHandler(files: daemon.files),
             LocalBackupHandler(files: daemon.files),

@@ -1,3 +1,5 @@
+package import Foundation
+
 /// Figures of a store that several servers share over a network, for operators.
 package struct SharingReport: Sendable, Hashable {
     /// Servers that have renewed their number in time.
@@ -18,6 +20,8 @@ package struct SharingReport: Sendable, Hashable {
     package let standbyLag: Int64?
     /// Files in which keys of days were not destroyed in time, also those of servers that are off; `nil` without such keys.
     package let lateDayKeys: Int?
+    /// The time by the database's machine; `nil` if that is this machine.
+    package let otherClock: Date?
 
     package init(
         servers: Int,
@@ -28,7 +32,8 @@ package struct SharingReport: Sendable, Hashable {
         connectionsLost: Int,
         standbys: Int?,
         standbyLag: Int64?,
-        lateDayKeys: Int?
+        lateDayKeys: Int?,
+        otherClock: Date?
     ) {
         self.servers = servers
         self.connections = connections
@@ -39,5 +44,6 @@ package struct SharingReport: Sendable, Hashable {
         self.standbys = standbys
         self.standbyLag = standbyLag
         self.lateDayKeys = lateDayKeys
+        self.otherClock = otherClock
     }
 }

@@ -121,6 +121,8 @@ package struct StoreOptions: Sendable {
     /// Asked before each exchange with the processes that share the store. `false` leaves it out, as if this process were
     /// stopped: for tests.
     package var mayExchange: @Sendable () -> Bool = { true }
+    /// The time of what the store writes by itself.
+    package var now: @Sendable () -> Date = { Date() }
     /// Called from any thread; after `broken` no write is acknowledged.
     package var onEvent: @Sendable (StoreEvent) -> Void = { _ in }
 

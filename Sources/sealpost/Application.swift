@@ -39,7 +39,7 @@ struct Application: Sendable {
         self.admin = try self.parts.makeAdminServer(router)
         let events = try self.parts.makeEventDelivery()
         let retention = self.parts.makeRetention()
-        let payloadLeases = PayloadLeaseService(store: self.parts.store, logger: logger)
+        let payloadLeases = PayloadLeaseService(store: self.parts.store, logger: logger, now: self.parts.clock.now)
         let rewrap = RewrapService(
             store: self.parts.store,
             keyringHasChanged: self.parts.keyringHasChanged,
@@ -48,7 +48,8 @@ struct Application: Sendable {
         // The first ends last: the others may give the store work until then.
         var services: [any Service] = [
             StoreService(store: self.parts.store), retention, payloadLeases, delivery, rewrap,
-            DayKeyService(store: self.parts.store, logger: logger),
+            DayKeyService(store: self.parts.store, logger: logger, now: self.parts.clock.now),
+            self.parts.clockService,
             try self.parts.makeHistory(),
         ]
         if let events { services.append(events) }
@@ -134,9 +135,10 @@ private struct StoreService: Service {
 struct HistoryService: Service {
     let history: StatusHistory
     let reader: any OutboxReader
+    let now: @Sendable () -> Date
 
     func run() async throws {
-        await cancelWhenGracefulShutdown { await self.history.run(self.reader) }
+        await cancelWhenGracefulShutdown { await self.history.run(self.reader, now: self.now) }
     }
 }
 

@@ -59,7 +59,7 @@ extension ApplicationParts {
     /// Returns whether it is another one than before.
     private func exchangeKeyring(for actor: AuditRecord.Actor) async throws -> Bool {
         let keyring = try KeyringFile(self.configuration.keyring).loadOrCreate(beside: self.configuration.storePlace)
-        guard try await self.store.exchange(keyring, by: actor, now: Date()) else { return false }
+        guard try await self.store.exchange(keyring, by: actor, now: self.clock.now()) else { return false }
         self.logger.info("keyring reloaded", metadata: ["seals": "\(self.store.vault.keyring.sealing)"])
         return true
     }

@@ -16,6 +16,7 @@ struct ApplicationParts: Sendable {
 
     let configuration: Configuration
     let logger: Logger
+    let clock: HeldClock
     let store: any Store
     let status = SenderStatus()
     let tls: TLSSetup?
@@ -53,12 +54,14 @@ struct ApplicationParts: Sendable {
         for risk in configuration.risks {
             logger.warning("risky configuration", metadata: ["key": "\(risk.key)", "reason": "\(risk.reason)"])
         }
+        self.clock = try configuration.makeClock()
         let keyring = try KeyringFile(configuration.keyring).loadOrCreate(beside: configuration.storePlace)
         let options = StoreOptions(
             configuration,
             streams: self.streams,
             workIsWaiting: self.workIsWaiting,
             keyringHasChanged: self.keyringHasChanged,
+            now: self.clock.now,
             logger: logger
         )
         self.store = try configuration.storePlace.open(keyring, options)
@@ -125,7 +128,8 @@ struct ApplicationParts: Sendable {
             schedule: self.schedule,
             traces: self.traces,
             logger: self.logger,
-            executor: self.outboundLoop
+            executor: self.outboundLoop,
+            now: self.clock.now
         )
     }
 
@@ -152,7 +156,8 @@ struct ApplicationParts: Sendable {
             sender: eventWebhook.webhook,
             encode: EventMessage.body,
             status: self.eventStatus,
-            logger: self.logger
+            logger: self.logger,
+            now: self.clock.now
         )
     }
 
@@ -161,25 +166,41 @@ struct ApplicationParts: Sendable {
         self.issuer?.makeService(logger: self.logger)
     }
 
+    var clockService: ClockService {
+        ClockService(
+            clock: self.clock,
+            file: self.configuration.clockFile,
+            logger: self.logger,
+            // While the database cannot be asked, the clock stays as it is.
+            otherClock: { [store] in (try? await store.sharing())?.otherClock }
+        )
+    }
+
     func makeRetention() -> RetentionService {
         RetentionService(
             store: self.store,
             auditKept: self.configuration.auditKept,
             eventsKept: self.configuration.events.kept,
             receiver: self.eventWebhook == nil ? nil : self.eventStatus,
-            logger: self.logger
+            logger: self.logger,
+            now: self.clock.now
         )
     }
 
     /// Throws `StoreError`.
     func makeHistory() throws -> HistoryService {
-        HistoryService(history: self.history, reader: try self.store.makeReader())
+        HistoryService(history: self.history, reader: try self.store.makeReader(), now: self.clock.now)
     }
 
     /// `nil` if the store has no other servers.
     func makeLimits() -> LimitService? {
         self.store.limits.map {
-            LimitService(store: $0, limits: self.authenticator.sharedLimits + [self.status], logger: self.logger)
+            LimitService(
+                store: $0,
+                limits: self.authenticator.sharedLimits + [self.status],
+                logger: self.logger,
+                now: self.clock.now
+            )
         }
     }
 
@@ -216,11 +237,13 @@ struct ApplicationParts: Sendable {
             logger: self.logger,
             workIsWaiting: { [workIsWaiting] in workIsWaiting() },
             troubles: { [store] in store.troubles },
+            warnings: { [clock] in clock.held == nil ? [] : ["the clock jumped ahead and is not believed"] },
             samples: { self.samples },
             daemon: self.daemon,
             history: self.history,
             setup: self.setup,
-            traces: self.traces
+            traces: self.traces,
+            now: self.clock.now
         )
     }
 
@@ -246,6 +269,7 @@ struct ApplicationParts: Sendable {
             },
             reloadKeys: { try await self.reloadKeys(for: $0) },
             rewrap: { [keyringHasChanged] in keyringHasChanged() },
+            acceptClock: { try await self.clockService.accept(in: self.store, for: $0) },
             files: self.localFiles
         )
     }
@@ -261,6 +285,7 @@ struct ApplicationParts: Sendable {
         let counts = self.connections
         return ProcessSamples.all + [
             MetricSample(.logLinesDropped, [:], Double(LogWriter.standardError.dropped)),
+            MetricSample(.clockAhead, [:], self.clock.held ?? 0),
             MetricSample(.connections, [:], Double(counts.open.load(ordering: .relaxed))),
             MetricSample(.connectionsRefused, [:], Double(counts.refused.load(ordering: .relaxed))),
             MetricSample(.connectionsEvicted, [:], Double(counts.evicted.load(ordering: .relaxed))),
@@ -316,9 +341,11 @@ extension StoreOptions {
         streams: StreamHub,
         workIsWaiting: WakeUp,
         keyringHasChanged: WakeUp,
+        now: @escaping @Sendable () -> Date,
         logger: Logger
     ) {
         self.init()
+        self.now = now
         // A write is refused before the handler's time is over: a client that was told 503 must not have written anything.
         self.patience = configuration.limits.handlerTimeout * 2 / 3
         self.streamLanes = Set(configuration.senders.filter { $1.isStream }.map { Lane($0.key).description })

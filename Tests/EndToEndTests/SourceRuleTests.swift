@@ -46,6 +46,27 @@ import Testing
         }
     }
 
+    /// The files that may read the machine's clock; all others get the time from a `HeldClock`, or data could expire early.
+    private static let clockReaders: Set<String> = [
+        "HeldClock.swift", "Issuer.swift", "IssuerSetup.swift", "PushServer.swift", "ClosedServer.swift",
+        // A store that is opened in a test; the program gives each the clock.
+        "Store.swift",
+        // Times that expire nothing: logs, certificates, the bound of a lock, a demonstration, the time of a key.
+        "LogWriter.swift", "LineLogHandler.swift", "ApplicationParts.swift", "TLSSetup.swift", "SQLiteReader.swift",
+        "Story.swift", "PostgreSQLPlace.swift", "Doctor.swift",
+    ]
+
+    @Test func onlyFewSourcesReadTheMachinesClock() throws {
+        // Senders and simulators sign by the machine's clock, as providers compare with theirs; clients run elsewhere.
+        let rooms = ["PushCore", "PushStore", "PushSQLite", "PushPostgreSQL", "PushDelivery", "PushServer", "sealpost"]
+        for room in rooms {
+            for (name, text) in try Repository.files(under: "Sources/\(room)", ending: ".swift") {
+                let reads = ["Date()", "Date.now", "timeIntervalSinceNow"].contains { text.contains($0) }
+                #expect(!reads || Self.clockReaders.contains(name), "\(name)")
+            }
+        }
+    }
+
     @Test(arguments: ["// text.wholeMatch(of: /a/)", "let path = \"/console/#/setup\"", "let share = total / count"])
     func whatIsNoneIsLeftAlone(line: String) {
         #expect(Self.expressions(in: line) == [])

@@ -73,7 +73,8 @@ import Testing
             sender: webhook,
             encode: { events, _ in Self.encode(events) },
             status: self.status,
-            logger: self.logger
+            logger: self.logger,
+            now: { Date() }
         )
         let services = ServiceGroup(
             configuration: .init(services: [.init(service: Runner(delivery: delivery))], logger: self.logger)

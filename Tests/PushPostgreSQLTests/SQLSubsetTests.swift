@@ -35,7 +35,9 @@ import Testing
             "pg_control_system", "pg_walfile_name", "pg_current_wal_insert_lsn", "current_setting", "set_config",
             "quote_ident", "array_remove", "current_schemas",
         ],
-        "PostgreSQLStore+sharing.swift": ["pg_wal_lsn_diff", "pg_current_wal_lsn"],
+        "PostgreSQLStore+sharing.swift": [
+            "pg_wal_lsn_diff", "pg_current_wal_lsn", "inet_client_addr", "inet_server_addr",
+        ],
         "PostgreSQLStore+health.swift": [
             "pg_read_binary_file", "pg_relation_filepath", "string_agg", "quote_ident", "to_regclass",
         ],

@@ -135,7 +135,7 @@ import Testing
         let connection = try DatabaseQueue(path: folder.file("test.db"))
         try await connection.writeWithoutTransaction { db in
             try Schema.prepare(db, Migration.all.filter { $0.name < "M0005" })
-            let sealing = try Sealing(db, keyring)
+            let sealing = try Sealing(db, keyring, now: self.fixture.now)
             try db.execute(
                 sql: """
                     insert into user (id, name, name_key, role, password, created_at) values (1, ?, ?, 'device', '', 0);
@@ -162,7 +162,7 @@ import Testing
         )
         let id = try #require(RegistrationID("old"))
         #expect(try await fixture.reader.devices(ofUser: carol.id).map(\.id) == [id])
-        let outcome = try await fixture.store.register(registration, as: id, for: carol, now: fixture.now)
+        let outcome = try await fixture.store.register(registration, as: id, for: carol, now: self.fixture.now)
         #expect(outcome == .registered(moved: 0))
         #expect(try await fixture.claim("hook").isEmpty)
         await fixture.store.close()

@@ -178,7 +178,7 @@ import Testing
 
     @Test func oldPasswordsAndOldEntriesOfTheAuditAreWipedSoon() async throws {
         let (store, hash) = (fixture.store, PasswordHash(phc: "new"))
-        let record = AuditRecord(.changeUser, of: "alice")
+        let record = AuditRecord(.changeUser, of: "alice", at: Date())
         try await self.expectWiping {
             _ = try await store.changePassword(of: alice, to: hash, by: record, now: record.at)
         }

@@ -18,7 +18,7 @@ import Testing
     init() async throws {
         let storage = try StoreFixture(options: .withEvents)
         self.issuer = try TestIssuer(storage.clock)
-        self.known = Issuer(rules: TestIssuer.rules, keys: IssuerKeys(kept: 3600))
+        self.known = Issuer(rules: TestIssuer.rules, keys: IssuerKeys(kept: 3600)) { storage.clock.now }
         self.fixture = try await ServerFixture(storage: storage, issuer: self.known)
     }
 

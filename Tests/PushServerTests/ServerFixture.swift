@@ -118,7 +118,8 @@ struct ServerFixture: Sendable {
             history: history,
             setup: setup,
             traces: self.traces,
-            now: { clock.now }
+            now: { clock.now },
+            wall: { clock.now }
         )
     }
 

@@ -35,7 +35,7 @@ struct TestIssuer: Sendable {
 
     /// An issuer whose keys are known, as the server sees it.
     func issuer(_ rules: IssuerRules = Self.rules, kept: TimeInterval = 86_400) throws -> Issuer {
-        let issuer = Issuer(rules: rules, keys: IssuerKeys(kept: kept))
+        let issuer = Issuer(rules: rules, keys: IssuerKeys(kept: kept)) { [clock] in clock.now }
         try self.publish(in: issuer)
         return issuer
     }

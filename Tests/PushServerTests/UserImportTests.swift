@@ -27,7 +27,8 @@ import Testing
             reader: try self.fixture.store.makeReader(),
             parameters: ServerFixture.parameters ?? .usual,
             takesHashes: takesHashes,
-            isDry: isDry
+            isDry: isDry,
+            now: { Date() }
         )
     }
 
@@ -111,7 +112,8 @@ import Testing
             reader: elsewhere.reader,
             parameters: try #require(ServerFixture.parameters),
             takesHashes: true,
-            isDry: false
+            isDry: false,
+            now: { Date() }
         )
         for user in try await reader.users(after: nil, limit: 10) {
             let known = try #require(try await reader.user(named: user.name))

@@ -32,7 +32,7 @@ import Testing
     @Test func whatWasNotDoneIsNotKept() async throws {
         try await self.fixture.addUsersWithRecords(1)
         let name = try #require(Username("USER0"))
-        let record = AuditRecord(.addUser, of: "canary")
+        let record = AuditRecord(.addUser, of: "canary", at: self.fixture.now)
         let hash = PasswordHash(phc: "none")
         #expect(try await !self.store.addUser(name, role: .device, password: hash, by: record, now: self.fixture.now))
         #expect(try await self.fixture.reader.lastAuditNumber() == 1)
@@ -49,7 +49,7 @@ import Testing
     @Test func whatOneTransactionPostsSharesAnEntry() async throws {
         let alice = try await self.fixture.addUser("alice", role: .publisher)
         let before = try await self.fixture.reader.lastAuditNumber()
-        let record = AuditRecord(.send, of: "")
+        let record = AuditRecord(.send, of: "", at: self.fixture.now)
         let posts = try (1...3 as ClosedRange<Int64>).map { number in
             let id = try #require(NotificationID(rawValue: number))
             let notification = NewNotification(

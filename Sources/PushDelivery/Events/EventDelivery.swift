@@ -32,7 +32,7 @@ package struct EventDelivery: Sendable {
         encode: @escaping @Sendable ([PushEvent], Date) -> [UInt8],
         status: EventStatus,
         logger: Logger,
-        now: @escaping @Sendable () -> Date = { Date() }
+        now: @escaping @Sendable () -> Date
     ) {
         self.store = store
         self.reader = reader

@@ -26,7 +26,7 @@ package actor LimitExchange {
         store: any LimitStore,
         limits: [any SharedLimit],
         logger: Logger,
-        now: @escaping @Sendable () -> Date = { Date() }
+        now: @escaping @Sendable () -> Date
     ) {
         self.store = store
         self.limits = limits

@@ -1,3 +1,4 @@
+package import Foundation
 package import Logging
 package import PushStore
 internal import ServiceLifecycle
@@ -13,9 +14,14 @@ package struct LimitService: Sendable {
     private let exchange: LimitExchange
     private let logger: Logger
 
-    package init(store: any LimitStore, limits: [any SharedLimit], logger: Logger) {
+    package init(
+        store: any LimitStore,
+        limits: [any SharedLimit],
+        logger: Logger,
+        now: @escaping @Sendable () -> Date
+    ) {
         self.store = store
-        self.exchange = LimitExchange(store: store, limits: limits, logger: logger)
+        self.exchange = LimitExchange(store: store, limits: limits, logger: logger, now: now)
         self.logger = logger
     }
 

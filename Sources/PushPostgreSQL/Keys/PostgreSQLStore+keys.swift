@@ -52,7 +52,7 @@ extension PostgreSQLStore {
             let agreement = try KeyAgreement(await self.read(KeyAgreement.all))
             let choice = agreement.choice(self.keys.keyring, besides: self.node.number)
             if choice.wait == wait { return }
-            try await self.use(self.keys.keyring, nil, at: Date())
+            try await self.use(self.keys.keyring, nil, at: self.options.now())
         }
     }
 

@@ -34,10 +34,10 @@ struct OpenedDatabase {
             (self.sealing, self.keys, self.membership) = try connection.transaction {
                 try Schema.holdMigrations(connection, migrations)
                 try MoveMark.refuseUnfinished(connection, address)
-                let choice = try Self.keys(connection, keyring, migrations)
+                let choice = try Self.keys(connection, keyring, options, migrations)
                 let vault = Vault(keyring.sealing(with: choice.sealing) ?? keyring, days: days)
                 let secret = try Self.secret(connection, vault)
-                try Self.beginEvents(connection, options.events, now: Date())
+                try Self.beginEvents(connection, options.events, now: options.now())
                 _ = try connection.query(Node.firstEpoch)
                 let isTelling = Self.areShared(migrations)
                 let membership = try Self.join(connection, options, schema: schema, vault, isTelling ? keyring : nil)
@@ -73,6 +73,7 @@ struct OpenedDatabase {
     private static func keys(
         _ connection: BlockingConnection,
         _ keyring: Keyring,
+        _ options: StoreOptions,
         _ migrations: [Migration]
     ) throws -> (sealing: UInt32, wait: KeyWait?) {
         var choice: (sealing: UInt32, wait: KeyWait?) = (keyring.sealing, nil)
@@ -81,7 +82,7 @@ struct OpenedDatabase {
             try agreement.check(keyring)
             choice = agreement.choice(keyring, besides: nil)
         }
-        try DataKeyEntry.note(choice.sealing, of: keyring, now: Date(), connection)
+        try DataKeyEntry.note(choice.sealing, of: keyring, now: options.now(), connection)
         return choice
     }
 
@@ -94,7 +95,7 @@ struct OpenedDatabase {
         guard let keeper = options.dayChain, migrations.contains(where: { $0.name == Migration.dayKeys }) else {
             return nil
         }
-        return try DayKeyReport.open(keeper, now: Date(), connection)
+        return try DayKeyReport.open(keeper, now: options.now(), connection)
     }
 
     /// Reads the database's secret, or creates it at the first start.

@@ -63,7 +63,7 @@ extension PostgreSQLStore {
         try await self.unmarkShared()
         var missing = self.options.streams.devices.filter { !here.contains($0) }[...]
         while !missing.isEmpty {
-            try await self.add(Array(missing.prefix(Self.page)), now: Date())
+            try await self.add(Array(missing.prefix(Self.page)), now: self.options.now())
             missing = missing.dropFirst(Self.page)
         }
     }

@@ -7,9 +7,9 @@ extension Sealing {
     /// Stores the keyring's first key as one in use, and reads the database's secret, or creates it at the first start.
     ///
     /// Throws `StoreError.wrongKeyring` if a key in use is not in the keyring.
-    init(_ db: Database, _ keyring: Keyring) throws {
+    init(_ db: Database, _ keyring: Keyring, now: Date) throws {
         try DataKeyEntry.fetchAll(db).check(keyring)
-        try DataKeyEntry.note(db, keyring, now: Date())
+        try DataKeyEntry.note(db, keyring, now: now)
         let vault = Vault(keyring)
         self.init(vault, try Self.secret(db, vault))
     }

@@ -33,7 +33,7 @@ package struct UserImport: Sendable {
         takesHashes: Bool,
         isDry: Bool,
         actor: AuditRecord.Actor? = nil,
-        now: @escaping @Sendable () -> Date = { Date() }
+        now: @escaping @Sendable () -> Date
     ) {
         self.store = store
         self.reader = reader

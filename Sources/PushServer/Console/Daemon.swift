@@ -15,6 +15,8 @@ package struct Daemon: Sendable {
     package let reloadKeys: @Sendable (AuditRecord.Actor) async throws -> String?
     /// Has all that is sealed with other keys sealed anew, in the background.
     package let rewrap: @Sendable () -> Void
+    /// Believes the machine's clock, for the actor; returns its time, or `nil` if it was believed already.
+    package let acceptClock: @Sendable (AuditRecord.Actor) async throws -> Date?
     package let files: LocalFiles
 
     package init(
@@ -24,6 +26,7 @@ package struct Daemon: Sendable {
         retry: @escaping @Sendable (Lane) -> Void = { _ in },
         reloadKeys: @escaping @Sendable (AuditRecord.Actor) async throws -> String? = { _ in nil },
         rewrap: @escaping @Sendable () -> Void = {},
+        acceptClock: @escaping @Sendable (AuditRecord.Actor) async throws -> Date? = { _ in nil },
         files: LocalFiles = LocalFiles()
     ) {
         self.version = version
@@ -32,6 +35,7 @@ package struct Daemon: Sendable {
         self.retry = retry
         self.reloadKeys = reloadKeys
         self.rewrap = rewrap
+        self.acceptClock = acceptClock
         self.files = files
     }
 }

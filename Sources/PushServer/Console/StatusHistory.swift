@@ -44,7 +44,7 @@ package final class StatusHistory: Sendable {
     }
 
     /// Looks at the counts every step, until the task is cancelled.
-    package func run(_ reader: any OutboxReader, now: @Sendable () -> Date = { Date() }) async {
+    package func run(_ reader: any OutboxReader, now: @Sendable () -> Date) async {
         while !Task.isCancelled {
             // What cannot be read now is counted with the next step.
             if let tallies = try? await reader.tallies() { self.note(tallies.values, at: now()) }

@@ -1,3 +1,4 @@
+internal import Foundation
 internal import HTTPTypes
 internal import PushAPI
 internal import PushCore
@@ -10,6 +11,7 @@ struct LocalUserHandler: Handler {
     let reports: ReportReader
     let authenticator: Authenticator
     let settings: ServerSettings
+    let now: @Sendable () -> Date
     /// The lines of an export that are read and sent at a time.
     private static let pageSize = 500
     /// The longest body of an import.
@@ -64,7 +66,8 @@ struct LocalUserHandler: Handler {
             parameters: self.authenticator.parameters,
             takesHashes: try query["hashes"] == "true",
             isDry: isDry,
-            actor: try context.actor
+            actor: try context.actor,
+            now: self.now
         )
         let body = try await context.request.body.collect(upTo: Self.longestBody)
         let (authenticator, apps) = (self.authenticator, self.settings.apps)

@@ -1,4 +1,4 @@
-package import Foundation
+internal import Foundation
 internal import HTTPTypes
 package import Logging
 internal import PushAPI
@@ -16,12 +16,11 @@ package struct ClosedServer: Responder {
         because reason: String,
         signingKeys: SigningKeys,
         settings: ServerSettings,
-        logger: Logger,
-        now: @escaping @Sendable () -> Date = { Date() }
+        logger: Logger
     ) {
         self.reason = reason
         self.envelope = Envelope(
-            signer: AnswerSigner(keys: signingKeys, logger: logger, now: now),
+            signer: AnswerSigner(keys: signingKeys, logger: logger, now: { Date() }),
             origins: OriginPolicy(allowed: settings.allowedOrigins, names: settings.names),
             hsts: settings.hsts,
             meters: self.meters,

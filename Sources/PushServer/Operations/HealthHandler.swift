@@ -8,6 +8,8 @@ struct HealthHandler: Handler {
     ///
     /// A provider that takes no pushes is none of it: a server that is withdrawn for that reason hands out nothing either.
     let troubles: @Sendable () -> [String]
+    /// What an operator must look at while the server is ready. Strangers read it.
+    let warnings: @Sendable () -> [String]
 
     var routes: [Route] {
         [
@@ -21,10 +23,12 @@ struct HealthHandler: Handler {
     private func showReadiness(_ context: RequestContext) throws -> Response {
         let troubles = self.troubles()
         guard troubles.isEmpty else { throw Problem(.busy, troubles.joined(separator: "; ")) }
-        return Self.response("ready")
+        return Self.response("ready", self.warnings())
     }
 
-    private static func response(_ status: String) -> Response {
-        Response(uncached: .object([.init("Status", .string(status))]))
+    private static func response(_ status: String, _ warnings: [String] = []) -> Response {
+        var members: [JSONValue.Member] = [.init("Status", .string(status))]
+        if !warnings.isEmpty { members.append(.init("Warnings", .array(warnings.map { .string($0) }))) }
+        return Response(uncached: .object(members))
     }
 }

@@ -27,6 +27,7 @@ package enum MetricName: String, CaseIterable, Sendable {
     case credentialExpiry = "sealpost_credential_expiry_timestamp_seconds"
     case revocationListExpiry = "sealpost_revocation_list_expiry_timestamp_seconds"
     case issuerKeys = "sealpost_issuer_keys_read_timestamp_seconds"
+    case clockAhead = "sealpost_clock_ahead_seconds"
     case writesWaiting = "sealpost_writes_waiting"
     case writes = "sealpost_writes_total"
     case commitTime = "sealpost_commit_duration_seconds"
@@ -92,6 +93,7 @@ package enum MetricName: String, CaseIterable, Sendable {
         case .revocationListExpiry:
             "When the first of the clients' revocation lists ends, in seconds since 1970; then clients are refused."
         case .issuerKeys: "When the keys of the tokens' issuer were read last, in seconds since 1970; 0: never."
+        case .clockAhead: "Seconds by which the machine's clock is ahead and not believed; 0 while it is believed."
         case .writesWaiting: "Writes in the write queue."
         case .writes: "Writes that were committed; those that wait at the same time share a commit."
         case .commitTime:
@@ -141,7 +143,8 @@ package enum MetricName: String, CaseIterable, Sendable {
         case .requestTime, .pushTime, .commitTime, .syncTime: "histogram"
         case .startTime, .build, .requestsRunning, .memory, .descriptors, .descriptorLimit, .pending, .overdue,
             .oldestPush, .scheduled, .scheduledLateness, .resting, .eventsPaused, .eventsWaiting,
-            .eventsOldest, .credentialExpiry, .revocationListExpiry, .issuerKeys, .writesWaiting, .receiptsWaiting,
+            .eventsOldest, .credentialExpiry, .revocationListExpiry, .issuerKeys, .clockAhead, .writesWaiting,
+            .receiptsWaiting,
             .longestTurn, .logBytes, .fileBytes, .freeBytes, .servers, .databaseConnections, .databaseWaiting,
             .databaseOldestWait, .standbys, .standbyLag, .oldestDayKey, .lateDayKeys, .connections:
             "gauge"

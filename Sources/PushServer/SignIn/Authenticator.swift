@@ -85,7 +85,7 @@ package final class Authenticator: Sendable {
             // The stored hash is used as the cache's key, too, so that it is made only once.
             let token = Fingerprint(of: text)
             let key = self.cache.key(of: token)
-            if mayRemember, let caller = self.cache.caller(for: key, now: now), self.isCurrent(caller, now: now) {
+            if mayRemember, let caller = self.cache.caller(for: key, now: now), self.isCurrent(caller) {
                 return caller
             }
             // The issuer's keys may have to be waited for.
@@ -176,7 +176,7 @@ package final class Authenticator: Sendable {
         reader: any AccountReader & TokenReader,
         now: Date
     ) async throws -> Bool {
-        if caller.issued != nil, !caller.isValid(at: now) || !self.isCurrent(caller, now: now) { return false }
+        if !self.isCurrent(caller) { return false }
         if case .bearer(let text) = credentials, caller.issued == nil {
             return try await reader.user(withToken: Fingerprint(of: text), now: now)?.user.id == caller.user.id
         }

@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import Glibc
 import PushAPI
+import PushCore
 import PushPostgreSQL
 import PushSQLite
 import PushStore
@@ -34,12 +35,13 @@ struct MoveCommand: AsyncParsableCommand {
             }
             if let fault = place.fault { throw ConfigurationError("--to: \(fault)") }
             let keyring = try KeyringFile(configuration.keyring).load()
+            let now = try configuration.makeClock().now()
             do {
                 let count = try await file.asMoveSource(keyring) { source in
                     let target = try place.asMoveTarget()
                     let report = MoveReport(self.output, count: source.count)
                     defer { report.end() }
-                    return try await Move(from: source, to: target, report: report.show).run(now: Date())
+                    return try await Move(from: source, to: target, report: report.show).run(now: now)
                 }
                 self.output.show(
                     .object([

@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import Logging
 import PushAPI
+import PushCore
 import PushPostgreSQL
 import PushSQLite
 import PushStore
@@ -16,7 +17,8 @@ struct Sealpost: AsyncParsableCommand {
         subcommands: [
             InitCommand.self, Serve.self, Demo.self, Simulate.self, UserCommand.self, TokenCommand.self,
             AuditCommand.self, DeliveriesCommand.self,
-            KeysCommand.self, SigningKeysCommand.self, BackupCommand.self, RestoreCommand.self, MoveCommand.self,
+            KeysCommand.self, SigningKeysCommand.self, ClockCommand.self, BackupCommand.self, RestoreCommand.self,
+            MoveCommand.self,
             Migrate.self, DoctorCommand.self, HealthCommand.self,
         ]
     )
@@ -133,6 +135,7 @@ extension Configuration {
     func openStore(admitsMoved: Bool = false) throws -> any Store {
         try self.refuseForeignFiles()
         var options = StoreOptions()
+        options.now = try self.makeClock().now
         options.admitsMoved = admitsMoved
         // A command can end pushes, too: by deleting their user.
         options.events = self.events.stored

@@ -61,7 +61,21 @@ struct Doctor: Sendable {
         if let last = self.configuration.storePlace.lastWrite, last.at > self.now + 60 {
             return Finding(.fail, "clock", "is behind: \(last.place) was written at \(last.at.ISO8601Format())")
         }
-        return Finding(.ok, "clock", self.now.ISO8601Format())
+        do {
+            let now = self.now
+            let clock = HeldClock(after: try self.configuration.clockFile.load(), wall: { now })
+            guard let ahead = clock.held else { return Finding(.ok, "clock", self.now.ISO8601Format()) }
+            return Finding(
+                .fail,
+                "clock",
+                """
+                shows \(self.now.ISO8601Format()), \(Int(ahead)) seconds ahead, and is not believed; if that time is right, \
+                run sealpost clock accept
+                """
+            )
+        } catch {
+            return Finding(.fail, "clock", "\(error)")
+        }
     }
 
     private var disk: Finding {

@@ -29,6 +29,7 @@ struct Initialization {
         try configuration.refuseRisks()
         try configuration.refuseForeignFiles()
         var lines = try self.makeKeys(configuration)
+        let now = try configuration.makeClock().now()
         try await withStore(configuration) { store in
             guard let name = self.answers.administrator, let password else { return }
             let isAdded = try await store.addUser(
@@ -36,8 +37,8 @@ struct Initialization {
                 role: .admin,
                 apps: [.usual],
                 password: password,
-                by: AuditRecord(.addUser, of: name.description, detail: Role.admin.rawValue),
-                now: Date()
+                by: AuditRecord(.addUser, of: name.description, detail: Role.admin.rawValue, at: now),
+                now: now
             )
             lines.append(
                 isAdded ? "\(name) is an administrator" : "\(name) exists already and keeps its password and role"

@@ -16,7 +16,9 @@ struct LocalServer {
 
     /// Opens the database. Throws `ConfigurationError`, `StoreError` or `SystemError`.
     init(_ configuration: Configuration, admitsMoved: Bool) throws {
-        self.store = try configuration.openStore(admitsMoved: admitsMoved)
+        let clock = try configuration.makeClock()
+        let store = try configuration.openStore(admitsMoved: admitsMoved)
+        self.store = store
         self.loops = try EventLoopGroup(count: 1)
         // What a command does is in the audit; the log is the daemon's, and only failures are for whoever runs the command.
         let logger = configuration.makeLogger(threshold: LogThreshold(.error))
@@ -39,7 +41,18 @@ struct LocalServer {
             ),
             logger: logger,
             workIsWaiting: {},
-            daemon: Daemon(version: Version.current)
+            daemon: Daemon(
+                version: Version.current,
+                acceptClock: {
+                    try await ClockService(
+                        clock: clock,
+                        file: configuration.clockFile,
+                        logger: logger,
+                        otherClock: { nil }
+                    ).accept(in: store, for: $0)
+                }
+            ),
+            now: clock.now
         )
         self.server = HTTPServer(
             listeners: [],

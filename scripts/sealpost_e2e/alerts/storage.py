@@ -107,6 +107,7 @@ def drop_receipts(site, watch):
     with stand_in.StandIn(site.port) as target:
         watch.configure([f"127.0.0.1:{target.port}"])
         stand_in.fire(watch, target, "SealpostReceiptsDropped", "sealpost_receipts_dropped_total", 7)
+        stand_in.fire(watch, target, "SealpostClockAhead", "sealpost_clock_ahead_seconds", 7200)
         stand_in.fire(watch, target, "SealpostAuditGrowing", "sealpost_audit_entries_total", 1_000_000)
         # The number falls again.
         watch.await_clear("SealpostAuditShorter")

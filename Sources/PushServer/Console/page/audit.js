@@ -14,7 +14,7 @@ const WORDS = {
   'session.begin': 'signed in', 'user.add': 'added the user', 'user.change': 'changed the user', 'user.delete': 'deleted the user', 'user.tags': 'set the tags of', 'user.enrol': 'made a code for',
   'token.add': 'made a token for', 'token.revoke': 'ended a token', 'device.register': 'registered the device', 'device.claim': 'asked for the device',
   'device.move': 'took over the device', 'device.unregister': 'unregistered the device', 'device.test': 'tested the device', 'notification.send': 'sent',
-  'notification.take': 'fetched for good', 'notification.confirm': 'confirmed', 'notification.dismiss': 'dismissed', 'notification.recall': 'recalled', 'notification.cancel': 'cancelled a push of', 'notification.retry': 'retried a push of', 'keys.change': 'changed the keys', 'keys.rotate': 'made the data key', 'keys.remove': 'removed the data key', 'database.backup': 'backed up to',
+  'notification.take': 'fetched for good', 'notification.confirm': 'confirmed', 'notification.dismiss': 'dismissed', 'notification.recall': 'recalled', 'notification.cancel': 'cancelled a push of', 'notification.retry': 'retried a push of', 'keys.change': 'changed the keys', 'keys.rotate': 'made the data key', 'keys.remove': 'removed the data key', 'database.backup': 'backed up to', 'clock.accept': 'accepted the clock,',
 };
 
 export async function show(page) {

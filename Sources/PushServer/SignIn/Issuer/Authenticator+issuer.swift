@@ -19,7 +19,7 @@ extension Authenticator {
         now: Date
     ) async throws -> Caller {
         do {
-            let (identity, generation) = try await issuer.identity(in: text, now: now)
+            let (identity, generation) = try await issuer.identity(in: text)
             let key = self.cache.key(of: Fingerprint(of: text))
             let entry = Entry(identity: identity, generation: generation, key: key, origin: origin, now: now)
             let caller = try await self.caller(entry, rules: issuer.rules, reader: reader)
@@ -32,10 +32,12 @@ extension Authenticator {
         }
     }
 
-    /// Whether the issuer's keys, if the caller has shown a token of it, are still those that the token was verified with.
-    func isCurrent(_ caller: Caller, now: Date) -> Bool {
+    /// Whether the issuer's token, if the caller has shown one, is good by the machine's clock, and the issuer's keys are
+    /// still those that the token was verified with.
+    func isCurrent(_ caller: Caller) -> Bool {
         guard let issued = caller.issued else { return true }
-        return self.issuer?.keys.isCurrent(issued.generation, now: now) == true
+        guard let issuer, case let now = issuer.now(), now < issued.expiresAt else { return false }
+        return issuer.keys.isCurrent(issued.generation, now: now)
     }
 
     /// A verified token, on its way to be a caller.

@@ -1,0 +1,35 @@
+import ArgumentParser
+import PushAPI
+import PushServer
+
+/// The clock by which data expires.
+struct ClockCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "clock",
+        abstract: "Confirm the machine's clock after it jumped ahead.",
+        subcommands: [Accept.self]
+    )
+
+    struct Accept: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Believe the machine's clock as it is now.",
+            discussion: """
+                The server does not believe a clock that jumps ahead by more than an hour, or by more than a week while \
+                the machine was off: data would expire early. Compare the clock with another one first. \(localDiscussion)
+                """
+        )
+
+        @OptionGroup var options: ConfigurationOptions
+        @OptionGroup var output: OutputOptions
+
+        func run() async throws {
+            try await reportingErrors(json: self.output.json) {
+                let answer = try await withAdministration(self.options.load()) { administration in
+                    try await administration.ask("POST", LocalPaths.clock)
+                }
+                let text = answer?["Accepted"]?.text.map { "data expires by the time \($0) from now on" }
+                self.output.show(answer ?? .null, text ?? "the clock was believed already")
+            }
+        }
+    }
+}

@@ -1,0 +1,116 @@
+import Foundation
+import Logging
+import PushCore
+import PushTesting
+import Synchronization
+import Testing
+
+@testable import sealpost
+
+/// The clock that is held back, as operators meet it.
+@Suite(.timeLimit(.minutes(5))) struct ClockTests {
+    private static let jump: TimeInterval = 100 * 86_400
+
+    private let folder: TemporaryFolder
+    private var configuration = Configuration()
+    private var file: ClockFile { self.configuration.clockFile }
+
+    init() throws {
+        self.folder = try TemporaryFolder()
+        self.configuration.database = self.folder.file(self.configuration.database)
+    }
+
+    /// Leaves a mark by which the machine's clock is ahead.
+    private func jumpAhead(_ seconds: TimeInterval = Self.jump) throws {
+        let mark = HeldClock().mark
+        try self.file.save(.init(time: mark.time - seconds, uptime: mark.uptime, boot: mark.boot))
+    }
+
+    @Test func theFileKeepsTheMark() throws {
+        #expect(try self.file.load() == nil)
+        for seconds in [0.0, 3600] {
+            let time = Date(timeIntervalSince1970: 1_800_000_000.125 + seconds)
+            let mark = HeldClock.Mark(time: time, uptime: 5.5, boot: "b")
+            try self.file.save(mark)
+            #expect(try self.file.load() == mark)
+        }
+    }
+
+    @Test(arguments: ["", "x 1 boot", "1 x boot", "1", "1 2 3 4", "99999999999999999999 1 boot"])
+    func aFileThatIsNotValidIsRefused(text: String) throws {
+        try self.file.save(HeldClock().mark)
+        try PrivateFile.change(self.file.path, what: "") { _ in (text, ()) }
+        #expect(throws: ConfigurationError.self) { try self.file.load() }
+    }
+
+    @Test func withPostgreSQLItLiesBesideTheTimeline() {
+        var configuration = Configuration()
+        (configuration.database, configuration.timeline) = ("postgres://db/sealpost", "/var/lib/sealpost/timeline")
+        #expect(configuration.clockFile.path == "/var/lib/sealpost/timeline.clock")
+    }
+
+    @Test func aCommandAcceptsTheClockWithoutAServer() async throws {
+        try await self.acceptTwice()
+    }
+
+    @Test func aCommandAcceptsTheClockOfAServer() async throws {
+        try self.jumpAhead()
+        let daemon = try await Daemon(in: self.folder)
+        try await self.acceptTwice()
+        let doctor = try await Daemon.run(["doctor"], in: self.folder)
+        #expect(doctor.output.contains("ok   clock: "), "\(doctor.output)")
+        #expect(await daemon.terminate() == 0)
+    }
+
+    private func acceptTwice() async throws {
+        try self.jumpAhead()
+        for text in ["data expires by the time 20", "the clock was believed already"] {
+            let ended = try await Daemon.run(["clock", "accept"], in: self.folder)
+            #expect(ended.code == 0 && ended.output.hasPrefix(text), "\(ended.output)\(ended.errors)")
+        }
+        let audit = try await Daemon.run(["audit", "list"], in: self.folder)
+        #expect(audit.output.contains("clock.accept"), "\(audit.output)")
+        #expect(try HeldClock(after: self.file.load()).held == nil)
+    }
+
+    /// The time by the other machine, as seconds after the wrong clock's, and whether that one is believed.
+    @Test(
+        arguments: [(0, true), (3000, true), (-3000, true), (-Self.jump, false), (nil, false)]
+            as [(Double?, Bool)]
+    )
+    func anotherMachineConfirmsTheClock(offset: Double?, isConfirmed: Bool) async throws {
+        try self.jumpAhead()
+        let clock = HeldClock(after: try self.file.load())
+        let service = ClockService(
+            clock: clock,
+            file: self.file,
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+            otherClock: { offset.map { Date() + $0 } }
+        )
+        var watch = ClockService.Watch()
+        for _ in 1..<ClockService.turnsUntilConfirmed { await service.turn(&watch) }
+        #expect(clock.held != nil)
+        await service.turn(&watch)
+        #expect((clock.held == nil) == isConfirmed)
+        #expect(try (HeldClock(after: self.file.load()).held == nil) == isConfirmed)
+    }
+
+    @Test func aConfirmationBeginsAnewWhenTheOtherClockDisagrees() async throws {
+        try self.jumpAhead()
+        let clock = HeldClock(after: try self.file.load())
+        let agrees = Mutex(true)
+        let service = ClockService(
+            clock: clock,
+            file: self.file,
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+            otherClock: { agrees.withLock { $0 } ? Date() : nil }
+        )
+        var watch = ClockService.Watch()
+        for _ in 1..<ClockService.turnsUntilConfirmed { await service.turn(&watch) }
+        agrees.withLock { $0 = false }
+        await service.turn(&watch)
+        agrees.withLock { $0 = true }
+        await service.turn(&watch)
+        #expect(clock.held != nil)
+    }
+}

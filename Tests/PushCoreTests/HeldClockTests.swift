@@ -1,0 +1,142 @@
+import Foundation
+import Synchronization
+import Testing
+
+@testable import PushCore
+
+@Suite(.timeLimit(.minutes(1))) struct HeldClockTests {
+    /// A machine whose clock and uptime are set by the test.
+    private final class Machine: Sendable {
+        private let state = Mutex((wall: Date(timeIntervalSince1970: 1_800_000_000), uptime: 5000.0))
+
+        var wall: Date { self.state.withLock(\.wall) }
+        var uptime: TimeInterval { self.state.withLock(\.uptime) }
+
+        /// Lets both go on.
+        func wait(_ seconds: TimeInterval) {
+            self.state.withLock { $0 = ($0.wall + seconds, $0.uptime + seconds) }
+        }
+
+        /// Moves the clock only.
+        func step(_ seconds: TimeInterval) {
+            self.state.withLock { $0.wall += seconds }
+        }
+
+        func restart() {
+            self.state.withLock { $0.uptime = 10 }
+        }
+
+        func clock(after mark: HeldClock.Mark? = nil, boot: String = "one") -> HeldClock {
+            HeldClock(after: mark, boot: boot, wall: { self.wall }, uptime: { self.uptime })
+        }
+    }
+
+    private static let day: TimeInterval = 86_400
+    private let machine = Machine()
+
+    @Test(arguments: [0, 1, 60, 3600, -1, -3600, -400 * Self.day])
+    func aStepThatIsPlausibleIsBelieved(seconds: TimeInterval) {
+        let clock = self.machine.clock()
+        self.machine.wait(500)
+        self.machine.step(seconds)
+        #expect(clock.held == nil)
+        #expect(clock.now() == self.machine.wall)
+    }
+
+    @Test(arguments: [3601, Self.day, 100 * Self.day])
+    func aStepThatIsTooFarIsNotBelieved(seconds: TimeInterval) {
+        let clock = self.machine.clock()
+        self.machine.wait(500)
+        let right = self.machine.wall
+        self.machine.step(seconds)
+        #expect(clock.now() == right)
+        #expect(clock.held == seconds)
+        self.machine.wait(45)
+        #expect(clock.now() == right + 45)
+        self.machine.step(-seconds)
+        #expect(clock.now() == right + 45)
+        #expect(clock.held == nil)
+    }
+
+    @Test func aClockThatGoesOnIsBelievedHoweverRarelyItIsRead() {
+        let clock = self.machine.clock()
+        self.machine.wait(300 * Self.day)
+        #expect(clock.now() == self.machine.wall)
+    }
+
+    @Test func aStepIsMeasuredFromTheLastReadingThatWasBelieved() {
+        let clock = self.machine.clock()
+        for _ in 0..<3 {
+            self.machine.step(3600)
+            #expect(clock.now() == self.machine.wall)
+        }
+        self.machine.step(-3 * 3600)
+        #expect(clock.now() == self.machine.wall)
+        self.machine.step(4 * 3600)
+        #expect(clock.held == nil)
+        self.machine.step(3601)
+        #expect(clock.held == 3601)
+    }
+
+    @Test func anAcceptedClockIsBelieved() {
+        let clock = self.machine.clock()
+        self.machine.step(100 * Self.day)
+        clock.accept()
+        #expect(clock.held == nil)
+        #expect(clock.now() == self.machine.wall)
+        self.machine.step(-100 * Self.day)
+        #expect(clock.now() == self.machine.wall)
+    }
+
+    @Test func aWrongClockThatWasAcceptedIsTakenBack() {
+        let clock = self.machine.clock()
+        self.machine.step(100 * Self.day)
+        clock.accept()
+        self.machine.step(-100 * Self.day)
+        clock.accept()
+        self.machine.step(100 * Self.day)
+        #expect(clock.held == 100 * Self.day)
+    }
+
+    @Test func aRestartOfTheProcessBelievesNoMore() {
+        let before = self.machine.clock()
+        self.machine.step(100 * Self.day)
+        let right = before.now()
+        let mark = before.mark
+        self.machine.wait(60)
+        let clock = self.machine.clock(after: mark)
+        #expect(clock.now() == right + 60)
+        #expect(clock.held == 100 * Self.day)
+    }
+
+    @Test(arguments: [(days: 6.9, isHeld: false), (days: 7.1, isHeld: true), (days: -1, isHeld: false)])
+    func aMachineMayHaveBeenOffForAWeek(days: Double, isHeld: Bool) {
+        let mark = self.machine.clock().mark
+        self.machine.restart()
+        self.machine.step(days * Self.day)
+        let clock = self.machine.clock(after: mark, boot: "two")
+        #expect((clock.held != nil) == isHeld)
+        #expect(clock.now() == (isHeld ? mark.time : self.machine.wall))
+    }
+
+    /// Without a battery the clock begins where it ended, until a time server is asked.
+    @Test func aMachineWithoutAClockMayLearnTheTimeLater() {
+        let mark = self.machine.clock().mark
+        self.machine.restart()
+        let clock = self.machine.clock(after: mark, boot: "two")
+        self.machine.wait(30)
+        self.machine.step(3 * Self.day)
+        #expect(clock.held == nil)
+        self.machine.wait(HeldClock.settlingTime)
+        _ = clock.now()
+        self.machine.step(3 * Self.day)
+        #expect(clock.held == 3 * Self.day)
+    }
+
+    @Test func theMachinesOwnUptimeGoesOn() {
+        let first = HeldClock.uptime()
+        #expect(first > 0)
+        #expect(HeldClock.uptime() >= first)
+        #expect(!HeldClock.boot.isEmpty)
+    }
+}
