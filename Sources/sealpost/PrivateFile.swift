@@ -103,7 +103,7 @@ enum PrivateFile {
         throw ConfigurationError("\(what) \(path) is being changed by another command; try again")
     }
 
-    /// Whether it is a file that has no second name, by which another one would be overwritten.
+    /// Whether it is a regular file with one name: a write through a hard link would change another file.
     private static func isOwnFile(_ descriptor: Int32) -> Bool {
         var status = stat()
         return fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFREG && status.st_nlink <= 1

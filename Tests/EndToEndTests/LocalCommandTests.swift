@@ -279,7 +279,8 @@ import Testing
         .enabled(if: geteuid() == 0),
         arguments: [
             "restore copy.db --replace", "migrate", "move --to postgres://nobody@127.0.0.1:1/x", "user list",
-            "keys rotate", "keys rotate --direct", "keys remove 1 --direct", "init --yes --config new.yaml",
+            "keys rotate", "keys rotate --direct", "keys remove 1 --direct", "signing-keys rotate",
+            "signing-keys remove 1", "init --yes --config new.yaml",
         ]
     )
     func rootFollowsNoLinkOfAnotherUser(command: String) async throws {
@@ -303,20 +304,25 @@ import Testing
         .enabled(if: geteuid() == 0),
         arguments: [
             ("user list", "SEALPOST_DATABASE"), ("user list", "SEALPOST_KEYRING"), ("migrate", "SEALPOST_DATABASE"),
-            ("keys rotate --direct", "SEALPOST_KEYRING"),
+            ("keys rotate --direct", "SEALPOST_KEYRING"), ("signing-keys rotate", "SEALPOST_SIGNING_KEYS"),
         ],
-        ["file", "missing/file"]
+        ["file", "missing/file", "link/file"]
     )
     func rootMakesNothingWhereAnotherUserMayWrite(command: (words: String, variable: String), path: String) async throws
     {
         let open = self.folder.file("open")
         try FileManager.default.createDirectory(atPath: open, withIntermediateDirectories: false)
         try #require(chmod(open, 0o777) == 0)
+        // Whoever may write to the folder chooses where the link leads.
+        let own = self.folder.file("own")
+        try FileManager.default.createDirectory(atPath: own, withIntermediateDirectories: false)
+        try FileManager.default.createSymbolicLink(atPath: "\(open)/link", withDestinationPath: own)
         let words = command.words.split(separator: " ").map(String.init)
         let environment = [command.variable: "open/\(path)"]
         let ended = try await Daemon.run(words, in: self.folder, environment: environment)
         #expect(ended.code == 1 && ended.errors.contains("other users may write to the folder"), "\(ended.errors)")
-        #expect(try FileManager.default.contentsOfDirectory(atPath: open) == [])
+        #expect(try FileManager.default.contentsOfDirectory(atPath: open) == ["link"])
+        #expect(try FileManager.default.contentsOfDirectory(atPath: own) == [])
     }
 
     @Test(.enabled(if: geteuid() == 0)) func rootWritesNoBackupWhereAnotherUserMayWrite() async throws {

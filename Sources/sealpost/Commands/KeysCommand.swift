@@ -128,7 +128,7 @@ struct KeyringChange: ParsableArguments {
 
     /// The daemon that changes it; `nil`: the command does.
     ///
-    /// Throws `AdminSocketError` if one runs that cannot be asked, and `CommandFailure` if the command may not.
+    /// Throws `AdminSocketError` if the daemon does not answer, and `CommandFailure` if the files are another user's.
     fileprivate func daemon(of configuration: Configuration) async throws -> Administration? {
         if !self.direct, let daemon = try await Administration(of: configuration) { return daemon }
         try configuration.refuseForeignFiles()

@@ -51,7 +51,9 @@ struct SigningKeysCommand: AsyncParsableCommand {
 
         func run() async throws {
             try await reportingErrors(json: self.output.json) {
-                let path = try self.options.load().signingKeys
+                let configuration = try self.options.load()
+                try configuration.refuseForeignFiles()
+                let path = configuration.signingKeys
                 let number = try SigningKeyFile(path).rotate()
                 self.output.show(
                     .object([.init("Key", .number(number)), .init("File", .string(path))]),
@@ -75,7 +77,9 @@ struct SigningKeysCommand: AsyncParsableCommand {
 
         func run() async throws {
             try await reportingErrors(json: self.output.json) {
-                let path = try self.options.load().signingKeys
+                let configuration = try self.options.load()
+                try configuration.refuseForeignFiles()
+                let path = configuration.signingKeys
                 try SigningKeyFile(path).remove(self.number)
                 self.output.show(
                     .object([.init("Key", .number(self.number)), .init("File", .string(path))]),

@@ -14,6 +14,7 @@ extension Configuration {
         // The server's user reads some of them by its group.
         guard geteuid() == 0 else { return }
         try self.refuseForeign("the keyring", self.keyring)
+        try self.refuseForeign("the file of signing keys", self.signingKeys)
         if !isOnDisk {
             try self.refuseForeign("the file of day keys", self.dayKeys)
             try self.refuseForeign("the file of the timeline", self.timeline)

@@ -24,7 +24,7 @@ struct RootFolder {
         self.isForNewFile = isForNewFile
     }
 
-    /// The folder of a file; where that is missing, the nearest above it, in which a command would make it.
+    /// The folder of a file, or the nearest existing folder above it.
     init(ofExisting file: String) {
         var folder = URL(fileURLWithPath: file).deletingLastPathComponent().standardizedFileURL
         while folder.path != "/", !FileManager.default.fileExists(atPath: folder.path) {
@@ -34,28 +34,48 @@ struct RootFolder {
     }
 
     /// The reason why root may not use the folder; `nil` if it may, or if this process is not root's.
+    ///
+    /// Looks at each folder on the way from `/`, also at those that hold a link, as whoever may write there chooses its
+    /// target.
     var fault: String? {
         guard geteuid() == 0 else { return nil }
-        guard let resolved = realpath(self.path, nil) else {
-            return "\(self.path): \(String(cString: strerror(errno)))"
-        }
-        defer { free(resolved) }
-        var (folder, below) = (String(cString: resolved), self.isForNewFile ? 0 : uid_t?.none)
+        var rest = URL(fileURLWithPath: self.path).pathComponents.dropFirst().map(\.self)[...]
+        var (folder, links) = ("/", 0)
         while true {
+            let entry = rest.popFirst()
+            let next = entry.map { folder == "/" ? "/\($0)" : "\(folder)/\($0)" }
             var status = stat()
-            guard lstat(folder, &status) == 0 else { return "\(folder): \(String(cString: strerror(errno)))" }
-            guard [0, self.owner].contains(status.st_uid) else {
-                let name = LocalUser.name(of: status.st_uid)
-                return "the folder \(folder) is the user \(name)'s; run the command as \(name): runuser -u \(name) -- …"
+            if let next, lstat(next, &status) != 0 { return "\(next): \(String(cString: strerror(errno)))" }
+            if let fault = self.fault(of: folder, ownerBelow: next == nil ? nil : status.st_uid) { return fault }
+            guard let next else { return nil }
+            if entry == ".." {
+                folder = URL(fileURLWithPath: folder).deletingLastPathComponent().path
+            } else if status.st_mode & S_IFMT == S_IFLNK {
+                links += 1
+                guard links <= 40, let target = try? FileManager.default.destinationOfSymbolicLink(atPath: next) else {
+                    return "\(next): \(String(cString: strerror(ELOOP)))"
+                }
+                if target.hasPrefix("/") { folder = "/" }
+                rest = target.split(separator: "/").filter { $0 != "." }.map(String.init)[...] + rest
+            } else {
+                folder = next
             }
-            let othersBits: mode_t = status.st_gid == 0 ? 0o002 : 0o022
-            let isSticky = status.st_mode & S_ISVTX != 0 && below == 0
-            guard status.st_mode & othersBits == 0 || isSticky else {
-                return "other users may write to the folder \(folder); set its mode, or use another folder"
-            }
-            if folder == "/" { return nil }
-            below = status.st_uid
-            folder = URL(fileURLWithPath: folder).deletingLastPathComponent().path
         }
+    }
+
+    /// `ownerBelow` is the user of what is used in the folder; `nil`: it is the last one.
+    private func fault(of folder: String, ownerBelow: uid_t?) -> String? {
+        var status = stat()
+        guard lstat(folder, &status) == 0 else { return "\(folder): \(String(cString: strerror(errno)))" }
+        guard [0, self.owner].contains(status.st_uid) else {
+            let name = LocalUser.name(of: status.st_uid)
+            return "the folder \(folder) is the user \(name)'s; run the command as \(name): runuser -u \(name) -- …"
+        }
+        let othersBits: mode_t = status.st_gid == 0 ? 0o002 : 0o022
+        let isSafeBelow = ownerBelow.map { $0 == 0 } ?? self.isForNewFile
+        guard status.st_mode & othersBits == 0 || status.st_mode & S_ISVTX != 0 && isSafeBelow else {
+            return "other users may write to the folder \(folder); set its mode, or use another folder"
+        }
+        return nil
     }
 }
