@@ -1,12 +1,12 @@
 package import Foundation
 internal import Synchronization
 
-/// The time by which data expires: the machine's clock, held back while it shows a time that is too far ahead.
+/// The time that expiry is compared with: the machine's clock, held back while it is too far ahead.
 ///
 /// Deletion cannot be undone, and a wrong time server or a resumed virtual machine can move the clock by months. The
-/// clock compares each reading with `uptime`, which such a change does not affect. A reading that is too far ahead is
-/// not believed: the clock counts on from the last reading that it believed, until the machine's clock is right again
-/// or `accept()` is called. A clock that is behind is always believed, since it deletes nothing early.
+/// clock compares each reading with a reference of the last day and with `uptime`, which such a change does not affect.
+/// A reading that is too far ahead is not believed: the time continues from the reference, until the machine's clock is
+/// right again or `accept()` is called. A clock that is behind is always believed, since it deletes nothing early.
 package final class HeldClock: Sendable {
     /// A moment at which the clock was right, and what `uptime` showed then. It survives the process in a file.
     package struct Mark: Sendable, Hashable {
@@ -21,10 +21,14 @@ package final class HeldClock: Sendable {
         }
     }
 
-    /// The longest step ahead that is believed: corrections by time servers are shorter.
+    /// How far ahead of the reference a reading is believed: corrections by time servers are smaller.
     package static let longestStep: TimeInterval = 3600
     /// The longest time that the machine may have been off between a mark and this process.
     package static let longestAbsence: TimeInterval = 7 * 86_400
+    /// No clock that is right shows an earlier time: this program was written later.
+    package static let programDate = Date(timeIntervalSince1970: 1_767_225_600)
+    /// How long a reading is the reference for those that follow.
+    package static let referencePeriod: TimeInterval = 86_400
     /// A machine without a clock of its own learns the time within this many seconds.
     package static let settlingTime: TimeInterval = 3600
 
@@ -54,13 +58,16 @@ package final class HeldClock: Sendable {
         return Date(timeIntervalSince1970: self.state.withLock { $0.time(wall, uptime) })
     }
 
-    /// Whether the machine's clock is held back, and the seconds by which it is ahead of `now()`.
+    /// Seconds by which the machine's clock is ahead of `now()`, which holds it back; `nil` while it is believed.
     package var held: TimeInterval? {
-        let (wall, uptime) = (self.wall().timeIntervalSince1970, self.uptime())
-        return self.state.withLock { state in
-            let time = state.time(wall, uptime)
-            return state.isHeld ? wall - time : nil
-        }
+        self.read { state, ahead in state.isHeld ? ahead : nil }
+    }
+
+    /// Seconds by which the machine's clock is behind a time that was believed, if that is more than the longest step.
+    ///
+    /// That time was wrong, or the clock is. Until `accept()` the clock may jump ahead as far as that time.
+    package var behind: TimeInterval? {
+        self.read { _, ahead in ahead < -Self.longestStep ? -ahead : nil }
     }
 
     /// Believes the machine's clock as it is now.
@@ -69,24 +76,36 @@ package final class HeldClock: Sendable {
         self.state.withLock { $0.accept(wall, uptime) }
     }
 
-    /// The newest moment at which the clock was right; also a moment of a clock that is held back.
+    /// The present moment, for `init(after:)`: of the machine's clock, or of one that it was found wrong by.
     package var mark: Mark {
-        let uptime = self.uptime()
-        let time = self.state.withLock { $0.offset + uptime }
-        return Mark(time: Date(timeIntervalSince1970: time), uptime: uptime, boot: self.boot)
+        let (wall, uptime) = (self.wall(), self.uptime())
+        let error = self.read { state, ahead in state.isHeld || ahead < -Self.longestStep ? ahead : 0 }
+        return Mark(time: wall - error, uptime: uptime, boot: self.boot)
+    }
+
+    /// Reads the clocks; gives `body` the seconds by which the machine's is ahead of the reference.
+    private func read<Value>(_ body: (State, TimeInterval) -> Value) -> Value {
+        let (wall, uptime) = (self.wall().timeIntervalSince1970, self.uptime())
+        return self.state.withLock { state in
+            _ = state.time(wall, uptime)
+            return body(state, wall - uptime - state.offset)
+        }
     }
 }
 
 extension HeldClock {
     /// The decision on each reading. All times are in seconds.
     private struct State {
-        /// The largest difference between the time and the uptime that was believed.
+        /// The reference: the difference between the time and the uptime at a reading that was believed.
         private(set) var offset: TimeInterval
         private(set) var isHeld = false
-        /// Until this uptime the machine may still learn for how long it was off.
-        private var settledAt = -TimeInterval.infinity
+        /// How far a reading may be ahead of the reference.
+        private var bound = HeldClock.longestStep
+        /// The uptime from which on a reading becomes the next reference, so that small steps do not add up to a large one.
+        private var next: TimeInterval
 
         init(after mark: Mark?, boot: String, _ wall: TimeInterval, _ uptime: TimeInterval) {
+            self.next = uptime + HeldClock.referencePeriod
             guard let mark else {
                 self.offset = wall - uptime
                 return
@@ -96,25 +115,29 @@ extension HeldClock {
                 self.offset = time - mark.uptime
             } else {
                 self.offset = time - uptime
-                self.settledAt = uptime + HeldClock.settlingTime
+                self.bound = HeldClock.longestAbsence
+                self.next = uptime + HeldClock.settlingTime
             }
         }
 
         mutating func time(_ wall: TimeInterval, _ uptime: TimeInterval) -> TimeInterval {
             let ahead = wall - uptime - self.offset
-            let bound = uptime < self.settledAt ? HeldClock.longestAbsence : HeldClock.longestStep
-            self.isHeld = ahead > bound
+            // A time before this program is one that the machine made up until it learns the right one.
+            let wasRight = self.offset + uptime >= HeldClock.programDate.timeIntervalSince1970
+            self.isHeld = ahead > self.bound && wasRight
             if self.isHeld { return self.offset + uptime }
-            if ahead > 0 { self.offset += ahead }
+            // A clock that is far behind is no reference: it may be corrected later.
+            if uptime >= self.next && ahead >= -HeldClock.longestStep || !wasRight { self.accept(wall, uptime) }
             return wall
         }
 
         mutating func accept(_ wall: TimeInterval, _ uptime: TimeInterval) {
-            (self.offset, self.isHeld) = (wall - uptime, false)
+            (self.offset, self.isHeld, self.bound) = (wall - uptime, false, HeldClock.longestStep)
+            self.next = uptime + HeldClock.referencePeriod
         }
     }
 
-    /// Seconds since the machine has started, including those for which it was suspended.
+    /// Seconds since the machine has started, including suspended time.
     package static let uptime: @Sendable () -> TimeInterval = {
         var time = timespec()
         clock_gettime(CLOCK_BOOTTIME, &time)

@@ -54,7 +54,7 @@ struct ApplicationParts: Sendable {
         for risk in configuration.risks {
             logger.warning("risky configuration", metadata: ["key": "\(risk.key)", "reason": "\(risk.reason)"])
         }
-        self.clock = try configuration.makeClock()
+        self.clock = configuration.makeClock()
         let keyring = try KeyringFile(configuration.keyring).loadOrCreate(beside: configuration.storePlace)
         let options = StoreOptions(
             configuration,
@@ -171,7 +171,7 @@ struct ApplicationParts: Sendable {
             clock: self.clock,
             file: self.configuration.clockFile,
             logger: self.logger,
-            // While the database cannot be asked, the clock stays as it is.
+            // A database that does not answer confirms nothing.
             otherClock: { [store] in (try? await store.sharing())?.otherClock }
         )
     }

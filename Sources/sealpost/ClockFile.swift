@@ -13,16 +13,21 @@ struct ClockFile {
         guard FileManager.default.fileExists(atPath: self.path) else { return nil }
         guard let mark = HeldClock.Mark(text: try PrivateFile.load(self.path, what: Self.what)) else {
             throw ConfigurationError(
-                "\(Self.what) \(self.path) is not valid; delete it if the machine's clock is right"
+                "\(Self.what) \(self.path) is not valid; the next start replaces it and believes the machine's clock"
             )
         }
         return mark
     }
 
-    /// Replaces the file. Throws `ConfigurationError`.
+    /// Replaces the file, also a damaged one. Throws `ConfigurationError`.
     func save(_ mark: HeldClock.Mark) throws {
-        _ = try PrivateFile.load(self.path, what: Self.what) { mark.text }
-        try PrivateFile.change(self.path, what: Self.what) { _ in (mark.text, ()) }
+        do {
+            _ = try PrivateFile.load(self.path, what: Self.what) { mark.text }
+            try PrivateFile.change(self.path, what: Self.what) { _ in (mark.text, ()) }
+        } catch {
+            guard unlink(self.path) == 0 else { throw error }
+            _ = try PrivateFile.load(self.path, what: Self.what) { mark.text }
+        }
     }
 }
 
@@ -50,11 +55,11 @@ extension HeldClock.Mark {
 }
 
 extension Configuration {
-    /// The file beside the database, or for PostgreSQL beside the file of the timeline.
+    /// The file in the folder of the database, or for PostgreSQL in that of the timeline.
     var clockFile: ClockFile {
         ClockFile(path: (self.storePlace is SQLiteDatabase ? self.database : self.timeline) + ".clock")
     }
 
-    /// The clock, which continues from the file. Throws `ConfigurationError` if the file is not valid.
-    func makeClock() throws -> HeldClock { HeldClock(after: try self.clockFile.load()) }
+    /// The clock, which continues from the file. A damaged file counts as missing; `ClockService` and `doctor` report it.
+    func makeClock() -> HeldClock { HeldClock(after: try? self.clockFile.load()) }
 }

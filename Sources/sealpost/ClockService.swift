@@ -4,22 +4,23 @@ import PushCore
 import PushStore
 import ServiceLifecycle
 
-/// Reports when the clock is held back, believes it again when another machine confirms it, and keeps its mark in the file.
+/// Logs when the clock is held back, accepts it when another machine confirms it, and saves its mark.
 struct ClockService: Service {
     private static let interval = Duration.seconds(10)
     /// The file is written once in so many intervals.
     private static let turnsUntilSaved = 6
-    /// The other clock agrees for ten minutes before it confirms: it may be a container's, which has this machine's clock.
+    /// Ten minutes: a database in a container of this machine has the same wrong clock.
     static let turnsUntilConfirmed = 60
 
     let clock: HeldClock
     let file: ClockFile
     let logger: Logger
-    /// The time by another machine; `nil` if there is none, or if it cannot be asked.
+    /// The time by another machine; `nil` without one, or if it does not answer.
     let otherClock: @Sendable () async -> Date?
 
     /// Runs at once and then at intervals, until shutdown.
     func run() async throws {
+        self.reportDamage()
         await cancelWhenGracefulShutdown {
             var watch = Watch()
             while !Task.isCancelled {
@@ -32,16 +33,18 @@ struct ClockService: Service {
         await self.save()
     }
 
-    /// What the service has seen so far.
+    /// The state of the service between two turns.
     struct Watch {
         fileprivate var turns = 0
         fileprivate var wasHeld = false
+        fileprivate var wasBehind = false
         /// How many turns in a row the other clock has agreed with the machine's.
         fileprivate var agreements = 0
     }
 
     func turn(_ watch: inout Watch) async {
         watch.turns += 1
+        self.reportBehind(&watch)
         guard let ahead = self.clock.held else {
             if watch.wasHeld { self.logger.notice("machine's clock is believed again") }
             (watch.wasHeld, watch.agreements) = (false, 0)
@@ -49,8 +52,11 @@ struct ClockService: Service {
         }
         if !watch.wasHeld {
             self.logger.error(
-                "machine's clock jumped ahead and is not believed; data expires by the time before",
-                metadata: ["ahead": "\(Int(ahead)) s", "run": "sealpost clock accept"]
+                "machine's clock jumped ahead and is not believed; data expires by the time shown here",
+                metadata: [
+                    "ahead": "\(Self.text(ahead))", "time": "\(self.clock.now().ISO8601Format())",
+                    "run": "sealpost clock accept",
+                ]
             )
         }
         watch.wasHeld = true
@@ -65,12 +71,42 @@ struct ClockService: Service {
     ///
     /// Returns the time; `nil` if the clock was believed already. Throws `StoreError`.
     func accept(in store: any Store, for actor: AuditRecord.Actor) async throws -> Date? {
-        guard let ahead = self.clock.held else { return nil }
+        let subject =
+            self.clock.held.map { "\(Self.text($0)) ahead" } ?? self.clock.behind.map { "\(Self.text($0)) behind" }
         self.clock.accept()
         await self.save()
+        guard let subject else { return nil }
         let now = self.clock.now()
-        try await store.note(AuditRecord(.acceptClock, of: "\(Int(ahead)) s ahead", by: actor, at: now))
+        try await store.note(AuditRecord(.acceptClock, of: subject, by: actor, at: now))
         return now
+    }
+
+    /// A difference as operators read it, such as `100.0 days`.
+    static func text(_ seconds: TimeInterval) -> String {
+        let (value, unit) = seconds < 86_400 ? (seconds / 3600, "hours") : (seconds / 86_400, "days")
+        return "\((value * 10).rounded() / 10) \(unit)"
+    }
+
+    private func reportDamage() {
+        do {
+            _ = try self.file.load()
+        } catch {
+            self.logger.warning(
+                "clock's file damaged; the machine's clock is believed",
+                metadata: ["error": "\(error)"]
+            )
+        }
+    }
+
+    private func reportBehind(_ watch: inout Watch) {
+        let behind = self.clock.behind
+        if let behind, !watch.wasBehind {
+            self.logger.warning(
+                "machine's clock is far behind a time that was believed; until it is accepted, a jump ahead to that time is, too",
+                metadata: ["behind": "\(Self.text(behind))", "run": "sealpost clock accept"]
+            )
+        }
+        watch.wasBehind = behind != nil
     }
 
     private func isConfirmed() async -> Bool {

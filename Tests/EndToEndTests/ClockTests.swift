@@ -20,7 +20,7 @@ import Testing
         self.configuration.database = self.folder.file(self.configuration.database)
     }
 
-    /// Leaves a mark by which the machine's clock is ahead.
+    /// Saves a mark that makes the machine's clock so many seconds ahead.
     private func jumpAhead(_ seconds: TimeInterval = Self.jump) throws {
         let mark = HeldClock().mark
         try self.file.save(.init(time: mark.time - seconds, uptime: mark.uptime, boot: mark.boot))
@@ -37,10 +37,13 @@ import Testing
     }
 
     @Test(arguments: ["", "x 1 boot", "1 x boot", "1", "1 2 3 4", "99999999999999999999 1 boot"])
-    func aFileThatIsNotValidIsRefused(text: String) throws {
+    func aDamagedFileStopsNothing(text: String) async throws {
         try self.file.save(HeldClock().mark)
         try PrivateFile.change(self.file.path, what: "") { _ in (text, ()) }
         #expect(throws: ConfigurationError.self) { try self.file.load() }
+        let daemon = try await Daemon(in: self.folder)
+        #expect(await daemon.terminate() == 0)
+        #expect(try self.file.load() != nil, "replaced")
     }
 
     @Test func withPostgreSQLItLiesBesideTheTimeline() {
@@ -71,6 +74,16 @@ import Testing
         let audit = try await Daemon.run(["audit", "list"], in: self.folder)
         #expect(audit.output.contains("clock.accept"), "\(audit.output)")
         #expect(try HeldClock(after: self.file.load()).held == nil)
+    }
+
+    /// A wrong clock was accepted, and is right again.
+    @Test func aCommandAcceptsAClockThatIsBehind() async throws {
+        try self.jumpAhead(-Self.jump)
+        let doctor = try await Daemon.run(["doctor"], in: self.folder)
+        #expect(doctor.output.contains(", 100.0 days behind a time that was believed; "), "\(doctor.output)")
+        let ended = try await Daemon.run(["clock", "accept"], in: self.folder)
+        #expect(ended.output.hasPrefix("data expires by the time 20"), "\(ended.output)\(ended.errors)")
+        #expect(try HeldClock(after: self.file.load()).behind == nil)
     }
 
     /// The time by the other machine, as seconds after the wrong clock's, and whether that one is believed.

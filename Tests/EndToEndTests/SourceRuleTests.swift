@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    /// The files that may read the machine's clock; all others get the time from a `HeldClock`, or data could expire early.
+    /// The files that may read the machine's clock. All others get the time from a `HeldClock`.
     private static let clockReaders: Set<String> = [
         "HeldClock.swift", "Issuer.swift", "IssuerSetup.swift", "PushServer.swift", "ClosedServer.swift",
         // A store that is opened in a test; the program gives each the clock.

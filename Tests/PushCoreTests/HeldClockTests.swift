@@ -64,18 +64,46 @@ import Testing
         #expect(clock.now() == self.machine.wall)
     }
 
-    @Test func aStepIsMeasuredFromTheLastReadingThatWasBelieved() {
+    /// Each step is plausible by itself.
+    @Test func smallStepsDoNotAddUp() {
         let clock = self.machine.clock()
-        for _ in 0..<3 {
-            self.machine.step(3600)
+        self.machine.step(3000)
+        #expect(clock.now() == self.machine.wall)
+        self.machine.step(3000)
+        #expect(clock.held == 6000)
+    }
+
+    @Test func aStepThatWasTakenBackWidensNothing() {
+        let clock = self.machine.clock()
+        for seconds in [3000.0, -3000] {
+            self.machine.step(seconds)
             #expect(clock.now() == self.machine.wall)
         }
-        self.machine.step(-3 * 3600)
-        #expect(clock.now() == self.machine.wall)
-        self.machine.step(4 * 3600)
-        #expect(clock.held == nil)
         self.machine.step(3601)
         #expect(clock.held == 3601)
+    }
+
+    @Test(arguments: [3000.0, -3000]) func theReferenceFollowsAfterADay(seconds: TimeInterval) {
+        let clock = self.machine.clock()
+        self.machine.step(seconds)
+        self.machine.wait(HeldClock.referencePeriod)
+        #expect(clock.now() == self.machine.wall)
+        self.machine.step(3600)
+        #expect(clock.held == nil)
+        self.machine.step(1)
+        #expect(clock.held == 3601)
+    }
+
+    @Test func aClockThatIsFarBehindMayBeSetRightLater() {
+        let clock = self.machine.clock()
+        self.machine.step(-400 * Self.day)
+        self.machine.wait(2 * HeldClock.referencePeriod)
+        #expect(clock.now() == self.machine.wall)
+        #expect(clock.behind == 400 * Self.day)
+        let next = self.machine.clock(after: clock.mark)
+        for clock in [clock, next] { #expect(clock.behind == 400 * Self.day) }
+        self.machine.step(400 * Self.day)
+        for clock in [clock, next] { #expect(clock.held == nil && clock.behind == nil) }
     }
 
     @Test func anAcceptedClockIsBelieved() {
@@ -96,6 +124,19 @@ import Testing
         clock.accept()
         self.machine.step(100 * Self.day)
         #expect(clock.held == 100 * Self.day)
+    }
+
+    /// A machine without a battery begins in 1970, and the server may start before it knows better.
+    @Test func aTimeBeforeTheProgramIsNotHeldOn() {
+        let machine = self.machine
+        machine.step(-1_800_000_000)
+        let clock = machine.clock()
+        machine.wait(60)
+        machine.step(1_800_000_000)
+        #expect(clock.held == nil)
+        #expect(clock.now() == machine.wall)
+        machine.step(2 * Self.day)
+        #expect(clock.held == 2 * Self.day)
     }
 
     @Test func aRestartOfTheProcessBelievesNoMore() {
@@ -119,7 +160,7 @@ import Testing
         #expect(clock.now() == (isHeld ? mark.time : self.machine.wall))
     }
 
-    /// Without a battery the clock begins where it ended, until a time server is asked.
+    /// A clock without a battery continues from the shutdown until a time server corrects it.
     @Test func aMachineWithoutAClockMayLearnTheTimeLater() {
         let mark = self.machine.clock().mark
         self.machine.restart()

@@ -49,7 +49,7 @@ import Testing
     @Test func everyRouteThatChangesSomethingIsInTheTableAbove() {
         let routes = ServerFixture.routes.filter { $0.method != .get }
         #expect(Set(routes.map { "\($0.method.rawValue) \($0.path)" }) == Set(Self.actions.keys))
-        // The lease of a payload that can be read once is all that a GET changes, and files and the clock are the operator's.
+        // A GET leases a payload that can be read once; commands of operators change files and the clock.
         let others: [AuditRecord.Action] = [.take, .changeKeys, .rotateKeys, .removeKey, .backUp, .acceptClock]
         let actions = Set(Self.actions.values.flatMap { $0 ?? [] } + others)
         #expect(actions == Set(AuditRecord.Action.allCases))

@@ -10,7 +10,7 @@ package enum LocalPaths {
     package static let keys = "/local/keys"
     /// The keyring's file: its keys are listed, one is added, and one removed.
     package static let keyring = "/local/keyring"
-    /// The clock by which data expires: it is to be believed.
+    /// The machine's clock, to be accepted.
     package static let clock = "/local/clock"
     /// A copy of the database, to be written to a file.
     package static let backup = "/local/backup"

@@ -8,7 +8,7 @@ struct HealthHandler: Handler {
     ///
     /// A provider that takes no pushes is none of it: a server that is withdrawn for that reason hands out nothing either.
     let troubles: @Sendable () -> [String]
-    /// What an operator must look at while the server is ready. Strangers read it.
+    /// Faults that an operator must repair although the server is ready. Strangers read them.
     let warnings: @Sendable () -> [String]
 
     var routes: [Route] {

@@ -2,7 +2,7 @@ import ArgumentParser
 import PushAPI
 import PushServer
 
-/// The clock by which data expires.
+/// Commands about the machine's clock.
 struct ClockCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "clock",

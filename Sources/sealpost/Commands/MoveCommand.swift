@@ -35,7 +35,7 @@ struct MoveCommand: AsyncParsableCommand {
             }
             if let fault = place.fault { throw ConfigurationError("--to: \(fault)") }
             let keyring = try KeyringFile(configuration.keyring).load()
-            let now = try configuration.makeClock().now()
+            let now = configuration.makeClock().now()
             do {
                 let count = try await file.asMoveSource(keyring) { source in
                     let target = try place.asMoveTarget()

@@ -135,7 +135,7 @@ extension Configuration {
     func openStore(admitsMoved: Bool = false) throws -> any Store {
         try self.refuseForeignFiles()
         var options = StoreOptions()
-        options.now = try self.makeClock().now
+        options.now = self.makeClock().now
         options.admitsMoved = admitsMoved
         // A command can end pushes, too: by deleting their user.
         options.events = self.events.stored

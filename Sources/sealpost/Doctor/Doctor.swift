@@ -15,8 +15,6 @@ struct Doctor: Sendable {
     /// Below this much room on the disk the server may stop at any time.
     static let leastSpace: UInt64 = 100 << 20
     static let comfortableSpace: UInt64 = 1 << 30
-    /// No clock that is right shows a time before this program was written.
-    private static let programDate = Date(timeIntervalSince1970: 1_767_225_600)
 
     let configuration: Configuration
     var now = Date()
@@ -54,7 +52,7 @@ struct Doctor: Sendable {
     /// A clock that is wrong has APNs and Google refuse every token. The database's file is a witness: it was not written
     /// in the future.
     private var clock: Finding {
-        if self.now < Self.programDate {
+        if self.now < HeldClock.programDate {
             return Finding(.fail, "clock", "is wrong: it shows \(self.now.ISO8601Format())")
         }
         // Without a store there is nothing to compare with.
@@ -64,17 +62,19 @@ struct Doctor: Sendable {
         do {
             let now = self.now
             let clock = HeldClock(after: try self.configuration.clockFile.load(), wall: { now })
-            guard let ahead = clock.held else { return Finding(.ok, "clock", self.now.ISO8601Format()) }
-            return Finding(
-                .fail,
-                "clock",
-                """
-                shows \(self.now.ISO8601Format()), \(Int(ahead)) seconds ahead, and is not believed; if that time is right, \
-                run sealpost clock accept
-                """
-            )
+            let shown = self.now.ISO8601Format()
+            let remedy = "if that time is right, run sealpost clock accept"
+            if let ahead = clock.held {
+                let text = "shows \(shown), \(ClockService.text(ahead)) ahead, and is not believed; \(remedy)"
+                return Finding(.fail, "clock", text)
+            }
+            if let behind = clock.behind {
+                let text = "shows \(shown), \(ClockService.text(behind)) behind a time that was believed; \(remedy)"
+                return Finding(.warn, "clock", text)
+            }
+            return Finding(.ok, "clock", shown)
         } catch {
-            return Finding(.fail, "clock", "\(error)")
+            return Finding(.warn, "clock", "\(error)")
         }
     }
 

@@ -29,7 +29,7 @@ struct Initialization {
         try configuration.refuseRisks()
         try configuration.refuseForeignFiles()
         var lines = try self.makeKeys(configuration)
-        let now = try configuration.makeClock().now()
+        let now = configuration.makeClock().now()
         try await withStore(configuration) { store in
             guard let name = self.answers.administrator, let password else { return }
             let isAdded = try await store.addUser(

@@ -16,7 +16,7 @@ struct LocalServer {
 
     /// Opens the database. Throws `ConfigurationError`, `StoreError` or `SystemError`.
     init(_ configuration: Configuration, admitsMoved: Bool) throws {
-        let clock = try configuration.makeClock()
+        let clock = configuration.makeClock()
         let store = try configuration.openStore(admitsMoved: admitsMoved)
         self.store = store
         self.loops = try EventLoopGroup(count: 1)

@@ -105,8 +105,8 @@ def is_gone(site, ids):
 
 
 def command(site, *arguments):
-    """What a command prints. A shell starts it: the library changes its first process's environment, and with that
-    Swift loses the arguments."""
+    """Runs a command; its output. A shell starts it: in its first process the library changes the environment, and
+    Swift's runtime then does not find the arguments."""
     done = subprocess.run(
         ["/bin/bash", "-c", 'exec "$0" "$@"', site.sealpost, *arguments], cwd=site.folder, env=site.environment,
         capture_output=True, text=True,

@@ -32,8 +32,8 @@ extension Authenticator {
         }
     }
 
-    /// Whether the issuer's token, if the caller has shown one, is good by the machine's clock, and the issuer's keys are
-    /// still those that the token was verified with.
+    /// Whether the caller has shown no token of the issuer, or one that has not expired by the machine's clock and was
+    /// verified with keys that are still the issuer's.
     func isCurrent(_ caller: Caller) -> Bool {
         guard let issued = caller.issued else { return true }
         guard let issuer, case let now = issuer.now(), now < issued.expiresAt else { return false }
