@@ -58,12 +58,12 @@ package final class HeldClock: Sendable {
         return Date(timeIntervalSince1970: self.state.withLock { $0.time(wall, uptime) })
     }
 
-    /// Seconds by which the machine's clock is ahead of `now()`, which holds it back; `nil` while it is believed.
+    /// How many seconds the machine's clock is ahead of `now()` and held back; `nil` while it is believed.
     package var held: TimeInterval? {
         self.read { state, ahead in state.isHeld ? ahead : nil }
     }
 
-    /// Seconds by which the machine's clock is behind a time that was believed, if that is more than the longest step.
+    /// How many seconds the machine's clock is behind a time that was believed; `nil` up to the longest step.
     ///
     /// That time was wrong, or the clock is. Until `accept()` the clock may jump ahead as far as that time.
     package var behind: TimeInterval? {
@@ -83,7 +83,7 @@ package final class HeldClock: Sendable {
         return Mark(time: wall - error, uptime: uptime, boot: self.boot)
     }
 
-    /// Reads the clocks; gives `body` the seconds by which the machine's is ahead of the reference.
+    /// Reads the clocks; passes `body` how many seconds the machine's is ahead of the reference.
     private func read<Value>(_ body: (State, TimeInterval) -> Value) -> Value {
         let (wall, uptime) = (self.wall().timeIntervalSince1970, self.uptime())
         return self.state.withLock { state in
@@ -101,7 +101,7 @@ extension HeldClock {
         private(set) var isHeld = false
         /// How far a reading may be ahead of the reference.
         private var bound = HeldClock.longestStep
-        /// The uptime from which on a reading becomes the next reference, so that small steps do not add up to a large one.
+        /// The uptime of the next reference. Small steps would add up if each were one.
         private var next: TimeInterval
 
         init(after mark: Mark?, boot: String, _ wall: TimeInterval, _ uptime: TimeInterval) {

@@ -60,6 +60,6 @@ extension Configuration {
         ClockFile(path: (self.storePlace is SQLiteDatabase ? self.database : self.timeline) + ".clock")
     }
 
-    /// The clock, which continues from the file. A damaged file counts as missing; `ClockService` and `doctor` report it.
+    /// The clock, which continues from the file; without one if it is damaged, as `ClockService` and `doctor` report.
     func makeClock() -> HeldClock { HeldClock(after: try? self.clockFile.load()) }
 }

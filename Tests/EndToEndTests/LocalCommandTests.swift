@@ -313,7 +313,7 @@ import Testing
         let open = self.folder.file("open")
         try FileManager.default.createDirectory(atPath: open, withIntermediateDirectories: false)
         try #require(chmod(open, 0o777) == 0)
-        // Whoever may write to the folder chooses where the link leads.
+        // The folder's writers choose where the link leads.
         let own = self.folder.file("own")
         try FileManager.default.createDirectory(atPath: own, withIntermediateDirectories: false)
         try FileManager.default.createSymbolicLink(atPath: "\(open)/link", withDestinationPath: own)
