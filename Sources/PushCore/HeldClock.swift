@@ -54,42 +54,42 @@ package final class HeldClock: Sendable {
 
     /// The time. Any thread may call it.
     package func now() -> Date {
-        let (wall, uptime) = (self.wall().timeIntervalSince1970, self.uptime())
-        return Date(timeIntervalSince1970: self.state.withLock { $0.time(wall, uptime) })
+        self.read { state, wall, uptime in
+            Date(timeIntervalSince1970: wall - max(0, state.error(wall, uptime)))
+        }
     }
 
     /// How many seconds the machine's clock is ahead of `now()` and held back; `nil` while it is believed.
     package var held: TimeInterval? {
-        self.read { state, ahead in state.isHeld ? ahead : nil }
+        let error = self.read { $0.error($1, $2) }
+        return error > 0 ? error : nil
     }
 
     /// How many seconds the machine's clock is behind a time that was believed; `nil` up to the longest step.
     ///
     /// That time was wrong, or the clock is. Until `accept()` the clock may jump ahead as far as that time.
     package var behind: TimeInterval? {
-        self.read { _, ahead in ahead < -Self.longestStep ? -ahead : nil }
+        let error = self.read { $0.error($1, $2) }
+        return error < 0 ? -error : nil
     }
 
     /// Believes the machine's clock as it is now.
     package func accept() {
-        let (wall, uptime) = (self.wall().timeIntervalSince1970, self.uptime())
-        self.state.withLock { $0.accept(wall, uptime) }
+        self.read { $0.accept($1, $2) }
     }
 
     /// The present moment, for `init(after:)`: of the machine's clock, or of one that it was found wrong by.
     package var mark: Mark {
-        let (wall, uptime) = (self.wall(), self.uptime())
-        let error = self.read { state, ahead in state.isHeld || ahead < -Self.longestStep ? ahead : 0 }
-        return Mark(time: wall - error, uptime: uptime, boot: self.boot)
+        self.read { state, wall, uptime in
+            let time = Date(timeIntervalSince1970: wall - state.error(wall, uptime))
+            return Mark(time: time, uptime: uptime, boot: self.boot)
+        }
     }
 
-    /// Reads the clocks; passes `body` how many seconds the machine's is ahead of the reference.
-    private func read<Value>(_ body: (State, TimeInterval) -> Value) -> Value {
+    /// Passes `body` the readings of both clocks.
+    private func read<Value>(_ body: (inout State, _ wall: TimeInterval, _ uptime: TimeInterval) -> Value) -> Value {
         let (wall, uptime) = (self.wall().timeIntervalSince1970, self.uptime())
-        return self.state.withLock { state in
-            _ = state.time(wall, uptime)
-            return body(state, wall - uptime - state.offset)
-        }
+        return self.state.withLock { body(&$0, wall, uptime) }
     }
 }
 
@@ -97,8 +97,7 @@ extension HeldClock {
     /// The decision on each reading. All times are in seconds.
     private struct State {
         /// The reference: the difference between the time and the uptime at a reading that was believed.
-        private(set) var offset: TimeInterval
-        private(set) var isHeld = false
+        private var offset: TimeInterval
         /// How far a reading may be ahead of the reference.
         private var bound = HeldClock.longestStep
         /// The uptime of the next reference. Small steps would add up if each were one.
@@ -120,19 +119,19 @@ extension HeldClock {
             }
         }
 
-        mutating func time(_ wall: TimeInterval, _ uptime: TimeInterval) -> TimeInterval {
+        /// The seconds by which the machine's clock is too far ahead, or, negative, too far behind; 0 while it is right.
+        mutating func error(_ wall: TimeInterval, _ uptime: TimeInterval) -> TimeInterval {
             let ahead = wall - uptime - self.offset
             // A time before this program is one that the machine made up until it learns the right one.
             let wasRight = self.offset + uptime >= HeldClock.programDate.timeIntervalSince1970
-            self.isHeld = ahead > self.bound && wasRight
-            if self.isHeld { return self.offset + uptime }
-            // A clock that is far behind is no reference: it may be corrected later.
-            if uptime >= self.next && ahead >= -HeldClock.longestStep || !wasRight { self.accept(wall, uptime) }
-            return wall
+            // A clock that is far behind is no reference either: it may be corrected later.
+            if wasRight, ahead > self.bound || ahead < -HeldClock.longestStep { return ahead }
+            if uptime >= self.next || !wasRight { self.accept(wall, uptime) }
+            return 0
         }
 
         mutating func accept(_ wall: TimeInterval, _ uptime: TimeInterval) {
-            (self.offset, self.isHeld, self.bound) = (wall - uptime, false, HeldClock.longestStep)
+            (self.offset, self.bound) = (wall - uptime, HeldClock.longestStep)
             self.next = uptime + HeldClock.referencePeriod
         }
     }
