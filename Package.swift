@@ -23,8 +23,8 @@ func server(_ product: String, _ package: String) -> Target.Dependency {
 }
 
 let argumentParser: Target.Dependency = server("ArgumentParser", "swift-argument-parser")
-let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
-let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "swift-crypto")
+/// Apple's systems have CryptoKit.
+let cryptography: Target.Dependency = .target(name: "Cryptography", condition: .when(platforms: [.linux]))
 let database: Target.Dependency = server("GRDB", "GRDB.swift")
 let databaseC: Target.Dependency = server("GRDBSQLite", "GRDB.swift")
 let heap: Target.Dependency = server("HeapModule", "swift-collections")
@@ -52,7 +52,6 @@ let package = Package(
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
         .package(url: "https://github.com/apple/swift-collections", exact: "1.6.0"),
-        .package(url: "https://github.com/apple/swift-crypto", exact: "4.5.2"),
         .package(url: "https://github.com/apple/swift-http-types", exact: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
         .package(url: "https://github.com/groue/GRDB.swift", exact: "7.10.0"),
@@ -72,38 +71,43 @@ let package = Package(
 
         .target(
             name: "Migrations",
-            dependencies: [crypto],
+            dependencies: [cryptography],
             path: "Migrations",
             resources: [.embedInCode("postgresql"), .embedInCode("sql")],
             swiftSettings: strict
         ),
         room("Bytes", []),
         room("CivilTime", ["Bytes"]),
+        room("Cryptography", ["COpenSSL"]),
         room("CurlHTTP", ["Bytes", "CCurl", "Reactor"]),
-        room("HTTPSignatures", ["Bytes", crypto]),
+        room("HTTPSignatures", ["Bytes", cryptography]),
         room("PostgreSQL", ["Bytes", "CPostgreSQL", "Reactor"]),
         room("PushAPI", ["Bytes", "CivilTime"]),
         room(
             "PushClient",
-            ["Bytes", "CivilTime", "HTTPSignatures", "PushAPI", crypto],
+            ["Bytes", "CivilTime", "HTTPSignatures", "PushAPI", cryptography],
             resources: [.copy("PrivacyInfo.xcprivacy")]
         ),
         room("PushClientTesting", ["HTTPSignatures", "PushAPI", "PushClient"]),
-        room("PushCore", ["Bytes", "CArgon2", "CivilTime", crypto], resources: [.embedInCode("CommonPasswords.txt")]),
+        room(
+            "PushCore",
+            ["Bytes", "CArgon2", "CivilTime", cryptography],
+            resources: [.embedInCode("CommonPasswords.txt")]
+        ),
         room("PushDelivery", ["CivilTime", "PushCore", "PushStore", lifecycle, logging]),
-        room("PushPostgreSQL", ["Migrations", "PostgreSQL", "PushCore", "PushStore", "Reactor", crypto]),
-        room("PushSenders", ["Bytes", "CivilTime", "CurlHTTP", "PushCore", "Reactor", crypto, cryptoExtras]),
+        room("PushPostgreSQL", ["Migrations", "PostgreSQL", "PushCore", "PushStore", "Reactor", cryptography]),
+        room("PushSenders", ["Bytes", "CivilTime", "CurlHTTP", "PushCore", "Reactor", cryptography]),
         room(
             "PushServer",
             [
                 "Bytes", "CZlib", "CivilTime", "HTTPSignatures", "PushAPI", "PushCore", "PushStore", "SocketHTTP",
-                crypto, cryptoExtras, httpTypes, logging,
+                cryptography, httpTypes, logging,
             ],
             resources: [.embedInCode("openapi.json"), .embedInCode("Console/page")]
         ),
         room("PushSimulators", ["Bytes", "CNghttp2", "COpenSSL", "CivilTime", "Reactor", "SocketTLS"]),
-        room("PushSQLite", ["CSQLite", "Migrations", "PushCore", "PushStore", crypto, database, databaseC]),
-        room("PushStore", ["PushCore", crypto]),
+        room("PushSQLite", ["CSQLite", "Migrations", "PushCore", "PushStore", cryptography, database, databaseC]),
+        room("PushStore", ["PushCore", cryptography]),
         room("Reactor", ["CEpoll", heap]),
         room("SocketHTTP", ["Bytes", "CivilTime", "Reactor", httpTypes]),
         room("SocketTLS", ["COpenSSL", "Reactor"]),
@@ -131,6 +135,7 @@ let package = Package(
         ),
         tests("BytesTests", ["Bytes"]),
         tests("CivilTimeTests", ["CivilTime"]),
+        tests("CryptographyTests", ["COpenSSL", "Cryptography", "PushTesting"]),
         tests("CurlHTTPTests", ["CurlHTTP", "PushSimulators", "PushTesting", "Reactor"]),
         tests(
             "EndToEndTests",
@@ -138,7 +143,7 @@ let package = Package(
                 "HTTPSignatures", "PostgreSQL", "PushAPI", "PushClient", "PushCore", "PushDelivery", "PushPostgreSQL",
                 "PushSQLite", "PushServer", "PushSimulators", "PushStore", "PushTesting", "Reactor", "SocketHTTP",
                 "sealpost",
-                crypto, logging, yaml,
+                cryptography, logging, yaml,
             ]
         ),
         // The fuzzer's seeds once through its targets; the fuzzer itself is a package of its own, in `Fuzz`.
@@ -152,18 +157,18 @@ let package = Package(
             exclude: ["Fuzz.swift"],
             swiftSettings: strict
         ),
-        tests("HTTPSignaturesTests", ["HTTPSignatures", "PushTesting", crypto]),
+        tests("HTTPSignaturesTests", ["HTTPSignatures", "PushTesting", cryptography]),
         tests("PostgreSQLTests", ["CPostgreSQL", "PostgreSQL", "PushSimulators", "PushTesting", "Reactor"]),
         tests("PushAPITests", ["PushAPI"]),
         .target(
             name: "ExampleInbox",
-            dependencies: ["PushAPI", "PushClient", crypto],
+            dependencies: ["PushAPI", "PushClient", cryptography],
             path: "examples/apple/Inbox",
             swiftSettings: strict
         ),
         .executableTarget(
             name: "ClientProgram",
-            dependencies: ["HTTPSignatures", "PushAPI", "PushClient", crypto],
+            dependencies: ["HTTPSignatures", "PushAPI", "PushClient", cryptography],
             path: "Tests/ClientProgram",
             swiftSettings: strict
         ),
@@ -176,17 +181,17 @@ let package = Package(
         ),
         tests(
             "PortableClientTests",
-            ["ClientPeers", "HTTPSignatures", "PushAPI", "PushClient", "PushClientTesting", crypto]
+            ["ClientPeers", "HTTPSignatures", "PushAPI", "PushClient", "PushClientTesting", cryptography]
         ),
         tests(
             "PushClientTests",
             [
                 "ClientPeers", "ClientProgram", "ExampleInbox", "HTTPSignatures", "PushAPI", "PushClient",
                 "PushClientTesting",
-                "PushTesting", "Reactor", crypto,
+                "PushTesting", "Reactor", cryptography,
             ]
         ),
-        tests("PushCoreTests", ["PushCore", "PushTesting", crypto]),
+        tests("PushCoreTests", ["PushCore", "PushTesting", cryptography]),
         tests(
             "PushDeliveryTests",
             [
@@ -206,8 +211,8 @@ let package = Package(
         tests(
             "PushSendersTests",
             [
-                "Bytes", "CurlHTTP", "PushCore", "PushSenders", "PushSimulators", "PushTesting", "Reactor", crypto,
-                cryptoExtras,
+                "Bytes", "CurlHTTP", "PushCore", "PushSenders", "PushSimulators", "PushTesting", "Reactor",
+                cryptography,
             ]
         ),
         tests(
@@ -215,7 +220,7 @@ let package = Package(
             [
                 "Bytes", "CivilTime", "HTTPSignatures", "PushAPI", "PushCore", "PushDelivery", "PushServer",
                 "PushStore",
-                "PushTesting", "Reactor", "SocketHTTP", crypto, cryptoExtras, httpTypes, logging,
+                "PushTesting", "Reactor", "SocketHTTP", cryptography, httpTypes, logging,
             ]
         ),
         tests("PushSimulatorsTests", ["Bytes", "COpenSSL", "PushSimulators", "PushTesting", "Reactor", "SocketTLS"]),
@@ -232,8 +237,10 @@ let package = Package(
 
 #if os(Linux)
     let hasServer = Context.environment["SEALPOST_CLIENT_ONLY"] == nil
+    let libcrypto = ["COpenSSL", "Cryptography"]
 #else
     let hasServer = false
+    let libcrypto: [String] = []
 #endif
 
 // The server's rooms compile on Linux alone. Elsewhere, as on a Mac, what apps link and its tests are all that there is.
@@ -242,6 +249,6 @@ if !hasServer {
         "Bytes", "CivilTime", "ClientPeers", "ExampleInbox", "HTTPSignatures", "PortableClientTests", "PushAPI",
         "PushClient", "PushClientTesting",
     ]
-    package.targets.removeAll { !client.contains($0.name) }
+    package.targets.removeAll { !(client + libcrypto).contains($0.name) }
     package.products.removeAll { $0.name == "sealpost" }
 }

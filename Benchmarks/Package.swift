@@ -3,7 +3,6 @@ import PackageDescription
 
 // The peers that Sealpost is measured against, none of which is in the product, and its HTTP server without the rest of
 // it. The product's rooms are links to their sources, because they show themselves only within one package.
-let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
 let room: [SwiftSetting] = [
     .enableUpcomingFeature("MemberImportVisibility"), .enableUpcomingFeature("ExistentialAny"),
     .enableUpcomingFeature("InternalImportsByDefault"),
@@ -14,7 +13,6 @@ let package = Package(
     platforms: [.macOS(.v15)],
     dependencies: [
         .package(url: "https://github.com/apple/swift-collections", exact: "1.6.0"),
-        .package(url: "https://github.com/apple/swift-crypto", exact: "4.5.2"),
         .package(url: "https://github.com/apple/swift-http-types", exact: "1.8.0"),
         .package(url: "https://github.com/apple/swift-nio", exact: "2.101.2"),
         .package(url: "https://github.com/apple/swift-nio-ssl", exact: "2.37.6"),
@@ -43,24 +41,26 @@ let package = Package(
 
         // The outbox on PostgreSQL without the senders.
         .systemLibrary(name: "CArgon2"),
+        .systemLibrary(name: "COpenSSL"),
         .systemLibrary(name: "CPostgreSQL"),
+        .target(name: "Cryptography", dependencies: ["COpenSSL"], swiftSettings: room),
         .target(
             name: "Migrations",
-            dependencies: [crypto],
+            dependencies: ["Cryptography"],
             resources: [.embedInCode("postgresql"), .embedInCode("sql")],
             swiftSettings: room
         ),
         .target(name: "PostgreSQL", dependencies: ["Bytes", "CPostgreSQL", "Reactor"], swiftSettings: room),
         .target(
             name: "PushCore",
-            dependencies: ["Bytes", "CArgon2", "CivilTime", crypto],
+            dependencies: ["Bytes", "CArgon2", "CivilTime", "Cryptography"],
             resources: [.embedInCode("CommonPasswords.txt")],
             swiftSettings: room
         ),
-        .target(name: "PushStore", dependencies: ["PushCore", crypto], swiftSettings: room),
+        .target(name: "PushStore", dependencies: ["PushCore", "Cryptography"], swiftSettings: room),
         .target(
             name: "PushPostgreSQL",
-            dependencies: ["Migrations", "PostgreSQL", "PushCore", "PushStore", "Reactor", crypto],
+            dependencies: ["Migrations", "PostgreSQL", "PushCore", "PushStore", "Reactor", "Cryptography"],
             swiftSettings: room
         ),
         .executableTarget(name: "postgresql-outbox", dependencies: ["PushCore", "PushPostgreSQL", "PushStore"]),

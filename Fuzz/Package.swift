@@ -14,8 +14,6 @@ func room(_ name: String, _ dependencies: [Target.Dependency], resources: [Resou
     .target(name: name, dependencies: dependencies, resources: resources, swiftSettings: fuzzed)
 }
 
-let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
-let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "swift-crypto")
 let heap: Target.Dependency = .product(name: "HeapModule", package: "swift-collections")
 let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-http-types")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
@@ -25,7 +23,6 @@ let package = Package(
     platforms: [.macOS(.v15)],
     dependencies: [
         .package(url: "https://github.com/apple/swift-collections", exact: "1.6.0"),
-        .package(url: "https://github.com/apple/swift-crypto", exact: "4.5.2"),
         .package(url: "https://github.com/apple/swift-http-types", exact: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
     ],
@@ -33,26 +30,32 @@ let package = Package(
         .systemLibrary(name: "CArgon2"),
         .systemLibrary(name: "CEpoll"),
         .systemLibrary(name: "CLibFuzzer"),
+        .systemLibrary(name: "COpenSSL"),
         .systemLibrary(name: "CZlib"),
         room("Bytes", []),
         room("CivilTime", ["Bytes"]),
-        room("HTTPSignatures", ["Bytes", crypto]),
+        room("Cryptography", ["COpenSSL"]),
+        room("HTTPSignatures", ["Bytes", "Cryptography"]),
         room("PushAPI", ["Bytes", "CivilTime"]),
         room(
             "PushClient",
-            ["Bytes", "CivilTime", "HTTPSignatures", "PushAPI", crypto],
+            ["Bytes", "CivilTime", "HTTPSignatures", "PushAPI", "Cryptography"],
             resources: [.copy("PrivacyInfo.xcprivacy")]
         ),
-        room("PushCore", ["Bytes", "CArgon2", "CivilTime", crypto], resources: [.embedInCode("CommonPasswords.txt")]),
+        room(
+            "PushCore",
+            ["Bytes", "CArgon2", "CivilTime", "Cryptography"],
+            resources: [.embedInCode("CommonPasswords.txt")]
+        ),
         room(
             "PushServer",
             [
                 "Bytes", "CZlib", "CivilTime", "HTTPSignatures", "PushAPI", "PushCore", "PushStore", "SocketHTTP",
-                crypto, cryptoExtras, httpTypes, logging,
+                "Cryptography", httpTypes, logging,
             ],
             resources: [.embedInCode("openapi.json"), .embedInCode("Console/page")]
         ),
-        room("PushStore", ["PushCore", crypto]),
+        room("PushStore", ["PushCore", "Cryptography"]),
         room("Reactor", ["CEpoll", heap]),
         room("SocketHTTP", ["Bytes", "CivilTime", "Reactor", httpTypes]),
         .executableTarget(

@@ -1,4 +1,4 @@
-internal import Crypto
+internal import Cryptography
 package import Foundation
 
 /// One step of the database's schema; a step that was released never changes.

@@ -1,6 +1,11 @@
 internal import Bytes
-internal import Crypto
 internal import Foundation
+
+#if canImport(CryptoKit)
+    internal import CryptoKit
+#else
+    internal import Cryptography
+#endif
 
 /// `Content-Digest` (RFC 9530): the SHA-256 of the content as it is sent.
 public enum ContentDigest {

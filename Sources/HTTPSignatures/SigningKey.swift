@@ -1,5 +1,10 @@
-internal import Crypto
 public import Foundation
+
+#if canImport(CryptoKit)
+    internal import CryptoKit
+#else
+    internal import Cryptography
+#endif
 
 /// An Ed25519 key that signs.
 public struct SigningKey: Sendable {

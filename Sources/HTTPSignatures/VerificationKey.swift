@@ -1,6 +1,11 @@
 internal import Bytes
-internal import Crypto
 public import Foundation
+
+#if canImport(CryptoKit)
+    internal import CryptoKit
+#else
+    internal import Cryptography
+#endif
 
 /// The public half of an Ed25519 key, as apps pin it.
 public struct VerificationKey: Sendable, Hashable {

@@ -1,6 +1,11 @@
 internal import Bytes
-internal import Crypto
 internal import Foundation
+
+#if canImport(CryptoKit)
+    internal import CryptoKit
+#else
+    internal import Cryptography
+#endif
 
 extension PushClient {
     /// How a client signs in.

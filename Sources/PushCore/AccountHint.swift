@@ -1,5 +1,5 @@
 internal import Bytes
-internal import Crypto
+internal import Cryptography
 internal import Foundation
 
 /// Tells a device with several accounts whose a push is, and nobody else anything.

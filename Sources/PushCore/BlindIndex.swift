@@ -1,4 +1,4 @@
-internal import Crypto
+internal import Cryptography
 package import Foundation
 
 /// Keyed hashes by which the database finds and compares values that it must not show: names, handles and tags.

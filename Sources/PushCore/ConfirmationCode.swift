@@ -1,5 +1,5 @@
 internal import Bytes
-internal import Crypto
+internal import Cryptography
 package import Foundation
 
 /// A code that is pushed to a handle, and that the user returns to prove that the handle is its own.

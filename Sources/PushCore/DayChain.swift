@@ -1,5 +1,5 @@
 internal import Bytes
-internal import Crypto
+internal import Cryptography
 package import Foundation
 
 /// The secret from which the keys of a day and of all later days are derived, and of no day before.

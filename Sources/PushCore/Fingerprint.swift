@@ -1,4 +1,4 @@
-internal import Crypto
+internal import Cryptography
 package import Foundation
 
 /// The hash by which credentials are looked up, in memory and in the database: 32 bytes of SHA-256.

@@ -1,4 +1,4 @@
-package import Crypto
+package import Cryptography
 package import Foundation
 
 /// The secret from which the keys for all keyed hashes are derived.

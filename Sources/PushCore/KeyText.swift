@@ -1,5 +1,5 @@
 internal import Bytes
-package import Crypto
+package import Cryptography
 internal import Foundation
 
 /// A key of 32 bytes and the number that identifies it.

@@ -1,4 +1,4 @@
-package import Crypto
+package import Cryptography
 package import Foundation
 
 /// The data keys: the first seals, all open. As text they are a `KeyText`.

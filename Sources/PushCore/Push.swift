@@ -1,4 +1,4 @@
-internal import Crypto
+internal import Cryptography
 package import Foundation
 
 /// One push to one device: all that a sender learns of a notification.

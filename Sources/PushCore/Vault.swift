@@ -1,4 +1,4 @@
-internal import Crypto
+internal import Cryptography
 package import Foundation
 internal import Synchronization
 

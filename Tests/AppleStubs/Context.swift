@@ -1,7 +1,7 @@
 // Declarations alone: see README.md here.
 // swift-format-ignore-file
 // What the snippets of the guides leave to their reader, by its name there.
-import Crypto
+import Cryptography
 import Foundation
 import FoundationNetworking
 import HTTPSignatures

@@ -1,10 +1,15 @@
 import ClientPeers
-import Crypto
 import Foundation
 import HTTPSignatures
 import PushAPI
 import PushClient
 import Testing
+
+#if canImport(CryptoKit)
+    import CryptoKit
+#else
+    import Cryptography
+#endif
 
 /// When a kept value is shown, and with which date.
 @Suite(.timeLimit(.minutes(5))) struct CachingTests {

@@ -1,11 +1,16 @@
 import ClientPeers
-import Crypto
 import Foundation
 import HTTPSignatures
 import PushAPI
 import Testing
 
 @testable import PushClient
+
+#if canImport(CryptoKit)
+    import CryptoKit
+#else
+    import Cryptography
+#endif
 
 #if canImport(FoundationNetworking)
     import FoundationNetworking

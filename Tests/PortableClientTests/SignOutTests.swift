@@ -1,11 +1,16 @@
 import ClientPeers
-import Crypto
 import Foundation
 import PushAPI
 import Synchronization
 import Testing
 
 @testable import PushClient
+
+#if canImport(CryptoKit)
+    import CryptoKit
+#else
+    import Cryptography
+#endif
 
 /// Signing out ends everything, whatever the network does and whoever else is writing.
 @Suite(.timeLimit(.minutes(5))) struct SignOutTests {

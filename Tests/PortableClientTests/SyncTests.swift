@@ -1,11 +1,16 @@
 import ClientPeers
-import Crypto
 import Foundation
 import PushAPI
 import Synchronization
 import Testing
 
 @testable import PushClient
+
+#if canImport(CryptoKit)
+    import CryptoKit
+#else
+    import Cryptography
+#endif
 
 /// Everything missed in one round trip, and nothing lost.
 @Suite(.timeLimit(.minutes(5))) struct SyncTests {

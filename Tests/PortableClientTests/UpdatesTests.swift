@@ -1,10 +1,15 @@
 import ClientPeers
-import Crypto
 import Foundation
 import PushAPI
 import Testing
 
 @testable import PushClient
+
+#if canImport(CryptoKit)
+    import CryptoKit
+#else
+    import Cryptography
+#endif
 
 /// What an app is shown at once, and what it is told of changes.
 @Suite(.timeLimit(.minutes(5))) struct UpdatesTests {

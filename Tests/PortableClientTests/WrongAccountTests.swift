@@ -1,10 +1,15 @@
 import ClientPeers
-import Crypto
 import Foundation
 import HTTPSignatures
 import PushAPI
 import PushClient
 import Testing
+
+#if canImport(CryptoKit)
+    import CryptoKit
+#else
+    import Cryptography
+#endif
 
 /// A proxy that has an account: the server signs its answers to that account's requests, under the client's `MyToken`.
 @Suite(.timeLimit(.minutes(5))) struct WrongAccountTests {

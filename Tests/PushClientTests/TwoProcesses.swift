@@ -1,5 +1,5 @@
 import ClientPeers
-import Crypto
+import Cryptography
 import Foundation
 import HTTPSignatures
 import PushTesting

@@ -1,4 +1,4 @@
-import Crypto
+import Cryptography
 import CurlHTTP
 import Foundation
 import PushCore
@@ -274,7 +274,15 @@ import Testing
     }
 
     @Test func theErrorNamesWhatIsWrong() throws {
-        let p384 = P384.Signing.PrivateKey().pemRepresentation
+        // Made by openssl genpkey for this test, and used nowhere else.
+        let p384 = """
+            -----BEGIN PRIVATE KEY-----
+            MIG2AgEAMBAGByqGSM49AgEGBSuBBAAiBIGeMIGbAgEBBDBkAEiDJyEQW+XBwZdp
+            x3YDAANslzJX/BKlfVvzeHG86x8stx1/srhEs3tYE1MQLG2hZANiAATXVT4UElJZ
+            Eu+kh/voA5uQdQHpY8mNHvLwC7wXhSZGg6Lv7p05nExMKZCGlFhQGDgpX0TgZRVA
+            FpMuEdP11mKCCv/iKVxHro6YUOfTbAs+v8YCWjvGGUBFcm8jvk71oe4=
+            -----END PRIVATE KEY-----
+            """
         let badKey = SenderSettingsError.badKey(
             field: "keyFile",
             expected: "a P-256 private key in PEM, as in Apple's .p8 file"

@@ -1,4 +1,4 @@
-import CryptoExtras
+import Cryptography
 import Foundation
 import PushCore
 import PushSenders
@@ -110,7 +110,7 @@ import Testing
     }
 
     @Test func theKeyOfAnotherIsAWrongSetUp() async throws {
-        let key = try #require(Samples.rsaKey).pkcs8PEMRepresentation
+        let key = try #require(Samples.rsaKey).pemRepresentation
         let (outcome, received) = try await self.withFCM { settings in
             let data = Data(settings.serviceAccount.exposed.utf8)
             var fields = try JSONDecoder().decode([String: String].self, from: data)

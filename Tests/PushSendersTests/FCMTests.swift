@@ -1,4 +1,4 @@
-import CryptoExtras
+import Cryptography
 import CurlHTTP
 import Foundation
 import PushCore
@@ -186,8 +186,7 @@ import Testing
                 + #""aud":"https://oauth2.googleapis.com/token","iat":1800000000,"exp":1800003600}"#
         )
         let publicKey = try #require(Samples.rsaKey).publicKey
-        let signature = _RSA.Signing.RSASignature(rawRepresentation: token.signature)
-        #expect(publicKey.isValidSignature(signature, for: token.signedText, padding: .insecurePKCS1v1_5))
+        #expect(publicKey.isValidSignature(token.signature, for: token.signedText, padding: .pkcs1v15))
     }
 
     @Test func theExchangeIsAFormOfGrantTypeAndAssertion() throws {

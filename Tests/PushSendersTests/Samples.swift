@@ -1,5 +1,4 @@
-import Crypto
-import CryptoExtras
+import Cryptography
 import CurlHTTP
 import Foundation
 import PushCore
@@ -10,7 +9,7 @@ import Testing
 enum Samples {
     static let now = Date(timeIntervalSince1970: 1_800_000_000)
     static let key = P256.Signing.PrivateKey()
-    static let rsaKey = try? _RSA.Signing.PrivateKey(keySize: .bits2048)
+    static let rsaKey = try? RSA.Signing.PrivateKey()
 
     static func push(
         id: Int64 = 7,
@@ -40,7 +39,7 @@ enum Samples {
             "type": "service_account",
             "project_id": "sample-1",
             "client_email": "push@sample-1.iam.gserviceaccount.com",
-            "private_key": self.rsaKey?.pkcs8PEMRepresentation ?? "",
+            "private_key": self.rsaKey?.pemRepresentation ?? "",
             "private_key_id": "k1",
             "token_uri": "https://oauth2.googleapis.com/token",
         ]

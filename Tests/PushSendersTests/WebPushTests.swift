@@ -1,5 +1,5 @@
 import Bytes
-import Crypto
+import Cryptography
 import CurlHTTP
 import Foundation
 import PushCore

@@ -1,6 +1,5 @@
 import Bytes
-import Crypto
-import CryptoExtras
+import Cryptography
 import Foundation
 import HTTPTypes
 import PushAPI
@@ -88,7 +87,7 @@ struct TestIssuer: Sendable {
 }
 
 private struct SampleKeys: Sendable {
-    let rsa = try? _RSA.Signing.PrivateKey(keySize: .bits2048)
+    let rsa = try? RSA.Signing.PrivateKey()
     let p256 = P256.Signing.PrivateKey()
     let ed25519 = Curve25519.Signing.PrivateKey()
 
@@ -99,8 +98,8 @@ private struct SampleKeys: Sendable {
     func sign(_ message: Data, _ algorithm: TokenAlgorithm) throws -> Data {
         switch algorithm {
         case .rs256:
-            try #require(self.rsa).signature(for: message, padding: .insecurePKCS1v1_5).rawRepresentation
-        case .ps256: try #require(self.rsa).signature(for: message, padding: .PSS).rawRepresentation
+            try #require(self.rsa).signature(for: message, padding: .pkcs1v15)
+        case .ps256: try #require(self.rsa).signature(for: message, padding: .pss)
         case .es256: try self.p256.signature(for: message).rawRepresentation
         case .edDSA: try self.ed25519.signature(for: message)
         }
@@ -111,10 +110,10 @@ private struct SampleKeys: Sendable {
         let own: [JSONValue.Member]
         switch algorithm {
         case .rs256, .ps256:
-            let primitives = try? self.rsa?.publicKey.getKeyPrimitives()
+            let key = self.rsa?.publicKey
             own = [
-                .init("kty", .string("RSA")), .init("n", text(primitives?.modulus ?? Data())),
-                .init("e", text(primitives?.publicExponent ?? Data())),
+                .init("kty", .string("RSA")), .init("n", text(key?.n ?? [])),
+                .init("e", text(key?.e ?? [])),
             ]
         case .es256:
             let point = self.p256.publicKey.rawRepresentation

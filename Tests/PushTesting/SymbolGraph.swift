@@ -23,7 +23,10 @@ package struct SymbolGraph: Sendable {
         let build = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
         try await Self.run(
             ["swift", "symbolgraph-extract", "-module-name", module, "-I", build.appending(path: "Modules").path]
-                + ["-target", Self.target, "-minimum-access-level", "public"]
+                + [
+                    "-I", Repository.file("Sources/COpenSSL").path, "-target", Self.target, "-minimum-access-level",
+                    "public",
+                ]
                 + ["-skip-synthesized-members", "-skip-inherited-docs", "-output-dir", self.folder.path],
             in: self.folder
         )

@@ -1,7 +1,12 @@
 internal import Bytes
-internal import Crypto
 public import Foundation
 internal import PushAPI
+
+#if canImport(CryptoKit)
+    internal import CryptoKit
+#else
+    internal import Cryptography
+#endif
 
 /// What a push carries: the id of a notification and, on a device that accounts share, a hint whose it is.
 ///

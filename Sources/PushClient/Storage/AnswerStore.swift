@@ -1,5 +1,10 @@
-public import Crypto
 public import Foundation
+
+#if canImport(CryptoKit)
+    public import CryptoKit
+#else
+    public import Cryptography
+#endif
 
 /// Where a client keeps verified answers, the inbox and its registration.
 ///

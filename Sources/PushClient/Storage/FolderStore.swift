@@ -1,7 +1,12 @@
 internal import Bytes
-internal import Crypto
 internal import Foundation
 internal import Synchronization
+
+#if canImport(CryptoKit)
+    internal import CryptoKit
+#else
+    internal import Cryptography
+#endif
 
 /// Sealed files: one folder for each account, names and contents readable with the key only.
 ///

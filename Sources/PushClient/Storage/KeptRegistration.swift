@@ -1,5 +1,10 @@
-internal import Crypto
 internal import Foundation
+
+#if canImport(CryptoKit)
+    internal import CryptoKit
+#else
+    internal import Cryptography
+#endif
 
 /// The registration of this device, as the server last accepted it.
 struct KeptRegistration: Codable, Sendable, Hashable {

@@ -1,4 +1,4 @@
-package import Crypto
+package import Cryptography
 package import Foundation
 internal import GRDB
 internal import GRDBSQLite

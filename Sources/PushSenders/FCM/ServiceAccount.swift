@@ -1,5 +1,5 @@
 internal import Bytes
-internal import CryptoExtras
+internal import Cryptography
 internal import Foundation
 internal import PushCore
 
@@ -16,7 +16,7 @@ struct ServiceAccount: Sendable {
     let tokenEndpoint: String
     private let clientEmail: String
     private let keyID: String?
-    private let key: _RSA.Signing.PrivateKey
+    private let key: RSA.Signing.PrivateKey
 
     private struct File: Decodable {
         let type: String?
@@ -52,7 +52,7 @@ struct ServiceAccount: Sendable {
         self.keyID = file.privateKeyId
         let pem = try Self.required(file.privateKey, "private_key")
         do {
-            self.key = try _RSA.Signing.PrivateKey(pemRepresentation: pem)
+            self.key = try RSA.Signing.PrivateKey(pemRepresentation: pem)
         } catch {
             throw .badKey(field: "private_key", expected: "an RSA private key in PEM of at least 2048 bits")
         }
@@ -73,7 +73,7 @@ struct ServiceAccount: Sendable {
         return try JSONWebSignature.compact(
             header: "{\"alg\":\"RS256\",\"typ\":\"JWT\"\(keyID)}",
             claims: "{" + claims.joined(separator: ",") + "}",
-            sign: { try self.key.signature(for: $0, padding: .insecurePKCS1v1_5).rawRepresentation }
+            sign: { try self.key.signature(for: $0, padding: .pkcs1v15) }
         )
     }
 

@@ -1,4 +1,4 @@
-internal import Crypto
+internal import Cryptography
 internal import Foundation
 
 /// The content coding `aes128gcm` with one record, RFC 8188.

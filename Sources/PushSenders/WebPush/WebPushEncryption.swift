@@ -1,4 +1,4 @@
-internal import Crypto
+internal import Cryptography
 internal import Foundation
 
 /// Encrypts one message for one browser, RFC 8291, with a new key pair and salt.

@@ -1,5 +1,5 @@
 internal import Bytes
-internal import Crypto
+internal import Cryptography
 package import CurlHTTP
 internal import Foundation
 

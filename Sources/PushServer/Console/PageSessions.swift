@@ -1,5 +1,5 @@
 internal import Bytes
-internal import Crypto
+internal import Cryptography
 internal import HTTPTypes
 internal import PushAPI
 internal import PushCore

@@ -1,5 +1,5 @@
 internal import Bytes
-internal import Crypto
+internal import Cryptography
 internal import Foundation
 internal import PushCore
 internal import PushStore
@@ -82,7 +82,7 @@ struct EntityTagMaker: Sendable {
         return code.first { _ in true }.map(Int.init) ?? 0
     }
 
-    private static func tag(of digest: SHA256.Digest) -> EntityTag {
+    private static func tag(of digest: HMAC<SHA256>.MAC) -> EntityTag {
         let text = String(unsafeUninitializedCapacity: 34) { text in
             text[0] = UInt8(ascii: "\"")
             var end = 1

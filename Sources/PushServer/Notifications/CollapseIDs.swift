@@ -1,5 +1,5 @@
 internal import Bytes
-internal import Crypto
+internal import Cryptography
 internal import Foundation
 
 /// Turns a sender's collapse keys into ids for providers: a keyed hash, which reveals nothing and differs from those of

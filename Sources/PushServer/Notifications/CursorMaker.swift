@@ -1,6 +1,5 @@
 internal import Bytes
-internal import Crypto
-internal import CryptoExtras
+internal import Cryptography
 internal import Foundation
 internal import PushCore
 

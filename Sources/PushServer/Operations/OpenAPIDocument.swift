@@ -1,5 +1,5 @@
 internal import Bytes
-internal import Crypto
+internal import Cryptography
 
 /// The OpenAPI 3.1 document of all routes, in JSON, which `scripts/make-openapi` generates.
 enum OpenAPIDocument {

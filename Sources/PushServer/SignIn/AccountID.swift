@@ -1,5 +1,5 @@
 internal import Bytes
-internal import Crypto
+internal import Cryptography
 internal import PushCore
 
 /// The opaque identifier of an account, which answers carry so that a client notices an answer for somebody else.

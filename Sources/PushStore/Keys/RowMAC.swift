@@ -1,4 +1,4 @@
-package import Crypto
+package import Cryptography
 internal import Foundation
 package import PushCore
 

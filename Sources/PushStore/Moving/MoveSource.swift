@@ -1,4 +1,4 @@
-package import Crypto
+package import Cryptography
 package import Foundation
 
 /// A store that is moved away. No process writes to it meanwhile.

@@ -1,4 +1,4 @@
-package import Crypto
+package import Cryptography
 package import Foundation
 
 /// A keyed hash over rows in their order, and their count: two tables with the same ones have the same rows.

@@ -3,7 +3,7 @@ import Foundation
 #if canImport(CryptoKit)
     import CryptoKit
 #else
-    import Crypto
+    import Cryptography
 #endif
 
 /// Where the app keeps its secrets: the keychain on a device, a dictionary in tests.

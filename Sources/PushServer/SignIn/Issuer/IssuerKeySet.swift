@@ -1,6 +1,5 @@
 internal import Bytes
-internal import Crypto
-internal import CryptoExtras
+internal import Cryptography
 internal import Foundation
 internal import PushAPI
 
@@ -87,7 +86,7 @@ private struct Key: Sendable {
 
 /// What signatures are verified with.
 private enum Material: Sendable {
-    case rsa(_RSA.Signing.PublicKey)
+    case rsa(RSA.Signing.PublicKey)
     case p256(P256.Signing.PublicKey)
     case ed25519(Curve25519.Signing.PublicKey)
 
@@ -97,7 +96,7 @@ private enum Material: Sendable {
 
     init?(rsaModulus n: [UInt8], exponent e: [UInt8]) {
         guard Self.modulus.contains(n.count), (1...Self.maximumExponent).contains(e.count) else { return nil }
-        guard let key = try? _RSA.Signing.PublicKey(n: n, e: e) else { return nil }
+        guard let key = try? RSA.Signing.PublicKey(n: n, e: e) else { return nil }
         self = .rsa(key)
     }
 
@@ -114,8 +113,8 @@ private enum Material: Sendable {
 
     func verifies(_ token: SignedToken) -> Bool {
         switch (self, token.algorithm) {
-        case (.rsa(let key), .rs256): Self.verifies(token, by: key, .insecurePKCS1v1_5)
-        case (.rsa(let key), .ps256): Self.verifies(token, by: key, .PSS)
+        case (.rsa(let key), .rs256): key.isValidSignature(token.signature, for: token.message, padding: .pkcs1v15)
+        case (.rsa(let key), .ps256): key.isValidSignature(token.signature, for: token.message, padding: .pss)
         case (.p256(let key), .es256):
             // A signature of another length is none.
             if let signature = try? P256.Signing.ECDSASignature(rawRepresentation: token.signature) {
@@ -126,14 +125,5 @@ private enum Material: Sendable {
         case (.ed25519(let key), .edDSA): key.isValidSignature(token.signature, for: token.message)
         default: false
         }
-    }
-
-    private static func verifies(
-        _ token: SignedToken,
-        by key: _RSA.Signing.PublicKey,
-        _ padding: _RSA.Signing.Padding
-    ) -> Bool {
-        let signature = _RSA.Signing.RSASignature(rawRepresentation: token.signature)
-        return key.isValidSignature(signature, for: token.message, padding: padding)
     }
 }

@@ -1,0 +1,120 @@
+internal import COpenSSL
+package import Foundation
+
+extension AES {
+    /// AES in Galois/Counter Mode, NIST SP 800-38D, with nonces of 12 bytes and tags of 16.
+    package enum GCM {
+        static let nonceByteCount = 12
+        static let tagByteCount = 16
+        /// Bytes that what is sealed, with nonce and tag, is longer than what was to be sealed.
+        package static let overhead = nonceByteCount + tagByteCount
+
+        /// Seals under a nonce that must never be used twice with a key; a new random one if none is given.
+        ///
+        /// Throws for a key of another size, and for 2 GiB or more.
+        package static func seal(
+            _ plaintext: some DataProtocol,
+            using key: SymmetricKey,
+            nonce: Nonce = Nonce(),
+            authenticating place: some DataProtocol = [UInt8]()
+        ) throws -> SealedBox {
+            var combined = Data(count: plaintext.count + self.overhead)
+            try combined.withUnsafeMutableBytes { combined in
+                try plaintext.withContiguousBytes { plaintext in
+                    try place.withContiguousBytes { place in
+                        try self.seal(plaintext, using: key, nonce: nonce, authenticating: place, into: combined)
+                    }
+                }
+            }
+            return SealedBox(whole: combined)
+        }
+
+        /// Throws `authenticationFailure` unless it was sealed with this key, for the same place.
+        package static func open(
+            _ box: SealedBox,
+            using key: SymmetricKey,
+            authenticating place: some DataProtocol = [UInt8]()
+        ) throws -> Data {
+            var plaintext = Data(count: box.whole.count - self.overhead)
+            try plaintext.withUnsafeMutableBytes { plaintext in
+                try box.whole.withUnsafeBytes { combined in
+                    try place.withContiguousBytes { place in
+                        try self.open(combined, using: key, authenticating: place, into: plaintext)
+                    }
+                }
+            }
+            return plaintext
+        }
+    }
+}
+
+// MARK: - In memory of the caller's
+
+extension AES.GCM {
+    /// Writes nonce, ciphertext and tag side by side, which takes `overhead` bytes more than the plaintext.
+    package static func seal(
+        _ plaintext: UnsafeRawBufferPointer,
+        using key: SymmetricKey,
+        nonce: Nonce = Nonce(),
+        authenticating place: UnsafeRawBufferPointer,
+        into combined: UnsafeMutableRawBufferPointer
+    ) throws(CryptoKitError) {
+        precondition(combined.count == plaintext.count + self.overhead, "the memory is of another size")
+        let (count, placeCount) = (try LibCrypto.count(plaintext.count), try LibCrypto.count(place.count))
+        guard let start = combined.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return }
+        nonce.withUnsafeBytes { combined.copyMemory(from: $0) }
+        let (text, tag) = (start + self.nonceByteCount, start + self.nonceByteCount + plaintext.count)
+        try key.secret.forSealing().withContext(of: key.secret) { context throws(CryptoKitError) in
+            var written: Int32 = 0
+            try LibCrypto.check(EVP_EncryptInit_ex2(context, nil, nil, start, nil))
+            if placeCount > 0 {
+                try LibCrypto.check(EVP_EncryptUpdate(context, nil, &written, place.bytes, placeCount))
+            }
+            if count > 0 { try LibCrypto.check(EVP_EncryptUpdate(context, text, &written, plaintext.bytes, count)) }
+            try LibCrypto.check(EVP_EncryptFinal_ex(context, tag, &written))
+            let tagCount = Int32(self.tagByteCount)
+            try LibCrypto.check(EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_GET_TAG, tagCount, tag))
+        }
+    }
+
+    /// Opens nonce, ciphertext and tag that stand side by side. Throws `authenticationFailure` unless it was sealed with
+    /// this key, for the same place; `plaintext` is all zeros then.
+    package static func open(
+        _ combined: UnsafeRawBufferPointer,
+        using key: SymmetricKey,
+        authenticating place: UnsafeRawBufferPointer,
+        into plaintext: UnsafeMutableRawBufferPointer
+    ) throws(CryptoKitError) {
+        precondition(combined.count == plaintext.count + self.overhead, "the memory is of another size")
+        let (count, placeCount) = (try LibCrypto.count(plaintext.count), try LibCrypto.count(place.count))
+        guard let start = combined.bytes else { return }
+        let (text, tag) = (start + self.nonceByteCount, start + self.nonceByteCount + plaintext.count)
+        do throws(CryptoKitError) {
+            try key.secret.forSealing().withContext(of: key.secret) { context throws(CryptoKitError) in
+                let output = plaintext.baseAddress?.assumingMemoryBound(to: UInt8.self)
+                var written: Int32 = 0
+                try LibCrypto.check(EVP_DecryptInit_ex2(context, nil, nil, start, nil))
+                let (command, tagCount) = (EVP_CTRL_AEAD_SET_TAG, Int32(self.tagByteCount))
+                // It copies the tag, for all that the type says.
+                let unchanged = UnsafeMutablePointer(mutating: tag)
+                try LibCrypto.check(EVP_CIPHER_CTX_ctrl(context, command, tagCount, unchanged))
+                if placeCount > 0 {
+                    try LibCrypto.check(EVP_DecryptUpdate(context, nil, &written, place.bytes, placeCount))
+                }
+                if count > 0 { try LibCrypto.check(EVP_DecryptUpdate(context, output, &written, text, count)) }
+                guard EVP_DecryptFinal_ex(context, output, &written) == 1 else {
+                    ERR_clear_error()
+                    throw .authenticationFailure
+                }
+            }
+        } catch {
+            // It has been decrypted by then, but nobody has vouched for it.
+            OPENSSL_cleanse(plaintext.baseAddress, plaintext.count)
+            throw error
+        }
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    fileprivate var bytes: UnsafePointer<UInt8>? { self.baseAddress?.assumingMemoryBound(to: UInt8.self) }
+}

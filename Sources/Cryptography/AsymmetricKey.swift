@@ -1,0 +1,111 @@
+internal import COpenSSL
+internal import Foundation
+
+/// A key of libcrypto's, and what all kinds of keys can do.
+///
+/// `@unchecked Sendable`: the key is not changed after `init`, and libcrypto allows any thread to use it then. It wipes what
+/// is private when it frees the key.
+final class AsymmetricKey: @unchecked Sendable {
+    let pointer: OpaquePointer
+
+    /// Takes the key over; throws what libcrypto tells if there is none.
+    init(_ pointer: OpaquePointer?) throws(CryptoKitError) {
+        self.pointer = try LibCrypto.check(pointer)
+    }
+
+    deinit {
+        EVP_PKEY_free(self.pointer)
+    }
+
+    /// What a key signs of a message.
+    enum Scheme {
+        /// The message itself, which Ed25519 hashes.
+        case message
+        /// Its SHA-256; for RSA padded by PKCS #1 v1.5.
+        case sha256
+        /// Its SHA-256, padded by RSASSA-PSS with a salt as long as the hash (RFC 7518 section 3.5).
+        case sha256PSS
+    }
+
+    /// Signs in the form that libcrypto has for such keys.
+    func signature(of message: some DataProtocol, _ scheme: Scheme) throws -> [UInt8] {
+        let context = LibCrypto.require("EVP_MD_CTX_new", EVP_MD_CTX_new())
+        defer { EVP_MD_CTX_free(context) }
+        guard self.prepare(context, scheme, EVP_DigestSignInit) else { throw LibCrypto.error() }
+        return try message.withContiguousBytes { message in
+            var signature = [UInt8](repeating: 0, count: Int(max(0, EVP_PKEY_get_size(self.pointer))))
+            var count = signature.count
+            let bytes = message.assumingMemoryBound(to: UInt8.self).baseAddress
+            try LibCrypto.check(EVP_DigestSign(context, &signature, &count, bytes, message.count))
+            return Array(signature.prefix(count))
+        }
+    }
+
+    /// Whether this key, or its other half, has made the signature.
+    func isSignature(_ signature: [UInt8], of message: some DataProtocol, _ scheme: Scheme) -> Bool {
+        // A wrong one may leave an error on the queue, and need not.
+        defer { ERR_clear_error() }
+        let context = LibCrypto.require("EVP_MD_CTX_new", EVP_MD_CTX_new())
+        defer { EVP_MD_CTX_free(context) }
+        guard self.prepare(context, scheme, EVP_DigestVerifyInit) else { return false }
+        return message.withContiguousBytes { message in
+            let bytes = message.assumingMemoryBound(to: UInt8.self).baseAddress
+            return EVP_DigestVerify(context, signature, signature.count, bytes, message.count) == 1
+        }
+    }
+
+    private typealias Start = (
+        OpaquePointer, UnsafeMutablePointer<OpaquePointer?>, OpaquePointer?, OpaquePointer?, OpaquePointer
+    ) -> Int32
+
+    /// Gives the context this key and its scheme; `start` is libcrypto's function for signing or for checking.
+    private func prepare(_ context: OpaquePointer, _ scheme: Scheme, _ start: Start) -> Bool {
+        // The context owns them.
+        var details: OpaquePointer?
+        let hash = scheme == .message ? nil : EVP_sha256()
+        guard start(context, &details, hash, nil, self.pointer) == 1 else { return false }
+        guard scheme == .sha256PSS else { return true }
+        return EVP_PKEY_CTX_set_rsa_padding(details, RSA_PKCS1_PSS_PADDING) == 1
+            && EVP_PKEY_CTX_set_rsa_pss_saltlen(details, RSA_PSS_SALTLEN_DIGEST) == 1
+    }
+
+    // MARK: - PEM
+
+    /// Reads the first private key of the text, in PKCS#8 or the older form of its kind; what stands around it is not looked
+    /// at. Throws `invalidParameter` if there is none, or one that a password protects.
+    static func privateKey(pem text: String) throws(CryptoKitError) -> AsymmetricKey {
+        var text = text
+        let pointer = text.withUTF8 { text in
+            Int32(exactly: text.count).flatMap { BIO_new_mem_buf(text.baseAddress, $0) }.flatMap { source in
+                defer { BIO_free(source) }
+                // Without a callback libcrypto would ask the terminal for the password.
+                return PEM_read_bio_PrivateKey(source, nil, { _, _, _, _ in -1 }, nil)
+            }
+        }
+        // Also where there is a key: libcrypto tries several forms, and leaves word of those that it was not.
+        ERR_clear_error()
+        guard let pointer else { throw .invalidParameter }
+        return try AsymmetricKey(pointer)
+    }
+
+    /// The private half, PKCS#8, without a line end behind it.
+    var privatePEM: String {
+        self.pem { PEM_write_bio_PrivateKey($0, self.pointer, nil, nil, 0, nil, nil) }
+    }
+
+    /// The public half, a `SubjectPublicKeyInfo`, without a line end behind it.
+    var publicPEM: String {
+        self.pem { PEM_write_bio_PUBKEY($0, self.pointer) }
+    }
+
+    private func pem(_ write: (OpaquePointer) -> Int32) -> String {
+        let sink = LibCrypto.require("BIO_new", BIO_new(BIO_s_mem()))
+        // Wipes what it holds.
+        defer { BIO_free(sink) }
+        precondition(write(sink) == 1, "libcrypto cannot write a key that it has")
+        var start: UnsafeMutableRawPointer?
+        let count = BIO_ctrl(sink, BIO_CTRL_INFO, 0, &start)
+        let text = UnsafeRawBufferPointer(start: start, count: count)
+        return String(decoding: text.last == UInt8(ascii: "\n") ? text.dropLast() : text[...], as: UTF8.self)
+    }
+}

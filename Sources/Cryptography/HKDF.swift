@@ -1,0 +1,48 @@
+internal import COpenSSL
+package import Foundation
+
+/// HKDF, RFC 5869; with SHA-256 only.
+package enum HKDF<Hash> {}
+
+extension HKDF where Hash == SHA256 {
+    /// At most 8,160 bytes: 255 times as many as the hash has.
+    package static func deriveKey(
+        inputKeyMaterial material: SymmetricKey,
+        salt: some DataProtocol,
+        info: some DataProtocol,
+        outputByteCount count: Int
+    ) -> SymmetricKey {
+        precondition((0...255 * SHA256.byteCount).contains(count), "HKDF derives no \(count) bytes")
+        // No salt is a key of zeros, which is what HMAC makes of an empty one.
+        let extracted = material.withUnsafeBytes { material in
+            HMAC<SHA256>.authenticationCode(for: material, using: SymmetricKey(data: Array(salt)))
+        }
+        let key = SymmetricKey(data: extracted)
+        let output = SecretBytes(count: count) { output in
+            var rest = output[...]
+            var block = SecretBytes(count: 0) { _ in }
+            var number: UInt8 = 1
+            while !rest.isEmpty {
+                var code = HMAC<SHA256>(key: key)
+                block.withUnsafeBytes { code.update(data: $0) }
+                code.update(data: info)
+                code.update(data: [number])
+                block = code.finalize().withUnsafeBytes(SecretBytes.init(copying:))
+                let part = UnsafeMutableRawBufferPointer(rebasing: rest.prefix(block.count))
+                block.withUnsafeBytes { part.copyBytes(from: $0.prefix(part.count)) }
+                rest = rest.dropFirst(part.count)
+                // Wraps after the last block only.
+                number &+= 1
+            }
+        }
+        return SymmetricKey(output)
+    }
+
+    package static func deriveKey(
+        inputKeyMaterial material: SymmetricKey,
+        info: some DataProtocol,
+        outputByteCount count: Int
+    ) -> SymmetricKey {
+        self.deriveKey(inputKeyMaterial: material, salt: [UInt8](), info: info, outputByteCount: count)
+    }
+}

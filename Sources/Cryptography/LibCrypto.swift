@@ -1,0 +1,60 @@
+internal import COpenSSL
+
+/// What all calls of libcrypto have in common.
+///
+/// A call that fails leaves an error on its thread's queue. TLS, which runs on the same threads, would take it for its
+/// own (`SSL_get_error`), so whatever fails here empties the queue.
+enum LibCrypto {
+    /// Turns a result other than 1 into an error.
+    static func check(_ result: Int32) throws(CryptoKitError) {
+        guard result == 1 else { throw self.error() }
+    }
+
+    /// Turns a null pointer into an error.
+    static func check<Pointer>(_ result: Pointer?) throws(CryptoKitError) -> Pointer {
+        guard let result else { throw self.error() }
+        return result
+    }
+
+    /// For calls that fail only where memory or libcrypto itself is broken, and never because of what they are given.
+    static func require<Pointer>(_ call: StaticString, _ result: Pointer?) -> Pointer {
+        guard let result else { preconditionFailure("\(call) has failed: libcrypto cannot be used") }
+        return result
+    }
+
+    /// The newest error of this thread; the queue is empty afterwards.
+    static func error() -> CryptoKitError {
+        let code = ERR_peek_last_error()
+        ERR_clear_error()
+        return .underlyingCoreCryptoError(error: Int32(truncatingIfNeeded: code))
+    }
+
+    /// A count in libcrypto's older type. Throws if it is beyond that.
+    static func count(_ count: Int) throws(CryptoKitError) -> Int32 {
+        guard let count = Int32(exactly: count) else { throw .incorrectParameterSize }
+        return count
+    }
+
+    /// Whether both are the same, in a time that depends on their lengths only.
+    static func isEqual(_ one: UnsafeRawBufferPointer, _ other: UnsafeRawBufferPointer) -> Bool {
+        guard one.count == other.count else { return false }
+        return one.isEmpty || CRYPTO_memcmp(one.baseAddress, other.baseAddress, one.count) == 0
+    }
+}
+
+/// An object of libcrypto's that is made once and shared by all.
+///
+/// `@unchecked Sendable`: it is never changed nor freed, and libcrypto lets all threads read it.
+struct SharedObject: @unchecked Sendable {
+    let pointer: OpaquePointer
+
+    /// Fetched by name. OpenSSL 3 looks through its providers for that, which costs more than most uses.
+    static func cipher(_ name: StaticString) -> SharedObject {
+        name.withUTF8Buffer { bytes in
+            bytes.withMemoryRebound(to: CChar.self) { name in
+                let cipher = EVP_CIPHER_fetch(nil, name.baseAddress, nil)
+                return SharedObject(pointer: LibCrypto.require("EVP_CIPHER_fetch", cipher))
+            }
+        }
+    }
+}

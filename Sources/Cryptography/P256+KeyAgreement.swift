@@ -1,0 +1,90 @@
+internal import COpenSSL
+package import Foundation
+
+extension P256 {
+    /// ECDH, NIST SP 800-56A.
+    package enum KeyAgreement {
+        package struct PrivateKey: Sendable {
+            private let key: AsymmetricKey
+            package let publicKey: PublicKey
+
+            /// A new random one.
+            package init() {
+                do {
+                    try self.init(generate())
+                } catch {
+                    preconditionFailure("libcrypto does not tell the public half of its own key: \(error)")
+                }
+            }
+
+            /// Throws unless the 32 bytes are a number from 1 to the curve's order less one.
+            package init(rawRepresentation: some ContiguousBytes) throws {
+                try self.init(rawRepresentation.withUnsafeBytes { try privateKey($0) })
+            }
+
+            private init(_ key: AsymmetricKey) throws {
+                self.key = key
+                self.publicKey = try PublicKey(key, point: point(of: key))
+            }
+
+            /// What only the holders of the two private keys know.
+            package func sharedSecretFromKeyAgreement(with other: PublicKey) throws -> SharedSecret {
+                let context = LibCrypto.require("EVP_PKEY_CTX_new", EVP_PKEY_CTX_new(self.key.pointer, nil))
+                defer { EVP_PKEY_CTX_free(context) }
+                try LibCrypto.check(EVP_PKEY_derive_init(context))
+                // Whether the point is on the curve was checked when it was read; more is not to be checked on P-256, and
+                // would cost as much again.
+                try LibCrypto.check(EVP_PKEY_derive_set_peer_ex(context, other.key.pointer, 0))
+                return SharedSecret(
+                    secret: try SecretBytes(count: scalarByteCount) { secret in
+                        var count = secret.count
+                        let start = secret.assumingMemoryBound(to: UInt8.self).baseAddress
+                        try LibCrypto.check(EVP_PKEY_derive(context, start, &count))
+                        guard count == scalarByteCount else { throw CryptoKitError.incorrectParameterSize }
+                    }
+                )
+            }
+        }
+
+        package struct PublicKey: Sendable {
+            fileprivate let key: AsymmetricKey
+            private let point: [UInt8]
+
+            fileprivate init(_ key: AsymmetricKey, point: [UInt8]) {
+                self.key = key
+                self.point = point
+            }
+
+            /// Throws unless it is the byte 4 and both coordinates of a point on the curve.
+            package init(x963Representation: some ContiguousBytes) throws {
+                self.point = x963Representation.withUnsafeBytes { Array($0) }
+                self.key = try self.point.withUnsafeBytes { try publicKey($0) }
+            }
+
+            package var x963Representation: Data { Data(self.point) }
+        }
+    }
+}
+
+/// What two keys have agreed on. It is no key yet: not all of its values are as likely.
+package struct SharedSecret: Sendable, ContiguousBytes {
+    fileprivate let secret: SecretBytes
+
+    package func withUnsafeBytes<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
+        try self.secret.withUnsafeBytes(body)
+    }
+
+    package func hkdfDerivedSymmetricKey(
+        using hash: SHA256.Type,
+        salt: some DataProtocol,
+        sharedInfo info: some DataProtocol,
+        outputByteCount count: Int
+    ) -> SymmetricKey {
+        HKDF<SHA256>.deriveKey(
+            inputKeyMaterial: SymmetricKey(self.secret),
+            salt: salt,
+            info: info,
+            outputByteCount: count
+        )
+    }
+}

@@ -1,0 +1,143 @@
+internal import COpenSSL
+internal import Foundation
+
+/// Keys on the curve P-256, FIPS 186-4.
+package enum P256 {
+    static let scalarByteCount = 32
+    /// Both coordinates with the byte that says so, ANSI X9.63.
+    static let pointByteCount = 65
+    static let uncompressed: UInt8 = 4
+
+    /// What a key has of its curve: to copy it costs a third of what it costs to name the curve.
+    private static let parameters = SharedObject(
+        pointer: LibCrypto.require("EVP_PKEY_paramgen", Self.makeParameters())
+    )
+    private static let group = SharedObject(
+        pointer: LibCrypto.require(
+            "EC_GROUP_new_by_curve_name",
+            EC_GROUP_new_by_curve_name(NID_X9_62_prime256v1)
+        )
+    )
+
+    // MARK: - Private keys
+
+    static func generate() -> AsymmetricKey {
+        let context = EVP_PKEY_CTX_new(self.parameters.pointer, nil)
+        defer { EVP_PKEY_CTX_free(context) }
+        var key: OpaquePointer?
+        guard EVP_PKEY_keygen_init(context) == 1, EVP_PKEY_keygen(context, &key) == 1, let key = try? AsymmetricKey(key)
+        else {
+            // No random bytes, or no memory.
+            preconditionFailure("libcrypto makes no key on P-256")
+        }
+        return key
+    }
+
+    /// Throws unless the 32 bytes are a number from 1 to the curve's order less one.
+    static func privateKey(_ scalar: UnsafeRawBufferPointer) throws(CryptoKitError) -> AsymmetricKey {
+        guard scalar.count == self.scalarByteCount else { throw .incorrectKeySize }
+        let group = self.group.pointer
+        let number = LibCrypto.require("BN_secure_new", BN_secure_new())
+        defer { BN_clear_free(number) }
+        let bytes = scalar.assumingMemoryBound(to: UInt8.self).baseAddress
+        _ = try LibCrypto.check(BN_bin2bn(bytes, Int32(scalar.count), number))
+        BN_set_flags(number, BN_FLG_CONSTTIME)
+        guard BN_is_zero(number) == 0, BN_cmp(number, EC_GROUP_get0_order(group)) < 0 else { throw .invalidParameter }
+
+        let product = LibCrypto.require("EC_POINT_new", EC_POINT_new(group))
+        defer { EC_POINT_free(product) }
+        try LibCrypto.check(EC_POINT_mul(group, product, number, nil, nil, nil))
+        var point = [UInt8](repeating: 0, count: self.pointByteCount)
+        let form = POINT_CONVERSION_UNCOMPRESSED
+        guard EC_POINT_point2oct(group, product, form, &point, point.count, nil) == point.count else {
+            throw LibCrypto.error()
+        }
+
+        var length: Int32 = 0
+        let native = SecretBytes(count: self.scalarByteCount) { native in
+            length = BN_bn2nativepad(
+                number,
+                native.assumingMemoryBound(to: UInt8.self).baseAddress,
+                Int32(native.count)
+            )
+        }
+        let context = EVP_PKEY_CTX_new_from_name(nil, "EC", nil)
+        defer { EVP_PKEY_CTX_free(context) }
+        guard length == native.count, EVP_PKEY_fromdata_init(context) == 1 else { throw LibCrypto.error() }
+        var key: OpaquePointer?
+        let result = native.withUnsafeBytes { native in
+            // It reads the number, for all that the type says.
+            let bytes = UnsafeMutablePointer(mutating: native.assumingMemoryBound(to: UInt8.self).baseAddress)
+            return copenssl_set_p256_key(context, &key, point, point.count, bytes, native.count)
+        }
+        try LibCrypto.check(result)
+        return try AsymmetricKey(key)
+    }
+
+    /// Throws unless it is a key on this curve. Its public half is made anew, whatever the text says of it.
+    static func privateKey(pem: String) throws(CryptoKitError) -> AsymmetricKey {
+        let key = try AsymmetricKey.privateKey(pem: pem)
+        guard EVP_PKEY_get_base_id(key.pointer) == EVP_PKEY_EC, self.isCurve(of: key) else { throw .invalidParameter }
+        return try self.scalar(of: key).withUnsafeBytes { scalar throws(CryptoKitError) in try self.privateKey(scalar) }
+    }
+
+    static func scalar(of key: AsymmetricKey) throws(CryptoKitError) -> SecretBytes {
+        var number: OpaquePointer?
+        defer { BN_clear_free(number) }
+        try LibCrypto.check(EVP_PKEY_get_bn_param(key.pointer, OSSL_PKEY_PARAM_PRIV_KEY, &number))
+        var count: Int32 = 0
+        let secret = SecretBytes(count: self.scalarByteCount) { bytes in
+            let start = bytes.assumingMemoryBound(to: UInt8.self).baseAddress
+            count = BN_bn2binpad(number, start, Int32(bytes.count))
+        }
+        guard count == self.scalarByteCount else { throw LibCrypto.error() }
+        return secret
+    }
+
+    private static func isCurve(of key: AsymmetricKey) -> Bool {
+        var name = [CChar](repeating: 0, count: 64)
+        var count = 0
+        // Fails for a curve without a name.
+        defer { ERR_clear_error() }
+        guard EVP_PKEY_get_group_name(key.pointer, &name, name.count, &count) == 1 else { return false }
+        return name.prefix(count).elementsEqual(SN_X9_62_prime256v1.utf8CString.dropLast())
+    }
+
+    // MARK: - Public keys
+
+    static func point(of key: AsymmetricKey) throws(CryptoKitError) -> [UInt8] {
+        var point = [UInt8](repeating: 0, count: self.pointByteCount)
+        var count = 0
+        let name = OSSL_PKEY_PARAM_ENCODED_PUBLIC_KEY
+        try LibCrypto.check(EVP_PKEY_get_octet_string_param(key.pointer, name, &point, point.count, &count))
+        guard count == point.count, point[0] == self.uncompressed else { throw .invalidParameter }
+        return point
+    }
+
+    /// Throws unless it is both coordinates of a point on the curve. The curve's cofactor is 1, so no such point is of a
+    /// small order.
+    static func publicKey(_ point: UnsafeRawBufferPointer) throws(CryptoKitError) -> AsymmetricKey {
+        guard point.count == self.pointByteCount, point.first == self.uncompressed else {
+            throw .incorrectParameterSize
+        }
+        let key = try AsymmetricKey(EVP_PKEY_new())
+        try LibCrypto.check(EVP_PKEY_copy_parameters(key.pointer, self.parameters.pointer))
+        let bytes = point.assumingMemoryBound(to: UInt8.self).baseAddress
+        guard EVP_PKEY_set1_encoded_public_key(key.pointer, bytes, point.count) == 1 else {
+            ERR_clear_error()
+            throw .invalidParameter
+        }
+        return key
+    }
+
+    private static func makeParameters() -> OpaquePointer? {
+        let context = EVP_PKEY_CTX_new_from_name(nil, "EC", nil)
+        defer { EVP_PKEY_CTX_free(context) }
+        var parameters: OpaquePointer?
+        guard
+            EVP_PKEY_paramgen_init(context) == 1, EVP_PKEY_CTX_set_group_name(context, "P-256") == 1,
+            EVP_PKEY_paramgen(context, &parameters) == 1
+        else { return nil }
+        return parameters
+    }
+}

@@ -1,0 +1,90 @@
+internal import COpenSSL
+package import Foundation
+
+/// SHA-256, FIPS 180-4. A copy goes on from where the original was.
+///
+/// The functions beneath are those that libcrypto's provider calls itself. They have been deprecated since 3.0 in favour
+/// of `EVP_MD_CTX`; but that lies on the heap, and has to be copied and given back, while this state is a value of 112
+/// bytes.
+package struct SHA256: Sendable {
+    package typealias Digest = SHA256Digest
+
+    package static let byteCount = 32
+    static let blockByteCount = 64
+
+    private var state = SHA256_CTX()
+
+    package init() {
+        Self.require(copenssl_sha256_init(&self.state))
+    }
+
+    package mutating func update(bufferPointer bytes: UnsafeRawBufferPointer) {
+        Self.require(copenssl_sha256_update(&self.state, bytes.baseAddress, bytes.count))
+    }
+
+    package mutating func update(data: some DataProtocol) {
+        data.withContiguousBytes { self.update(bufferPointer: $0) }
+    }
+
+    /// The hash of what has come so far, to which more can still be added.
+    package func finalize() -> Digest {
+        var state = self.state
+        return Digest { Self.require(copenssl_sha256_final($0, &state)) }
+    }
+
+    package static func hash(data: some DataProtocol) -> Digest {
+        var hash = SHA256()
+        hash.update(data: data)
+        return hash.finalize()
+    }
+
+    /// No input makes it fail.
+    private static func require(_ result: Int32) {
+        precondition(result == 1, "libcrypto cannot hash")
+    }
+}
+
+/// The 32 bytes of a hash, in place.
+package struct SHA256Digest: Sendable, Hashable, Sequence, ContiguousBytes {
+    private var words = SIMD4<UInt64>()
+
+    init(_ fill: (UnsafeMutablePointer<UInt8>) -> Void) {
+        withUnsafeMutableBytes(of: &self.words) { bytes in
+            bytes.withMemoryRebound(to: UInt8.self) { $0.baseAddress.map(fill) }
+        }
+    }
+
+    package func withUnsafeBytes<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
+        try Swift.withUnsafeBytes(of: self.words, body)
+    }
+
+    package func withContiguousStorageIfAvailable<Result>(
+        _ body: (UnsafeBufferPointer<UInt8>) throws -> Result
+    ) rethrows -> Result? {
+        try self.withUnsafeBytes { try $0.withMemoryRebound(to: UInt8.self, body) }
+    }
+
+    package var underestimatedCount: Int { SHA256.byteCount }
+
+    package func makeIterator() -> Iterator { Iterator(words: self.words) }
+
+    package struct Iterator: IteratorProtocol {
+        fileprivate let words: SIMD4<UInt64>
+        private var place = 0
+
+        fileprivate init(words: SIMD4<UInt64>) {
+            self.words = words
+        }
+
+        package mutating func next() -> UInt8? {
+            guard self.place < SHA256.byteCount else { return nil }
+            defer { self.place += 1 }
+            return Swift.withUnsafeBytes(of: self.words) { $0[self.place] }
+        }
+    }
+
+    /// Takes the same time for all.
+    package static func == (one: SHA256Digest, other: SHA256Digest) -> Bool {
+        (one.words ^ other.words).wrappedSum() == 0 && (one.words | other.words) == (one.words & other.words)
+    }
+}

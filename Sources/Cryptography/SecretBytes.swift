@@ -1,0 +1,53 @@
+internal import COpenSSL
+internal import Synchronization
+
+/// Bytes that are overwritten before their memory is given back, and the AES contexts made of them as a key.
+///
+/// `@unchecked Sendable`: the bytes are written in `init` only, and the rest is made at most once.
+final class SecretBytes: @unchecked Sendable {
+    private let bytes: UnsafeRawBufferPointer
+    private let sealingContexts = AtomicLazyReference<SealingContexts>()
+
+    /// So many bytes, zeros at first, which `fill` writes.
+    init(count: Int, fill: (UnsafeMutableRawBufferPointer) throws -> Void) rethrows {
+        let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: count, alignment: 16)
+        bytes.initializeMemory(as: UInt8.self, repeating: 0)
+        // Before `fill`, so that what it has written is wiped also if it throws.
+        self.bytes = UnsafeRawBufferPointer(bytes)
+        try fill(bytes)
+    }
+
+    convenience init(copying bytes: UnsafeRawBufferPointer) {
+        self.init(count: bytes.count) { $0.copyMemory(from: bytes) }
+    }
+
+    convenience init(randomCount count: Int) {
+        self.init(count: count) { bytes in
+            let result = RAND_priv_bytes_ex(nil, bytes.baseAddress, bytes.count, 0)
+            // Nothing can be kept secret without them, so there is nothing to go on with.
+            precondition(result == 1, "libcrypto has no random bytes")
+        }
+    }
+
+    deinit {
+        let bytes = UnsafeMutableRawBufferPointer(mutating: self.bytes)
+        OPENSSL_cleanse(bytes.baseAddress, bytes.count)
+        bytes.deallocate()
+    }
+
+    var count: Int { self.bytes.count }
+
+    /// The only way to the bytes: a pointer alone would not keep them from being wiped.
+    func withUnsafeBytes<Result, Failure: Error>(
+        _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        defer { withExtendedLifetime(self) {} }
+        return try body(self.bytes)
+    }
+
+    /// The contexts in which it seals and opens. Throws if AES has no keys of this size.
+    func forSealing() throws(CryptoKitError) -> SealingContexts {
+        if let contexts = self.sealingContexts.load() { return contexts }
+        return self.sealingContexts.storeIfNil(try SealingContexts(keyByteCount: self.bytes.count))
+    }
+}

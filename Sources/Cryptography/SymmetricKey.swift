@@ -1,0 +1,46 @@
+public import Foundation
+
+/// A key that is overwritten in memory when the last of its copies goes.
+public struct SymmetricKey: ContiguousBytes, Sendable {
+    let secret: SecretBytes
+
+    /// A new random one.
+    public init(size: SymmetricKeySize) {
+        self.secret = SecretBytes(randomCount: size.bitCount / 8)
+    }
+
+    /// Copies `data`, which is not overwritten.
+    public init(data: some ContiguousBytes) {
+        self.secret = data.withUnsafeBytes(SecretBytes.init(copying:))
+    }
+
+    init(_ secret: SecretBytes) {
+        self.secret = secret
+    }
+
+    /// Its size.
+    public var bitCount: Int { self.secret.count * 8 }
+
+    /// Runs `body` with the bytes, of which it should keep no copy.
+    public func withUnsafeBytes<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
+        try self.secret.withUnsafeBytes(body)
+    }
+}
+
+extension SymmetricKey: Equatable {
+    /// Takes a time that depends on the sizes only.
+    public static func == (one: SymmetricKey, other: SymmetricKey) -> Bool {
+        one.withUnsafeBytes { one in other.withUnsafeBytes { LibCrypto.isEqual(one, $0) } }
+    }
+}
+
+/// The size of a key, in whole bytes.
+public struct SymmetricKeySize: Sendable {
+    /// How many bits it is.
+    public let bitCount: Int
+
+    /// 16 bytes.
+    public static let bits128 = SymmetricKeySize(bitCount: 128)
+    /// 32 bytes.
+    public static let bits256 = SymmetricKeySize(bitCount: 256)
+}

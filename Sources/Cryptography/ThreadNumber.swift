@@ -1,0 +1,24 @@
+internal import Glibc
+internal import Synchronization
+
+/// A number for each thread that asks, counted from 0.
+///
+/// It is kept as the value of a thread's own variable, not behind it: nothing is to be freed when a thread ends.
+enum ThreadNumber {
+    private static let count = Atomic(0)
+    private static let variable: pthread_key_t = {
+        var variable = pthread_key_t()
+        precondition(pthread_key_create(&variable, nil) == 0, "the process has no thread-specific variable left")
+        return variable
+    }()
+
+    static var current: Int {
+        // One more than the number, for a thread that has none reads a null.
+        let known = UInt(bitPattern: pthread_getspecific(self.variable))
+        if known > 0 { return Int(bitPattern: known - 1) }
+        let number = self.count.wrappingAdd(1, ordering: .relaxed).oldValue & 0xFFFF_FFFF
+        // Where it cannot be kept, the thread gets another number each time, which is as good.
+        pthread_setspecific(self.variable, UnsafeRawPointer(bitPattern: number + 1))
+        return number
+    }
+}

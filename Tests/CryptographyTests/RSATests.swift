@@ -1,0 +1,113 @@
+import COpenSSL
+import Cryptography
+import Foundation
+import PushTesting
+import Testing
+
+@Suite(.timeLimit(.minutes(5))) struct RSATests {
+    @Test func signaturesAreWycheproofs() throws {
+        for vector in try Vector.wycheproof("rsa_pkcs1_2048_sig_gen") {
+            let key = try RSA.Signing.PrivateKey(pemRepresentation: PEMTests.pem(vector.bytes("key")))
+            let number = try vector.number("tcId")
+            let signature = try key.signature(for: ScatteredBytes(Array(try vector.bytes("msg"))), padding: .pkcs1v15)
+            #expect(signature == (try vector.bytes("sig")), "\(number)")
+        }
+    }
+
+    /// NIST's, of which most are changed in the message, the exponent, the signature or its form.
+    @Test func publicKeysAgreeWithNIST() throws {
+        var modulus: [UInt8] = []
+        var counts = [true: 0, false: 0]
+        let file = "asymmetric/RSA/FIPS_186-2/SigVer15_186-3.rsp"
+        for vector in try Vector.read(file) where ["mod = 2048", "mod = 3072", "mod = 4096"].contains(vector.section) {
+            if let n = try? vector.bytes("n") { modulus = Array(n) }
+            guard vector.fields["SHAAlg"] == "SHA256" else { continue }
+            let key = try RSA.Signing.PublicKey(n: modulus, e: Array(vector.bytes("e")))
+            let isValid = key.isValidSignature(try vector.bytes("S"), for: try vector.bytes("Msg"), padding: .pkcs1v15)
+            #expect(isValid == (try vector.text("Result").hasPrefix("P")))
+            counts[isValid, default: 0] += 1
+        }
+        #expect(counts == [true: 9, false: 45])
+        #expect(ERR_peek_error() == 0)
+    }
+
+    /// Python's cryptography makes signatures with both paddings, and with two of PSS that are refused.
+    @Test func bothPaddingsAgreeWithAnotherImplementation() async throws {
+        struct Question: Encodable {
+            let key: String
+            let message: Data
+            let signatures: [String: Data]
+        }
+        struct Answer: Decodable {
+            let n: Data
+            let e: Data
+            let signatures: [String: Data]
+            let areValid: [String: Bool]
+        }
+        let key = try RSA.Signing.PrivateKey()
+        let message = Data("header.claims".utf8)
+        let own = [
+            "pkcs1v15": try key.signature(for: message, padding: .pkcs1v15),
+            "pss": try key.signature(for: message, padding: .pss),
+        ]
+        let question = Question(key: key.pemRepresentation, message: message, signatures: own)
+        let answer = try #require(try await Oracle.answers(of: "rsa_oracle.py", to: [question], as: Answer.self).first)
+        #expect(answer.areValid == ["pkcs1v15": true, "pss": true])
+        #expect([key.publicKey.n, key.publicKey.e] == [Array(answer.n), Array(answer.e)])
+        let publicKey = try RSA.Signing.PublicKey(n: Array(answer.n), e: Array(answer.e))
+        for padding in [RSA.Signing.Padding.pkcs1v15, .pss] {
+            let valid = answer.signatures.filter { publicKey.isValidSignature($1, for: message, padding: padding) }
+            #expect(Array(valid.keys) == ["\(padding)"])
+        }
+        #expect(answer.signatures.count == 4)
+    }
+
+    /// Short, even, and the exponent with which each number is its own signature.
+    @Test(
+        arguments: [
+            ([UInt8](repeating: 255, count: 255), [1, 0, 1]), ([UInt8](repeating: 254, count: 256), [1, 0, 1]),
+            ([UInt8](repeating: 255, count: 256), [1, 0, 0]), ([UInt8](repeating: 255, count: 256), [0, 1]),
+            ([UInt8](repeating: 255, count: 256), []), ([], [1, 0, 1]),
+        ] as [([UInt8], [UInt8])]
+    )
+    func weakPublicKeysAreRefused(n: [UInt8], e: [UInt8]) {
+        #expect(throws: CryptoKitError.invalidParameter) { try RSA.Signing.PublicKey(n: n, e: e) }
+        #expect(ERR_peek_error() == 0)
+    }
+
+    @Test func theOlderFormIsRead() throws {
+        let text = String(
+            decoding: try Vector.file("asymmetric/Traditional_OpenSSL_Serialization/testrsa.pem"),
+            as: UTF8.self
+        )
+        let key = try RSA.Signing.PrivateKey(pemRepresentation: text)
+        #expect(try key.signature(for: Data(), padding: .pkcs1v15).count == 256)
+    }
+
+    /// Too short, for another padding, of another kind, with a password, with numbers that do not belong together.
+    @Test(arguments: [
+        "PKCS8/unenc-rsa-pkcs8.pem", "PKCS8/rsa_pss_2048.pem", "PKCS8/ec_private_key.pem",
+        "PEM_Serialization/rsa_private_key.pem", "PEM_Serialization/rsa_public_key.pem",
+        "PEM_Serialization/rsa-bad-1025-q-is-2.pem", "Traditional_OpenSSL_Serialization/testrsa-encrypted.pem",
+        "Traditional_OpenSSL_Serialization/key1-malformed-iv.pem",
+    ])
+    func whatIsNoKeyIsRefused(path: String) throws {
+        let text = String(decoding: try Vector.file("asymmetric/\(path)"), as: UTF8.self)
+        #expect(throws: CryptoKitError.invalidParameter) { try RSA.Signing.PrivateKey(pemRepresentation: text) }
+        #expect(ERR_peek_error() == 0)
+    }
+
+    /// In the modulus, the exponents, the primes and what is derived of them.
+    @Test func aKeyWithAChangedNumberIsRefused() throws {
+        let vector = try #require(try Vector.wycheproof("rsa_pkcs1_2048_sig_gen").first)
+        let der = try vector.bytes("key")
+        for place in [60, 200, 320, 400, 600, 700, 800] {
+            var changed = der
+            changed[place] ^= 4
+            #expect(throws: CryptoKitError.self, "\(place)") {
+                try RSA.Signing.PrivateKey(pemRepresentation: PEMTests.pem(changed))
+            }
+        }
+        #expect(ERR_peek_error() == 0)
+    }
+}

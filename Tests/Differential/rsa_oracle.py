@@ -1,0 +1,56 @@
+"""Makes and checks RSA signatures with the package cryptography, for RSATests.
+
+Reads JSON lines of a private key, a message and its signatures by padding; writes a line for each: the numbers of the public
+key, signatures of its own, and whether those that it got are valid.
+"""
+
+import base64
+import json
+import sys
+
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import padding
+
+SHA256 = hashes.SHA256()
+PADDINGS = {
+    "pkcs1v15": padding.PKCS1v15(),
+    "pss": padding.PSS(padding.MGF1(SHA256), 32),
+    "short salt": padding.PSS(padding.MGF1(SHA256), 20),
+    "other mask": padding.PSS(padding.MGF1(hashes.SHA512()), 32),
+}
+
+
+def is_valid(key, signature, message, name):
+    try:
+        key.verify(signature, message, PADDINGS[name], SHA256)
+        return True
+    except InvalidSignature:
+        return False
+
+
+def answer(question):
+    key = serialization.load_pem_private_key(question["key"].encode(), None)
+    message = base64.b64decode(question["message"])
+    public = key.public_key()
+    numbers = public.public_numbers()
+    signatures = question["signatures"]
+    return {
+        "n": base64.b64encode(numbers.n.to_bytes(key.key_size // 8, "big")).decode(),
+        "e": base64.b64encode(numbers.e.to_bytes(3, "big")).decode(),
+        "signatures": {
+            name: base64.b64encode(key.sign(message, scheme, SHA256)).decode() for name, scheme in PADDINGS.items()
+        },
+        "areValid": {
+            name: is_valid(public, base64.b64decode(text), message, name) for name, text in signatures.items()
+        },
+    }
+
+
+def main(source, target):
+    with open(source) as questions, open(target, "w") as answers:
+        for question in questions:
+            answers.write(json.dumps(answer(json.loads(question))) + "\n")
+
+
+main(*sys.argv[1:])
