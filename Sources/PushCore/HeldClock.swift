@@ -5,19 +5,23 @@ internal import Synchronization
 ///
 /// Deletion cannot be undone, and a wrong time server or a resumed virtual machine can move the clock by months. The
 /// clock compares each reading with a reference of the last day and with `uptime`, which such a change does not affect.
-/// A reading that is too far ahead is not believed: the time continues from the reference, until the machine's clock is
-/// right again or `accept()` is called. A clock that is behind is always believed, since it deletes nothing early.
+/// A reading that is too far ahead is not believed: the time continues from the last believed reading, until the
+/// machine's clock is right again or `accept()` is called. A clock that is behind is always believed, since it deletes nothing early.
 package final class HeldClock: Sendable {
     /// A moment at which the clock was right, and what `uptime` showed then. It survives the process in a file.
     package struct Mark: Sendable, Hashable {
         package let time: Date
         /// Seconds since the machine has started.
         package let uptime: TimeInterval
+        /// How many seconds `time` is ahead of the reference.
+        package let step: TimeInterval
+        /// The uptime at which the next reading becomes the reference.
+        package let next: TimeInterval
         /// Identifies the machine's start that `uptime` counts from.
         package let boot: String
 
-        package init(time: Date, uptime: TimeInterval, boot: String) {
-            (self.time, self.uptime, self.boot) = (time, uptime, boot)
+        package init(time: Date, uptime: TimeInterval, step: TimeInterval = 0, next: TimeInterval, boot: String) {
+            (self.time, self.uptime, self.step, self.next, self.boot) = (time, uptime, step, next, boot)
         }
     }
 
@@ -81,8 +85,8 @@ package final class HeldClock: Sendable {
     /// The present moment, for `init(after:)`: of the machine's clock, or of one that it was found wrong by.
     package var mark: Mark {
         self.read { state, wall, uptime in
-            let time = Date(timeIntervalSince1970: wall - state.error(wall, uptime))
-            return Mark(time: time, uptime: uptime, boot: self.boot)
+            let (time, step, next) = state.mark(wall, uptime)
+            return Mark(time: time, uptime: uptime, step: step, next: next, boot: self.boot)
         }
     }
 
@@ -98,6 +102,8 @@ extension HeldClock {
     private struct State {
         /// The reference: the difference between the time and the uptime at a reading that was believed.
         private var offset: TimeInterval
+        /// The same of the last reading that was believed.
+        private var believed: TimeInterval
         /// How far a reading may be ahead of the reference.
         private var bound = HeldClock.longestStep
         /// The uptime of the next reference. Small steps would add up if each were one.
@@ -107,13 +113,18 @@ extension HeldClock {
             self.next = uptime + HeldClock.referencePeriod
             guard let mark else {
                 self.offset = wall - uptime
+                self.believed = self.offset
                 return
             }
             let time = mark.time.timeIntervalSince1970
             if mark.boot == boot, mark.uptime <= uptime {
-                self.offset = time - mark.uptime
+                self.believed = time - mark.uptime
+                self.offset = self.believed - mark.step
+                // A server that restarts often gets a new reference once a day, too.
+                self.next = min(self.next, mark.next)
             } else {
                 self.offset = time - uptime
+                self.believed = self.offset
                 self.bound = HeldClock.longestAbsence
                 self.next = uptime + HeldClock.settlingTime
             }
@@ -125,14 +136,24 @@ extension HeldClock {
             // A time before this program is one that the machine made up until it learns the right one.
             let wasRight = self.offset + uptime >= HeldClock.programDate.timeIntervalSince1970
             // A clock that is far behind is no reference either: it may be corrected later.
-            if wasRight, ahead > self.bound || ahead < -HeldClock.longestStep { return ahead }
+            if wasRight, ahead < -HeldClock.longestStep { return ahead }
+            if wasRight, ahead > self.bound { return wall - uptime - self.believed }
+            self.believed = wall - uptime
             if uptime >= self.next || !wasRight { self.accept(wall, uptime) }
             return 0
         }
 
         mutating func accept(_ wall: TimeInterval, _ uptime: TimeInterval) {
             (self.offset, self.bound) = (wall - uptime, HeldClock.longestStep)
+            self.believed = self.offset
             self.next = uptime + HeldClock.referencePeriod
+        }
+
+        /// What `Mark` keeps of this moment.
+        mutating func mark(_ wall: TimeInterval, _ uptime: TimeInterval) -> (Date, TimeInterval, TimeInterval) {
+            let isBehind = self.error(wall, uptime) < 0
+            let step = isBehind ? 0 : self.believed - self.offset
+            return (Date(timeIntervalSince1970: self.offset + step + uptime), step, self.next)
         }
     }
 

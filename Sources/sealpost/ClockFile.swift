@@ -11,7 +11,8 @@ struct ClockFile {
     /// Throws `ConfigurationError` if the file cannot be read or is not valid.
     func load() throws -> HeldClock.Mark? {
         guard FileManager.default.fileExists(atPath: self.path) else { return nil }
-        guard let mark = HeldClock.Mark(text: try PrivateFile.load(self.path, what: Self.what)) else {
+        // Whoever may write to the folder could replace it, so its mode says nothing.
+        guard let mark = HeldClock.Mark(text: try PrivateFile.read(self.path, what: Self.what).text) else {
             throw ConfigurationError(
                 "\(Self.what) \(self.path) is not valid; the next start replaces it and believes the machine's clock"
             )
@@ -32,22 +33,28 @@ struct ClockFile {
 }
 
 extension HeldClock.Mark {
-    /// The time and the uptime in milliseconds, and the machine's start.
+    /// The values in their order, times in milliseconds.
     fileprivate var text: String {
-        "\(Self.milliseconds(self.time.timeIntervalSince1970)) \(Self.milliseconds(self.uptime)) \(self.boot)\n"
+        [self.time.timeIntervalSince1970, self.uptime, self.step, self.next]
+            .map { "\(Self.milliseconds($0)) " }.joined() + self.boot + "\n"
     }
 
     fileprivate init?(text: String) {
         let words = text.split(whereSeparator: \.isWhitespace)
-        guard (2...3).contains(words.count), let time = Int64(words[0]), let uptime = Int64(words[1]) else {
-            return nil
-        }
+        let seconds = words.prefix(4).compactMap { Int64($0) }.filter(Self.plausible.contains)
+            .map { TimeInterval($0) / 1000 }
+        guard seconds.count == 4, words.count <= 5 else { return nil }
         self.init(
-            time: Date(timeIntervalSince1970: TimeInterval(time) / 1000),
-            uptime: TimeInterval(uptime) / 1000,
-            boot: words.count == 3 ? String(words[2]) : ""
+            time: Date(timeIntervalSince1970: seconds[0]),
+            uptime: seconds[1],
+            step: seconds[2],
+            next: seconds[3],
+            boot: words.count == 5 ? String(words[4]) : ""
         )
     }
+
+    /// Milliseconds up to the year 9999, forward and back.
+    private static let plausible: ClosedRange<Int64> = -253_402_300_800_000...253_402_300_800_000
 
     private static func milliseconds(_ seconds: TimeInterval) -> Int64 {
         Int64(exactly: (seconds * 1000).rounded()) ?? 0

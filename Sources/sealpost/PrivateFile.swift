@@ -15,17 +15,27 @@ enum PrivateFile {
 
     /// Reads the file. Throws `ConfigurationError` if it cannot be read, or if others may read it.
     static func load(_ path: String, what: String) throws -> String {
-        do {
-            let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int ?? 0
-            guard mode & 0o077 == 0 else {
-                throw ConfigurationError("\(what) \(path) is readable by other users; set its mode to 0600")
-            }
-            return try String(contentsOfFile: path, encoding: .utf8)
-        } catch let error as ConfigurationError {
-            throw error
-        } catch {
-            throw ConfigurationError("\(what) \(path) cannot be read: \(error.localizedDescription)")
+        let (text, mode) = try self.read(path, what: what)
+        guard mode & 0o077 == 0 else {
+            throw ConfigurationError("\(what) \(path) is readable by other users; set its mode to 0600")
         }
+        return text
+    }
+
+    /// Reads the file and its mode, whoever may read it. Never waits at a FIFO.
+    ///
+    /// Throws `ConfigurationError` if it cannot be read, or if it is no regular file of UTF-8 text up to 1 MiB.
+    static func read(_ path: String, what: String) throws -> (text: String, mode: mode_t) {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard descriptor >= 0 else {
+            throw ConfigurationError("\(what) \(path) cannot be read: \(String(cString: strerror(errno)))")
+        }
+        let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+        var status = stat()
+        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_size <= 1 << 20,
+            let data = try? file.readToEnd() ?? Data(), let text = String(data: data, encoding: .utf8)
+        else { throw ConfigurationError("\(what) \(path) cannot be read: it is no file of text") }
+        return (text, status.st_mode)
     }
 
     /// Replaces the file's content atomically, also across a power failure; sets mode 0600 and keeps the owner.

@@ -23,20 +23,25 @@ import Testing
     /// Saves a mark that makes the machine's clock so many seconds ahead.
     private func jumpAhead(_ seconds: TimeInterval = Self.jump) throws {
         let mark = HeldClock().mark
-        try self.file.save(.init(time: mark.time - seconds, uptime: mark.uptime, boot: mark.boot))
+        let earlier = mark.time - seconds
+        try self.file.save(.init(time: earlier, uptime: mark.uptime, next: mark.next, boot: mark.boot))
     }
 
     @Test func theFileKeepsTheMark() throws {
         #expect(try self.file.load() == nil)
         for seconds in [0.0, 3600] {
             let time = Date(timeIntervalSince1970: 1_800_000_000.125 + seconds)
-            let mark = HeldClock.Mark(time: time, uptime: 5.5, boot: "b")
+            let mark = HeldClock.Mark(time: time, uptime: 5.5, step: -seconds, next: 86_400, boot: "b")
             try self.file.save(mark)
+            try #require(chmod(self.file.path, 0o644) == 0)
             #expect(try self.file.load() == mark)
         }
     }
 
-    @Test(arguments: ["", "x 1 boot", "1 x boot", "1", "1 2 3 4", "99999999999999999999 1 boot"])
+    @Test(arguments: [
+        "", "x 1 0 1 boot", "1 x 0 1 boot", "1", "1 2 3 boot", "1 2 3 4 boot 5", "99999999999999999999 1 0 1 boot",
+        "9223372036854775807 0 0 1 boot",
+    ])
     func aDamagedFileStopsNothing(text: String) async throws {
         try self.file.save(HeldClock().mark)
         try PrivateFile.change(self.file.path, what: "") { _ in (text, ()) }

@@ -280,7 +280,8 @@ import Testing
         arguments: [
             "restore copy.db --replace", "migrate", "move --to postgres://nobody@127.0.0.1:1/x", "user list",
             "keys rotate", "keys rotate --direct", "keys remove 1 --direct", "signing-keys rotate",
-            "signing-keys remove 1", "init --yes --config new.yaml",
+            "signing-keys remove 1", "init --yes --config new.yaml", "keys list", "backup new.db",
+            "backup new.db --direct", "serve",
         ]
     )
     func rootFollowsNoLinkOfAnotherUser(command: String) async throws {
@@ -306,7 +307,7 @@ import Testing
             ("user list", "SEALPOST_DATABASE"), ("user list", "SEALPOST_KEYRING"), ("migrate", "SEALPOST_DATABASE"),
             ("keys rotate --direct", "SEALPOST_KEYRING"), ("signing-keys rotate", "SEALPOST_SIGNING_KEYS"),
         ],
-        ["file", "missing/file", "link/file"]
+        ["file", "missing/file", "link/file", "link/../file"]
     )
     func rootMakesNothingWhereAnotherUserMayWrite(command: (words: String, variable: String), path: String) async throws
     {
@@ -323,6 +324,29 @@ import Testing
         #expect(ended.code == 1 && ended.errors.contains("other users may write to the folder"), "\(ended.errors)")
         #expect(try FileManager.default.contentsOfDirectory(atPath: open) == ["link"])
         #expect(try FileManager.default.contentsOfDirectory(atPath: own) == [])
+    }
+
+    /// The server's user may read another database than root may.
+    @Test(.enabled(if: geteuid() == 0)) func rootsDoctorLooksAsTheOwner() async throws {
+        _ = try await self.run("user list")
+        try #require(chmod(self.folder.path, 0o755) == 0)
+        let before = try await Daemon.run(["doctor"], in: self.folder)
+        #expect(before.output.contains("ok   keyring: "), "\(before.output)")
+        try #require(chown(self.folder.file("var"), 65_534, 65_534) == 0)
+        let ended = try await Daemon.run(["doctor"], in: self.folder)
+        #expect(ended.code == 1)
+        #expect(ended.output.contains("fail keyring: "), "\(ended.output)")
+        #expect(ended.output.contains("ermission denied"), "\(ended.output)")
+    }
+
+    @Test(.enabled(if: geteuid() == 0)) func rootExportsNothingWhereAnotherUserMayWrite() async throws {
+        _ = try await self.run("user add alice --no-password")
+        let open = self.folder.file("open")
+        try FileManager.default.createDirectory(atPath: open, withIntermediateDirectories: false)
+        try #require(chown(open, 65_534, 65_534) == 0)
+        let ended = try await Daemon.run(["user", "export", "open/users"], in: self.folder)
+        #expect(ended.code == 1 && ended.errors.contains("run the command as"), "\(ended.errors)")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: open) == [])
     }
 
     @Test(.enabled(if: geteuid() == 0)) func rootWritesNoBackupWhereAnotherUserMayWrite() async throws {

@@ -34,7 +34,8 @@ enum BackupHash {
     /// Verifies the bytes that it copied, since another process may change the backup meanwhile.
     /// Throws `StoreError` if the backup has no hash, or one that does not match.
     static func copy(_ path: String, to target: Int32, _ keyring: Keyring) throws(StoreError) {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        // A FIFO has no end to seek, and is refused for that.
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw self.failure(path) }
         defer { close(descriptor) }
         let end = Int(lseek(descriptor, 0, SEEK_END)) - self.length

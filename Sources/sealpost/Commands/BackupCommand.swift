@@ -35,6 +35,7 @@ struct BackupCommand: AsyncParsableCommand {
             if !self.direct, let daemon = try await Administration(of: configuration) {
                 try await self.backUp(by: daemon)
             } else {
+                try configuration.refuseForeignFiles()
                 guard database.exists else {
                     throw StoreError.cannotOpen(place: "\(database)", reason: "the file does not exist")
                 }

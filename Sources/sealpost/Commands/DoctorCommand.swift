@@ -7,7 +7,7 @@ struct DoctorCommand: AsyncParsableCommand {
         abstract: "Check configuration, database, keys, certificates and credentials.",
         discussion: """
             One line for each check: ok, warn or fail, what was looked at, and what was found. Changes nothing, and may be \
-            run beside the server. The exit code is 1 if any check fails.
+            run beside the server. Root's looks as the user whose files these are. The exit code is 1 if any check fails.
             """
     )
 
@@ -22,11 +22,14 @@ struct DoctorCommand: AsyncParsableCommand {
         let findings: [Finding]
         do {
             let configuration = try self.options.load()
+            try configuration.continueAsOwner()
             findings =
                 [Finding(.ok, "configuration", self.options.file ?? "the defaults")]
                 + (try await Doctor(configuration: configuration).examine(online: self.online))
         } catch let error as ConfigurationError {
             findings = [Finding(.fail, "configuration", error.description)]
+        } catch let error as CommandFailure {
+            findings = [Finding(.fail, "files", error.description)]
         }
         for finding in findings { self.output.show(finding.json, finding.description) }
         if findings.contains(where: { $0.grade == .fail }) { throw ExitCode(1) }

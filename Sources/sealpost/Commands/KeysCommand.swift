@@ -27,6 +27,7 @@ struct KeysCommand: AsyncParsableCommand {
             try await reportingErrors(json: self.output.json) {
                 let configuration = try self.options.load()
                 let daemon = try await Administration(of: configuration)
+                if daemon == nil { try configuration.refuseForeignFiles() }
                 let report =
                     try await daemon?.result("GET", LocalPaths.keyring)
                     ?? LocalKeyring(configuration: configuration).list()

@@ -14,6 +14,7 @@ struct Serve: AsyncParsableCommand {
         try await reportingErrors {
             let protection = MemoryProtection()
             let configuration = try self.options.load()
+            if geteuid() == 0 { try configuration.refuseForeignFiles(ofServer: true) }
             let threshold = LogThreshold(configuration.level)
             let logger = configuration.makeLogger(threshold: threshold)
             if let file = configuration.logFile { try LogWriter.standardError.append(to: file) }

@@ -171,6 +171,7 @@ private struct LineOutput: Sendable {
             self.handle = nil
             return
         }
+        if let fault = RootFolder(of: file, isForNewFile: true).fault { throw CommandFailure("\(file): \(fault)") }
         let descriptor = open(file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else {
             throw CommandFailure("\(file) cannot be made: \(String(cString: strerror(errno)))")

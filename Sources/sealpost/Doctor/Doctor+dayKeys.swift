@@ -14,7 +14,7 @@ extension Doctor {
             guard let chain else {
                 return Finding(.warn, "day.keys", "\(file.place) does not exist; the first start creates it")
             }
-            if let late = report.late(at: self.now).first {
+            if let late = report.late(at: self.dataTime).first {
                 return Finding(
                     .warn,
                     "day.keys",

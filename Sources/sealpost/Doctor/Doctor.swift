@@ -60,8 +60,7 @@ struct Doctor: Sendable {
             return Finding(.fail, "clock", "is behind: \(last.place) was written at \(last.at.ISO8601Format())")
         }
         do {
-            let now = self.now
-            let clock = HeldClock(after: try self.configuration.clockFile.load(), wall: { now })
+            let clock = try self.makeHeldClock()
             let shown = self.now.ISO8601Format()
             let remedy = "if that time is right, run sealpost clock accept"
             if let ahead = clock.held {
@@ -76,6 +75,14 @@ struct Doctor: Sendable {
         } catch {
             return Finding(.warn, "clock", "\(error)")
         }
+    }
+
+    /// The time by which data expires; the machine's if the clock's file is damaged.
+    var dataTime: Date { (try? self.makeHeldClock())?.now() ?? self.now }
+
+    private func makeHeldClock() throws -> HeldClock {
+        let now = self.now
+        return HeldClock(after: try self.configuration.clockFile.load(), wall: { now })
     }
 
     private var disk: Finding {

@@ -90,6 +90,8 @@ struct Initialization {
           keys: \(Self.quoted(self.answers.keys + "/signing-keys"))
         # With a database of PostgreSQL only: copy it to each further server.
         dayKeys: \(Self.quoted(self.answers.keys + "/day-keys"))
+        # With a database of PostgreSQL only: each server has its own, in a folder that the server may write to.
+        timeline: \(Self.quoted(self.answers.keys + "/timeline"))
 
         """
     }

@@ -8,7 +8,8 @@ extension Configuration {
     ///
     /// Files that root would make there, such as the log, would keep the server from them; and root would follow that
     /// user's links.
-    func refuseForeignFiles() throws(CommandFailure) {
+    /// `ofServer` adds files that only the server opens.
+    func refuseForeignFiles(ofServer: Bool = false) throws(CommandFailure) {
         let isOnDisk = PostgreSQLPlace(self.database) == nil
         if isOnDisk { try self.refuseForeign("the database", self.database) }
         // The server's user reads some of them by its group.
@@ -19,6 +20,29 @@ extension Configuration {
             try self.refuseForeign("the file of day keys", self.dayKeys)
             try self.refuseForeign("the file of the timeline", self.timeline)
         }
+        if ofServer, let logFile { try self.refuseForeign("the log", logFile) }
+        if ofServer, let socket = self.adminSocket { try self.refuseForeign("the admin socket", socket.path) }
+    }
+
+    /// Has a process of root's continue for good as the user whose files these are, so that none of that user's links is
+    /// followed with root's rights. A process of another user stays as it is.
+    ///
+    /// Throws if another user may write to a folder of root's.
+    func continueAsOwner() throws(CommandFailure) {
+        guard geteuid() == 0 else { return }
+        let isOnDisk = PostgreSQLPlace(self.database) == nil
+        for file in (isOnDisk ? [self.database] : []) + [self.keyring, self.signingKeys, self.dayKeys] {
+            for path in [file, RootFolder(ofExisting: file).path] {
+                var status = stat()
+                guard lstat(path, &status) == 0, status.st_uid != 0 else { continue }
+                let (user, group) = (status.st_uid, status.st_gid)
+                guard LocalUser.become(user, otherwiseOf: group) else {
+                    throw CommandFailure("\(path) is the user \(LocalUser.name(of: user))'s; run the command as that user")
+                }
+                return
+            }
+        }
+        try self.refuseForeignFiles()
     }
 
     private func refuseForeign(_ what: String, _ file: String) throws(CommandFailure) {

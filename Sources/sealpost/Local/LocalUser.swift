@@ -10,14 +10,27 @@ enum LocalUser {
 
     /// The name in the machine's user database; the number without one, or with one that would not fit in a line of the audit.
     static func name(of user: UInt32) -> String {
-        var (entry, found) = (passwd(), UnsafeMutablePointer<passwd>?.none)
-        var buffer = [CChar](repeating: 0, count: 16_384)
-        let name: String? =
-            getpwuid_r(user, &entry, &buffer, buffer.count, &found) == 0 && found != nil
-            ? entry.pw_name.map { String(cString: $0) } : nil
-        guard let name, (1...64).contains(name.utf8.count), name.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
+        guard let (name, _) = self.entry(of: user), (1...64).contains(name.utf8.count), name.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
             return "\(user)"
         }
         return name
+    }
+
+    /// Gives this process of root's the rights of another user, for good: those of the user database, or the group's alone
+    /// where the user is in none. Returns `false` if the kernel refuses it.
+    static func become(_ user: UInt32, otherwiseOf group: UInt32) -> Bool {
+        if let (name, group) = self.entry(of: user) {
+            return initgroups(name, group) == 0 && setgid(group) == 0 && setuid(user) == 0
+        }
+        return setgroups(0, nil) == 0 && setgid(group) == 0 && setuid(user) == 0
+    }
+
+    private static func entry(of user: UInt32) -> (name: String, group: gid_t)? {
+        var (entry, found) = (passwd(), UnsafeMutablePointer<passwd>?.none)
+        var buffer = [CChar](repeating: 0, count: 16_384)
+        guard getpwuid_r(user, &entry, &buffer, buffer.count, &found) == 0, found != nil, let name = entry.pw_name else {
+            return nil
+        }
+        return (String(cString: name), entry.pw_gid)
     }
 }

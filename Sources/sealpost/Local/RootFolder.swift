@@ -14,23 +14,27 @@ struct RootFolder {
     var isForNewFile = false
 
     init(_ path: String, owner: uid_t = 0) {
-        self.path = path
+        self.path = Self.absolute(path)
         self.owner = owner
     }
 
     /// The folder of a file, which need not exist.
     init(of file: String, isForNewFile: Bool = false) {
-        self.path = URL(fileURLWithPath: file).deletingLastPathComponent().path
+        self.path = "/" + Self.absolute(file).split(separator: "/").dropLast().joined(separator: "/")
         self.isForNewFile = isForNewFile
     }
 
     /// The folder of a file, or the nearest existing folder above it.
     init(ofExisting file: String) {
-        var folder = URL(fileURLWithPath: file).deletingLastPathComponent().standardizedFileURL
-        while folder.path != "/", !FileManager.default.fileExists(atPath: folder.path) {
-            folder.deleteLastPathComponent()
-        }
-        self.path = folder.path
+        // As the kernel takes it: `..` behind a link is the folder above the link's target.
+        var names = Self.absolute(file).split(separator: "/").dropLast()
+        func path() -> String { "/" + names.joined(separator: "/") }
+        while !names.isEmpty, !FileManager.default.fileExists(atPath: path()) { names.removeLast() }
+        self.path = path()
+    }
+
+    private static func absolute(_ path: String) -> String {
+        path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
     }
 
     /// The reason why root may not use the folder; `nil` if it may, or if this process is not root's.
@@ -39,7 +43,7 @@ struct RootFolder {
     /// target.
     var fault: String? {
         guard geteuid() == 0 else { return nil }
-        var rest = URL(fileURLWithPath: self.path).pathComponents.dropFirst().map(\.self)[...]
+        var rest = self.path.split(separator: "/").filter { $0 != "." }.map(String.init)[...]
         var (folder, links) = ("/", 0)
         while true {
             let entry = rest.popFirst()
