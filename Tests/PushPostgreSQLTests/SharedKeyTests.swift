@@ -35,13 +35,18 @@ import Testing
             var options = StoreOptions()
             let log = self.log
             options.isListedAfterEnd = !isCommand
-            options.mayExchange = { !log.isStopped.load(ordering: .relaxed) }
+            options.mayExchange = {
+                log.looks.wrappingAdd(1, ordering: .relaxed)
+                return !log.isStopped.load(ordering: .relaxed)
+            }
             options.onEvent = { event in log.events.withLock { $0.append(event) } }
             self.fixture = try StoreFixture(.postgreSQL, in: folder, keyring: keyring, options: options)
             self.store = try #require(self.fixture.store as? PostgreSQLStore)
         }
 
         var seals: UInt32 { self.store.vault.keyring.sealing }
+        /// How often it was about to renew its number, or to take another one.
+        var looks: Int { self.log.looks.load(ordering: .relaxed) }
         var events: [StoreEvent] { self.log.events.withLock { $0 } }
 
         /// `sealpost keys reload`.
@@ -57,6 +62,7 @@ import Testing
     private final class Log: Sendable {
         let events = Mutex([StoreEvent]())
         let isStopped = Atomic(false)
+        let looks = Atomic(0)
     }
 
     private func connection() throws -> BlockingConnection {
@@ -236,6 +242,28 @@ import Testing
         #expect(self.a.seals == 2 && self.a.store.refusal == nil && self.a.store.failure == nil)
         let reasons = self.a.events.filter { if case .outWithoutKey = $0 { true } else { false } }
         #expect(reasons.count == 1 && self.a.events.count == 1, "told once: \(self.a.events)")
+        try await self.a.fixture.addUser("alice")
+    }
+
+    /// It looks twice a second whether it may join, with the keyring that it has by then.
+    @Test func oneThatStaysOutMayLookWhileItTakesTheKey() async throws {
+        self.a.stop()
+        try self.fence(self.a)
+        try await self.b.reload(self.new)
+        self.a.goOn()
+        try await eventually { self.a.store.refusal != nil }
+        let database = try self.connection()
+        try database.execute("begin; select id from schema_state where id = 1 for update")
+        async let reload: Void = self.a.reload(self.new)
+        let watch = try self.connection()
+        try await eventually { try watch.query(Self.waiting).count == 1 }
+        // A look asks twice whether it may exchange; one of them has ended when the second after it begins.
+        let looks = self.a.looks
+        try await eventually { self.a.looks >= looks + 5 }
+        try database.execute("commit")
+        try await reload
+        try await eventually { self.a.store.node.isAlive }
+        #expect(self.a.seals == 2 && self.a.store.refusal == nil)
         try await self.a.fixture.addUser("alice")
     }
 

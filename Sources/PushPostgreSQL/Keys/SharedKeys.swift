@@ -97,8 +97,13 @@ final class SharedKeys: Sendable {
 
     // MARK: Joining anew
 
-    /// What to join with after this process was fenced; `nil`: it lacks a key in use, seals nothing, and stays out.
+    /// What to join with after this process was fenced. `nil`: it lacks a key in use, seals nothing and stays out; or another change
+    /// of the keys runs, after which the caller asks again.
+    ///
+    /// A change has the vault seal with the new keys before the state has them, so this must not judge by the old ones meanwhile.
     func entry(_ agreement: KeyAgreement) -> Entry? {
+        guard self.beginChange() else { return nil }
+        defer { self.endChange() }
         let (keyring, exchanges) = self.state.withLock { ($0.keyring, $0.exchanges) }
         guard self.isWhole(keyring, agreement) else { return nil }
         let sealing = agreement.choice(keyring, besides: nil).sealing
