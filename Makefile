@@ -33,10 +33,7 @@ ZSH_COMPLETIONS = $(PREFIX)/share/zsh/site-functions
 VERSION =
 DEB_FOLDER = .build-deb
 
-# All at once, five hundred tests would starve each other's deadlines on a busy machine.
-export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH = 6
-
-.PHONY: demo test check build release bench bench-fetches bench-delivery bench-herd bench-posts bench-batches bench-postgresql bench-outbox bench-servers bench-instructions bench-instructions bench-tools plots console-grown sizes fuzz growth sanitize e2e soak format docs docker install deb packages test-packages e2e-packages deb-packages bench-packages
+.PHONY: demo test check build release bench bench-fetches bench-delivery bench-herd bench-posts bench-batches bench-postgresql bench-outbox bench-servers bench-instructions bench-instructions bench-tools plots console-grown sizes fuzz growth stress sanitize e2e soak format docs docker install deb packages test-packages e2e-packages deb-packages bench-packages
 
 demo: packages
 	swift build --product sealpost
@@ -113,6 +110,12 @@ fuzz: packages
 # disk.
 growth: release e2e-packages
 	scripts/e2e run growth .build/release/sealpost
+
+# All tests beside processes that keep the machine busy, ten times, and on a quarter of a core: STRESS="--count 3 --filter Loss"
+STRESS =
+stress: packages test-packages
+	swift build --build-tests
+	scripts/stress-tests $(STRESS)
 
 # All tests under the thread sanitizer, in a build folder of its own.
 sanitize: packages test-packages
