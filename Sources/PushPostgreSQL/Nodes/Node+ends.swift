@@ -42,13 +42,14 @@ extension Node {
         while true {
             if await self.isKnownToAll(epoch) { return }
             let waited = ContinuousClock.now - start
-            guard waited < limit else {
-                throw StoreError.unknownOutcome(reason: "it is stored, but another server may not have heard of it")
-            }
+            // Before the limit is looked at: a caller that was held up must not leave such a process renewing.
             if mayFence, waited > Self.longestSilence {
                 // Once is enough. If it fails, the limit ends the wait.
                 mayFence = false
                 if let rows = try? await self.database.query(Self.fencingUnaware, epoch) { self.noteFencing(rows) }
+            }
+            guard waited < limit else {
+                throw StoreError.unknownOutcome(reason: "it is stored, but another server may not have heard of it")
             }
             try await Task.sleep(for: pause)
             pause = min(pause * 2, Self.longestPause)
