@@ -11,6 +11,7 @@ package struct PostgreSQLPlace: Sendable, CustomStringConvertible {
     /// Why the address cannot be used, without its text, which may contain a password; `nil` if it can.
     package let fault: String?
     private let migrations: [Migration]
+    private let pool: PoolOptions
 
     /// `nil` if the text is the path of a file. An invalid address has a `fault`.
     ///
@@ -26,12 +27,18 @@ package struct PostgreSQLPlace: Sendable, CustomStringConvertible {
             self.fault = error.reason
         }
         self.migrations = Migration.allPostgreSQL
+        self.pool = PoolOptions()
     }
 
-    package init(_ address: DatabaseAddress, _ migrations: [Migration] = Migration.allPostgreSQL) {
+    package init(
+        _ address: DatabaseAddress,
+        _ migrations: [Migration] = Migration.allPostgreSQL,
+        pool: PoolOptions = PoolOptions()
+    ) {
         self.address = address
         self.fault = nil
         self.migrations = migrations
+        self.pool = pool
     }
 
     /// The address without its password.
@@ -40,7 +47,7 @@ package struct PostgreSQLPlace: Sendable, CustomStringConvertible {
     /// Opens the database, creates its tables if there are none, and migrates its schema. Waits for the database.
     func openStore(_ keyring: Keyring, _ options: StoreOptions) throws(StoreError) -> PostgreSQLStore {
         guard let address else { throw .cannotOpen(place: self.description, reason: self.fault ?? "") }
-        return try PostgreSQLStore(address, keyring, options, self.migrations)
+        return try PostgreSQLStore(address, keyring, options, self.migrations, self.pool)
     }
 
     /// Migrates the schema only. Waits for the database.

@@ -43,21 +43,22 @@ package final class PostgreSQLStore: Sendable {
         _ address: DatabaseAddress,
         _ keyring: Keyring,
         _ options: StoreOptions,
-        _ migrations: [Migration]
+        _ migrations: [Migration],
+        _ pool: PoolOptions
     ) throws(StoreError) {
         let opened = try OpenedDatabase(address, keyring, options, migrations)
         do {
-            self.init(opened, options, on: try EventLoop(index: 0, name: "database"))
+            self.init(opened, options, pool, on: try EventLoop(index: 0, name: "database"))
         } catch {
             throw StoreError(opening: address.description, error)
         }
     }
 
-    private init(_ opened: OpenedDatabase, _ options: StoreOptions, on loop: EventLoop) {
+    private init(_ opened: OpenedDatabase, _ options: StoreOptions, _ pool: PoolOptions, on loop: EventLoop) {
         self.address = opened.address
         let condition = StoreCondition(mark: options.mark, onEvent: options.onEvent)
         let leases = self.leases
-        self.database = ConnectionPool(opened.address, PoolOptions(), on: loop, after: opened.identity) { event in
+        self.database = ConnectionPool(opened.address, pool, on: loop, after: opened.identity) { event in
             // The new primary may have leases that were settled at the old one.
             if case .advanced = event { leases.noteUnknownOutcome(now: .now) }
             condition.note(event)

@@ -23,6 +23,14 @@ struct Fixture: Sendable {
         ).first?.integer(0)
     }
 
+    /// Asks until the pool says these words of a server that cannot be used: within short limits it may not have learnt them yet.
+    func expectUnavailable(_ words: String...) async throws {
+        try await eventually {
+            let error = await failure { _ = try await self.pool.query("select 1") }
+            return words.allSatisfy { error?.description.contains($0) == true }
+        }
+    }
+
     /// The session of the pool that runs the statement.
     static let pid = "select pg_backend_pid()::int8"
 }
@@ -30,7 +38,7 @@ struct Fixture: Sendable {
 /// Runs a test with a pool, on its loop.
 func withPool<Value: Sendable>(
     _ schema: String = "",
-    _ options: PoolOptions = PoolOptions(),
+    _ options: PoolOptions = .patient,
     at change: @Sendable (DatabaseAddress) throws -> DatabaseAddress = { $0 },
     _ body: @Sendable (Fixture) async throws -> Value
 ) async throws -> Value {
@@ -52,7 +60,7 @@ func withPool<Value: Sendable>(
 }
 
 extension PoolOptions {
-    /// Short limits, for tests of what happens after them.
+    /// Short limits, for tests of what happens after them. Their first statement may reach a limit on a busy machine.
     static var impatient: PoolOptions {
         var options = PoolOptions()
         options.readers = 1

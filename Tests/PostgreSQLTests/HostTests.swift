@@ -12,13 +12,14 @@ import Testing
         }
     }
 
+    /// To wait for the silent one would take longer than the test may.
     @Test func deadAndSilentHostsDoNotDelayTheOneThatAnswers() async throws {
+        var options = PoolOptions.patient
+        options.connectLimit = .seconds(3600)
         let silent = try HeldSocket()
-        try await withPool(at: Self.behind("127.0.0.1:1,127.0.0.1:\(silent.port)")) { fixture in
-            let start = ContinuousClock.now
+        try await withPool("", options, at: Self.behind("127.0.0.1:1,127.0.0.1:\(silent.port)")) { fixture in
             #expect(try await fixture.pool.query("select 1::int8").first?.integer(0) == 1)
             try await fixture.pool.transaction { _ = try await $0.query("select 1") }
-            #expect(ContinuousClock.now - start < .milliseconds(900))
         }
     }
 
@@ -27,19 +28,15 @@ import Testing
         try BlockingConnection(readOnly).execute(
             #"alter database "\#(readOnly.database)" set default_transaction_read_only = on"#
         )
-        try await withPool(at: { _ in readOnly }) { fixture in
-            let error = await failure { _ = try await fixture.pool.query("select 1") }
-            #expect(error?.description.contains("read-only") == true)
-        }
+        try await withPool("", .impatient, at: { _ in readOnly }) { try await $0.expectUnavailable("read-only") }
         #expect(throws: DatabaseError.self) { try BlockingConnection(readOnly) }
         try PostgreSQLCluster.shared.drop(readOnly)
     }
 
     @Test func namesAreResolvedAndTheReasonNamesTheHost() async throws {
         let address = try DatabaseAddress("postgres://x@localhost:1,no-such-host.invalid:2/x?sslmode=disable")
-        try await withPool("", .impatient, at: { _ in address }) { fixture in
-            let error = await failure { _ = try await fixture.pool.query("select 1") }?.description ?? ""
-            #expect(error.contains("localhost") && error.contains("refused"), "\(error)")
+        try await withPool("", .impatient, at: { _ in address }) {
+            try await $0.expectUnavailable("localhost", "refused")
         }
     }
 
@@ -47,9 +44,6 @@ import Testing
         let change: @Sendable (DatabaseAddress) throws -> DatabaseAddress = { address in
             try DatabaseAddress(address.description.replacing(address.database, with: "nowhere"))
         }
-        try await withPool("", .impatient, at: change) { fixture in
-            let error = await failure { _ = try await fixture.pool.query("select 1") }?.description ?? ""
-            #expect(error.contains("nowhere"))
-        }
+        try await withPool("", .impatient, at: change) { try await $0.expectUnavailable("nowhere") }
     }
 }

@@ -48,7 +48,7 @@ import Testing
 
     /// The others wait behind a lock; what has a connection of its own does not.
     @Test func itsStatementsDoNotWaitBehindOthers() async throws {
-        try await withPool("create table t (id bigint)", .impatient) { fixture in
+        try await withPool("create table t (id bigint)") { fixture in
             let other = try fixture.other()
             try other.execute("begin; lock table t")
             async let blocked = fixture.pool.query("select id from t")

@@ -82,7 +82,7 @@ import Testing
     }
 
     @Test func moreStatementsThanTheBoundAreBusy() async throws {
-        var options = PoolOptions()
+        var options = PoolOptions.patient
         options.readers = 1
         options.maximumWaiting = 10
         try await withPool("", options) { fixture in
@@ -123,10 +123,7 @@ import Testing
     }
 
     @Test func largeStatementsAndAnswersPassEachOther() async throws {
-        var options = PoolOptions()
-        // On a busy machine 64 MiB may take longer than the usual limit.
-        options.readLimit = .seconds(60)
-        try await withPool("", options) { fixture in
+        try await withPool { fixture in
             let pool = fixture.pool
             let intact = try await withThrowingTaskGroup(of: Int.self) { group in
                 for number in 0..<32 {

@@ -3,7 +3,7 @@ import PushTesting
 import Testing
 
 /// What a transaction does in another way than usual, and the next one on the same connection does not.
-@Suite(.timeLimit(.minutes(1))) struct TransactionTraitsTests {
+@Suite(.timeLimit(.minutes(5))) struct TransactionTraitsTests {
     private static let usual = ["on", "on"]
 
     private static let settings: [(TransactionTraits, [String])] = [

@@ -65,7 +65,7 @@ import Testing
         let command = try server.reopened(options: options)
         let store = try #require(server.store as? PostgreSQLStore)
         let loop = try EventLoop(index: 0)
-        let listener = ConnectionPool(store.address, PoolOptions(), on: loop)
+        let listener = ConnectionPool(store.address, .patient, on: loop)
         let heard = Heard()
         listener.listen("listen sealpost") { heard.add($0) }
         let _: Bool = await withCheckedContinuation { continuation in
@@ -114,7 +114,7 @@ import Testing
         let address = try PostgreSQLCluster.shared.newDatabase()
         let loop = try EventLoop(index: 0)
         let (speaker, listener) = (
-            ConnectionPool(address, PoolOptions(), on: loop), ConnectionPool(address, PoolOptions(), on: loop)
+            ConnectionPool(address, .patient, on: loop), ConnectionPool(address, .patient, on: loop)
         )
         let heard = Heard()
         listener.listen("listen sealpost") { heard.add($0) }

@@ -1,0 +1,14 @@
+package import PostgreSQL
+
+extension PoolOptions {
+    /// Limits that no busy machine reaches, for tests of anything else.
+    package static var patient: PoolOptions {
+        var options = PoolOptions()
+        options.readLimit = .seconds(120)
+        options.silenceLimit = .seconds(120)
+        options.writeLimit = .seconds(120)
+        options.transactionLimit = .seconds(120)
+        options.connectLimit = .seconds(60)
+        return options
+    }
+}
