@@ -9,8 +9,10 @@ import Testing
 @testable import PushPostgreSQL
 
 /// What becomes of payloads, and of their bytes in all files of a server, when the keys of their days are destroyed.
-@Suite(.timeLimit(.minutes(3))) struct DayKeyStoreTests {
+@Suite(.timeLimit(.minutes(5))) struct DayKeyStoreTests {
     private static let day: TimeInterval = 86_400
+    /// Its own, as it looks for old records in the log: that of the tests' shared server is recycled.
+    private static let cluster = PostgreSQLCluster(keptLog: 1024)
 
     private let fixture: StoreFixture
     private let chain: MemoryDayChain
@@ -21,7 +23,8 @@ import Testing
     /// too, and an hour or two must lead into no other day.
     init() async throws {
         let folder = try TemporaryFolder()
-        self.address = try FolderDatabases.database(of: folder)
+        self.address = try Self.cluster.newDatabase()
+        FolderDatabases.use(self.address, for: folder)
         let first = Day(of: Date() - 10 * Self.day).end - Self.day / 2
         self.chain = MemoryDayChain(DayChain(from: Day(of: first)), place: "first")
         var options = StoreOptions()
@@ -34,7 +37,7 @@ import Testing
     private func reopened(_ chain: DayChain?, place: String = "second") throws -> any Store {
         var options = StoreOptions()
         options.dayChain = MemoryDayChain(chain, place: place)
-        return try PostgreSQLPlace(self.address).open(self.fixture.keyring, options)
+        return try PostgreSQLPlace(self.address, pool: .patient).open(self.fixture.keyring, options)
     }
 
     private func id(_ number: Int64) throws -> NotificationID { try #require(NotificationID(rawValue: number)) }
@@ -87,7 +90,7 @@ import Testing
         return copies
     }
 
-    /// Where the head stands in the bytes. The log of all tests is large, and `Data.range(of:)` takes minutes for it.
+    /// Where the head stands in the bytes. The log is large, and `Data.range(of:)` takes minutes for it.
     ///
     /// It is found by its last byte, as the others are frequent ones.
     private static func offsets(of head: Data, in bytes: Data) -> [Int] {
@@ -113,7 +116,7 @@ import Testing
         self.fixture.clock.advance(by: Self.day)
         while try await store.deleteExpired(now: self.fixture.now, page: 100) {}
         #expect(try self.connection().query("select id from notification").count == 0)
-        let (before, stolen) = (try self.present(), try PostgreSQLCluster.shared.copyFiles(of: self.address))
+        let (before, stolen) = (try self.present(), try Self.cluster.copyFiles(of: self.address))
         // The control: no query finds it any more, and whoever has the files and the keys of that day does.
         let copies = try self.openCopies(of: 5, in: stolen, with: before)
         #expect(copies["log", default: 0] >= 1 && copies["tables", default: 0] >= 1, "\(copies)")
@@ -126,7 +129,7 @@ import Testing
         #expect(after.day == Day(of: self.fixture.now))
         #expect(try self.openCopies(of: 5, in: stolen, with: after).isEmpty)
         #expect(
-            try self.openCopies(of: 5, in: PostgreSQLCluster.shared.copyFiles(of: self.address), with: after).isEmpty
+            try self.openCopies(of: 5, in: Self.cluster.copyFiles(of: self.address), with: after).isEmpty
         )
     }
 
@@ -150,7 +153,7 @@ import Testing
         let usage = try self.connection().query("select bytes from usage")[0].integer(0)
         #expect(usage == Int64(Vault.overhead + "payload 5".utf8.count))
         #expect(try await store.take(try self.id(5), by: self.alice.id, now: self.fixture.now))
-        let (before, stolen) = (try self.present(), try PostgreSQLCluster.shared.copyFiles(of: self.address))
+        let (before, stolen) = (try self.present(), try Self.cluster.copyFiles(of: self.address))
         #expect(try !self.openCopies(of: 5, in: stolen, with: before).isEmpty)
         _ = try await store.turnDayKeys(now: self.fixture.now + 2 * Self.day)
         #expect(try self.openCopies(of: 5, in: stolen, with: self.chain.current).isEmpty)

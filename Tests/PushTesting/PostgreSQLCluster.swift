@@ -10,7 +10,7 @@ internal import Synchronization
 /// Started on first use, in a folder of its own, on a unix socket only, and in memory where there is room. It ends
 /// with the test process, however that ends.
 package final class PostgreSQLCluster: Sendable {
-    package static let shared = PostgreSQLCluster()
+    package static let shared = PostgreSQLCluster(keptLog: 0)
 
     private struct Running {
         let folder: TemporaryFolder
@@ -18,10 +18,14 @@ package final class PostgreSQLCluster: Sendable {
         let connection: BlockingConnection
     }
 
+    private let keptLog: Int
     private let running = Mutex<Running?>(nil)
     private let lastDatabase = Atomic(0)
 
-    private init() {}
+    /// A cluster beside the shared one, which keeps so many megabytes of its write-ahead log after a checkpoint.
+    package init(keptLog: Int) {
+        self.keptLog = keptLog
+    }
 
     /// Makes a database, empty or as a copy of another one that is not in use.
     ///
@@ -30,7 +34,7 @@ package final class PostgreSQLCluster: Sendable {
         let number = self.lastDatabase.add(1, ordering: .relaxed).newValue
         let original = template?.database ?? "template0"
         return try self.running.withLock { running in
-            let cluster = try running ?? Self.start()
+            let cluster = try running ?? self.start()
             running = cluster
             // Its checkpoints cost less than all blocks in the log, as nothing waits for a disk here.
             try cluster.connection.execute(
@@ -90,15 +94,16 @@ package final class PostgreSQLCluster: Sendable {
 
     /// The traps: an interrupt at the terminal is meant for the tests, which then end.
     ///
-    /// Arguments: the folder of the programs, the cluster's folder, and the command that changes the user.
+    /// Arguments: the folder of the programs, the cluster's folder, the megabytes of its log to keep, and the command that changes
+    /// the user.
     private static let script = """
         trap '' INT TERM HUP
-        programs=$1 folder=$2
-        shift 2
+        programs=$1 folder=$2 kept=$3
+        shift 3
         {
             "$@" "$programs/initdb" -D "$folder/data" -U postgres -A trust -E UTF8 --locale=C --no-sync >"$folder/log" 2>&1 &&
             exec "$@" "$programs/postgres" -D "$folder/data" -k "$folder" -c listen_addresses= -c max_connections=400 \\
-                -c max_wal_size=128MB -c shared_buffers=64MB \\
+                -c max_wal_size=128MB -c wal_keep_size=${kept}MB -c shared_buffers=64MB \\
                 -c max_parallel_workers_per_gather=0 -c dynamic_shared_memory_type=mmap \\
                 -c autovacuum_naptime=1h >>"$folder/log" 2>&1
         } 3<&- &
@@ -108,11 +113,11 @@ package final class PostgreSQLCluster: Sendable {
         rm -rf "$folder"
         """
 
-    private static func start() throws -> Running {
+    private func start() throws -> Running {
         let programs = try Self.programs()
         let folder = try TemporaryFolder(on: .muchMemory)
         let command = try Self.stepDown(into: folder)
-        let script = try TiedScript(Self.script, [programs, folder.path] + command)
+        let script = try TiedScript(Self.script, [programs, folder.path, "\(self.keptLog)"] + command)
         return Running(folder: folder, script: script, connection: try Self.connect(folder))
     }
 

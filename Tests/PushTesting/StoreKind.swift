@@ -26,7 +26,7 @@ package struct StoreKind: Sendable {
     }
 
     package static let postgreSQL = StoreKind(name: "PostgreSQL") {
-        PostgreSQLPlace(try FolderDatabases.database(of: $0))
+        PostgreSQLPlace(try FolderDatabases.database(of: $0), pool: .patient)
     }
 
     /// The kind that fixtures open, unless a test says otherwise.
@@ -46,6 +46,11 @@ package enum FolderDatabases {
     }
 
     private static let state = Mutex(State())
+
+    /// Has the folder's store use this database, of whichever cluster.
+    package static func use(_ database: DatabaseAddress, for folder: TemporaryFolder) {
+        self.state.withLock { $0.databases[folder.path] = database }
+    }
 
     package static func database(of folder: TemporaryFolder) throws -> DatabaseAddress {
         try self.state.withLock { state in
