@@ -1,4 +1,5 @@
 import CurlHTTP
+import Foundation
 import Glibc
 import Reactor
 import Testing
@@ -40,6 +41,22 @@ struct Exchange: Sendable {
             return .success(try await self.client.send(request))
         } catch {
             return .failure(error)
+        }
+    }
+
+    /// For each of the client's sockets whether the kernel holds its last bytes back.
+    func corks() throws -> [Bool] {
+        let port = self.base.split(separator: ":").last.flatMap { UInt16($0) }
+        let descriptors = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")
+        return descriptors.compactMap { Int32($0) }.compactMap { socket in
+            var (name, length) = (sockaddr_in(), socklen_t(MemoryLayout<sockaddr_in>.size))
+            let hasPeer = withUnsafeMutableBytes(of: &name) { bytes in
+                bytes.withMemoryRebound(to: sockaddr.self) { getpeername(socket, $0.baseAddress, &length) == 0 }
+            }
+            guard hasPeer, name.sin_family == AF_INET, UInt16(bigEndian: name.sin_port) == port else { return nil }
+            var (value, size) = (Int32(0), socklen_t(MemoryLayout<Int32>.size))
+            guard getsockopt(socket, Int32(IPPROTO_TCP), TCP_CORK, &value, &size) == 0 else { return nil }
+            return value != 0
         }
     }
 

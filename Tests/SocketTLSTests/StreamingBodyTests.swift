@@ -9,17 +9,15 @@ import Testing
         var options = TLSTestClient.Options()
         options.newest = version
         try await TestServer.run { [options] test in
-            let start = ContinuousClock.now
             try await test.withClient(options) { client in
                 try await client.write("GET /streamed HTTP/1.1\r\nHost: h\r\n\r\n")
                 var received: [UInt8] = []
                 while received.suffix(3) != Array("c\r\n".utf8)[...] { received += try await client.read() }
                 for byte in Array("abc".utf8) { #expect(received.count { $0 == byte } >= 300_000) }
-                // Nothing more is written, so that only reading tells the server.
+                // Nothing more is written, so that only reading tells the server, which else waits for an hour.
                 try await client.endWriting()
                 #expect(try await client.read() == [])
             }
-            #expect(ContinuousClock.now - start < .seconds(50))
         }
     }
 }

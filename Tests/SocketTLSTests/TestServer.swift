@@ -26,7 +26,7 @@ private struct EchoResponder: Responder {
     /// Three times what a client may leave unread, and then nothing until the client goes away.
     private static let streamBody: Response.StreamingBody = { writer in
         for byte in Array("abc".utf8) { try await writer.write([UInt8](repeating: byte, count: 300_000)) }
-        _ = try await writer.wait(until: .now + .seconds(60))
+        _ = try await writer.wait(until: .now + .seconds(3600))
     }
 
     func refuse(_ refusal: SocketHTTP.Refusal, head: RequestHead?) -> Response {
