@@ -1,7 +1,7 @@
 import Bytes
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct ASCIITests {
+@Suite(.timeLimit(.minutes(5))) struct ASCIITests {
     /// Each class with all its members, of the 256 bytes.
     private static let classes: [(name: String, isMember: @Sendable (UInt8) -> Bool, members: [UInt8])] = [
         ("digits", \.isDigit, Array("0123456789".utf8)),

@@ -1,7 +1,7 @@
 import Bytes
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct HexadecimalTests {
+@Suite(.timeLimit(.minutes(5))) struct HexadecimalTests {
     @Test(
         arguments: [
             // RFC 4648 section 10, in lower case.

@@ -13,7 +13,7 @@ import Testing
     }
 
     /// A time limit cancels the test's task.
-    @Test(.timeLimit(.minutes(1))) func aCommandIsKilledWhenTheTaskThatWaitsForItIsCancelled() async throws {
+    @Test(.timeLimit(.minutes(5))) func aCommandIsKilledWhenTheTaskThatWaitsForItIsCancelled() async throws {
         let folder = try TemporaryFolder()
         let process = try ChildProcess("/bin/sleep", ["600"], in: folder.path)
         let waiting = Task { await process.end() }
@@ -21,7 +21,7 @@ import Testing
         #expect(await waiting.value.code == 128 + SIGKILL)
     }
 
-    @Test(.timeLimit(.minutes(1))) func aCommandIsKilledWhenNobodyHoldsIt() async throws {
+    @Test(.timeLimit(.minutes(5))) func aCommandIsKilledWhenNobodyHoldsIt() async throws {
         let folder = try TemporaryFolder()
         let watched = try ChildProcess("/bin/sleep", ["600"], in: folder.path).id
         var status: Int32 = 0

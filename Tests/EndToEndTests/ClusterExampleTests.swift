@@ -6,7 +6,7 @@ import Yams
 
 /// `examples/cluster.yaml`, as far as it can be tried without Docker: that its parts fit together. `config/patroni.yaml` is run
 /// by `scripts/e2e run failover`.
-@Suite(.timeLimit(.minutes(1))) struct ClusterExampleTests {
+@Suite(.timeLimit(.minutes(5))) struct ClusterExampleTests {
     private let file: Node
 
     init() throws {

@@ -11,7 +11,7 @@ import Testing
 #endif
 
 /// The real executable, told by SIGHUP that its file has changed.
-@Suite(.timeLimit(.minutes(2))) struct ConfigurationReloadTests {
+@Suite(.timeLimit(.minutes(5))) struct ConfigurationReloadTests {
     private let folder: TemporaryFolder
     private let daemon: Daemon
 

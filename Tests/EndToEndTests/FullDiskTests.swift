@@ -22,7 +22,7 @@ import Testing
         self.folder = try TemporaryFolder()
     }
 
-    @Test(.enabled("it takes the right to mount") { try await isAllowedToMount() }, .timeLimit(.minutes(2)))
+    @Test(.enabled("it takes the right to mount") { try await isAllowedToMount() }, .timeLimit(.minutes(5)))
     func aFullDiskRefusesWhatMustBeStoredAndIsOverOnceThereIsRoom() async throws {
         let script = """
             set -e
@@ -74,7 +74,7 @@ import Testing
     }
 
     /// To SQLite a used-up quota is any failed write, as of a disk that breaks.
-    @Test(.timeLimit(.minutes(2))) func aUsedUpQuotaOfTheFileSystemIsAsAFullDisk() async throws {
+    @Test(.timeLimit(.minutes(5))) func aUsedUpQuotaOfTheFileSystemIsAsAFullDisk() async throws {
         _ = try await Daemon.run(
             ["user", "add", "alice", "--password-stdin"],
             in: self.folder,

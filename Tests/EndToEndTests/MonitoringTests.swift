@@ -6,7 +6,7 @@ import Yams
 
 /// What `config/alerts.yml` and `config/grafana.json` say of the metrics must be true of the code. promtool and a real Prometheus
 /// run them in `scripts/e2e run prometheus`.
-@Suite(.timeLimit(.minutes(1))) struct MonitoringTests {
+@Suite(.timeLimit(.minutes(5))) struct MonitoringTests {
     /// An alert as `config/alerts.yml` has it.
     struct Alert {
         let name: String

@@ -6,7 +6,7 @@ import Testing
 @testable import sealpost
 
 /// Every file with a secret that the configuration names has the same rule for its mode.
-@Suite(.timeLimit(.minutes(1))) struct SecretFileTests {
+@Suite(.timeLimit(.minutes(5))) struct SecretFileTests {
     private static let apns = "type: apns, envelope: alert, topic: a.b, teamID: ABCDE12345, keyID: ABC123DEFG"
 
     /// Each key with a configuration; `<file>` stands for a file that all users may read.

@@ -2,7 +2,7 @@ import PushTesting
 import Testing
 
 /// Rules of the house that the compiler does not know.
-@Suite(.timeLimit(.minutes(1))) struct SourceRuleTests {
+@Suite(.timeLimit(.minutes(5))) struct SourceRuleTests {
     /// The engine of regular expressions goes back and forth in a text, for minutes in one of 100 KB that somebody has chosen.
     private static let expressions = [
         "#/", "= /", "(/", "(of: /", "(separator: /", "Regex(", "Regex<", "Regex {", "NSRegularExpression",

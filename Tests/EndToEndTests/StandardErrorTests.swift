@@ -7,7 +7,7 @@ import Testing
 #endif
 
 /// The real executable, with a standard error that takes nothing.
-@Suite(.timeLimit(.minutes(2))) struct StandardErrorTests {
+@Suite(.timeLimit(.minutes(5))) struct StandardErrorTests {
     /// With each there are fewer lines.
     private static let levels = ["trace", "info", "error"]
 

@@ -108,7 +108,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1))) func aCallThatIsCancelledBeforeItBeginsEnds() async throws {
+    @Test(.timeLimit(.minutes(5))) func aCallThatIsCancelledBeforeItBeginsEnds() async throws {
         try await ScriptedPeer.run({ _, _ in .silence }) { _, client in
             await withThrowingTaskGroup(of: Void.self) { group in
                 group.cancelAll()

@@ -15,7 +15,7 @@ import Testing
 ///
 /// On Apple's systems a proxy's refusal is an error of CFNetwork's, 306 to 311, and its challenge is the system's matter
 /// (`AdviceTests`, `ChallengeTests`); a certificate's is a `URLError` with a code of its own.
-@Suite(.timeLimit(.minutes(2))) struct NetworkRefusalTests {
+@Suite(.timeLimit(.minutes(5))) struct NetworkRefusalTests {
     private static func refusal(_ request: PeerRequest) -> PeerAnswer {
         let challenge = (name: "Proxy-Authenticate", value: #"Basic realm="the office""#)
         return PeerAnswer(

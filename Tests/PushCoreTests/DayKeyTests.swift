@@ -6,7 +6,7 @@ import Testing
 @testable import PushCore
 
 /// Keys that go with their day.
-@Suite(.timeLimit(.minutes(1))) struct DayKeyTests {
+@Suite(.timeLimit(.minutes(5))) struct DayKeyTests {
     private static let text = "# a comment\n2026-11-24 AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=\n"
 
     private func day(_ text: String) throws -> Day { try #require(Day(text)) }

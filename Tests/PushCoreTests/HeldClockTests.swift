@@ -4,7 +4,7 @@ import Testing
 
 @testable import PushCore
 
-@Suite(.timeLimit(.minutes(1))) struct HeldClockTests {
+@Suite(.timeLimit(.minutes(5))) struct HeldClockTests {
     /// A machine whose clock and uptime are set by the test.
     private final class Machine: Sendable {
         private let state = Mutex((wall: Date(timeIntervalSince1970: 1_800_000_000), uptime: 5000.0))

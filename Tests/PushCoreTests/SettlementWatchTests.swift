@@ -1,7 +1,7 @@
 import PushCore
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct SettlementWatchTests {
+@Suite(.timeLimit(.minutes(5))) struct SettlementWatchTests {
     private let watch = SettlementWatch()
 
     private func id(_ number: Int64) throws -> NotificationID {

@@ -69,7 +69,7 @@ import Testing
         #expect(lines.allSatisfy { $0.hasSuffix(" trace=\(id)") })
     }
 
-    @Test(.timeLimit(.minutes(1))) func whoWatchesANotificationIsToldWhenItsPushIsSettled() async throws {
+    @Test(.timeLimit(.minutes(5))) func whoWatchesANotificationIsToldWhenItsPushIsSettled() async throws {
         try await self.fill(1)
         let id = try #require(NotificationID(rawValue: 1))
         let settlements = SettlementWatch()
@@ -136,7 +136,7 @@ import Testing
     }
 
     /// The first push after a rest is leased, and expires before it is sent.
-    @Test(.timeLimit(.minutes(1))) func aProbeThatExpiresAfterItsClaimStopsNothing() async throws {
+    @Test(.timeLimit(.minutes(5))) func aProbeThatExpiresAfterItsClaimStopsNothing() async throws {
         let alice = try await fixture.addUser("alice")
         try await fixture.addDevice(of: alice, handle: "abcd")
         try await fixture.post(1, from: alice, to: "username:alice", expiresIn: 10)

@@ -13,7 +13,7 @@ import Testing
 @testable import PushDelivery
 
 /// Events on their way from a real store through a real connection to a receiver that verifies signatures.
-@Suite(.timeLimit(.minutes(2))) struct EventDeliveryTests {
+@Suite(.timeLimit(.minutes(5))) struct EventDeliveryTests {
     private let fixture: StoreFixture
     private let alice: User
     private let hook: WebhookSimulator

@@ -8,7 +8,7 @@ import ServiceLifecycle
 import Testing
 
 /// Leases end by themselves, each at its time.
-@Suite(.timeLimit(.minutes(1))) struct PayloadLeaseServiceTests {
+@Suite(.timeLimit(.minutes(5))) struct PayloadLeaseServiceTests {
     private let fixture: StoreFixture
     private let alice: User
 

@@ -6,7 +6,7 @@ import PushTesting
 import Testing
 
 /// Scheduled notifications leave at their times, by the service's own timer.
-@Suite(.timeLimit(.minutes(1))) struct ReleaseLoopTests {
+@Suite(.timeLimit(.minutes(5))) struct ReleaseLoopTests {
     private let rig: Rig
     private let paul: User
 

@@ -7,7 +7,7 @@ import Testing
 @testable import PushPostgreSQL
 
 /// The audit of two processes, each with a chain of its own, which nobody who can write to the database changes unnoticed.
-@Suite(.timeLimit(.minutes(2))) struct AuditTamperTests {
+@Suite(.timeLimit(.minutes(5))) struct AuditTamperTests {
     /// The number before the second chain's first entry.
     private static let second = AuditNumber.start(ofChain: 1)
 

@@ -8,7 +8,7 @@ import Testing
 @testable import PushPostgreSQL
 
 /// Rows that cannot be read stop neither their lane nor their batch, and the operator is told.
-@Suite(.timeLimit(.minutes(2))) struct DamagedRowTests {
+@Suite(.timeLimit(.minutes(5))) struct DamagedRowTests {
     @Test func aPushToADamagedAddressFailsAloneAndIsCounted() async throws {
         let fixture = try StoreFixture(.postgreSQL)
         let alice = try await fixture.addUser("alice")

@@ -6,7 +6,7 @@ import Testing
 @testable import PushPostgreSQL
 
 /// Which callers share a group.
-@Suite(.timeLimit(.minutes(1))) struct GroupQueueTests {
+@Suite(.timeLimit(.minutes(5))) struct GroupQueueTests {
     private struct Member: GroupMember {
         let byteCount = 1
     }

@@ -5,7 +5,7 @@ import Testing
 @testable import PushPostgreSQL
 
 /// How rows are looked up by keys of two columns, in a table that the database believes to be empty.
-@Suite(.timeLimit(.minutes(1))) struct KeyLookupTests {
+@Suite(.timeLimit(.minutes(5))) struct KeyLookupTests {
     private let connection: BlockingConnection
 
     init() throws {

@@ -5,7 +5,7 @@ import PushTesting
 import Testing
 
 /// How exactly the time of a device's last push is kept.
-@Suite(.timeLimit(.minutes(1))) struct LastPushTests {
+@Suite(.timeLimit(.minutes(5))) struct LastPushTests {
     private let fixture: StoreFixture
     private let alice: User
 

@@ -5,7 +5,7 @@ import Testing
 @testable import PushPostgreSQL
 
 /// By which index pages are read, in tables whose rows are nearly all of one notification or one tag.
-@Suite(.timeLimit(.minutes(1))) struct PairIndexTests {
+@Suite(.timeLimit(.minutes(5))) struct PairIndexTests {
     private let connection: BlockingConnection
 
     init() throws {

@@ -5,7 +5,7 @@ import PushTesting
 import Testing
 
 /// What leasing and settling cost the tables of pushes.
-@Suite(.timeLimit(.minutes(1))) struct PushRowTests {
+@Suite(.timeLimit(.minutes(5))) struct PushRowTests {
     private let fixture: StoreFixture
     private let alice: User
     private let connection: BlockingConnection

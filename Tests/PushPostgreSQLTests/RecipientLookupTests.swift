@@ -7,7 +7,7 @@ import Testing
 
 /// One of very many recipients of a broadcast, who has very many notifications, costs what one of few costs, also while the database
 /// has not counted them yet.
-@Suite(.timeLimit(.minutes(2))) struct RecipientLookupTests {
+@Suite(.timeLimit(.minutes(5))) struct RecipientLookupTests {
     /// When the database has counted the rows.
     enum Counted: CaseIterable {
         case withOneRecipientEach, asTheyAre

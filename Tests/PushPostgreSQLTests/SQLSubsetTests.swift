@@ -5,7 +5,7 @@ import Testing
 /// Holds the statements inside the subset that `docs/scale.md` names, so that other engines of this wire can bear them.
 ///
 /// It reads the sources, since a statement that no test runs counts, too.
-@Suite(.timeLimit(.minutes(1))) struct SQLSubsetTests {
+@Suite(.timeLimit(.minutes(5))) struct SQLSubsetTests {
     private static let types: Set = ["int8", "bigint", "text", "bytea", "boolean"]
 
     private static let functions: Set = [

@@ -7,7 +7,7 @@ import Testing
 @testable import PushPostgreSQL
 
 /// What a server tells operators of the database that it shares.
-@Suite(.timeLimit(.minutes(2))) struct SharingReportTests {
+@Suite(.timeLimit(.minutes(5))) struct SharingReportTests {
     @Test func eachServerIsCountedUntilItEnds() async throws {
         let first = try StoreFixture(.postgreSQL)
         let second = try first.reopened()

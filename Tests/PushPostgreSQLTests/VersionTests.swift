@@ -8,7 +8,7 @@ import PushTesting
 import Testing
 
 /// Servers of two versions beside each other, over a migration.
-@Suite(.timeLimit(.minutes(2))) struct VersionTests {
+@Suite(.timeLimit(.minutes(5))) struct VersionTests {
     /// Adds what older servers do without.
     private static let expansion = Migration(
         name: "P9001_expansion",

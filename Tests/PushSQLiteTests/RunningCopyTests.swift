@@ -7,7 +7,7 @@ import Testing
 @testable import PushSQLite
 
 /// A copy that is watched, or given up.
-@Suite(.timeLimit(.minutes(1))) struct RunningCopyTests {
+@Suite(.timeLimit(.minutes(5))) struct RunningCopyTests {
     @Test func aStatementEndsOnceItIsSet() async throws {
         let copy = RunningCopy()
         let connection = try DatabaseQueue()

@@ -7,7 +7,7 @@ import Testing
 @testable import PushSQLite
 
 /// What SQLite asks its files to put on the disk is timed, and done.
-@Suite(.timeLimit(.minutes(1))) struct SyncTimesTests {
+@Suite(.timeLimit(.minutes(5))) struct SyncTimesTests {
     private let fixture: StoreFixture
 
     init() throws {

@@ -68,7 +68,7 @@ import Testing
         #expect((1...50).contains(after.times.total - before.times.total))
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(5)))
     func whatThrowsIsUndoneAloneAndTheOthersAreThereOnce() async throws {
         let refused: @Sendable (Database) throws -> Void = { db in
             try db.run(prepared: "insert into done (name) values ('refused')")
@@ -82,7 +82,7 @@ import Testing
     }
 
     /// A damaged page ends a transaction as a whole, also for those who have not touched it.
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(5)))
     func whatEndsTheTransactionEndsItForItselfOnly() async throws {
         let corrupt: @Sendable (Database) throws -> Void = { _ in throw DatabaseError(resultCode: .SQLITE_CORRUPT) }
         let results = try await self.together([self.insert("a"), corrupt, self.insert("b")])
@@ -91,7 +91,7 @@ import Testing
         #expect(self.fixture.store.failure == nil)
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(5)))
     func aRequestThatIsRefusedForWaitingIsNotDone() async throws {
         let folder = try TemporaryFolder()
         var options = StoreOptions()
@@ -124,7 +124,7 @@ import Testing
         #expect(book.note([1], by: 7, at: 1) == .first)
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(5)))
     func aReceiptThatCannotBeWrittenIsSetAsideAndTheOthersAreWritten() async throws {
         let alice = try await self.fixture.addUser("alice")
         for number in Int64(1)...3 { try await self.fixture.post(number, from: alice, to: "username:alice") }

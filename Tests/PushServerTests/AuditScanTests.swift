@@ -7,7 +7,7 @@ import Testing
 @testable import PushServer
 
 /// How a search goes through the audit: in bounded steps, so that it stalls nobody.
-@Suite(.timeLimit(.minutes(1))) struct AuditScanTests {
+@Suite(.timeLimit(.minutes(5))) struct AuditScanTests {
     /// Entries with the numbers `count` to 1, of which every hundredth is about bob, and the others about `subject`.
     private func audit(_ count: Int, subject: String = "7") -> [AuditEntry] {
         (1...count).reversed().map { number in

@@ -3,7 +3,7 @@ import Testing
 
 @testable import PushServer
 
-@Suite(.timeLimit(.minutes(1))) struct DeletionTests {
+@Suite(.timeLimit(.minutes(5))) struct DeletionTests {
     typealias Deletion = DeletionHandler.Deletion
 
     @Test(arguments: [

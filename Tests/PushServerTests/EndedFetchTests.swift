@@ -8,7 +8,7 @@ import SocketHTTP
 import Testing
 
 /// Fetches that share a statement, of which the servers' lease ends meanwhile.
-@Suite(.timeLimit(.minutes(1))) struct EndedFetchTests {
+@Suite(.timeLimit(.minutes(5))) struct EndedFetchTests {
     /// One that was to read for those who wait must do so, though its own answer is refused by then.
     @Test func nobodyWaitsForARefusedOne() async throws {
         let storage = try StoreFixture(.postgreSQL)

@@ -10,7 +10,7 @@ import Testing
 @testable import PushServer
 
 /// Lists that would keep an event loop for long are made by the pool.
-@Suite(.timeLimit(.minutes(2))) struct LongListTests {
+@Suite(.timeLimit(.minutes(5))) struct LongListTests {
     /// What makes a list long.
     enum Reason: Sendable, CaseIterable {
         case rows, gzip, ids, bytes

@@ -8,7 +8,7 @@ import Testing
 @testable import PushServer
 
 /// Lists for administrators, which are made apart from the loops.
-@Suite(.timeLimit(.minutes(1))) struct ReportTests {
+@Suite(.timeLimit(.minutes(5))) struct ReportTests {
     @Test(arguments: [Paths.users, Paths.tokens, "/api/audit"])
     func aReportWaitsForItsThreadOrIsRefused(path: String) async throws {
         let fixture = try await ServerFixture()
