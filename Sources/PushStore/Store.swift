@@ -136,6 +136,9 @@ package struct StoreOptions: Sendable {
 
 /// The location of a store: opens the store, and inspects it from outside, read-only, also while a server runs.
 package protocol StorePlace: Sendable, CustomStringConvertible {
+    /// Why the place cannot be used, without a password that its text may have; `nil` if it can.
+    var fault: String? { get }
+
     /// Whether there is a store already; also `true` if that cannot be found out.
     var exists: Bool { get }
 
@@ -150,6 +153,10 @@ package protocol StorePlace: Sendable, CustomStringConvertible {
 
     /// The servers that have the store open, and their data keys; none for a store of one process.
     func serverKeys() throws(StoreError) -> [ServerKeys]
+
+    /// Marks a key of the keyring as in use, so that the next pass re-encrypts what is under it. A store of one process
+    /// does nothing: all its keys in use are marked.
+    func takeIntoUse(_ number: UInt32, of keyring: Keyring) throws(StoreError)
 
     /// What is known of the keys of days; `nil` if the store needs none, or if there is no store.
     func dayKeys() throws(StoreError) -> DayKeyReport?
@@ -169,6 +176,10 @@ extension StorePlace {
     package func open(_ keyring: Keyring) throws(StoreError) -> any Store {
         try self.open(keyring, StoreOptions())
     }
+
+    package var fault: String? { nil }
+
+    package func takeIntoUse(_ number: UInt32, of keyring: Keyring) throws(StoreError) {}
 
     package func dayKeys() throws(StoreError) -> DayKeyReport? { nil }
 

@@ -1,6 +1,5 @@
 import Foundation
 import PushCore
-import PushPostgreSQL
 import PushServer
 import PushStore
 import Reactor
@@ -10,11 +9,17 @@ import Yams
 extension Configuration {
     /// Reads a file, or takes the defaults without one, and then the environment.
     ///
-    /// Throws `ConfigurationError` for an unknown key or a bad value.
-    static func load(file: String?, environment: [String: String]) throws -> Configuration {
+    /// `place` is the location of the store that a text of `database` names. Throws `ConfigurationError` for an unknown key or a
+    /// bad value.
+    static func load(
+        file: String?,
+        environment: [String: String],
+        place: @escaping @Sendable (_ database: String) -> any StorePlace
+    ) throws -> Configuration {
         let source = try ConfigurationSource(file: file, environment: environment)
         let root = ConfigurationSection(source: source, path: [], node: source.root)
         var configuration = Configuration()
+        configuration.place = place
         try configuration.readServer(root.section("server"))
         try configuration.readNotifications(root.section("notifications"))
         try configuration.readLog(root.section("log"))
@@ -39,7 +44,7 @@ extension Configuration {
         try configuration.readStorage(root.section("storage"))
         try configuration.readTags(root.section("tags"))
         configuration.database = try root.string("database") ?? configuration.database
-        if let fault = PostgreSQLPlace(configuration.database)?.fault { throw ConfigurationError("database: \(fault)") }
+        if let fault = configuration.storePlace.fault { throw ConfigurationError("database: \(fault)") }
         configuration.keyring = try root.string("keyring") ?? configuration.keyring
         configuration.dayKeys = try root.string("dayKeys") ?? configuration.dayKeys
         configuration.timeline = try root.string("timeline") ?? configuration.timeline

@@ -1,6 +1,6 @@
 import Foundation
 import PushCore
-import PushPostgreSQL
+import PushSQLite
 import PushSenders
 import PushServer
 import PushStore
@@ -28,6 +28,8 @@ struct Configuration: Sendable {
     var handshakeTimeout = Duration.seconds(10)
     var limits = ServerLimits()
     var database = "var/sealpost.db"
+    /// The location of the store that `database` names. The executable knows which kinds of store there are.
+    var place: @Sendable (_ database: String) -> any StorePlace = { SQLiteDatabase(path: $0) }
     var keyring = "var/keyring"
     var localSocket = LocalSocket.beside
     var dayKeys = "var/day-keys"
@@ -144,6 +146,19 @@ struct Configuration: Sendable {
 }
 
 extension Configuration {
+    var storePlace: any StorePlace { self.place(self.database) }
+
+    /// The database's file; `nil` if the database is on a server.
+    var databaseFile: SQLiteDatabase? { self.storePlace as? SQLiteDatabase }
+
+    /// The database's file, for a command that only a store in a file has. Throws `CommandFailure` for another one.
+    func databaseFile(insteadUse tools: String) throws -> SQLiteDatabase {
+        guard let file = self.databaseFile else {
+            throw CommandFailure("\(self.storePlace) is no file: use \(tools) of PostgreSQL, see docs/operations.md")
+        }
+        return file
+    }
+
     /// `nil`: the daemon takes no commands.
     var adminSocket: AdminSocket? {
         switch self.localSocket {
@@ -159,7 +174,7 @@ extension Configuration {
     }
 
     /// A file that the server's user owns.
-    private var serverFile: String { PostgreSQLPlace(self.database) == nil ? self.database : self.keyring }
+    private var serverFile: String { self.databaseFile?.path ?? self.keyring }
 
     /// The trusted proxies; their spelling is checked before.
     var proxies: TrustedProxies {

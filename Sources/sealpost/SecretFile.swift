@@ -1,5 +1,4 @@
 import Foundation
-import PushPostgreSQL
 
 /// A file with credentials that the operator supplies: a sender's, the password of the database, or
 /// the private key of a certificate.
@@ -26,12 +25,5 @@ enum SecretFile {
         } catch {
             throw ConfigurationError("\(key): \(file) cannot be read: \(error.localizedDescription)")
         }
-    }
-}
-
-extension PostgreSQLPlace {
-    /// Reads the password's file as every other secret is read.
-    init?(_ text: String) {
-        self.init(text) { try SecretFile.text(of: $0, key: "passwordFile") }
     }
 }

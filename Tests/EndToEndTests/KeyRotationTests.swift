@@ -275,6 +275,7 @@ import Testing
     @Test func aKeyThatAServerLacksIsToldAndOneThatValuesNeedIsNotRemoved() async throws {
         var configuration = self.configuration
         configuration.database = try PostgreSQLCluster.shared.newDatabaseText()
+        configuration.place = Configuration.place(of:)
         configuration.dayKeys = self.folder.file("var/day-keys")
         configuration.timeline = self.folder.file("var/timeline")
         let keyring = LocalKeyring(configuration: configuration)

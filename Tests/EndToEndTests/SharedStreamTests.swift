@@ -25,6 +25,7 @@ import Testing
             let keyring = try KeyringFile(stack.folder.file("keyring")).load()
             var configuration = Configuration()
             configuration.database = database
+            configuration.place = Configuration.place(of:)
             configuration.dayKeys = stack.folder.file("day-keys")
             let other = try configuration.storePlace.open(keyring)
             let loop = try EventLoop(index: 0)

@@ -35,6 +35,7 @@ struct Stack: Sendable {
         var configuration = Configuration()
         configuration.listen = ["127.0.0.1:0"]
         configuration.database = folder.file("sealpost.db")
+        configuration.place = Configuration.place(of:)
         configuration.keyring = folder.file("keyring")
         configuration.timeline = folder.file("timeline")
         configuration.dayKeys = folder.file("day-keys")

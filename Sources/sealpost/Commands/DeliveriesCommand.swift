@@ -2,7 +2,6 @@ import ArgumentParser
 import Foundation
 import PushAPI
 import PushCore
-import PushPostgreSQL
 import PushServer
 
 struct DeliveriesCommand: AsyncParsableCommand {
@@ -30,7 +29,7 @@ struct DeliveriesCommand: AsyncParsableCommand {
                 throw ValidationError("\"\(self.id)\" is not the number of a notification")
             }
             let configuration = try self.options.load()
-            if self.wait, PostgreSQLPlace(configuration.database) == nil {
+            if self.wait, configuration.databaseFile != nil {
                 // Without a server nothing is sent. With PostgreSQL one may run elsewhere.
                 guard try await Administration(of: configuration) != nil else {
                     throw CommandFailure("no server runs, so nothing is sent; leave out --wait", .serverUnreachable)

@@ -3,8 +3,6 @@ import Foundation
 import Logging
 import PushAPI
 import PushCore
-import PushPostgreSQL
-import PushSQLite
 import PushStore
 
 /// The command line.
@@ -118,17 +116,6 @@ func withStore(
 }
 
 extension Configuration {
-    /// The location of the store; only this property knows which kind of store it is.
-    var storePlace: any StorePlace { PostgreSQLPlace(self.database) ?? SQLiteDatabase(path: self.database) }
-
-    /// The database's file, for a command that only a store in a file has. Throws `CommandFailure` for another one.
-    func databaseFile(insteadUse tools: String) throws -> SQLiteDatabase {
-        if let place = PostgreSQLPlace(self.database) {
-            throw CommandFailure("\(place) is no file: use \(tools) of PostgreSQL, see docs/operations.md")
-        }
-        return SQLiteDatabase(path: self.database)
-    }
-
     /// Opens the database for a command, while no server has it open. A keyring created now is also the server's.
     ///
     /// Throws `CommandFailure` if the files are another user's.

@@ -1,7 +1,6 @@
 import Foundation
 import Glibc
 import PushAPI
-import PushPostgreSQL
 import PushServer
 
 /// Asks what administrators may ask: the daemon over its local admin socket, or, where none runs, the same router in this

@@ -1,6 +1,5 @@
 import Foundation
 import Glibc
-import PushPostgreSQL
 
 extension Configuration {
     /// Throws if the database, the keyring or another file of the server is another user's, or lies in a folder that
@@ -10,7 +9,7 @@ extension Configuration {
     /// user's links.
     /// `ofServer` adds files that only the server opens.
     func refuseForeignFiles(ofServer: Bool = false) throws(CommandFailure) {
-        let isOnDisk = PostgreSQLPlace(self.database) == nil
+        let isOnDisk = self.databaseFile != nil
         if isOnDisk { try self.refuseForeign("the database", self.database) }
         // The server's user reads some of them by its group.
         guard geteuid() == 0 else { return }
@@ -30,7 +29,7 @@ extension Configuration {
     /// Throws if another user may write to a folder of root's.
     func continueAsOwner() throws(CommandFailure) {
         guard geteuid() == 0 else { return }
-        let isOnDisk = PostgreSQLPlace(self.database) == nil
+        let isOnDisk = self.databaseFile != nil
         for file in (isOnDisk ? [self.database] : []) + [self.keyring, self.signingKeys, self.dayKeys] {
             for path in [file, RootFolder(ofExisting: file).path] {
                 var status = stat()

@@ -1,7 +1,6 @@
 import Foundation
 import PushAPI
 import PushCore
-import PushPostgreSQL
 import PushStore
 
 /// The keyring's file, and what the database knows of its keys: the work of `sealpost keys`, in the daemon or, where none runs, in
@@ -61,7 +60,7 @@ struct LocalKeyring {
             )
         }
         // What a server had encrypted with it before it took another one may have been stored after all else was re-encrypted.
-        if let shared = PostgreSQLPlace(self.configuration.database) { try self.checkUnneeded(number, in: shared) }
+        if self.configuration.databaseFile == nil { try self.checkUnneeded(number, in: place) }
         try self.file.remove(number)
         return self.json(of: number)
     }
@@ -69,7 +68,7 @@ struct LocalKeyring {
     // MARK: - Private
 
     /// Throws `CommandFailure` if values are sealed with a key that is not in use, which then is in use again.
-    private func checkUnneeded(_ number: UInt32, in place: PostgreSQLPlace) throws {
+    private func checkUnneeded(_ number: UInt32, in place: any StorePlace) throws {
         let count = try place.countSealed(with: number)
         if count == 0 { return }
         let keyring = try self.file.load()
