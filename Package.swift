@@ -40,6 +40,7 @@ let package = Package(
     platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .visionOS(.v2), .watchOS(.v11)],
     products: [
         .executable(name: "sealpost", targets: ["sealpost"]),
+        .executable(name: "sealpost-demo", targets: ["sealpost-demo"]),
         // What apps link.
         .library(name: "PushClient", targets: ["HTTPSignatures", "PushAPI", "PushClient"]),
         // What their tests link.
@@ -84,6 +85,14 @@ let package = Package(
         room("PostgreSQL", ["Bytes", "CPostgreSQL", "Reactor"]),
         room("PushAPI", ["Bytes", "CivilTime"]),
         room(
+            "PushApplication",
+            [
+                "CivilTime", "CurlHTTP", "HTTPSignatures", "PushAPI", "PushCore", "PushDelivery", "PushSQLite",
+                "PushSenders", "PushServer", "PushStore", "Reactor", "SocketHTTP", "SocketTLS", argumentParser,
+                lifecycle, logging, signals, yaml,
+            ]
+        ),
+        room(
             "PushClient",
             ["Bytes", "CivilTime", "HTTPSignatures", "PushAPI", cryptography],
             resources: [.copy("PrivacyInfo.xcprivacy")]
@@ -114,13 +123,16 @@ let package = Package(
         .executableTarget(
             name: "sealpost",
             dependencies: [
-                "CPrctl", "CivilTime", "CurlHTTP", "HTTPSignatures", "PushAPI", "PushClient", "PushCore",
-                "PushDelivery",
-                "PushPostgreSQL", "PushSenders", "PushServer",
-                "PushSQLite", "PushSimulators", "PushStore", "Reactor", "SocketHTTP", "SocketTLS", argumentParser,
-                lifecycle,
-                logging,
-                signals, yaml,
+                "CPrctl", "CurlHTTP", "HTTPSignatures", "PushAPI", "PushApplication", "PushCore", "PushPostgreSQL",
+                "PushSQLite", "PushServer", "PushStore", "Reactor", argumentParser, logging, signals,
+            ],
+            swiftSettings: strict
+        ),
+        .executableTarget(
+            name: "sealpost-demo",
+            dependencies: [
+                "PushAPI", "PushApplication", "PushClient", "PushCore", "PushSQLite", "PushSimulators", "PushStore",
+                argumentParser, signals,
             ],
             swiftSettings: strict
         ),
@@ -140,10 +152,9 @@ let package = Package(
         tests(
             "EndToEndTests",
             [
-                "HTTPSignatures", "PostgreSQL", "PushAPI", "PushClient", "PushCore", "PushDelivery", "PushPostgreSQL",
-                "PushSQLite", "PushServer", "PushSimulators", "PushStore", "PushTesting", "Reactor", "SocketHTTP",
-                "sealpost",
-                cryptography, logging, yaml,
+                "HTTPSignatures", "PostgreSQL", "PushAPI", "PushApplication", "PushClient", "PushCore", "PushDelivery",
+                "PushPostgreSQL", "PushSQLite", "PushServer", "PushSimulators", "PushStore", "PushTesting", "Reactor",
+                "SocketHTTP", "sealpost", "sealpost-demo", cryptography, logging, yaml,
             ]
         ),
         // The fuzzer's seeds once through its targets; the fuzzer itself is a package of its own, in `Fuzz`.
@@ -250,5 +261,5 @@ if !hasServer {
         "PushClient", "PushClientTesting",
     ]
     package.targets.removeAll { !(client + libcrypto).contains($0.name) }
-    package.products.removeAll { $0.name == "sealpost" }
+    package.products.removeAll { $0.name.hasPrefix("sealpost") }
 }

@@ -1,10 +1,10 @@
-import Foundation
+package import Foundation
 import Reactor
-import UnixSignals
+package import UnixSignals
 
 extension Application {
     /// Runs the application, and reloads at each of these signals.
-    func run(reloadingOn signals: [UnixSignal], _ configuration: ConfigurationReload) async throws {
+    package func run(reloadingOn signals: [UnixSignal], _ configuration: ConfigurationReload) async throws {
         // Before the log line that announces the server: until now such a signal ends the process.
         let reloads = await UnixSignalsSequence(trapping: signals)
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -20,7 +20,7 @@ extension Application {
     }
 
     /// Runs in this process as long as `body` does; passes it the base URL of the first TCP address.
-    func whileRunning<Result: Sendable>(
+    package func whileRunning<Result: Sendable>(
         _ body: @escaping @Sendable (URL) async throws -> Result
     ) async throws -> Result {
         let server = try self.baseURL

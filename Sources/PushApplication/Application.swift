@@ -1,23 +1,23 @@
 import Foundation
-import Logging
+package import Logging
 import PushCore
 import PushDelivery
 import PushServer
-import PushStore
-import Reactor
+package import PushStore
+package import Reactor
 import ServiceLifecycle
 import SocketHTTP
-import UnixSignals
+package import UnixSignals
 
 /// The assembled daemon: the one builder for production, the demonstration and the tests.
-struct Application: Sendable {
+package struct Application: Sendable {
     let parts: ApplicationParts
     private let server: HTTPServer
     /// `nil`: no commands of this machine are taken.
     private let admin: AdminServer?
     private let services: ServiceGroup
 
-    var store: any Store { self.parts.store }
+    package var store: any Store { self.parts.store }
     var status: SenderStatus { self.parts.status }
 
     /// Opens the database and listens; answers no request before `run()`.
@@ -25,7 +25,7 @@ struct Application: Sendable {
     /// `listeners`, if there are any, replace the configuration's `server.listen`. `manager` is told how the daemon does.
     ///
     /// Throws `ConfigurationError`, `StoreError` or `SystemError` with the cause.
-    init(
+    package init(
         _ configuration: Configuration,
         logger: Logger,
         listeners: [Listener] = [],
@@ -77,7 +77,7 @@ struct Application: Sendable {
 
     /// The link to the console that makes the first administrator, once; `nil` if there are users. Without an address of its own
     /// it is a path, at the proxy's address. Throws `StoreError`.
-    func setupLink() async throws -> String? {
+    package func setupLink() async throws -> String? {
         guard try await !self.store.makeReader().hasUsers() else { return nil }
         let address = self.addresses.lazy.compactMap { address in
             if case .tcp = address { "\(address)" } else { nil }

@@ -1,7 +1,7 @@
-import Logging
+package import Logging
 import PushServer
 import PushStore
-import Reactor
+package import Reactor
 import SocketHTTP
 import SocketTLS
 
@@ -70,7 +70,7 @@ extension Application {
     /// Opens the application. While the database is refused, the listeners are answered by a `ClosedApplication`.
     ///
     /// Throws what `init` throws.
-    static func opened(
+    package static func opened(
         _ configuration: Configuration,
         listeners: [Listener],
         manager: ServiceManager?,

@@ -8,7 +8,7 @@ import ServiceLifecycle
 /// it asks for that, that the daemon still answers.
 ///
 /// The messages of sd_notify(3), without its library.
-struct ServiceManager: Sendable {
+package struct ServiceManager: Sendable {
     /// The path of a datagram socket; a leading `@` means an abstract one.
     let socket: String
     /// The daemon is killed if it has said nothing for so long; `nil`: it need not say anything.
@@ -17,7 +17,7 @@ struct ServiceManager: Sendable {
     /// The manager that the environment names; `nil` if there is none. Call it once, at the start: it unsets the variables.
     ///
     /// Throws `ConfigurationError` if the variables make no sense.
-    static func take() throws(ConfigurationError) -> ServiceManager? {
+    package static func take() throws(ConfigurationError) -> ServiceManager? {
         let manager = try ServiceManager(in: ProcessInfo.processInfo.environment, of: getpid())
         for name in ["NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"] { unsetenv(name) }
         return manager

@@ -1,12 +1,12 @@
 /// The version of this release; the changelog and the OpenAPI document have the same.
-enum Version {
+package enum Version {
     static let current = "0.1.0"
 
     /// The commit that it was built from, with `-dirty` if files were changed; `nil` if `make release` has not built it.
     static let commit = PackageNote.ofThisProgram?.values["commit"]
 
     /// What `sealpost --version` prints: the version is its first word.
-    static var text: String {
+    package static var text: String {
         "\(self.current) (commit \(self.commit ?? "unknown: built without make release"))"
     }
 }

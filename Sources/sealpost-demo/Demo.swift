@@ -1,4 +1,5 @@
 import ArgumentParser
+import PushApplication
 
 struct Demo: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

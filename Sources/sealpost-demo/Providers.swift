@@ -1,6 +1,4 @@
 import Foundation
-import PushCore
-import PushSenders
 import PushSimulators
 
 /// The simulated providers with their credentials in files, as real ones would give them.
@@ -50,39 +48,7 @@ struct Providers: Sendable {
         }
     }
 
-    /// What `senders` of a configuration must say.
-    var senders: [Platform: SenderConfiguration] {
-        let ca = "\(self.folder)/ca.pem"
-        var apns = SenderConfiguration.APNs(
-            keyFile: "\(self.folder)/AuthKey.p8",
-            keyID: self.apns.credentials.keyID,
-            teamID: self.apns.credentials.teamID,
-            topic: self.apns.credentials.topic,
-            envelope: .background
-        )
-        apns.endpoint = self.apns.endpoint
-        apns.sandbox = self.sandbox.map { .init(endpoint: $0.endpoint) }
-        apns.caFile = ca
-        // A simulated phone is woken as often as one likes.
-        apns.backgroundInterval = 0
-        var fcm = SenderConfiguration.FCM(serviceAccount: "\(self.folder)/service-account.json")
-        fcm.endpoint = self.fcm.endpoint
-        fcm.tokenEndpoint = self.fcm.tokenEndpoint
-        fcm.caFile = ca
-        var wns = SenderConfiguration.WNS(
-            tenantID: self.wns.credentials.tenantID,
-            clientID: self.wns.credentials.clientID,
-            clientSecretFile: "\(self.folder)/wns.secret"
-        )
-        wns.tokenEndpoint = self.wns.tokenEndpoint
-        wns.allowedHosts = ["localhost:\(self.wns.port)"]
-        wns.allowsPrivateAddresses = true
-        wns.caFile = ca
-        return [Platform("apns"): .apns(apns), Platform("fcm"): .fcm(fcm), Platform("wns"): .wns(wns)]
-            .filter { self.names.contains($0.key.description) }
-    }
-
-    /// The same as a file.
+    /// The senders of a configuration.
     var yaml: String {
         let sandbox = self.sandbox.map { ", sandbox: {enabled: true, endpoint: \"\($0.endpoint)\"}" } ?? ""
         let entries = [
@@ -106,6 +72,13 @@ struct Providers: Sendable {
             """,
         ]
         return "senders:\n" + self.names.compactMap { entries[$0] }.joined()
+    }
+
+    /// Writes the senders to a file of the folder, and returns its path.
+    func writeConfiguration() throws -> String {
+        let file = "\(self.folder)/sealpost.yaml"
+        try self.yaml.write(toFile: file, atomically: true, encoding: .utf8)
+        return file
     }
 
     /// Runs them as long as `body` does.

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import PushApplication
 import PushSimulators
 import UnixSignals
 
@@ -107,8 +108,7 @@ struct Simulate: AsyncParsableCommand {
     }
 
     private func introduce(_ providers: Providers) throws {
-        let file = "\(self.folder)/sealpost.yaml"
-        try providers.yaml.write(toFile: file, atomically: true, encoding: .utf8)
+        let file = try providers.writeConfiguration()
         let channels = (0..<max(1, self.channels)).map { _ in providers.wns.makeChannel() }
         try (channels.joined(separator: "\n") + "\n")
             .write(toFile: "\(self.folder)/channels", atomically: true, encoding: .utf8)

@@ -1,8 +1,10 @@
 import Foundation
 import Logging
 import PushAPI
+import PushApplication
 import PushClient
 import PushCore
+import PushSQLite
 import PushSimulators
 import PushStore
 import Reactor
@@ -27,13 +29,14 @@ struct Story {
             try? FileManager.default.removeItem(atPath: self.folder)
         }
         let providers = try Providers(folder: self.folder)
-        var configuration = Configuration()
-        configuration.listen = ["127.0.0.1:0"]
-        configuration.database = "\(self.folder)/sealpost.db"
-        configuration.keyring = "\(self.folder)/keyring"
-        configuration.signingKeys = "\(self.folder)/signing-keys"
-        configuration.logLevel = "warning"
-        configuration.senders = providers.senders
+        let settings = [
+            "SERVER_LISTEN": "127.0.0.1:0", "DATABASE": "\(self.folder)/sealpost.db",
+            "KEYRING": "\(self.folder)/keyring", "SIGNING_KEYS": "\(self.folder)/signing-keys", "LOG_LEVEL": "warning",
+        ]
+        let configuration = try Configuration.load(
+            file: providers.writeConfiguration(),
+            environment: Dictionary(uniqueKeysWithValues: settings.map { ("SEALPOST_\($0)", $1) })
+        ) { SQLiteDatabase(path: $0) }
         let place = configuration.storePlace
         let application = try Application(configuration, logger: configuration.makeLogger())
         try await providers.whileRunning {

@@ -1,6 +1,7 @@
 import CurlHTTP
 import Foundation
 import PushAPI
+import PushApplication
 import Reactor
 
 /// Asks the server of a configuration how it is, as a load balancer would.

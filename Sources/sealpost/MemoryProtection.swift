@@ -1,6 +1,7 @@
 import CPrctl
 import Glibc
 import Logging
+import PushApplication
 
 /// Protects secrets in memory, payloads and keys in clear, from other processes.
 ///

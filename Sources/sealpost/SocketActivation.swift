@@ -1,4 +1,5 @@
 import Foundation
+import PushApplication
 import Reactor
 
 /// Listening sockets that the parent of this process has opened and passes on, as in sd_listen_fds(3).

@@ -1,3 +1,4 @@
+import PushApplication
 import PushPostgreSQL
 import PushSQLite
 import PushStore

@@ -3,6 +3,7 @@ import PushTesting
 import Reactor
 import Testing
 
+@testable import PushApplication
 @testable import sealpost
 
 /// The socket's file: whose it is, and what happens to what is there already.

@@ -5,7 +5,7 @@ import PushServer
 import PushTesting
 import Testing
 
-@testable import sealpost
+@testable import PushApplication
 
 /// A backup that is made while the server runs, and put back as docs/operations.md says.
 @Suite(.timeLimit(.minutes(5))) struct BackupTests {

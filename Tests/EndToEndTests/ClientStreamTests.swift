@@ -5,7 +5,7 @@ import PushCore
 import PushTesting
 import Testing
 
-@testable import sealpost
+@testable import PushApplication
 
 /// `PushClient.events()` with the product itself.
 @Suite(.timeLimit(.minutes(5))) struct ClientStreamTests {

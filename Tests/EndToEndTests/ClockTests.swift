@@ -5,7 +5,7 @@ import PushTesting
 import Synchronization
 import Testing
 
-@testable import sealpost
+@testable import PushApplication
 
 /// The clock that is held back, as operators meet it.
 @Suite(.timeLimit(.minutes(5))) struct ClockTests {

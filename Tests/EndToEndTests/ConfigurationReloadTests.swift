@@ -4,7 +4,7 @@ import PushTesting
 import SocketHTTP
 import Testing
 
-@testable import sealpost
+@testable import PushApplication
 
 #if canImport(FoundationNetworking)
     import FoundationNetworking

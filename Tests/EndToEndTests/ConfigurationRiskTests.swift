@@ -1,7 +1,7 @@
 import PushTesting
 import Testing
 
-@testable import sealpost
+@testable import PushApplication
 
 @Suite(.timeLimit(.minutes(5))) struct ConfigurationRiskTests {
     struct Row: Sendable, CustomTestStringConvertible {

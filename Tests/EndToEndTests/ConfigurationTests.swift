@@ -8,6 +8,7 @@ import PushTesting
 import SocketHTTP
 import Testing
 
+@testable import PushApplication
 @testable import sealpost
 
 @Suite(.timeLimit(.minutes(5))) struct ConfigurationTests {
@@ -404,7 +405,8 @@ import Testing
     /// The keys that the code reads, found by reading the code.
     private static func keysAsked() throws -> Set<String> {
         let files = ["Configuration+loading", "Configuration+events"]
-        let code = try files.map { try Repository.text(of: "Sources/sealpost/\($0).swift") }.joined()
+        let code = try files.map { try Repository.text(of: "Sources/PushApplication/Configuration/\($0).swift") }
+            .joined()
         let calls = code.matches(of: /\.(?:sections?|string|requiredString|strings|integer|seconds|bool)\("(\w+)"/)
         let keys = Set(calls.map { String($0.output.1) })
         #expect(keys.count > 20)

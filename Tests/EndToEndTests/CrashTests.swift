@@ -5,7 +5,7 @@ import PushTesting
 import Synchronization
 import Testing
 
-@testable import sealpost
+@testable import sealpost_demo
 
 #if canImport(FoundationNetworking)
     import FoundationNetworking

@@ -7,7 +7,8 @@ import PushTesting
 import Synchronization
 import Testing
 
-@testable import sealpost
+@testable import PushApplication
+@testable import sealpost_demo
 
 @Suite(.timeLimit(.minutes(5))) struct CredentialReloadTests {
     private struct Sink: PushSender {

@@ -5,8 +5,14 @@ import Testing
 /// The real executable in a process of its own.
 struct Daemon: Sendable {
     /// Beside the test bundle, where the build puts both.
-    static let executable = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
-        .deletingLastPathComponent().appending(path: "sealpost").path
+    static let executable = Self.built("sealpost")
+    /// The demonstration and the simulators.
+    static let demo = Self.built("sealpost-demo")
+
+    private static func built(_ name: String) -> String {
+        URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
+            .deletingLastPathComponent().appending(path: name).path
+    }
 
     let process: ChildProcess
     let port: Int

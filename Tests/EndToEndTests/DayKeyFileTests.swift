@@ -5,6 +5,7 @@ import PushStore
 import PushTesting
 import Testing
 
+@testable import PushApplication
 @testable import sealpost
 
 /// The file of day keys, and what operators are told of it.

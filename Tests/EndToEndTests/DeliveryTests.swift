@@ -8,7 +8,8 @@ import PushSimulators
 import PushTesting
 import Testing
 
-@testable import sealpost
+@testable import PushApplication
+@testable import sealpost_demo
 
 #if canImport(FoundationNetworking)
     import FoundationNetworking

@@ -3,7 +3,7 @@ import Glibc
 import PushTesting
 import Testing
 
-@testable import sealpost
+@testable import PushApplication
 
 /// A daemon that may have few descriptors.
 @Suite(.timeLimit(.minutes(5))) struct DescriptorLimitTests {

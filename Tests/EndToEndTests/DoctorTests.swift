@@ -7,7 +7,9 @@ import PushStore
 import PushTesting
 import Testing
 
+@testable import PushApplication
 @testable import sealpost
+@testable import sealpost_demo
 
 @Suite(.timeLimit(.minutes(5))) struct DoctorTests {
     private let folder: TemporaryFolder
@@ -126,8 +128,9 @@ import Testing
     @Test func certificatesAndSendersAreReadAndTheirEndsTold() async throws {
         let providers = try Providers(folder: self.folder.path)
         var doctor = self
-        doctor.configuration.senders = providers.senders
-        if case .wns(var wns) = providers.senders[Platform("wns")] {
+        doctor.configuration.senders =
+            try Configuration.load(file: providers.writeConfiguration(), environment: [:]).senders
+        if case .wns(var wns) = doctor.configuration.senders[Platform("wns")] {
             wns.clientSecretExpires = Date() + 86_400
             doctor.configuration.senders[Platform("wns")] = .wns(wns)
         }

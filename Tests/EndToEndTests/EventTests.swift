@@ -6,7 +6,8 @@ import PushSimulators
 import PushTesting
 import Testing
 
-@testable import sealpost
+@testable import PushApplication
+@testable import sealpost_demo
 
 /// Events through the whole product: real sockets, a provider, and a receiver that verifies signatures.
 @Suite(.timeLimit(.minutes(5))) struct EventTests {

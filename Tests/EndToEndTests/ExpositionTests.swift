@@ -5,7 +5,8 @@ import PushSimulators
 import PushTesting
 import Testing
 
-@testable import sealpost
+@testable import PushApplication
+@testable import sealpost_demo
 
 /// That each metric is really shown, by a server that has sent a push.
 @Suite(.timeLimit(.minutes(5))) struct ExpositionTests {

@@ -2,6 +2,7 @@ import Foundation
 import PushTesting
 import Testing
 
+@testable import PushApplication
 @testable import sealpost
 
 /// The guides say what works: their commands are run, and their configurations load.

@@ -3,7 +3,7 @@ import PushTesting
 import Synchronization
 import Testing
 
-@testable import sealpost
+@testable import PushApplication
 
 #if canImport(FoundationNetworking)
     import FoundationNetworking

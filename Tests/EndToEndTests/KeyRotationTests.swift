@@ -8,6 +8,7 @@ import PushStore
 import PushTesting
 import Testing
 
+@testable import PushApplication
 @testable import sealpost
 
 /// The keys change under a daemon that runs, and under one that is killed meanwhile.

@@ -4,6 +4,7 @@ import PushClient
 import PushTesting
 import Testing
 
+@testable import PushApplication
 @testable import sealpost
 
 /// The commands beside a daemon that runs: they ask it, and it does what they say.

@@ -3,7 +3,7 @@ import Logging
 import PushAPI
 import Testing
 
-@testable import sealpost
+@testable import PushApplication
 
 /// Lines whose values are chosen by somebody who wants to be believed.
 @Suite(.timeLimit(.minutes(5))) struct LogLineTests {

@@ -3,7 +3,7 @@ import Glibc
 import Logging
 import Testing
 
-@testable import sealpost
+@testable import PushApplication
 
 /// What becomes of lines between the logger and a descriptor that may not take them.
 @Suite(.timeLimit(.minutes(5))) struct LogWriterTests {

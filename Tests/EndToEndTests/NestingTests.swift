@@ -4,7 +4,7 @@ import PushTesting
 import Reactor
 import Testing
 
-@testable import sealpost
+@testable import PushApplication
 
 /// A body that nests without end costs the server nothing worth mentioning, measured from the outside.
 @Suite(.timeLimit(.minutes(5))) struct NestingTests {

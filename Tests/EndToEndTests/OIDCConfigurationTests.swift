@@ -4,6 +4,7 @@ import PushServer
 import PushTesting
 import Testing
 
+@testable import PushApplication
 @testable import sealpost
 
 /// The section `signIn.oidc`.

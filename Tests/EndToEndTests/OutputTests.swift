@@ -3,6 +3,7 @@ import PushAPI
 import PushTesting
 import Testing
 
+@testable import PushApplication
 @testable import sealpost
 
 /// What commands print: tables for people, JSON for scripts.

@@ -2,7 +2,7 @@ import Foundation
 import PushTesting
 import Testing
 
-@testable import sealpost
+@testable import PushApplication
 
 /// What `make release` has the linker write into the program.
 @Suite(.timeLimit(.minutes(5))) struct PackageNoteTests {

@@ -25,6 +25,17 @@ import Testing
         }
     }
 
+    /// The daemon is built without the simulators' HTTP/2 server, and the demonstration without PostgreSQL.
+    @Test func eachExecutableIsLinkedWithWhatItUsesAlone() throws {
+        func links(_ executable: String, _ library: String) throws -> Bool {
+            // The names of an executable's libraries are texts in it.
+            let program = try Data(contentsOf: URL(fileURLWithPath: executable), options: .alwaysMapped)
+            return program.range(of: Data(library.utf8)) != nil
+        }
+        #expect(try links(Daemon.executable, "libpq.so") && !links(Daemon.executable, "libnghttp2.so"))
+        #expect(try links(Daemon.demo, "libnghttp2.so") && !links(Daemon.demo, "libpq.so"))
+    }
+
     /// With the image's own setting of the address, but for the port.
     @Test func theHealthCheckOfTheImageFindsTheServer() async throws {
         let dockerfile = try Repository.text(of: "Dockerfile")

@@ -3,6 +3,7 @@ import PushSimulators
 import PushTesting
 import Testing
 
+@testable import PushApplication
 @testable import sealpost
 
 /// Every file with a secret that the configuration names has the same rule for its mode.

@@ -4,7 +4,7 @@ import PushTesting
 import Reactor
 import Testing
 
-@testable import sealpost
+@testable import PushApplication
 
 /// What the daemon tells whoever has started it, by sd_notify(3).
 @Suite(.timeLimit(.minutes(5))) struct ServiceManagerTests {

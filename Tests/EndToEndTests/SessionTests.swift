@@ -6,7 +6,8 @@ import PushSimulators
 import PushStore
 import Testing
 
-@testable import sealpost
+@testable import PushApplication
+@testable import sealpost_demo
 
 /// A session over real sockets, from an app's side.
 @Suite(.timeLimit(.minutes(5))) struct SessionTests {

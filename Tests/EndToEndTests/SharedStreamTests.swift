@@ -5,6 +5,7 @@ import PushTesting
 import Reactor
 import Testing
 
+@testable import PushApplication
 @testable import sealpost
 
 /// Event streams of a server that shares its database with another one.

@@ -5,7 +5,7 @@ import PushServer
 import PushTesting
 import Testing
 
-@testable import sealpost
+@testable import PushApplication
 
 /// Signed answers as they come off the wire, from the daemon and from nginx in front of it.
 @Suite(.timeLimit(.minutes(5))) struct SignatureTests {

@@ -4,7 +4,7 @@ import PushSimulators
 import PushTesting
 import Testing
 
-@testable import sealpost
+@testable import sealpost_demo
 
 @Suite(.timeLimit(.minutes(5))) struct SimulateTests {
     @Test func aFaultIsForAllUnlessAPlaceIsNamed() throws {
@@ -27,6 +27,21 @@ import Testing
         let ended = try await ChildProcess(Daemon.executable, ["simulate"] + arguments, in: folder.path).end()
         #expect(ended.code == 1)
         #expect(ended.errors.contains(expected))
+    }
+
+    @Test func theOptionsGoToTheExecutableBesideTheDaemon() async throws {
+        let folder = try TemporaryFolder()
+        try FileManager.default.copyItem(atPath: Daemon.executable, toPath: folder.file("sealpost"))
+        let arguments = ["simulate", "--help", "--fault", "a b"]
+        let missing = try await ChildProcess(folder.file("sealpost"), arguments, in: folder.path).end()
+        #expect(missing.code == 1)
+        let reason = "sealpost-demo cannot be run: No such file or directory; install it, or build it with make demo\n"
+        #expect(missing.errors.hasSuffix(reason), "\(missing.errors)")
+        let script = Data("#!/bin/sh\nprintf '%s\\n' \"$@\"\n".utf8)
+        let (file, mode) = (folder.file("sealpost-demo"), [FileAttributeKey.posixPermissions: 0o700])
+        try #require(FileManager.default.createFile(atPath: file, contents: script, attributes: mode))
+        let passed = try await ChildProcess(folder.file("sealpost"), arguments, in: folder.path).end()
+        #expect(passed.output == "simulate\n--help\n--fault\na b\n", "\(passed.errors)")
     }
 }
 

@@ -4,7 +4,7 @@ import PushStore
 import PushTesting
 import Testing
 
-@testable import sealpost
+@testable import PushApplication
 
 /// A daemon behind proxies, and `curl` as the client of both.
 struct Site: Sendable {

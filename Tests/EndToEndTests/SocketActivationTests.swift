@@ -2,6 +2,7 @@ import Foundation
 import PushTesting
 import Testing
 
+@testable import PushApplication
 @testable import sealpost
 
 #if canImport(FoundationNetworking)

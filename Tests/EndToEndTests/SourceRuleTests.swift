@@ -39,7 +39,8 @@ import Testing
             "LogFile.write(", " print(", "puts(", "putc(", "putchar(", "printf(", ".standardOutput",
             "FileHandle.standardError", "\"/dev/tty", "\"/dev/std",
         ]
-        let files = try Repository.files(under: "Sources/sealpost", ending: ".swift")
+        let rooms = ["PushApplication", "sealpost", "sealpost-demo"]
+        let files = try rooms.flatMap { try Repository.files(under: "Sources/\($0)", ending: ".swift") }
         #expect(files.count > 80)
         for (name, text) in files where name != "Printing.swift" {
             for door in doors { #expect(!text.contains(door), "\(name): \(door)") }
@@ -58,7 +59,10 @@ import Testing
 
     @Test func onlyFewSourcesReadTheMachinesClock() throws {
         // Senders and simulators sign by the machine's clock, as providers compare with theirs; clients run elsewhere.
-        let rooms = ["PushCore", "PushStore", "PushSQLite", "PushPostgreSQL", "PushDelivery", "PushServer", "sealpost"]
+        let rooms = [
+            "PushApplication", "PushCore", "PushStore", "PushSQLite", "PushPostgreSQL", "PushDelivery", "PushServer",
+            "sealpost", "sealpost-demo",
+        ]
         for room in rooms {
             for (name, text) in try Repository.files(under: "Sources/\(room)", ending: ".swift") {
                 let reads = ["Date()", "Date.now", "timeIntervalSinceNow"].contains { text.contains($0) }

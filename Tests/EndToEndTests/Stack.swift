@@ -7,7 +7,9 @@ import PushStore
 import PushTesting
 import Testing
 
+@testable import PushApplication
 @testable import sealpost
+@testable import sealpost_demo
 
 #if canImport(FoundationNetworking)
     import FoundationNetworking
@@ -32,15 +34,13 @@ struct Stack: Sendable {
     ) async throws -> Result {
         let folder = try TemporaryFolder()
         let providers = try Providers(folder: folder.path, serviceAccountKey: Self.serviceAccountKey.get())
-        var configuration = Configuration()
+        var configuration = try Configuration.load(file: providers.writeConfiguration(), environment: [:])
         configuration.listen = ["127.0.0.1:0"]
         configuration.database = folder.file("sealpost.db")
-        configuration.place = Configuration.place(of:)
         configuration.keyring = folder.file("keyring")
         configuration.timeline = folder.file("timeline")
         configuration.dayKeys = folder.file("day-keys")
         configuration.signingKeys = folder.file("signing-keys")
-        configuration.senders = providers.senders
         configuration.passwords = Self.passwords
         configure(&configuration)
         let logger = Logger(label: "test") { _ in log }

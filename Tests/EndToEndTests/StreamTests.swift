@@ -5,7 +5,7 @@ import PushTesting
 import Reactor
 import Testing
 
-@testable import sealpost
+@testable import PushApplication
 
 #if canImport(FoundationNetworking)
     import FoundationNetworking

@@ -4,6 +4,7 @@ import PushSimulators
 import PushTesting
 import Testing
 
+@testable import PushApplication
 @testable import sealpost
 
 @Suite(.timeLimit(.minutes(5))) struct TLSConfigurationTests {

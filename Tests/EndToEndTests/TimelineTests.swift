@@ -4,7 +4,7 @@ import PushStore
 import PushTesting
 import Testing
 
-@testable import sealpost
+@testable import PushApplication
 
 #if canImport(FoundationNetworking)
     import FoundationNetworking

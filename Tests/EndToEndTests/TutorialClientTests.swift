@@ -2,7 +2,7 @@ import Foundation
 import PushSimulators
 import Testing
 
-@testable import sealpost
+@testable import sealpost_demo
 
 #if canImport(FoundationNetworking)
     import FoundationNetworking

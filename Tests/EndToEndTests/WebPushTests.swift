@@ -5,7 +5,7 @@ import PushSimulators
 import PushTesting
 import Testing
 
-@testable import sealpost
+@testable import PushApplication
 
 /// Browsers and webhooks through the whole product.
 @Suite(.timeLimit(.minutes(5))) struct WebPushTests {

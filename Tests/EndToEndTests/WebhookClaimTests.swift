@@ -4,7 +4,7 @@ import PushSimulators
 import PushTesting
 import Testing
 
-@testable import sealpost
+@testable import PushApplication
 
 /// A handle of a webhook that changes its user, through the whole product: real sockets, a receiver that checks signatures.
 @Suite(.timeLimit(.minutes(5))) struct WebhookClaimTests {

@@ -1,12 +1,11 @@
-import ArgumentParser
 import PushAPI
 import PushStore
 import Reactor
 
 /// Why a command failed: what people read, and what scripts go by.
-struct CommandProblem: Error {
+package struct CommandProblem: Error {
     /// The codes of what goes wrong outside of the API, which has its own. None is ever renamed.
-    enum Code: String, CaseIterable {
+    package enum Code: String, CaseIterable {
         /// What the command was given cannot be.
         case wrongUsage = "wrong-usage"
         /// The configuration, or a file that it names, cannot be used.
@@ -58,8 +57,8 @@ struct CommandProblem: Error {
     }
 
     /// What ArgumentParser would tell people with the usage.
-    init(usage error: ValidationError) {
-        self.init(64, .wrongUsage, error.message)
+    init(usage message: String) {
+        self.init(64, .wrongUsage, message)
     }
 
     /// Anything else, in a text.
@@ -70,7 +69,7 @@ struct CommandProblem: Error {
     /// What the daemon has answered instead of a result; `nil` if it is one.
     init?(in answer: JSONValue) {
         guard let json = answer["Problem"], let exitCode = answer["ExitCode"]?.integer else { return nil }
-        self.init(exitCode: Int32(clamping: exitCode), detail: json.field("detail"), json: json)
+        self.init(exitCode: Int32(clamping: exitCode), detail: json["detail"]?.text ?? "", json: json)
     }
 
     /// The daemon's answer instead of a result.

@@ -5,7 +5,12 @@ import Glibc
 /// Users, files and other servers choose parts of what commands print, so it is escaped here, and only here:
 /// JSON stays JSON, since its strings may have any character escaped. `start` and `end` are the program's own.
 @discardableResult
-func printEscaped(_ text: String, to descriptor: Int32, start: StaticString = "", end: StaticString = "\n") -> Bool {
+package func printEscaped(
+    _ text: String,
+    to descriptor: Int32,
+    start: StaticString = "",
+    end: StaticString = "\n"
+) -> Bool {
     let bytes = Array("\(start)\(LogLine.printable(text))\(end)".utf8)
     return LogFile.write(bytes, to: descriptor) == bytes.count
 }
@@ -13,7 +18,7 @@ func printEscaped(_ text: String, to descriptor: Int32, start: StaticString = ""
 /// Prints a line at once; `print` would buffer it when the output is a pipe.
 ///
 /// If the line cannot be printed, the process exits with 1.
-func say(_ line: String) {
+package func say(_ line: String) {
     guard !printEscaped(line, to: STDOUT_FILENO) else { return }
     let reason = String(cString: strerror(errno))
     printEscaped("sealpost: standard output cannot be written: \(reason)", to: STDERR_FILENO)
@@ -21,6 +26,6 @@ func say(_ line: String) {
 }
 
 /// Prints a text of several lines, none of which comes from outside with line breaks of its own.
-func sayLines(_ text: String) {
+package func sayLines(_ text: String) {
     for line in text.split(separator: "\n", omittingEmptySubsequences: false) { say(String(line)) }
 }

@@ -1,7 +1,7 @@
 import Foundation
 import PushCore
 import PushServer
-import PushStore
+package import PushStore
 import Reactor
 import SocketHTTP
 import Yams
@@ -11,7 +11,7 @@ extension Configuration {
     ///
     /// `place` is the location of the store that a text of `database` names. Throws `ConfigurationError` for an unknown key or a
     /// bad value.
-    static func load(
+    package static func load(
         file: String?,
         environment: [String: String],
         place: @escaping @Sendable (_ database: String) -> any StorePlace

@@ -1,17 +1,17 @@
 import Foundation
-import PushCore
-import PushSQLite
+package import PushCore
+package import PushSQLite
 import PushSenders
 import PushServer
-import PushStore
+package import PushStore
 import Reactor
-import SocketHTTP
+package import SocketHTTP
 
 /// Everything that an operator can set, with its defaults.
 ///
 /// `config/sealpost.yaml` shows each key with its default and its meaning.
-struct Configuration: Sendable {
-    var listen = ["127.0.0.1:8080"]
+package struct Configuration: Sendable {
+    package var listen = ["127.0.0.1:8080"]
     /// The number of event loops.
     var loops = CoreCount.current
     /// Address blocks, or `unix`.
@@ -24,22 +24,22 @@ struct Configuration: Sendable {
     /// The origins whose pages may use the API, beside the server's own.
     var allowedOrigins: [WebOrigin] = []
     /// `nil`: the server speaks plain HTTP.
-    var tls: TLS?
+    package var tls: TLS?
     var handshakeTimeout = Duration.seconds(10)
-    var limits = ServerLimits()
+    package var limits = ServerLimits()
     var database = "var/sealpost.db"
     /// The location of the store that `database` names. The executable knows which kinds of store there are.
     var place: @Sendable (_ database: String) -> any StorePlace = { SQLiteDatabase(path: $0) }
-    var keyring = "var/keyring"
+    package var keyring = "var/keyring"
     var localSocket = LocalSocket.beside
     var dayKeys = "var/day-keys"
     /// The file of the newest timeline of the database.
     var timeline = "var/timeline"
-    var signingKeys = "var/signing-keys"
+    package var signingKeys = "var/signing-keys"
     var logLevel = "info"
     var logFormat = "text"
     /// `nil`: standard error.
-    var logFile: String?
+    package var logFile: String?
     /// One request in so many has its line at level `info`; 0: none.
     var loggedRequests = 0
     var idBits = 31
@@ -49,11 +49,11 @@ struct Configuration: Sendable {
     var expiresIn = 2_592_000
     var cacheMaxAge = 60
     var listMaxAge = 0
-    var sessionExpiresIn = 7_776_000
+    package var sessionExpiresIn = 7_776_000
     /// For how long the audit is kept.
     var auditKept = Duration.seconds(31_536_000)
     var events = Events()
-    var passwords = PasswordParameters.usual
+    package var passwords = PasswordParameters.usual
     /// The request quota of each user of a role; a role without an entry has none.
     var quotas = [
         Role.device: Quota(requests: 1200, window: 60, changes: 10_000),
@@ -82,6 +82,8 @@ struct Configuration: Sendable {
     var streamHeartbeat = Duration.seconds(15)
     /// The texts of the file that are in force, by the paths of their keys, to see what has changed.
     var values: [String: String] = [:]
+
+    package init() {}
 
     /// Where the daemon takes the commands of this machine.
     enum LocalSocket: Sendable, Hashable {
@@ -126,11 +128,21 @@ struct Configuration: Sendable {
     }
 
     /// The files of the server's TLS, all PEM.
-    struct TLS: Sendable, Hashable {
-        struct Identity: Sendable, Hashable {
+    package struct TLS: Sendable, Hashable {
+        package struct Identity: Sendable, Hashable {
             /// The certificate chain, the server's own certificate first.
-            var certificate: String
-            var privateKey: String
+            package var certificate: String
+            package var privateKey: String
+
+            package init(certificate: String, privateKey: String) {
+                self.certificate = certificate
+                self.privateKey = privateKey
+            }
+
+            /// Throws `ConfigurationError` unless the server can use both files together.
+            package func check() throws {
+                _ = try TLSSetup.inspect(TLS(identity: self), logger: .silent)
+            }
         }
 
         /// For clients that send no server name, or one that no certificate covers.
@@ -146,13 +158,13 @@ struct Configuration: Sendable {
 }
 
 extension Configuration {
-    var storePlace: any StorePlace { self.place(self.database) }
+    package var storePlace: any StorePlace { self.place(self.database) }
 
     /// The database's file; `nil` if the database is on a server.
-    var databaseFile: SQLiteDatabase? { self.storePlace as? SQLiteDatabase }
+    package var databaseFile: SQLiteDatabase? { self.storePlace as? SQLiteDatabase }
 
     /// The database's file, for a command that only a store in a file has. Throws `CommandFailure` for another one.
-    func databaseFile(insteadUse tools: String) throws -> SQLiteDatabase {
+    package func databaseFile(insteadUse tools: String) throws -> SQLiteDatabase {
         guard let file = self.databaseFile else {
             throw CommandFailure("\(self.storePlace) is no file: use \(tools) of PostgreSQL, see docs/operations.md")
         }
@@ -279,10 +291,10 @@ enum SenderConfiguration: Sendable, Hashable {
 }
 
 /// A configuration that cannot be used: names the key, and the line if it came from a file.
-struct ConfigurationError: Error, Hashable, CustomStringConvertible {
-    let description: String
+package struct ConfigurationError: Error, Hashable, CustomStringConvertible {
+    package let description: String
 
-    init(_ description: String) {
+    package init(_ description: String) {
         self.description = description
     }
 

@@ -6,7 +6,7 @@ import Synchronization
 /// Reads the configuration again, and has the running application use the keys that need no restart.
 ///
 /// All of the new configuration is checked, also what needs a restart: one that could not start changes nothing.
-final class ConfigurationReload: Sendable {
+package final class ConfigurationReload: Sendable {
     /// What takes effect without a restart, a key or the beginning of one.
     static let reloaded = ["quotas", "server.limits", "log.level", "log.requests"]
     /// What does not, although it begins so: the database and the TLS handshakes were set up with these times.
@@ -18,7 +18,7 @@ final class ConfigurationReload: Sendable {
     /// What is in force. A lock, because nothing here says that only one task reloads.
     private let current: Mutex<Configuration>
 
-    init(
+    package init(
         _ started: Configuration,
         threshold: LogThreshold,
         load: @escaping @Sendable () throws -> Configuration

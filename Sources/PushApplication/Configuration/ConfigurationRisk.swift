@@ -3,7 +3,7 @@ import Reactor
 import SocketHTTP
 
 /// A configuration that works, and exposes users or payloads.
-struct ConfigurationRisk: Sendable, Hashable {
+package struct ConfigurationRisk: Sendable, Hashable {
     enum Grade: Sendable {
         /// The server starts, and warns.
         case warned
@@ -13,18 +13,18 @@ struct ConfigurationRisk: Sendable, Hashable {
 
     let grade: Grade
     /// The key of the configuration.
-    let key: String
-    let reason: String
+    package let key: String
+    package let reason: String
 }
 
 extension Configuration {
     /// All risks, for `serve`, which refuses or logs them, and for `doctor`, which prints them.
-    var risks: [ConfigurationRisk] {
+    package var risks: [ConfigurationRisk] {
         [self.identityFromAnybody, self.identityForAnyHost, self.clearText].compactMap(\.self) + self.unprotectedOrigins
     }
 
     /// Throws a `ConfigurationError` for the first risk that is refused.
-    func refuseRisks() throws {
+    package func refuseRisks() throws {
         guard let risk = self.risks.first(where: { $0.grade == .refused }) else { return }
         throw ConfigurationError("\(risk.key): \(risk.reason)")
     }

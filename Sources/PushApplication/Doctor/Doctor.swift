@@ -1,4 +1,4 @@
-import Foundation
+package import Foundation
 import Glibc
 import HTTPSignatures
 import Logging
@@ -9,7 +9,7 @@ import PushStore
 import Reactor
 
 /// Looks at everything a start needs, and changes nothing: also while the server runs.
-struct Doctor: Sendable {
+package struct Doctor: Sendable {
     /// From so long before its end on, a credential is worth a warning.
     static let noticePeriod: TimeInterval = 30 * 86_400
     /// Below this much room on the disk the server may stop at any time.
@@ -17,10 +17,15 @@ struct Doctor: Sendable {
     static let comfortableSpace: UInt64 = 1 << 30
 
     let configuration: Configuration
-    var now = Date()
+    let now: Date
+
+    package init(configuration: Configuration, now: Date = Date()) {
+        self.configuration = configuration
+        self.now = now
+    }
 
     /// All checks, in the order in which they should be mended; those of the network only if asked for.
-    func examine(online: Bool) async throws -> [Finding] {
+    package func examine(online: Bool) async throws -> [Finding] {
         var findings = [self.clock, self.disk, self.keyring, self.signingKeys, self.database] + self.certificates
         if let dayKeys = self.dayKeys { findings.append(dayKeys) }
         findings += self.configuration.risks.map { risk in

@@ -1,6 +1,6 @@
 /// The result of one check of the doctor: one line for an operator or a monitoring program.
-struct Finding: Sendable, Hashable, CustomStringConvertible {
-    enum Grade: String, Sendable {
+package struct Finding: Sendable, Hashable, CustomStringConvertible {
+    package enum Grade: String, Sendable {
         case ok
         /// It works, but an operator must act before long.
         case warn
@@ -8,19 +8,19 @@ struct Finding: Sendable, Hashable, CustomStringConvertible {
         case fail
     }
 
-    let grade: Grade
+    package let grade: Grade
     /// The checked subject: a key of the configuration, or a word.
-    let subject: String
-    let text: String
+    package let subject: String
+    package let text: String
 
-    init(_ grade: Grade, _ subject: String, _ text: String) {
+    package init(_ grade: Grade, _ subject: String, _ text: String) {
         self.grade = grade
         self.subject = subject
         self.text = text
     }
 
     /// The grade in four columns, the subject and the text.
-    var description: String {
+    package var description: String {
         let grade = self.grade.rawValue
         return grade + String(repeating: " ", count: 5 - grade.count) + self.subject + ": " + self.text
     }

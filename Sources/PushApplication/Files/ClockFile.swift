@@ -1,5 +1,5 @@
 import Foundation
-import PushCore
+package import PushCore
 import PushSQLite
 
 /// The file with the last moment at which the clock was right, so that a restart does not believe a wrong clock.
@@ -68,5 +68,5 @@ extension Configuration {
     }
 
     /// The clock, which continues from the file; without one if it is damaged, as `ClockService` and `doctor` report.
-    func makeClock() -> HeldClock { HeldClock(after: try? self.clockFile.load()) }
+    package func makeClock() -> HeldClock { HeldClock(after: try? self.clockFile.load()) }
 }

@@ -1,38 +1,38 @@
 import Foundation
-import PushCore
-import PushServer
-import PushStore
+package import PushCore
+package import PushServer
+package import PushStore
 
 /// The file with the data keys.
-typealias KeyringFile = KeyFile<Keyring>
+package typealias KeyringFile = KeyFile<Keyring>
 
 /// The file with the keys that sign answers.
-typealias SigningKeyFile = KeyFile<SigningKeySet>
+package typealias SigningKeyFile = KeyFile<SigningKeySet>
 
 /// A file of numbered keys, which the server creates and only its owner may read.
 ///
 /// Each function throws a `ConfigurationError` if the file cannot be read or written, if others may read it, or if it
 /// holds no valid keys.
-struct KeyFile<Keys: FiledKeys> {
+package struct KeyFile<Keys: FiledKeys> {
     let path: String
 
-    init(_ path: String) {
+    package init(_ path: String) {
         self.path = path
     }
 
     /// Reads the file, and never creates it.
-    func load() throws -> Keys {
+    package func load() throws -> Keys {
         try self.mustExist()
         return try self.keys(in: PrivateFile.load(self.path, what: Keys.fileName))
     }
 
     /// Reads the file; creates it, with one new key, if it is missing.
-    func loadOrCreate() throws -> Keys {
+    package func loadOrCreate() throws -> Keys {
         try self.keys(in: PrivateFile.load(self.path, what: Keys.fileName, ifMissing: Keys.generateText))
     }
 
     /// Puts a new random key in front of the others, so that it is in use; returns its number.
-    func rotate() throws -> UInt32 {
+    package func rotate() throws -> UInt32 {
         try self.mustExist()
         return try PrivateFile.change(self.path, what: Keys.fileName) { text in
             let new = try self.checked { () throws(KeyTextError) in try Keys.addingKey(to: text) }
@@ -41,7 +41,7 @@ struct KeyFile<Keys: FiledKeys> {
     }
 
     /// Removes a key other than the first. The caller must check that no value depends on the key.
-    func remove(_ number: UInt32) throws {
+    package func remove(_ number: UInt32) throws {
         try self.mustExist()
         try PrivateFile.change(self.path, what: Keys.fileName) { text in
             (try self.checked { () throws(KeyTextError) in try Keys.removingKey(number, from: text) }, ())
@@ -76,7 +76,7 @@ extension KeyFile<Keyring> {
     /// Reads the file; creates it, with one new key, if neither the file nor the store exists.
     ///
     /// Throws `ConfigurationError` if the file is missing and a store exists, which a new key would not open.
-    func loadOrCreate(beside place: any StorePlace) throws -> Keyring {
+    package func loadOrCreate(beside place: any StorePlace) throws -> Keyring {
         let isMissing = !FileManager.default.fileExists(atPath: self.path)
         guard !isMissing || !place.exists else {
             throw ConfigurationError(
@@ -88,15 +88,15 @@ extension KeyFile<Keyring> {
 }
 
 /// Keys that have a file.
-protocol FiledKeys: NumberedKeys {
+package protocol FiledKeys: NumberedKeys {
     /// The name of the file in errors.
     static var fileName: String { get }
 }
 
 extension Keyring: FiledKeys {
-    static let fileName = "the keyring"
+    package static let fileName = "the keyring"
 }
 
 extension SigningKeySet: FiledKeys {
-    static let fileName = "the file of signing keys"
+    package static let fileName = "the file of signing keys"
 }

@@ -1,20 +1,20 @@
-import Foundation
+package import Foundation
 
 /// A file that appears whole under its name or not at all, also after a power failure, and never in place of another one.
 ///
 /// It is written under a temporary name, the path and `.init`, which a crash may leave and the next attempt replaces.
-struct NewFile: ~Copyable {
+package struct NewFile: ~Copyable {
     private let path: String
     private let what: String
     private let file: FileHandle
 
     /// Where the text is until `appear()`.
-    var temporaryPath: String { self.path + ".init" }
+    package var temporaryPath: String { self.path + ".init" }
 
     /// Writes the text under the temporary name; makes the folder, for its owner only, if there is none.
     ///
     /// `what` begins each error. Throws `ConfigurationError`.
-    init(_ path: String, what: String, mode: mode_t, text: String) throws {
+    package init(_ path: String, what: String, mode: mode_t, text: String) throws {
         let temporary = path + ".init"
         do {
             try FileManager.default.createDirectory(
@@ -47,7 +47,7 @@ struct NewFile: ~Copyable {
     }
 
     /// Gives it its name. Throws `ConfigurationError` if something has that name already, or meanwhile took the temporary one.
-    func appear() throws {
+    package func appear() throws {
         // The open file itself, and not what may have taken the temporary name.
         let own = "/proc/self/fd/\(self.file.fileDescriptor)"
         guard linkat(AT_FDCWD, own, AT_FDCWD, self.path, AT_SYMLINK_FOLLOW) == 0 else {

@@ -2,12 +2,12 @@ import Foundation
 
 /// A file with credentials that the operator supplies: a sender's, the password of the database, or
 /// the private key of a certificate.
-enum SecretFile {
+package enum SecretFile {
     /// Reads the file, which the configuration's `key` names.
     ///
     /// Its group may read it, as Debian's `ssl-cert` reads private keys. Throws `ConfigurationError` if the file cannot be
     /// read, or if all users may read or change it.
-    static func text(of file: String, key: String) throws -> String {
+    package static func text(of file: String, key: String) throws -> String {
         let descriptor = open(file, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else {
             throw ConfigurationError("\(key): \(file) cannot be read: \(String(cString: strerror(errno)))")

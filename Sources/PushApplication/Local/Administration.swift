@@ -1,11 +1,11 @@
 import Foundation
 import Glibc
-import PushAPI
+package import PushAPI
 import PushServer
 
 /// Asks what administrators may ask: the daemon over its local admin socket, or, where none runs, the same router in this
 /// process. Commands do not know which of the two answers.
-struct Administration: Sendable {
+package struct Administration: Sendable {
     /// A connection for one request.
     let connect: @Sendable () throws -> Int32
 
@@ -16,7 +16,7 @@ struct Administration: Sendable {
     /// The daemon; `nil` if none runs, or if the configuration has no admin socket.
     ///
     /// Throws `AdminSocketError` if one runs that cannot be asked.
-    init?(of configuration: Configuration) async throws {
+    package init?(of configuration: Configuration) async throws {
         guard let socket = configuration.adminSocket, let connection = try socket.connect() else { return nil }
         close(connection)
         self.init {
@@ -46,7 +46,7 @@ struct Administration: Sendable {
 
     /// The body of the answer; `nil` if it has none. Throws the `Problem` of a refusal.
     @discardableResult
-    func ask(_ method: String, _ target: String, _ body: JSONValue? = nil) async throws -> JSONValue? {
+    package func ask(_ method: String, _ target: String, _ body: JSONValue? = nil) async throws -> JSONValue? {
         let bytes: [UInt8] = try await self.request(method, target, body?.bytes ?? [], Self.patience, into: []) {
             $0 += $1
         }
@@ -54,7 +54,7 @@ struct Administration: Sendable {
     }
 
     /// Reads a list page by page, and gives each of its entries to `each`, until that returns `false`.
-    func list(
+    package func list(
         _ path: String,
         _ member: String,
         query: [(String, String)] = [],
@@ -74,7 +74,7 @@ struct Administration: Sendable {
     }
 
     /// Gives each line of the answer to `each`, as soon as it comes, together with a value that it may change; returns the value.
-    func lines<State: Sendable>(
+    package func lines<State: Sendable>(
         _ method: String,
         _ target: String,
         _ body: [UInt8] = [],
@@ -97,7 +97,7 @@ struct Administration: Sendable {
     /// The last line of an answer; each is given to `note`, as soon as it comes.
     ///
     /// Throws the `CommandProblem` that the last one may be instead of a result.
-    func result(
+    package func result(
         _ method: String,
         _ target: String,
         _ note: @escaping @Sendable (JSONValue) -> Void = { _ in }
@@ -111,7 +111,7 @@ struct Administration: Sendable {
     }
 
     /// A user's name, or a token's prefix, as a segment of a path.
-    static func encoded(_ text: String) -> String {
+    package static func encoded(_ text: String) -> String {
         text.utf8.map { byte in
             let character = Character(Unicode.Scalar(byte))
             return character.isASCII && (character.isLetter || character.isNumber || "-_.@".contains(character))
@@ -168,7 +168,7 @@ struct Administration: Sendable {
 /// moved to another place.
 ///
 /// Throws `AdminSocketError` if a daemon runs that cannot be asked: then nothing is changed.
-func withAdministration<Value>(
+package func withAdministration<Value>(
     _ configuration: Configuration,
     admitsMoved: Bool = false,
     _ body: (Administration) async throws -> Value

@@ -8,7 +8,7 @@ extension Configuration {
     /// Files that root would make there, such as the log, would keep the server from them; and root would follow that
     /// user's links.
     /// `ofServer` adds files that only the server opens.
-    func refuseForeignFiles(ofServer: Bool = false) throws(CommandFailure) {
+    package func refuseForeignFiles(ofServer: Bool = false) throws(CommandFailure) {
         let isOnDisk = self.databaseFile != nil
         if isOnDisk { try self.refuseForeign("the database", self.database) }
         // The server's user reads some of them by its group.
@@ -27,7 +27,7 @@ extension Configuration {
     /// followed with root's rights. A process of another user stays as it is.
     ///
     /// Throws if another user may write to a folder of root's.
-    func continueAsOwner() throws(CommandFailure) {
+    package func continueAsOwner() throws(CommandFailure) {
         guard geteuid() == 0 else { return }
         let isOnDisk = self.databaseFile != nil
         for file in (isOnDisk ? [self.database] : []) + [self.keyring, self.signingKeys, self.dayKeys] {

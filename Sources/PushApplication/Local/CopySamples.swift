@@ -1,18 +1,20 @@
 import Foundation
-import PushSQLite
+package import PushSQLite
 import Synchronization
 
 /// How far a copy of a database is; asked from another thread than the one that copies.
-final class CopySamples: Sendable {
+package final class CopySamples: Sendable {
     private let step = Mutex<CopyStep?>(nil)
 
+    package init() {}
+
     /// Takes in that a step begins.
-    func begin(_ step: CopyStep) {
+    package func begin(_ step: CopyStep) {
         self.step.withLock { $0 = step }
     }
 
     /// The step, how much of it is done, and of how much; `nil` before the first.
-    var current: (step: String, done: Int, total: Int)? {
+    package var current: (step: String, done: Int, total: Int)? {
         self.step.withLock(\.self).map { step in
             switch step {
             case .copying(let bytes, let file):
@@ -27,14 +29,14 @@ final class CopySamples: Sendable {
 }
 
 extension CopyStep {
-    var title: String {
+    package var title: String {
         switch self {
         case .copying: "copying"
         case .verifying: "verifying"
         }
     }
 
-    var bytes: Int {
+    package var bytes: Int {
         switch self {
         case .copying(let bytes, _), .verifying(let bytes, _): bytes
         }

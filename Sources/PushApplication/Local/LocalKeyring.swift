@@ -1,19 +1,23 @@
 import Foundation
-import PushAPI
+package import PushAPI
 import PushCore
 import PushStore
 
 /// The keyring's file, and what the database knows of its keys: the work of `sealpost keys`, in the daemon or, where none runs, in
 /// the command. Its calls block.
-struct LocalKeyring {
-    let configuration: Configuration
+package struct LocalKeyring {
+    private let configuration: Configuration
+
+    package init(configuration: Configuration) {
+        self.configuration = configuration
+    }
 
     private var file: KeyringFile { KeyringFile(self.configuration.keyring) }
 
     /// `Keys`, with PostgreSQL also `DayKeys`, and a `Fault` if a key in use, or the file of day keys, is missing or does not match.
     ///
     /// Throws `ConfigurationError` or `StoreError` if nothing can be listed.
-    func list() throws -> JSONValue {
+    package func list() throws -> JSONValue {
         let keyring = try self.file.load()
         let used = try self.configuration.storePlace.dataKeys()
         let servers = try self.configuration.storePlace.serverKeys()
@@ -40,12 +44,12 @@ struct LocalKeyring {
     }
 
     /// Adds a key to the file; returns its number and the file.
-    func rotate() throws -> JSONValue {
+    package func rotate() throws -> JSONValue {
         self.json(of: try self.file.rotate())
     }
 
     /// Removes a key from the file; returns its number and the file. Throws `CommandFailure` if it is in use.
-    func remove(_ number: UInt32) throws -> JSONValue {
+    package func remove(_ number: UInt32) throws -> JSONValue {
         let place = self.configuration.storePlace
         if let entry = try place.dataKeys().first(where: { $0.number == number }) {
             let since = entry.usedSince.rfc3339.prefix(10)

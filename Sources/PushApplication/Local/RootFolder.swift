@@ -6,7 +6,7 @@ import Glibc
 /// Another user who may write to the folder, or to one above it, could put links or a socket there. So every folder up
 /// to `/` must belong to root or to `owner`, and only its owner may write to it. A sticky folder such as `/tmp` passes
 /// if the folder in it is root's. sshd's `StrictModes` has the same rule.
-struct RootFolder {
+package struct RootFolder {
     let path: String
     /// The user whom root trusts here, apart from itself.
     var owner: uid_t = 0
@@ -19,13 +19,13 @@ struct RootFolder {
     }
 
     /// The folder of a file, which need not exist.
-    init(of file: String, isForNewFile: Bool = false) {
+    package init(of file: String, isForNewFile: Bool = false) {
         self.path = "/" + Self.absolute(file).split(separator: "/").dropLast().joined(separator: "/")
         self.isForNewFile = isForNewFile
     }
 
     /// The folder of a file, or the nearest existing folder above it.
-    init(ofExisting file: String) {
+    package init(ofExisting file: String) {
         // As the kernel takes it: `..` behind a link is the folder above the link's target.
         var names = Self.absolute(file).split(separator: "/").dropLast()
         func path() -> String { "/" + names.joined(separator: "/") }
@@ -41,7 +41,7 @@ struct RootFolder {
     ///
     /// Looks at each folder on the way from `/`, also at those that hold a link, as whoever may write there chooses its
     /// target.
-    var fault: String? {
+    package var fault: String? {
         guard geteuid() == 0 else { return nil }
         var rest = self.path.split(separator: "/").filter { $0 != "." }.map(String.init)[...]
         var (folder, links) = ("/", 0)

@@ -1,14 +1,14 @@
-import Logging
+package import Logging
 import Synchronization
 
 /// The level below which nothing is logged; can be changed at any time, for all loggers that share it.
-final class LogThreshold: Sendable {
+package final class LogThreshold: Sendable {
     private static let levels = Logger.Level.allCases
 
     /// An index of `levels`: each request asks for it, on all loops.
     private let index: Atomic<Int>
 
-    init(_ level: Logger.Level) {
+    package init(_ level: Logger.Level) {
         self.index = Atomic(Self.index(of: level))
     }
 

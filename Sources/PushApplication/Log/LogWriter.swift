@@ -6,9 +6,9 @@ import Synchronization
 ///
 /// Lines are written in the order in which they were logged. While the reader of a pipe is stalled or a disk is full,
 /// lines are dropped and counted; one line reports how many as soon as it can be written.
-final class LogWriter: Sendable {
+package final class LogWriter: Sendable {
     /// The writer of the process, for standard error unless it is given a file. `exit(3)` flushes it for up to half a second.
-    static let standardError: LogWriter = {
+    package static let standardError: LogWriter = {
         atexit { LogWriter.standardError.flush(within: .milliseconds(500)) }
         return LogWriter(descriptor: STDERR_FILENO)
     }()
@@ -50,7 +50,7 @@ final class LogWriter: Sendable {
     /// there is none. The file before is closed.
     ///
     /// Throws `ConfigurationError` if it cannot be opened; nothing changes then.
-    func append(to path: String) throws {
+    package func append(to path: String) throws {
         let descriptor = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o640)
         guard descriptor >= 0 else {
             throw ConfigurationError("log.file: \(path) cannot be opened: \(String(cString: strerror(errno)))")

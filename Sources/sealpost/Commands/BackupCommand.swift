@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import Glibc
 import PushAPI
+import PushApplication
 import PushSQLite
 import PushServer
 import PushStore

@@ -1,5 +1,6 @@
 import ArgumentParser
 import PushAPI
+import PushApplication
 import PushServer
 
 /// Commands about the machine's clock.

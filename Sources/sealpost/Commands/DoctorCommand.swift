@@ -1,5 +1,6 @@
 import ArgumentParser
 import PushAPI
+import PushApplication
 
 struct DoctorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

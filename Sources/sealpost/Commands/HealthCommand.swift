@@ -1,5 +1,6 @@
 import ArgumentParser
 import PushAPI
+import PushApplication
 import Reactor
 
 struct HealthCommand: AsyncParsableCommand {

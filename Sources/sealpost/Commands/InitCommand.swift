@@ -1,5 +1,6 @@
 import ArgumentParser
 import PushAPI
+import PushApplication
 import PushCore
 
 struct InitCommand: AsyncParsableCommand {

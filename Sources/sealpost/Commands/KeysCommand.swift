@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import PushAPI
+import PushApplication
 import PushServer
 
 struct KeysCommand: AsyncParsableCommand {

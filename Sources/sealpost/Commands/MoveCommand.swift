@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import Glibc
 import PushAPI
+import PushApplication
 import PushCore
 import PushPostgreSQL
 import PushSQLite

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import PushApplication
 import SocketHTTP
 import UnixSignals
 

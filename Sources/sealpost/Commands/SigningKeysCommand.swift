@@ -1,6 +1,7 @@
 import ArgumentParser
 import HTTPSignatures
 import PushAPI
+import PushApplication
 import PushServer
 
 struct SigningKeysCommand: AsyncParsableCommand {

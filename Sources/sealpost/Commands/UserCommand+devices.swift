@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import PushAPI
+import PushApplication
 import PushCore
 
 extension UserCommand {

@@ -1,4 +1,5 @@
 import Foundation
+import PushApplication
 import PushCore
 import PushPostgreSQL
 import PushStore
@@ -56,7 +57,7 @@ struct InitAnswers {
             privateKey: self.absolute(privateKey)
         )
         do {
-            _ = try TLSSetup.inspect(Configuration.TLS(identity: identity), logger: .silent)
+            try identity.check()
         } catch {
             throw InitRefusal("\(error)")
         }

@@ -1,4 +1,5 @@
 import Foundation
+import PushApplication
 import PushCore
 
 /// The questions of `sealpost init`, on standard error; an answer that cannot be taken is refused with the reason, and asked for

@@ -1,5 +1,6 @@
 import Foundation
 import PushAPI
+import PushApplication
 import PushCore
 import PushStore
 

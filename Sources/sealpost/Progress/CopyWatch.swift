@@ -1,3 +1,4 @@
+import PushApplication
 import PushSQLite
 
 /// Watches how a database is copied and the copy is read again, for a bar.

@@ -1,4 +1,5 @@
 import Foundation
+import PushApplication
 import Reactor
 import Synchronization
 

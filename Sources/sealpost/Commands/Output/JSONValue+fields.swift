@@ -1,4 +1,5 @@
 import PushAPI
+import PushApplication
 
 /// The members of an answer, as a command prints them.
 extension JSONValue {

@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import Glibc
 import PushAPI
+import PushApplication
 
 /// What a command prints its result as: for people, or for scripts.
 struct OutputOptions: ParsableArguments {

@@ -1,0 +1,33 @@
+package import ArgumentParser
+import Glibc
+
+extension AsyncParsableCommand {
+    /// Does what the library's own `main()` does; suggests a command for one that does not exist, and escapes what it prints.
+    package static func runProgram() async {
+        do {
+            var command = try await self.asyncParseAsRoot()
+            if var command = command as? any AsyncParsableCommand {
+                try await command.run()
+            } else {
+                try command.run()
+            }
+        } catch {
+            self.end(with: error)
+        }
+    }
+
+    private static func end(with error: any Error) -> Never {
+        if self.exitCode(for: error) == .validationFailure,
+            let unknown = UnknownCommand(in: Array(CommandLine.arguments.dropFirst()), of: self)
+        {
+            self.exit(withError: CommandProblem(usage: "\(unknown)").report(json: false))
+        }
+        // The library would print the words of the command line as they are.
+        let code = self.exitCode(for: error)
+        let lines = self.fullMessage(for: error).split(separator: "\n", omittingEmptySubsequences: false)
+        for line in lines where lines.count > 1 || !line.isEmpty {
+            printEscaped(String(line), to: code == .success ? STDOUT_FILENO : STDERR_FILENO)
+        }
+        self.exit(withError: code)
+    }
+}
