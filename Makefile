@@ -22,6 +22,8 @@ TARGETS =
 
 # What `make install` and `make deb` take. Another executable than the default is taken as it is, and nothing is built.
 PROGRAM = .build/release/sealpost
+# The simulators and the demonstration, beside it.
+DEMO = $(dir $(PROGRAM))sealpost-demo
 # Where `make install` puts it, below DESTDIR: sudo make install PREFIX=/opt/sealpost
 PREFIX = /usr/local
 SYSCONFDIR = /etc
@@ -33,11 +35,11 @@ ZSH_COMPLETIONS = $(PREFIX)/share/zsh/site-functions
 VERSION =
 DEB_FOLDER = .build-deb
 
-.PHONY: demo test check build release bench bench-fetches bench-delivery bench-herd bench-posts bench-batches bench-postgresql bench-outbox bench-servers bench-instructions bench-instructions bench-tools plots console-grown sizes fuzz growth stress sanitize e2e soak format docs docker install deb packages test-packages e2e-packages deb-packages bench-packages
+.PHONY: demo test check build release release-demo bench bench-fetches bench-delivery bench-herd bench-posts bench-batches bench-postgresql bench-outbox bench-servers bench-instructions bench-instructions bench-tools plots console-grown sizes fuzz growth stress sanitize e2e soak format docs docker install deb packages test-packages e2e-packages deb-packages bench-packages
 
 demo: packages
-	swift build --product sealpost
-	.build/debug/sealpost demo
+	swift build --product sealpost-demo
+	.build/debug/sealpost-demo
 
 test: packages test-packages
 	swift test
@@ -52,6 +54,10 @@ build: packages
 
 release: packages
 	swift build $(RELEASE) $(if $(COMMIT),$(NOTE)) --product sealpost
+
+# The simulators and the demonstration, which only `make install`, `make deb` and some end-to-end programs need.
+release-demo: packages
+	swift build $(RELEASE) $(if $(COMMIT),$(NOTE)) --product sealpost-demo
 
 # Requests a second against Hummingbird and nginx, pushes a second against libcurl and AsyncHTTPClient, a herd against plain
 # fetches, posts a second against PostgreSQL and a loop over SQLite, both on PostgreSQL against pgbench, the outbox there against
@@ -130,7 +136,7 @@ sanitize: packages test-packages
 # those of two servers of which one dies, a Prometheus each of whose alerts fires and clears, the Debian package in a fresh
 # Debian, the image on a read-only root, a newcomer's way by README.md, the client for Android behind the proxies, and it and
 # PushClient in two processes that are killed, the memory of an extension's fetch, and the package without a server.
-e2e: release e2e-packages
+e2e: release release-demo e2e-packages
 	SEALPOST_TEST_PROXIES=all swift test --filter EndToEnd
 	SEALPOST_TEST_FLIPS=10000 SEALPOST_TEST_ID_BITS=16 swift test --filter 'BitFlip|GuessedID'
 	scripts/e2e run clients .build/release/sealpost
@@ -187,7 +193,7 @@ e2e: release e2e-packages
 	$(MAKE) sanitize
 
 # What a quarter of an hour of full load leaves behind: memory, descriptors, the log and the file must not grow.
-soak: release e2e-packages
+soak: release release-demo e2e-packages
 	scripts/e2e run soak .build/release/sealpost
 
 format:
@@ -200,11 +206,13 @@ docs: packages
 docker:
 	docker build --build-arg COMMIT=$(COMMIT) --tag sealpost .
 
-# Installs what `make release` has built, with units, man pages, completions and an example of the configuration. A configuration
+# Installs what `make release` and `make release-demo` have built, with units, man pages, completions and an example of the configuration. A configuration
 # that is there stays as it is.
 install:
 	@test -x "$(PROGRAM)" || { echo "$(PROGRAM) is not there: run make release first" >&2; exit 1; }
+	@test -x "$(DEMO)" || { echo "$(DEMO) is not there: run make release-demo first" >&2; exit 1; }
 	install -D -m 755 "$(PROGRAM)" "$(DESTDIR)$(PREFIX)/bin/sealpost"
+	install -m 755 "$(DEMO)" "$(DESTDIR)$(PREFIX)/bin/sealpost-demo"
 	install -d "$(DESTDIR)$(UNITDIR)"
 	sed 's|/usr/local/bin/|$(PREFIX)/bin/|' config/sealpost.service >"$(DESTDIR)$(UNITDIR)/sealpost.service"
 	install -m 644 config/sealpost.socket "$(DESTDIR)$(UNITDIR)"
@@ -213,14 +221,18 @@ install:
 		|| install -D -m 644 config/installed.yaml "$(DESTDIR)$(SYSCONFDIR)/sealpost/sealpost.yaml"
 	install -d "$(DESTDIR)$(PREFIX)/share/man/man1" "$(DESTDIR)$(PREFIX)/share/man/man5"
 	scripts/make-manual command "$(PROGRAM)" >"$(DESTDIR)$(PREFIX)/share/man/man1/sealpost.1"
+	scripts/make-manual command "$(DEMO)" >"$(DESTDIR)$(PREFIX)/share/man/man1/sealpost-demo.1"
 	scripts/make-manual configuration "$(PROGRAM)" >"$(DESTDIR)$(PREFIX)/share/man/man5/sealpost.yaml.5"
 	install -d "$(DESTDIR)$(BASH_COMPLETIONS)" "$(DESTDIR)$(FISH_COMPLETIONS)" "$(DESTDIR)$(ZSH_COMPLETIONS)"
 	"$(PROGRAM)" --generate-completion-script bash >"$(DESTDIR)$(BASH_COMPLETIONS)/sealpost"
 	"$(PROGRAM)" --generate-completion-script fish >"$(DESTDIR)$(FISH_COMPLETIONS)/sealpost.fish"
 	"$(PROGRAM)" --generate-completion-script zsh >"$(DESTDIR)$(ZSH_COMPLETIONS)/_sealpost"
+	"$(DEMO)" --generate-completion-script bash >"$(DESTDIR)$(BASH_COMPLETIONS)/sealpost-demo"
+	"$(DEMO)" --generate-completion-script fish >"$(DESTDIR)$(FISH_COMPLETIONS)/sealpost-demo.fish"
+	"$(DEMO)" --generate-completion-script zsh >"$(DESTDIR)$(ZSH_COMPLETIONS)/_sealpost-demo"
 
 # sealpost_VERSION_amd64.deb, checked by lintian.
-deb: $(if $(filter .build/release/sealpost,$(PROGRAM)),release) deb-packages
+deb: $(if $(filter .build/release/sealpost,$(PROGRAM)),release release-demo) deb-packages
 	scripts/make-deb "$(PROGRAM)" "$(DEB_FOLDER)" $(VERSION)
 
 packages:

@@ -73,6 +73,12 @@ import Testing
         }
     }
 
+    @Test func theDemonstrationHasAPageOfItsOwn() async throws {
+        let made = try await Scripts.start("make-manual", ["command", Daemon.demo]).end()
+        #expect(made.code == 0, "\(made.errors)")
+        for text in [#".SS sealpost\-demo simulate "#, #"\fB\-\-fault\fR"#] { #expect(made.output.contains(text)) }
+    }
+
     @Test(arguments: ["bash", "zsh"]) func aShellWithFunctionsCompletesThemAll(shell: String) async throws {
         let script = try await Daemon.run(["--generate-completion-script", shell], in: self.folder).output
         for command in self.commands {

@@ -3,6 +3,7 @@
 import base64
 import contextlib
 import hashlib
+import pathlib
 import random
 import sqlite3
 import struct
@@ -56,11 +57,15 @@ class Outbox(rig.Rig):
 
         What they receive is in the file `received`, a line for each request. WNS has so many channels open.
         """
+        demo = pathlib.Path(self.sealpost).with_name("sealpost-demo")
+        if not demo.exists():
+            debug = "; .build/debug has a debug build only" if (rig.ROOT / ".build/debug/sealpost-demo").exists() else ""
+            raise SystemExit(f"{demo}, which has the simulators, is not there: run make release-demo{debug}")
         options = [*options, *(text for fault in faults for text in ("--fault", fault))]
         output = self.folder / "simulators.log"
         with open(output, "w") as file:
             process = self.start(
-                [self.sealpost, "simulate", "--folder", "simulators", "--log", "received",
+                [demo, "simulate", "--folder", "simulators", "--log", "received",
                     "--channels", str(channels), *options],
                 cwd=self.folder, env=self.environment, stdout=file, stderr=file,
             )
