@@ -6,6 +6,7 @@ import Synchronization
 import Testing
 
 @testable import PushApplication
+@testable import sealpost
 
 /// The clock that is held back, as operators meet it.
 @Suite(.timeLimit(.minutes(5))) struct ClockTests {
@@ -53,6 +54,7 @@ import Testing
 
     @Test func withPostgreSQLItLiesBesideTheTimeline() {
         var configuration = Configuration()
+        configuration.place = Configuration.place(of:)
         (configuration.database, configuration.timeline) = ("postgres://db/sealpost", "/var/lib/sealpost/timeline")
         #expect(configuration.clockFile.path == "/var/lib/sealpost/timeline.clock")
     }
