@@ -11,6 +11,8 @@ enum Reply: Sendable {
     case each(String)
     /// One after the other for the requests of the connection.
     case inTurn([String])
+    /// For the connection's first request; the others get no answer.
+    case once(String)
     case silence
     case reset
 }
@@ -45,7 +47,7 @@ struct Exchange: Sendable {
     }
 
     /// For each of the client's sockets whether the kernel holds its last bytes back.
-    func corks() throws -> [Bool] {
+    func corks() async throws -> [Bool] {
         let port = self.base.split(separator: ":").last.flatMap { UInt16($0) }
         let descriptors = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")
         return descriptors.compactMap { Int32($0) }.compactMap { socket in
@@ -145,6 +147,11 @@ private func serve(
                 text = (try? await readRequest(stream)) ?? ""
                 if !text.isEmpty { received.yield(text) }
             }
+        case .once(let answer):
+            await write(answer, to: stream)
+            guard let text = try? await readRequest(stream), !text.isEmpty else { return }
+            received.yield(text)
+            try? await stream.waitToRead(until: .now + .seconds(60))
         case .silence:
             try? await stream.waitToRead(until: .now + .seconds(60))
         case .reset:
@@ -180,7 +187,7 @@ private func readRequest(_ stream: SocketStream) async throws -> String {
             if parts.count == 2, parts[1].utf8.count >= length { return text }
             if count == 0 { return text }
         } else {
-            try await stream.waitToRead(until: .now + .seconds(5))
+            try await stream.waitToRead(until: .now + .seconds(60))
         }
     }
 }

@@ -48,7 +48,12 @@ import Testing
     }
 
     /// The least processor time of several tries that the daemon takes to refuse a body.
-    private func cost(of body: String, named name: String, to daemon: Daemon, _ client: BlockingClient) throws -> Duration {
+    private func cost(
+        of body: String,
+        named name: String,
+        to daemon: Daemon,
+        _ client: BlockingClient
+    ) throws -> Duration {
         var least = Duration.seconds(60)
         for _ in 0..<5 {
             let start = try self.computingTime(of: daemon)

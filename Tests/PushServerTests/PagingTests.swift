@@ -65,6 +65,9 @@ import Testing
         }
         // The server remembers her password, as it does the others' by now. It refuses some of many first sign-ins at once.
         #expect(try await fixture.send(.get, Paths.users, user: "ada").status == .ok)
+        // The first fetch is shown with devices and deliveries; later ones change nothing.
+        #expect(try await fixture.send(.get, Paths.notifications, user: "alice").status == .ok)
+        try await fixture.storage.store.writeReceipts()
         return Filled(fixture: fixture, notification: String(last.split(separator: "/").last ?? ""))
     }
 
