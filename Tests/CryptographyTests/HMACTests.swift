@@ -99,14 +99,4 @@ import Testing
         #expect(key.bitCount == count * 8)
         #expect(longest.withUnsafeBytes { Data($0.prefix(count)) } == key.withUnsafeBytes { Data($0) })
     }
-
-    @Test func moreThanThereIsEndsTheProcess() async {
-        await #expect(processExitsWith: .failure) {
-            _ = HKDF<SHA256>.deriveKey(
-                inputKeyMaterial: SymmetricKey(size: .bits256),
-                info: Data(),
-                outputByteCount: 8161
-            )
-        }
-    }
 }
