@@ -60,6 +60,7 @@ let package = Package(
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", exact: "2.13.0"),
     ],
     targets: [
+        .target(name: "CICUData"),
         .systemLibrary(name: "CArgon2"),
         .systemLibrary(name: "CCurl"),
         .systemLibrary(name: "CEpoll"),
@@ -123,7 +124,7 @@ let package = Package(
         .executableTarget(
             name: "sealpost",
             dependencies: [
-                "CPrctl", "CurlHTTP", "HTTPSignatures", "PushAPI", "PushApplication", "PushCore", "PushPostgreSQL",
+                "CICUData", "CPrctl", "CurlHTTP", "HTTPSignatures", "PushAPI", "PushApplication", "PushCore", "PushPostgreSQL",
                 "PushSQLite", "PushServer", "PushStore", "Reactor", argumentParser, logging, signals,
             ],
             swiftSettings: strict
@@ -131,8 +132,8 @@ let package = Package(
         .executableTarget(
             name: "sealpost-demo",
             dependencies: [
-                "PushAPI", "PushApplication", "PushClient", "PushCore", "PushSQLite", "PushSimulators", "PushStore",
-                argumentParser, signals,
+                "CICUData", "PushAPI", "PushApplication", "PushClient", "PushCore", "PushSQLite", "PushSimulators",
+                "PushStore", argumentParser, signals,
             ],
             swiftSettings: strict
         ),

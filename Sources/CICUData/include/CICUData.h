@@ -1,0 +1,1 @@
+// Nothing is declared: the linker finds the symbol by its name.
