@@ -10,6 +10,8 @@ BENCH_PACKAGES = binutils curl nginx-light openssl postgresql python3 valgrind w
 # names of C files in messages begin at this folder, so that what is built does not tell where.
 RELEASE = --configuration release --static-swift-stdlib -Xswiftc -cross-module-optimization \
 	-Xcc -fmacro-prefix-map=$(CURDIR)=.
+# A fifth of a debug build is spent on what only a debugger and an editor's index read: make test DEBUG=
+DEBUG = -debug-info-format none --disable-index-store
 # The commit, which the program tells with --version: a note of the linker's, which `readelf --notes` and coredumpctl show, too.
 # Without git there is none.
 COMMIT := $(shell git describe --always --abbrev=12 --exclude='*' --dirty 2>/dev/null)
@@ -38,19 +40,19 @@ DEB_FOLDER = .build-deb
 .PHONY: demo test check build release release-demo bench bench-fetches bench-delivery bench-herd bench-posts bench-batches bench-postgresql bench-outbox bench-servers bench-instructions bench-instructions bench-tools plots console-grown sizes fuzz growth stress sanitize e2e soak format docs docker install deb packages test-packages e2e-packages deb-packages bench-packages
 
 demo: packages
-	swift build --product sealpost-demo
+	swift build $(DEBUG) --product sealpost-demo
 	.build/debug/sealpost-demo
 
 test: packages test-packages
-	swift test
+	swift test $(DEBUG)
 
-# What has to be green before a change lands. BUILD: more options of swift test, as .ci/run has.
+# What has to be green before a change lands.
 check: packages test-packages
 	swift format lint --strict --recursive $(SOURCES)
-	swift test $(BUILD)
+	swift test $(DEBUG)
 
 build: packages
-	swift build
+	swift build $(DEBUG)
 
 release: packages
 	swift build $(RELEASE) $(if $(COMMIT),$(NOTE)) --product sealpost
