@@ -37,7 +37,7 @@ ZSH_COMPLETIONS = $(PREFIX)/share/zsh/site-functions
 VERSION =
 DEB_FOLDER = .build-deb
 
-.PHONY: demo test check build release release-demo bench bench-fetches bench-delivery bench-herd bench-posts bench-batches bench-postgresql bench-outbox bench-servers bench-instructions bench-instructions bench-tools plots console-grown sizes fuzz growth stress sanitize e2e soak format docs docker install deb packages test-packages e2e-packages deb-packages bench-packages
+.PHONY: demo test check build build-cost release release-demo bench bench-fetches bench-delivery bench-herd bench-posts bench-batches bench-postgresql bench-outbox bench-servers bench-instructions bench-instructions bench-tools plots console-grown sizes fuzz growth stress sanitize e2e soak format docs docker install deb packages test-packages e2e-packages deb-packages bench-packages
 
 demo: packages
 	swift build $(DEBUG) --product sealpost-demo
@@ -109,6 +109,10 @@ sizes: bench-tools
 
 bench-tools: release bench-packages
 	swift build $(RELEASE) --package-path Benchmarks --scratch-path .build-benchmarks
+
+# The CPU seconds of cold builds, of this commit and of an older one: half an hour, up to an hour on slow cores.
+build-cost: packages
+	scripts/build-cost
 
 # Any bytes to the parsers of what comes from outside, under libFuzzer and the address sanitizer; some minutes each.
 fuzz: packages
