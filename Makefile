@@ -37,7 +37,7 @@ ZSH_COMPLETIONS = $(PREFIX)/share/zsh/site-functions
 VERSION =
 DEB_FOLDER = .build-deb
 
-.PHONY: demo test check build build-cost release release-demo bench bench-fetches bench-delivery bench-herd bench-posts bench-batches bench-postgresql bench-outbox bench-servers bench-instructions bench-instructions bench-tools plots console-grown sizes fuzz growth stress sanitize e2e soak format docs docker install deb packages test-packages e2e-packages deb-packages bench-packages
+.PHONY: demo test check build build-cost release release-demo bench bench-fetches bench-delivery bench-herd bench-posts bench-batches bench-postgresql bench-outbox bench-servers bench-instructions bench-instructions bench-tools plots console-grown sizes fuzz growth stress sanitize e2e e2e-quick soak format docs docker install deb packages test-packages e2e-packages deb-packages bench-packages
 
 demo: packages
 	swift build $(DEBUG) --product sealpost-demo
@@ -126,7 +126,7 @@ growth: release e2e-packages
 # All tests beside processes that keep the machine busy, ten times, and on a quarter of a core: STRESS="--count 3 --filter Loss"
 STRESS =
 stress: packages test-packages
-	swift build --build-tests
+	swift build $(DEBUG) --build-tests
 	scripts/stress-tests $(STRESS)
 
 # All tests under the thread sanitizer, in a build folder of its own.
@@ -143,8 +143,8 @@ sanitize: packages test-packages
 # Debian, the image on a read-only root, a newcomer's way by README.md, the client for Android behind the proxies, and it and
 # PushClient in two processes that are killed, the memory of an extension's fetch, and the package without a server.
 e2e: release release-demo e2e-packages
-	SEALPOST_TEST_PROXIES=all swift test --filter EndToEnd
-	SEALPOST_TEST_FLIPS=10000 SEALPOST_TEST_ID_BITS=16 swift test --filter 'BitFlip|GuessedID'
+	SEALPOST_TEST_PROXIES=all swift test $(DEBUG) --filter EndToEnd
+	SEALPOST_TEST_FLIPS=10000 SEALPOST_TEST_ID_BITS=16 swift test $(DEBUG) --filter 'BitFlip|GuessedID'
 	scripts/e2e run clients .build/release/sealpost
 	scripts/e2e run conditional .build/release/sealpost
 	scripts/e2e run lint-http .build/release/sealpost
@@ -191,12 +191,17 @@ e2e: release release-demo e2e-packages
 	scripts/e2e run image .build/release/sealpost
 	scripts/e2e run newcomer .build/release/sealpost
 	scripts/client-only
-	SEALPOST_TEST_STEPS=10000 swift test --filter TwoProcessesTests
-	SEALPOST_TEST_KEPT=5000 swift test --filter ExtensionMemoryTests
+	SEALPOST_TEST_STEPS=10000 swift test $(DEBUG) --filter TwoProcessesTests
+	SEALPOST_TEST_KEPT=5000 swift test $(DEBUG) --filter ExtensionMemoryTests
 	scripts/android-client check
 	scripts/android-client processes 10000
 	scripts/e2e run android-client .build/release/sealpost
 	$(MAKE) sanitize
+
+# The programs of e2e that take a few minutes at most; a scheduled workflow runs them.
+QUICK = clients conditional lint-http schemathesis schemas reload backup oidc web-client tokens privacy canaries readonce schedule clock events
+e2e-quick: release release-demo e2e-packages
+	set -e; for program in $(QUICK); do echo "== $$program"; scripts/e2e run $$program .build/release/sealpost; done
 
 # What a quarter of an hour of full load leaves behind: memory, descriptors, the log and the file must not grow.
 soak: release release-demo e2e-packages
