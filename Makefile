@@ -46,7 +46,7 @@ demo: packages
 test: packages test-packages
 	swift test $(DEBUG)
 
-# What has to be green before a change lands.
+# Lints and tests: a change lands only when this is green.
 check: packages test-packages
 	swift format lint --strict --recursive $(SOURCES)
 	swift test $(DEBUG)

@@ -124,7 +124,8 @@ let package = Package(
         .executableTarget(
             name: "sealpost",
             dependencies: [
-                "CICUData", "CPrctl", "CurlHTTP", "HTTPSignatures", "PushAPI", "PushApplication", "PushCore", "PushPostgreSQL",
+                "CICUData", "CPrctl", "CurlHTTP", "HTTPSignatures", "PushAPI", "PushApplication", "PushCore",
+                "PushPostgreSQL",
                 "PushSQLite", "PushServer", "PushStore", "Reactor", argumentParser, logging, signals,
             ],
             swiftSettings: strict

@@ -1,7 +1,7 @@
 internal import COpenSSL
 internal import Foundation
 
-/// A key of libcrypto's, and what all kinds of keys can do.
+/// A key pair or a public key of libcrypto, of any kind.
 ///
 /// `@unchecked Sendable`: the key is not changed after `init`, and libcrypto allows any thread to use it then. It wipes what
 /// is private when it frees the key.
@@ -17,7 +17,7 @@ final class AsymmetricKey: @unchecked Sendable {
         EVP_PKEY_free(self.pointer)
     }
 
-    /// What a key signs of a message.
+    /// The form of a message that a key signs.
     enum Scheme {
         /// The message itself, which Ed25519 hashes.
         case message

@@ -1,6 +1,6 @@
 internal import COpenSSL
 
-/// What all calls of libcrypto have in common.
+/// Checks the results of libcrypto's functions.
 ///
 /// A call that fails leaves an error on its thread's queue. TLS, which runs on the same threads, would take it for its
 /// own (`SSL_get_error`), so whatever fails here empties the queue.

@@ -8,7 +8,7 @@ package enum P256 {
     static let pointByteCount = 65
     static let uncompressed: UInt8 = 4
 
-    /// What a key has of its curve: to copy it costs a third of what it costs to name the curve.
+    /// The curve's parameters: copying them into a key costs a third of naming the curve.
     private static let parameters = SharedObject(
         pointer: LibCrypto.require("EVP_PKEY_paramgen", Self.makeParameters())
     )

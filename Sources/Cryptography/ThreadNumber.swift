@@ -17,7 +17,7 @@ enum ThreadNumber {
         let known = UInt(bitPattern: pthread_getspecific(self.variable))
         if known > 0 { return Int(bitPattern: known - 1) }
         let number = self.count.wrappingAdd(1, ordering: .relaxed).oldValue & 0xFFFF_FFFF
-        // Where it cannot be kept, the thread gets another number each time, which is as good.
+        // A thread whose number cannot be kept gets another one each time, which does no harm.
         pthread_setspecific(self.variable, UnsafeRawPointer(bitPattern: number + 1))
         return number
     }

@@ -11,7 +11,7 @@ struct ClockFile {
     /// Throws `ConfigurationError` if the file cannot be read or is not valid.
     func load() throws -> HeldClock.Mark? {
         guard FileManager.default.fileExists(atPath: self.path) else { return nil }
-        // Whoever may write to the folder could replace it, so its mode says nothing.
+        // The mode says nothing: anybody who may write to the folder could replace the file.
         guard let mark = HeldClock.Mark(text: try PrivateFile.read(self.path, what: Self.what).text) else {
             throw ConfigurationError(
                 "\(Self.what) \(self.path) is not valid; the next start replaces it and believes the machine's clock"

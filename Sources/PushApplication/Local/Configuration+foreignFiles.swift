@@ -36,7 +36,8 @@ extension Configuration {
                 guard lstat(path, &status) == 0, status.st_uid != 0 else { continue }
                 let (user, group) = (status.st_uid, status.st_gid)
                 guard LocalUser.become(user, otherwiseOf: group) else {
-                    throw CommandFailure("\(path) is the user \(LocalUser.name(of: user))'s; run the command as that user")
+                    let name = LocalUser.name(of: user)
+                    throw CommandFailure("\(path) is the user \(name)'s; run the command as \(name)")
                 }
                 return
             }

@@ -10,7 +10,9 @@ enum LocalUser {
 
     /// The name in the machine's user database; the number without one, or with one that would not fit in a line of the audit.
     static func name(of user: UInt32) -> String {
-        guard let (name, _) = self.entry(of: user), (1...64).contains(name.utf8.count), name.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
+        guard let (name, _) = self.entry(of: user), (1...64).contains(name.utf8.count),
+            name.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
+        else {
             return "\(user)"
         }
         return name
@@ -28,7 +30,8 @@ enum LocalUser {
     private static func entry(of user: UInt32) -> (name: String, group: gid_t)? {
         var (entry, found) = (passwd(), UnsafeMutablePointer<passwd>?.none)
         var buffer = [CChar](repeating: 0, count: 16_384)
-        guard getpwuid_r(user, &entry, &buffer, buffer.count, &found) == 0, found != nil, let name = entry.pw_name else {
+        guard getpwuid_r(user, &entry, &buffer, buffer.count, &found) == 0, found != nil, let name = entry.pw_name
+        else {
             return nil
         }
         return (String(cString: name), entry.pw_gid)
