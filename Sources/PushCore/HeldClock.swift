@@ -4,7 +4,7 @@ internal import Synchronization
 /// The time that expiry is compared with: the machine's clock, held back while it is too far ahead.
 ///
 /// Deletion cannot be undone, and a wrong time server or a resumed virtual machine can move the clock by months. The
-/// clock compares each reading with a reference of the last day and with `uptime`, which such a change does not affect.
+/// clock compares each reading with a reference of the last two days and with `uptime`, which such a change does not affect.
 /// A reading that is too far ahead is not believed: the time continues from the last believed reading, until the
 /// machine's clock is right again or `accept()` is called. A clock that is behind is always believed, since it deletes nothing early.
 package final class HeldClock: Sendable {
@@ -15,13 +15,23 @@ package final class HeldClock: Sendable {
         package let uptime: TimeInterval
         /// How many seconds `time` is ahead of the reference.
         package let step: TimeInterval
-        /// The uptime at which the next reading becomes the reference.
+        /// How many seconds `time` is ahead of the lowest reading since the reference was chosen.
+        package let rise: TimeInterval
+        /// The uptime at which the next reference is chosen.
         package let next: TimeInterval
         /// Identifies the machine's start that `uptime` counts from.
         package let boot: String
 
-        package init(time: Date, uptime: TimeInterval, step: TimeInterval = 0, next: TimeInterval, boot: String) {
-            (self.time, self.uptime, self.step, self.next, self.boot) = (time, uptime, step, next, boot)
+        package init(
+            time: Date,
+            uptime: TimeInterval,
+            step: TimeInterval = 0,
+            rise: TimeInterval = 0,
+            next: TimeInterval,
+            boot: String
+        ) {
+            (self.time, self.uptime, self.step, self.rise) = (time, uptime, step, rise)
+            (self.next, self.boot) = (next, boot)
         }
     }
 
@@ -31,7 +41,7 @@ package final class HeldClock: Sendable {
     package static let longestAbsence: TimeInterval = 7 * 86_400
     /// No clock that is right shows an earlier time: this program was written later.
     package static let programDate = Date(timeIntervalSince1970: 1_767_225_600)
-    /// How long a reading is the reference for those that follow.
+    /// How often the reference is replaced: by the lowest believed reading since the last time.
     package static let referencePeriod: TimeInterval = 86_400
     /// A machine without a clock of its own learns the time within this many seconds.
     package static let settlingTime: TimeInterval = 3600
@@ -85,8 +95,7 @@ package final class HeldClock: Sendable {
     /// The present moment, for `init(after:)`: of the machine's clock, or of one that it was found wrong by.
     package var mark: Mark {
         self.read { state, wall, uptime in
-            let (time, step, next) = state.mark(wall, uptime)
-            return Mark(time: time, uptime: uptime, step: step, next: next, boot: self.boot)
+            state.mark(wall, uptime, boot: self.boot)
         }
     }
 
@@ -104,6 +113,8 @@ extension HeldClock {
         private var offset: TimeInterval
         /// The same of the last reading that was believed.
         private var believed: TimeInterval
+        /// The lowest since the reference was chosen. Steps just before and after that moment would add up otherwise.
+        private var lowest: TimeInterval
         /// How far a reading may be ahead of the reference.
         private var bound = HeldClock.longestStep
         /// The uptime of the next reference. Small steps would add up if each were one.
@@ -113,18 +124,19 @@ extension HeldClock {
             self.next = uptime + HeldClock.referencePeriod
             guard let mark else {
                 self.offset = wall - uptime
-                self.believed = self.offset
+                (self.believed, self.lowest) = (self.offset, self.offset)
                 return
             }
             let time = mark.time.timeIntervalSince1970
             if mark.boot == boot, mark.uptime <= uptime {
                 self.believed = time - mark.uptime
                 self.offset = self.believed - mark.step
+                self.lowest = self.believed - mark.rise
                 // A server that restarts often gets a new reference once a day, too.
                 self.next = min(self.next, mark.next)
             } else {
                 self.offset = time - uptime
-                self.believed = self.offset
+                (self.believed, self.lowest) = (self.offset, self.offset)
                 self.bound = HeldClock.longestAbsence
                 self.next = uptime + HeldClock.settlingTime
             }
@@ -139,21 +151,36 @@ extension HeldClock {
             if wasRight, ahead < -HeldClock.longestStep { return ahead }
             if wasRight, ahead > self.bound { return wall - uptime - self.believed }
             self.believed = wall - uptime
-            if uptime >= self.next || !wasRight { self.accept(wall, uptime) }
+            self.lowest = min(self.lowest, self.believed)
+            let isNext = uptime >= self.next
+            // A machine that was restarted may have learnt the time meanwhile.
+            if !wasRight || isNext && self.bound > HeldClock.longestStep {
+                self.accept(wall, uptime)
+            } else if isNext {
+                (self.offset, self.lowest) = (self.lowest, self.believed)
+                self.next = uptime + HeldClock.referencePeriod
+            }
             return 0
         }
 
         mutating func accept(_ wall: TimeInterval, _ uptime: TimeInterval) {
             (self.offset, self.bound) = (wall - uptime, HeldClock.longestStep)
-            self.believed = self.offset
+            (self.believed, self.lowest) = (self.offset, self.offset)
             self.next = uptime + HeldClock.referencePeriod
         }
 
-        /// What `Mark` keeps of this moment.
-        mutating func mark(_ wall: TimeInterval, _ uptime: TimeInterval) -> (Date, TimeInterval, TimeInterval) {
+        /// This moment, by the reference if the clock is too far behind it.
+        mutating func mark(_ wall: TimeInterval, _ uptime: TimeInterval, boot: String) -> Mark {
             let isBehind = self.error(wall, uptime) < 0
             let step = isBehind ? 0 : self.believed - self.offset
-            return (Date(timeIntervalSince1970: self.offset + step + uptime), step, self.next)
+            return Mark(
+                time: Date(timeIntervalSince1970: self.offset + step + uptime),
+                uptime: uptime,
+                step: step,
+                rise: isBehind ? 0 : self.believed - self.lowest,
+                next: self.next,
+                boot: boot
+            )
         }
     }
 

@@ -15,7 +15,10 @@ package struct SQLiteDatabase: StorePlace {
 
     package var description: String { self.path }
 
-    package var exists: Bool { FileManager.default.fileExists(atPath: self.path) }
+    package var exists: Bool {
+        var status = stat()
+        return stat(self.path, &status) == 0 || ![ENOENT, ENOTDIR].contains(errno)
+    }
 
     package func open(_ keyring: Keyring, _ options: StoreOptions) throws(StoreError) -> any Store {
         try SQLiteStore(path: self.path, keyring: keyring, options)
@@ -103,6 +106,11 @@ package struct SQLiteDatabase: StorePlace {
 extension DatabaseQueue {
     /// A connection that changes nothing, while a server may run.
     static func readOnly(path: String) throws -> DatabaseQueue {
+        var status = stat()
+        // SQLite would wait at a FIFO for its other end.
+        guard stat(path, &status) != 0 || status.st_mode & S_IFMT == S_IFREG else {
+            throw DatabaseError(resultCode: .SQLITE_CANTOPEN, message: "it is no regular file")
+        }
         var configuration = Configuration()
         configuration.readonly = true
         configuration.busyMode = .timeout(5)

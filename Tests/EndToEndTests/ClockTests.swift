@@ -32,7 +32,7 @@ import Testing
         #expect(try self.file.load() == nil)
         for seconds in [0.0, 3600] {
             let time = Date(timeIntervalSince1970: 1_800_000_000.125 + seconds)
-            let mark = HeldClock.Mark(time: time, uptime: 5.5, step: -seconds, next: 86_400, boot: "b")
+            let mark = HeldClock.Mark(time: time, uptime: 5.5, step: -seconds, rise: seconds, next: 86_400, boot: "b")
             try self.file.save(mark)
             try #require(chmod(self.file.path, 0o644) == 0)
             #expect(try self.file.load() == mark)
@@ -40,8 +40,9 @@ import Testing
     }
 
     @Test(arguments: [
-        "", "x 1 0 1 boot", "1 x 0 1 boot", "1", "1 2 3 boot", "1 2 3 4 boot 5", "99999999999999999999 1 0 1 boot",
-        "9223372036854775807 0 0 1 boot",
+        "", "x 1 0 0 1 boot", "1 x 0 0 1 boot", "1", "1 2 3 4 boot", "1 2 3 4 5 boot 6",
+        "99999999999999999999 1 0 0 1 b",
+        "9223372036854775807 0 0 0 1 b", "253402300800000 0 0 0 1 b", "1 -1 0 0 1 b", "1 1 99999999999 0 1 b",
     ])
     func aDamagedFileStopsNothing(text: String) async throws {
         try self.file.save(HeldClock().mark)

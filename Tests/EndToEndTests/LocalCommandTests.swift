@@ -282,7 +282,7 @@ import Testing
             "restore copy.db --replace", "migrate", "move --to postgres://nobody@127.0.0.1:1/x", "user list",
             "keys rotate", "keys rotate --direct", "keys remove 1 --direct", "signing-keys rotate",
             "signing-keys remove 1", "init --yes --config new.yaml", "keys list", "backup new.db",
-            "backup new.db --direct", "serve",
+            "backup new.db --direct", "serve", "signing-keys list",
         ]
     )
     func rootFollowsNoLinkOfAnotherUser(command: String) async throws {
@@ -338,6 +338,19 @@ import Testing
         #expect(ended.code == 1)
         #expect(ended.output.contains("fail keyring: "), "\(ended.output)")
         #expect(ended.output.contains("ermission denied"), "\(ended.output)")
+    }
+
+    /// SQLite would wait for somebody to write into it.
+    @Test(arguments: ["doctor", "keys list", "backup new.db --direct", "restore fifo --replace --without-hash"])
+    func aFIFOIsRefused(command: String) async throws {
+        _ = try await self.run("user list")
+        for path in ["fifo", "var/sealpost.db"] {
+            unlink(self.folder.file(path))
+            try #require(mkfifo(self.folder.file(path), 0o600) == 0)
+        }
+        let ended = try await Daemon.run(command.split(separator: " ").map(String.init), in: self.folder)
+        #expect(ended.code == 1)
+        #expect((ended.output + ended.errors).contains("no regular file"), "\(ended.output)\(ended.errors)")
     }
 
     @Test(.enabled(if: geteuid() == 0)) func rootExportsNothingWhereAnotherUserMayWrite() async throws {

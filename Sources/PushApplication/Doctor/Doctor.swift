@@ -104,7 +104,7 @@ package struct Doctor: Sendable {
 
     private var keyring: Finding {
         let (path, place) = (self.configuration.keyring, self.configuration.storePlace)
-        if !FileManager.default.fileExists(atPath: path), !place.exists {
+        if PrivateFile.isMissing(path), !place.exists {
             return Finding(.warn, "keyring", "\(path) does not exist; the first start creates it")
         }
         do {
@@ -139,7 +139,7 @@ package struct Doctor: Sendable {
 
     private var signingKeys: Finding {
         let path = self.configuration.signingKeys
-        guard FileManager.default.fileExists(atPath: path) else {
+        guard !PrivateFile.isMissing(path) else {
             return Finding(.warn, "signing.keys", "\(path) does not exist; the next start creates it")
         }
         do {

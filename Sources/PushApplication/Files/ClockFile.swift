@@ -10,7 +10,7 @@ struct ClockFile {
 
     /// Throws `ConfigurationError` if the file cannot be read or is not valid.
     func load() throws -> HeldClock.Mark? {
-        guard FileManager.default.fileExists(atPath: self.path) else { return nil }
+        if PrivateFile.isMissing(self.path) { return nil }
         // The mode says nothing: anybody who may write to the folder could replace the file.
         guard let mark = HeldClock.Mark(text: try PrivateFile.read(self.path, what: Self.what).text) else {
             throw ConfigurationError(
@@ -35,26 +35,29 @@ struct ClockFile {
 extension HeldClock.Mark {
     /// The values in their order, times in milliseconds.
     fileprivate var text: String {
-        [self.time.timeIntervalSince1970, self.uptime, self.step, self.next]
+        [self.time.timeIntervalSince1970, self.uptime, self.step, self.rise, self.next]
             .map { "\(Self.milliseconds($0)) " }.joined() + self.boot + "\n"
     }
 
     fileprivate init?(text: String) {
         let words = text.split(whereSeparator: \.isWhitespace)
-        let seconds = words.prefix(4).compactMap { Int64($0) }.filter(Self.plausible.contains)
+        let seconds = words.prefix(5).compactMap { Int64($0) }.filter(Self.plausible.contains)
             .map { TimeInterval($0) / 1000 }
-        guard seconds.count == 4, words.count <= 5 else { return nil }
+        guard seconds.count == 5, words.count <= 6, seconds[1] >= 0,
+            seconds[2...3].allSatisfy({ abs($0) <= HeldClock.longestAbsence })
+        else { return nil }
         self.init(
             time: Date(timeIntervalSince1970: seconds[0]),
             uptime: seconds[1],
             step: seconds[2],
-            next: seconds[3],
-            boot: words.count == 5 ? String(words[4]) : ""
+            rise: seconds[3],
+            next: seconds[4],
+            boot: words.count == 6 ? String(words[5]) : ""
         )
     }
 
     /// Milliseconds up to the year 9999, forward and back.
-    private static let plausible: ClosedRange<Int64> = -253_402_300_800_000...253_402_300_800_000
+    private static let plausible: Range<Int64> = -253_402_300_800_000..<253_402_300_800_000
 
     private static func milliseconds(_ seconds: TimeInterval) -> Int64 {
         Int64(exactly: (seconds * 1000).rounded()) ?? 0

@@ -16,7 +16,7 @@ struct DayKeyFile: DayChainKeeper {
     var place: String { "\(ProcessInfo.processInfo.hostName):\(URL(fileURLWithPath: self.path).standardized.path)" }
 
     func load() throws -> DayChain? {
-        guard FileManager.default.fileExists(atPath: self.path) else { return nil }
+        if PrivateFile.isMissing(self.path) { return nil }
         return try self.chain(in: PrivateFile.load(self.path, what: Self.what))
     }
 

@@ -52,7 +52,7 @@ package struct KeyFile<Keys: FiledKeys> {
 
     /// A command before the server's first start is told so, and not that some file is missing.
     private func mustExist() throws {
-        guard !FileManager.default.fileExists(atPath: self.path) else { return }
+        guard PrivateFile.isMissing(self.path) else { return }
         throw ConfigurationError(
             "\(Keys.fileName) \(self.path) does not exist: sealpost serve creates it when it first starts; "
                 + "one that was lost must be restored from a backup"
@@ -77,7 +77,7 @@ extension KeyFile<Keyring> {
     ///
     /// Throws `ConfigurationError` if the file is missing and a store exists, which a new key would not open.
     package func loadOrCreate(beside place: any StorePlace) throws -> Keyring {
-        let isMissing = !FileManager.default.fileExists(atPath: self.path)
+        let isMissing = PrivateFile.isMissing(self.path)
         guard !isMissing || !place.exists else {
             throw ConfigurationError(
                 "the keyring \(self.path) is missing; restore it from a backup to decrypt \(place)"

@@ -2,12 +2,18 @@ import Foundation
 
 /// A file that only its owner may read, for keys that the server creates.
 enum PrivateFile {
+    /// Whether nothing has this name; `false` also if that cannot be found out.
+    package static func isMissing(_ path: String) -> Bool {
+        var status = stat()
+        return stat(path, &status) != 0 && [ENOENT, ENOTDIR].contains(errno)
+    }
+
     /// Reads the file; creates it first, with mode 0600, if it is missing.
     ///
     /// `what` begins each error. Throws `ConfigurationError` if the file cannot be created or read, or if others may
     /// read it.
     static func load(_ path: String, what: String, ifMissing make: () -> String) throws -> String {
-        if !FileManager.default.fileExists(atPath: path) {
+        if self.isMissing(path) {
             try NewFile(path, what: what, mode: 0o600, text: make()).appear()
         }
         return try self.load(path, what: what)

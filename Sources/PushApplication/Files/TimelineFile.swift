@@ -14,7 +14,7 @@ struct TimelineFile: DatabaseMarkKeeper {
     var place: String { self.path }
 
     func load() throws -> DatabaseMark? {
-        guard FileManager.default.fileExists(atPath: self.path) else { return nil }
+        if PrivateFile.isMissing(self.path) { return nil }
         return try self.mark(in: PrivateFile.load(self.path, what: Self.what))
     }
 

@@ -20,6 +20,9 @@ extension Configuration {
             try self.refuseForeign("the file of the timeline", self.timeline)
         }
         if ofServer, let logFile { try self.refuseForeign("the log", logFile) }
+        for address in self.listen where ofServer && address.hasPrefix("unix:") {
+            try self.refuseForeign("the socket", String(address.dropFirst("unix:".count)))
+        }
         if ofServer, let socket = self.adminSocket { try self.refuseForeign("the admin socket", socket.path) }
     }
 

@@ -25,7 +25,9 @@ struct SigningKeysCommand: AsyncParsableCommand {
 
         func run() async throws {
             try await reportingErrors(json: self.output.json) {
-                let keys = try SigningKeyFile(self.options.load().signingKeys).load().keys
+                let configuration = try self.options.load()
+                try configuration.refuseForeignFiles()
+                let keys = try SigningKeyFile(configuration.signingKeys).load().keys
                 var list = self.output.list(["KEY", "TASK", "KEYID", "PUBLIC KEY"])
                 for (index, entry) in keys.enumerated() {
                     let (task, key) = (index == 0 ? "signs" : "if asked for", entry.key.publicKey)
