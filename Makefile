@@ -10,8 +10,8 @@ BENCH_PACKAGES = binutils curl nginx-light openssl postgresql python3 valgrind w
 # names of C files in messages begin at this folder, so that what is built does not tell where.
 RELEASE = --configuration release --static-swift-stdlib -Xswiftc -cross-module-optimization \
 	-Xcc -fmacro-prefix-map=$(CURDIR)=.
-# A fifth of a debug build is spent on what only a debugger and an editor's index read: make test DEBUG=
-DEBUG = -debug-info-format none --disable-index-store
+# What only a debugger reads costs a good part of a debug build: make test DEBUG=
+DEBUG = -debug-info-format none
 # The commit, which the program tells with --version: a note of the linker's, which `readelf --notes` and coredumpctl show, too.
 # Without git there is none.
 COMMIT := $(shell git describe --always --abbrev=12 --exclude='*' --dirty 2>/dev/null)

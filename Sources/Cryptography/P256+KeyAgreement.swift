@@ -5,31 +5,25 @@ extension P256 {
     /// ECDH, NIST SP 800-56A.
     package enum KeyAgreement {
         package struct PrivateKey: Sendable {
-            private let key: AsymmetricKey
+            private let pair: KeyPair
             package let publicKey: PublicKey
 
             /// A new random one.
-            package init() {
-                do {
-                    try self.init(generate())
-                } catch {
-                    preconditionFailure("libcrypto does not tell the public half of its own key: \(error)")
-                }
-            }
+            package init() { self.init(KeyPair()) }
 
             /// Throws unless the 32 bytes are a number from 1 to the curve's order less one.
             package init(rawRepresentation: some ContiguousBytes) throws {
-                try self.init(rawRepresentation.withUnsafeBytes { try privateKey($0) })
+                self.init(try KeyPair(rawRepresentation: rawRepresentation))
             }
 
-            private init(_ key: AsymmetricKey) throws {
-                self.key = key
-                self.publicKey = try PublicKey(key, point: point(of: key))
+            private init(_ pair: KeyPair) {
+                self.pair = pair
+                self.publicKey = PublicKey(pair.key, point: pair.point)
             }
 
             /// What only the holders of the two private keys know.
             package func sharedSecretFromKeyAgreement(with other: PublicKey) throws -> SharedSecret {
-                let context = LibCrypto.require("EVP_PKEY_CTX_new", EVP_PKEY_CTX_new(self.key.pointer, nil))
+                let context = LibCrypto.require("EVP_PKEY_CTX_new", EVP_PKEY_CTX_new(self.pair.key.pointer, nil))
                 defer { EVP_PKEY_CTX_free(context) }
                 try LibCrypto.check(EVP_PKEY_derive_init(context))
                 // Whether the point is on the curve was checked when it was read; more is not to be checked on P-256, and

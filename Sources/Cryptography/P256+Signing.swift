@@ -5,48 +5,42 @@ extension P256 {
     /// ECDSA with SHA-256, FIPS 186-4.
     package enum Signing {
         package struct PrivateKey: Sendable {
-            private let key: AsymmetricKey
+            private let pair: KeyPair
             package let publicKey: PublicKey
 
             /// A new random one.
-            package init() {
-                do {
-                    try self.init(generate())
-                } catch {
-                    preconditionFailure("libcrypto does not tell the public half of its own key: \(error)")
-                }
-            }
+            package init() { self.init(KeyPair()) }
 
             /// Throws unless the 32 bytes are a number from 1 to the curve's order less one.
             package init(rawRepresentation: some ContiguousBytes) throws {
-                try self.init(rawRepresentation.withUnsafeBytes { try privateKey($0) })
+                self.init(try KeyPair(rawRepresentation: rawRepresentation))
             }
 
             /// Reads PKCS#8, or an `EC PRIVATE KEY`.
             package init(pemRepresentation: String) throws {
-                try self.init(privateKey(pem: pemRepresentation))
+                self.init(try KeyPair(privateKey(pem: pemRepresentation)))
             }
 
-            private init(_ key: AsymmetricKey) throws {
-                self.key = key
-                self.publicKey = try PublicKey(key, point: point(of: key))
+            private init(_ pair: KeyPair) {
+                self.pair = pair
+                self.publicKey = PublicKey(pair.key, point: pair.point)
             }
 
             /// 32 bytes, to be kept secret.
             package var rawRepresentation: Data {
                 do {
-                    return try scalar(of: self.key).withUnsafeBytes { Data($0) }
+                    return try scalar(of: self.pair.key).withUnsafeBytes { Data($0) }
                 } catch {
                     preconditionFailure("libcrypto does not tell the number of a private key: \(error)")
                 }
             }
 
             /// PKCS#8, to be kept secret.
-            package var pemRepresentation: String { self.key.privatePEM }
+            package var pemRepresentation: String { self.pair.key.privatePEM }
 
             /// It differs each time.
             package func signature(for message: some DataProtocol) throws -> ECDSASignature {
-                try ECDSASignature(der: self.key.signature(of: message, .sha256))
+                try ECDSASignature(der: self.pair.key.signature(of: message, .sha256))
             }
         }
 

@@ -21,7 +21,7 @@ package enum P256 {
 
     // MARK: - Private keys
 
-    static func generate() -> AsymmetricKey {
+    private static func generate() -> AsymmetricKey {
         let context = EVP_PKEY_CTX_new(self.parameters.pointer, nil)
         defer { EVP_PKEY_CTX_free(context) }
         var key: OpaquePointer?
@@ -103,9 +103,34 @@ package enum P256 {
         return name.prefix(count).elementsEqual(SN_X9_62_prime256v1.utf8CString.dropLast())
     }
 
+    /// A private key, and the point that is its public half.
+    struct KeyPair: Sendable {
+        let key: AsymmetricKey
+        let point: [UInt8]
+
+        /// A new random one.
+        init() {
+            do {
+                try self.init(P256.generate())
+            } catch {
+                preconditionFailure("libcrypto does not tell the public half of its own key: \(error)")
+            }
+        }
+
+        /// Throws unless the 32 bytes are a number from 1 to the curve's order less one.
+        init(rawRepresentation: some ContiguousBytes) throws {
+            try self.init(rawRepresentation.withUnsafeBytes { try P256.privateKey($0) })
+        }
+
+        init(_ key: AsymmetricKey) throws(CryptoKitError) {
+            self.key = key
+            self.point = try P256.point(of: key)
+        }
+    }
+
     // MARK: - Public keys
 
-    static func point(of key: AsymmetricKey) throws(CryptoKitError) -> [UInt8] {
+    private static func point(of key: AsymmetricKey) throws(CryptoKitError) -> [UInt8] {
         var point = [UInt8](repeating: 0, count: self.pointByteCount)
         var count = 0
         let name = OSSL_PKEY_PARAM_ENCODED_PUBLIC_KEY

@@ -9,16 +9,8 @@ extension Configuration {
     /// user's links.
     /// `ofServer` adds files that only the server opens.
     package func refuseForeignFiles(ofServer: Bool = false) throws(CommandFailure) {
-        let isOnDisk = self.databaseFile != nil
-        if isOnDisk { try self.refuseForeign("the database", self.database) }
-        // The server's user reads some of them by its group.
+        for (what, file) in self.ownedFiles { try self.refuseForeign(what, file) }
         guard geteuid() == 0 else { return }
-        try self.refuseForeign("the keyring", self.keyring)
-        try self.refuseForeign("the file of signing keys", self.signingKeys)
-        if !isOnDisk {
-            try self.refuseForeign("the file of day keys", self.dayKeys)
-            try self.refuseForeign("the file of the timeline", self.timeline)
-        }
         if ofServer, let logFile { try self.refuseForeign("the log", logFile) }
         for address in self.listen where ofServer && address.hasPrefix("unix:") {
             try self.refuseForeign("the socket", String(address.dropFirst("unix:".count)))
@@ -32,8 +24,7 @@ extension Configuration {
     /// Throws if another user may write to a folder of root's.
     package func continueAsOwner() throws(CommandFailure) {
         guard geteuid() == 0 else { return }
-        let isOnDisk = self.databaseFile != nil
-        for file in (isOnDisk ? [self.database] : []) + [self.keyring, self.signingKeys, self.dayKeys] {
+        for (_, file) in self.ownedFiles {
             for path in [file, RootFolder(ofExisting: file).path] {
                 var status = stat()
                 guard lstat(path, &status) == 0, status.st_uid != 0 else { continue }
@@ -46,6 +37,16 @@ extension Configuration {
             }
         }
         try self.refuseForeignFiles()
+    }
+
+    /// The files that must be the user's who runs a command. With a database on disk, day keys and timeline are in it.
+    private var ownedFiles: [(what: String, path: String)] {
+        let database = self.databaseFile == nil ? [] : [("the database", self.database)]
+        // Another user than root is the server's, who reads some of the others by its group.
+        guard geteuid() == 0 else { return database }
+        let keys = [("the keyring", self.keyring), ("the file of signing keys", self.signingKeys)]
+        guard database.isEmpty else { return database + keys }
+        return keys + [("the file of day keys", self.dayKeys), ("the file of the timeline", self.timeline)]
     }
 
     private func refuseForeign(_ what: String, _ file: String) throws(CommandFailure) {
