@@ -81,6 +81,8 @@ extension PostgreSQLStore {
             )
         }
         self.leases.forget(leases.map(\.push))
+        // They are due from now on, which may be below a mark: the clock may have been set back.
+        self.marks.forgetAll()
     }
 
     /// Whether pushes of a lane are sent only by the process that has their device's event stream.

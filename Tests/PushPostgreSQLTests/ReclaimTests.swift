@@ -1,0 +1,26 @@
+import PushCore
+import PushStore
+import PushTesting
+import Testing
+
+@testable import PushPostgreSQL
+
+@Suite(.timeLimit(.minutes(5))) struct ReclaimTests {
+    /// A look that was slow leaves a mark at its time, below which is not looked for half a minute.
+    @Test func whatIsReclaimedIsFoundBelowAMark() async throws {
+        let fixture = try StoreFixture(.postgreSQL)
+        let store = try #require(fixture.store as? PostgreSQLStore)
+        let alice = try await fixture.addUser("alice")
+        try await fixture.addDevice(of: alice, handle: "abc")
+        try await fixture.post(1, from: alice, to: "username:alice")
+        #expect(try await fixture.claim().count == 1)
+        for queue in Queue.allCases {
+            let (lane, now) = (Lane(Platform("apns")), ContinuousClock.now)
+            let look = store.marks.beginClaim(in: lane, queue, at: now - .seconds(1))
+            let later = fixture.now.milliseconds + 1_000_000
+            store.marks.endClaim(look, in: lane, queue, first: nil, wentBelow: true, date: later, at: now)
+        }
+        try await store.reclaimLeases(now: fixture.now)
+        #expect(try await fixture.claim().count == 1)
+    }
+}
