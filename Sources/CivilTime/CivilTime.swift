@@ -1,3 +1,5 @@
+package import Bytes
+
 /// A date and a time of day in UTC, in the Gregorian calendar, with the text forms that HTTP and JSON use.
 ///
 /// Not `gmtime_r(3)`: in glibc it takes a lock of the whole process, and event loops that called it four times for each
@@ -63,40 +65,42 @@ package struct CivilTime: Sendable, Hashable {
     }
 
     /// RFC 3339: `2026-11-21T08:00:00Z`.
-    package var rfc3339: String {
-        var text: [UInt8] = []
-        self.appendRFC3339(to: &text)
-        return String(decoding: text, as: UTF8.self)
-    }
+    package var rfc3339: String { Self.text { self.writeRFC3339(to: &$0) } }
 
     /// IMF-fixdate of RFC 9110 section 5.6.7: `Sun, 06 Nov 1994 08:49:37 GMT`.
-    package var imfFixdate: String {
+    package var imfFixdate: String { Self.text { self.writeIMFFixdate(to: &$0) } }
+
+    /// Writes the text of `rfc3339`, 20 bytes.
+    package func writeRFC3339(to writer: inout ByteWriter) {
+        writer.write(filling: "0000-00-00T00:00:00Z") { text in
+            text.put(self.year / 100, at: 0)
+            text.put(self.year, at: 2)
+            text.put(self.month, at: 5)
+            text.put(self.day, at: 8)
+            text.put(self.hour, at: 11)
+            text.put(self.minute, at: 14)
+            text.put(self.second, at: 17)
+        }
+    }
+
+    /// Writes the text of `imfFixdate`, 29 bytes.
+    package func writeIMFFixdate(to writer: inout ByteWriter) {
+        writer.write(Self.weekdays[self.weekday])
+        writer.write(filling: ", 00 ") { $0.put(self.day, at: 2) }
+        writer.write(Self.months[self.month - 1])
+        writer.write(filling: " 0000 00:00:00 GMT") { text in
+            text.put(self.year / 100, at: 1)
+            text.put(self.year, at: 3)
+            text.put(self.hour, at: 6)
+            text.put(self.minute, at: 9)
+            text.put(self.second, at: 12)
+        }
+    }
+
+    private static func text(_ write: (inout ByteWriter) -> Void) -> String {
         var text: [UInt8] = []
-        self.appendIMFFixdate(to: &text)
+        text.append(upTo: 32, write)
         return String(decoding: text, as: UTF8.self)
-    }
-
-    /// Appends the text of `rfc3339` without creating a string.
-    package func appendRFC3339(to text: inout [UInt8]) {
-        text.append(filling: "0000-00-00T00:00:00Z") { digits in
-            digits.put(self.year / 100, at: 0)
-            digits.put(self.year, at: 2)
-            digits.put(self.month, at: 5)
-            digits.put(self.day, at: 8)
-            digits.put(self, at: 11)
-        }
-    }
-
-    /// Appends the text of `imfFixdate` without creating a string.
-    package func appendIMFFixdate(to text: inout [UInt8]) {
-        text.append(filling: "Ddd, 00 Mmm 0000 00:00:00 GMT") { digits in
-            digits.put(Self.weekdays[self.weekday], at: 0)
-            digits.put(self.day, at: 5)
-            digits.put(Self.months[self.month - 1], at: 8)
-            digits.put(self.year / 100, at: 12)
-            digits.put(self.year, at: 14)
-            digits.put(self, at: 17)
-        }
     }
 
     static let months: [StaticString] = [
@@ -105,40 +109,23 @@ package struct CivilTime: Sendable, Hashable {
     private static let weekdays: [StaticString] = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
 }
 
-extension [UInt8] {
-    /// Appends a text in which `fill` has written digits and names. They are written before it is appended: each write to an array would ask
-    /// whether it is another one's, too.
-    fileprivate mutating func append(
-        filling text: StaticString,
-        _ fill: (UnsafeMutableBufferPointer<UInt8>) -> Void
-    ) {
-        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: text.utf8CodeUnitCount) { digits in
-            _ = text.withUTF8Buffer { digits.initialize(from: $0) }
-            fill(digits)
-            self.append(contentsOf: UnsafeBufferPointer(digits))
+extension ByteWriter {
+    /// Writes a text in which `fill` puts digits over zeros.
+    @inline(__always)
+    fileprivate mutating func write(filling text: StaticString, _ fill: (UnsafeMutablePointer<UInt8>) -> Void) {
+        self.write(count: text.utf8CodeUnitCount) { memory in
+            memory.copyMemory(from: UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+            memory.withMemoryRebound(to: UInt8.self) { $0.baseAddress.map(fill) }
         }
     }
 }
 
-extension UnsafeMutableBufferPointer<UInt8> {
+extension UnsafeMutablePointer<UInt8> {
     /// Writes the last two digits of `number`.
+    @inline(__always)
     fileprivate func put(_ number: Int, at index: Int) {
-        let number = abs(number) % 100
-        self[index] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: number / 10)
-        self[index + 1] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: number % 10)
-    }
-
-    /// Writes a name over the characters there.
-    fileprivate func put(_ name: StaticString, at index: Int) {
-        name.withUTF8Buffer { name in
-            for (offset, letter) in name.enumerated() { self[index + offset] = letter }
-        }
-    }
-
-    /// Writes `08:49:37`, between the colons that are already there.
-    fileprivate func put(_ time: CivilTime, at index: Int) {
-        self.put(time.hour, at: index)
-        self.put(time.minute, at: index + 3)
-        self.put(time.second, at: index + 6)
+        let number = UInt(truncatingIfNeeded: number.magnitude) % 100
+        self[index] = UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: number / 10)
+        self[index + 1] = UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: number % 10)
     }
 }

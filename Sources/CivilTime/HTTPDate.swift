@@ -1,4 +1,4 @@
-internal import Bytes
+package import Bytes
 
 /// A time in HTTP's format, in whole seconds, RFC 9110 section 5.6.7.
 package struct HTTPDate: Hashable, Comparable, Sendable, CustomStringConvertible {
@@ -49,9 +49,9 @@ package struct HTTPDate: Hashable, Comparable, Sendable, CustomStringConvertible
         CivilTime(secondsSince1970: self.seconds).imfFixdate
     }
 
-    /// Appends `description` without creating a string.
-    package func append(to text: inout [UInt8]) {
-        CivilTime(secondsSince1970: self.seconds).appendIMFFixdate(to: &text)
+    /// Writes `description`, 29 bytes.
+    package func write(to writer: inout ByteWriter) {
+        CivilTime(secondsSince1970: self.seconds).writeIMFFixdate(to: &writer)
     }
 
     // MARK: - Private

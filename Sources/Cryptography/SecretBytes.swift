@@ -1,12 +1,11 @@
 internal import COpenSSL
-internal import Synchronization
 
 /// Bytes that are overwritten before their memory is given back, and the AES contexts made of them as a key.
 ///
 /// `@unchecked Sendable`: the bytes are written in `init` only, and the rest is made at most once.
-final class SecretBytes: @unchecked Sendable {
+package final class SecretBytes: @unchecked Sendable {
     private let bytes: UnsafeRawBufferPointer
-    private let sealingContexts = AtomicLazyReference<SealingContexts>()
+    private let sealingContexts = LazyReference<SealingContexts>()
 
     /// So many bytes, zeros at first, which `fill` writes.
     init(count: Int, fill: (UnsafeMutableRawBufferPointer) throws -> Void) rethrows {
@@ -17,7 +16,7 @@ final class SecretBytes: @unchecked Sendable {
         try fill(bytes)
     }
 
-    convenience init(copying bytes: UnsafeRawBufferPointer) {
+    package convenience init(copying bytes: UnsafeRawBufferPointer) {
         self.init(count: bytes.count) { $0.copyMemory(from: bytes) }
     }
 
@@ -38,7 +37,7 @@ final class SecretBytes: @unchecked Sendable {
     var count: Int { self.bytes.count }
 
     /// The only way to the bytes: a pointer alone would not keep them from being wiped.
-    func withUnsafeBytes<Result, Failure: Error>(
+    package func withUnsafeBytes<Result, Failure: Error>(
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         defer { withExtendedLifetime(self) {} }

@@ -1,3 +1,4 @@
+package import Bytes
 internal import CivilTime
 public import Foundation
 
@@ -7,9 +8,9 @@ extension Date {
         CivilTime(secondsSince1970: Int(self.timeIntervalSince1970.rounded(.down))).rfc3339
     }
 
-    /// Appends the text of `rfc3339` without creating a string.
-    package func appendRFC3339(to text: inout [UInt8]) {
-        CivilTime(secondsSince1970: Int(self.timeIntervalSince1970.rounded(.down))).appendRFC3339(to: &text)
+    /// Writes the text of `rfc3339`, 20 bytes.
+    package func writeRFC3339(to writer: inout ByteWriter) {
+        CivilTime(secondsSince1970: Int(self.timeIntervalSince1970.rounded(.down))).writeRFC3339(to: &writer)
     }
 
     /// Reads any RFC 3339 time in whole seconds; `nil` for any other text.

@@ -45,7 +45,10 @@ public struct MyToken: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// What the server sends back: `n * 17 + 3`, in decimal.
-    public var echo: String { String(self.value * 17 + 3) }
+    public var echo: String { String(self.echoValue) }
+
+    /// The number that the server sends back.
+    package var echoValue: Int { Int(self.value) * 17 + 3 }
 
     /// The number in decimal, as the client sends it.
     public var description: String { String(self.value) }

@@ -50,6 +50,7 @@ package struct Application: Sendable {
             StoreService(store: self.parts.store), retention, payloadLeases, delivery, rewrap,
             DayKeyService(store: self.parts.store, logger: logger, now: self.parts.clock.now),
             self.parts.clockService,
+            BodyCacheService(router: router),
             try self.parts.makeHistory(),
         ]
         if let events { services.append(events) }

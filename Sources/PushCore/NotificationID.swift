@@ -12,7 +12,8 @@ package struct NotificationID: RawRepresentable, Hashable, Sendable, CustomStrin
 
     /// Reads what `description` writes; `nil` for any other spelling of the number.
     package init?(_ text: String) {
-        guard let number = Int64(text), String(number) == text else { return nil }
+        // `Int64` also reads a sign and zeros before the number.
+        guard let first = text.utf8.first, (0x31...0x39).contains(first), let number = Int64(text) else { return nil }
         self.init(rawValue: number)
     }
 

@@ -23,17 +23,23 @@ package enum SealedPlace: Sendable, Hashable {
 
     /// The place as authenticated data: one byte for the column, four for the key's number, eight for the row's id, and
     /// eight for the notification's sender or 0, big-endian.
-    func bytes(key: UInt32) -> [UInt8] {
+    func withBytes<Value, Failure: Error>(
+        key: UInt32,
+        _ body: (UnsafeRawBufferPointer) throws(Failure) -> Value
+    ) throws(Failure) -> Value {
         let (column, row, other) = self.parts
-        return [UInt8](unsafeUninitializedCapacity: 21) { bytes, count in
-            let raw = UnsafeMutableRawBufferPointer(bytes)
-            raw.storeBytes(of: column, as: UInt8.self)
-            raw.storeBytes(of: key.bigEndian, toByteOffset: 1, as: UInt32.self)
-            raw.storeBytes(of: row.bigEndian, toByteOffset: 5, as: Int64.self)
-            raw.storeBytes(of: other.bigEndian, toByteOffset: 13, as: Int64.self)
-            count = 21
+        var place = [21 of UInt8](repeating: 0)
+        var bytes = place.mutableSpan
+        return try bytes.withUnsafeMutableBytes { (place) throws(Failure) in
+            place.storeBytes(of: column, as: UInt8.self)
+            place.storeBytes(of: key.bigEndian, toByteOffset: 1, as: UInt32.self)
+            place.storeBytes(of: row.bigEndian, toByteOffset: 5, as: Int64.self)
+            place.storeBytes(of: other.bigEndian, toByteOffset: 13, as: Int64.self)
+            return try body(UnsafeRawBufferPointer(place))
         }
     }
+
+    func bytes(key: UInt32) -> [UInt8] { self.withBytes(key: key) { Array($0) } }
 
     private var parts: (column: UInt8, row: Int64, other: Int64) {
         switch self {

@@ -14,8 +14,7 @@ package struct TimeHistogram: Sendable, Hashable {
     package init() {}
 
     package mutating func note(_ time: Duration) {
-        let (seconds, attoseconds) = time.components
-        let microseconds = seconds &* 1_000_000 &+ attoseconds / 1_000_000_000_000
+        let microseconds = Int64(clamping: time.attoseconds / 1_000_000_000_000)
         self.counts[Self.bounds.firstIndex { microseconds <= $0 } ?? Self.bounds.count] += 1
         self.microseconds &+= microseconds
     }

@@ -73,20 +73,50 @@ package final class Vault: Sendable {
     }
 
     /// Opens a value that `seal` made for the same place; throws `VaultError` for any other.
-    package func open(_ sealed: Data, in place: SealedPlace) throws(VaultError) -> Data {
-        let number = try Self.keyNumber(of: sealed)
-        let key = try self.key(number, isOfDay: sealed.first == Self.dayFormat)
+    package func open(_ sealed: some ContiguousBytes, in place: SealedPlace) throws(VaultError) -> Data {
         do {
-            let box = try AES.GCM.SealedBox(combined: sealed.dropFirst(Self.headerLength))
-            return try AES.GCM.open(box, using: key, authenticating: place.bytes(key: number))
+            return try sealed.withUnsafeBytes { sealed in
+                var plaintext = Data(count: Self.plaintextCount(of: sealed))
+                try plaintext.withUnsafeMutableBytes { try self.open(sealed, in: place, into: $0) }
+                return plaintext
+            }
         } catch {
-            throw .unreadable
+            throw error as? VaultError ?? .unreadable
         }
+    }
+
+    /// Opens a value into memory of `plaintextCount` bytes, which are all zeros after an error.
+    package func open(
+        _ sealed: UnsafeRawBufferPointer,
+        in place: SealedPlace,
+        into plaintext: UnsafeMutableRawBufferPointer
+    ) throws(VaultError) {
+        do throws(VaultError) {
+            let number = try Self.keyNumber(of: sealed)
+            let key = try self.key(number, isOfDay: sealed.first == Self.dayFormat)
+            let box = UnsafeRawBufferPointer(rebasing: sealed[Self.headerLength...])
+            try place.withBytes(key: number) { (place) throws(VaultError) in
+                do throws(CryptoKitError) {
+                    try AES.GCM.open(box, using: key, authenticating: place, into: plaintext)
+                } catch {
+                    throw .unreadable
+                }
+            }
+        } catch {
+            plaintext.initializeMemory(as: UInt8.self, repeating: 0)
+            throw error
+        }
+    }
+
+    /// How many bytes a sealed value has when it is opened; 0 for what is too short to be one.
+    package static func plaintextCount(of sealed: some Collection<UInt8>) -> Int {
+        max(0, sealed.count - self.overhead)
     }
 
     /// The value sealed anew with the first key; `nil` if it already is sealed with that key, or with that of a day.
     package func renewed(_ sealed: Data, in place: SealedPlace) throws -> Data? {
-        guard try Self.keyNumber(of: sealed) != self.keyring.sealing, sealed.first == Self.format else { return nil }
+        let number = try sealed.withUnsafeBytes { try Self.keyNumber(of: $0) }
+        guard number != self.keyring.sealing, sealed.first == Self.format else { return nil }
         return try self.seal(self.open(sealed, in: place), in: place)
     }
 
@@ -131,11 +161,11 @@ package final class Vault: Sendable {
         return keys[index].secret
     }
 
-    private static func keyNumber(of sealed: Data) throws(VaultError) -> UInt32 {
+    private static func keyNumber(of sealed: UnsafeRawBufferPointer) throws(VaultError) -> UInt32 {
         guard sealed.count >= Self.overhead, sealed.first == Self.format || sealed.first == Self.dayFormat else {
             throw .unreadable
         }
-        return sealed.withUnsafeBytes { UInt32(bigEndian: $0.loadUnaligned(fromByteOffset: 1, as: UInt32.self)) }
+        return UInt32(bigEndian: sealed.loadUnaligned(fromByteOffset: 1, as: UInt32.self))
     }
 }
 
@@ -145,7 +175,7 @@ private final class Ring: Sendable {
     let keyring: Keyring
     let isSealing: Bool
     let seals = Atomic(0)
-    let next = AtomicLazyReference<Ring>()
+    let next = LazyReference<Ring>()
 
     init(_ keyring: Keyring, isSealing: Bool) {
         self.keyring = keyring

@@ -1,3 +1,4 @@
+internal import Bytes
 internal import Foundation
 internal import HTTPTypes
 internal import Logging
@@ -45,14 +46,15 @@ struct Envelope: Sendable {
 
     /// The answer to a request that the HTTP server refuses; `head` is `nil` if it was not read.
     func refuse(_ refusal: Refusal, head: RequestHead?) -> Response {
-        let id = RequestID(head)
+        let id = head.map { RequestID($0) } ?? RequestID()
         var response = Response(Problem(refusal), request: id)
         self.meters.others.note(response.status.code)
         self.logger.debug("request refused", metadata: id.fields.merging(["status": "\(response.status.code)"]) { $1 })
         // An invalid token is not echoed; the refusal stands all the same.
         let token = head.flatMap { try? MyToken(of: $0) }
         let sharing = if let head { self.origins.fields(for: head) } else { self.origins.unreadable }
-        Self.address(&response, sharing, id: id, token: token)
+        response.fields.append(upTo: 512) { Self.writeAddress(id: id, token: token, to: &$0) }
+        if let sharing { response.fields.append(contentsOf: sharing) }
         guard let head, head.count(of: .acceptSignature) > 0 else { return response }
         return self.signer.signed(response, for: head)
     }
@@ -89,7 +91,6 @@ struct Envelope: Sendable {
     // MARK: - Private
 
     private func complete(_ response: inout Response, _ quota: QuotaPolicy.State?, in exchange: Exchange) {
-        if let quota { quota.policy.addFields(quota, to: &response.fields) }
         let (status, time, request) = (response.status.code, .now - exchange.start, exchange.request)
         (exchange.meter ?? self.meters.others).note(status, after: time)
         self.log(status, of: exchange.id) {
@@ -98,12 +99,18 @@ struct Envelope: Sendable {
                 "milliseconds": "\(time.milliseconds)",
             ]
         }
-        if exchange.isCheckedStrictly { response.fields.append(lines: Self.strictness) }
-        if let account = exchange.account {
-            response.fields.append(line: "Sealpost-Account: ") { $0.append(contentsOf: account.text.utf8) }
+        response.fields.append(upTo: 768) { writer in
+            if let quota { quota.policy.write(quota, to: &writer) }
+            if exchange.isCheckedStrictly { writer.write(Self.strictness) }
+            if let account = exchange.account {
+                writer.write("Sealpost-Account: ")
+                writer.write(string: account.text)
+                writer.write("\r\n")
+            }
+            Self.writeAddress(id: exchange.id, token: exchange.token, to: &writer)
         }
         if let hsts, request.isEncrypted { response.fields.append(contentsOf: hsts) }
-        Self.address(&response, self.origins.fields(for: request.head), id: exchange.id, token: exchange.token)
+        if let sharing = self.origins.fields(for: request.head) { response.fields.append(contentsOf: sharing) }
         // Last, because the signature covers the answer as it is sent.
         if exchange.isToBeSigned { response = self.signer.signed(response, for: request.head) }
     }
@@ -114,25 +121,25 @@ struct Envelope: Sendable {
         Vary: Prefer\r\n
         """
 
-    /// `sharing` are the fields that tell browsers which origins may read the answer.
-    private static func address(
-        _ response: inout Response,
-        _ sharing: ResponseFields?,
-        id: RequestID,
-        token: MyToken?
-    ) {
-        if let token { response.fields.append(line: "MyToken: ") { $0.append(contentsOf: token.echo.utf8) } }
-        response.fields.append(line: "X-Request-Id: ") { id.append(to: &$0) }
+    /// Writes the lines that every answer has, less than 400 bytes.
+    private static func writeAddress(id: RequestID, token: MyToken?, to writer: inout ByteWriter) {
+        if let token {
+            writer.write("MyToken: ")
+            writer.write(decimal: token.echoValue)
+            writer.write("\r\n")
+        }
+        writer.write("X-Request-Id: ")
+        id.write(to: &writer)
         // A browser must neither guess the answer's type, nor give it to a page of another origin as an image or a script (an
         // allowed origin's page reads it by CORS), nor tell another site its address.
-        response.fields.append(
-            lines: """
-                X-Content-Type-Options: nosniff\r
-                Cross-Origin-Resource-Policy: same-origin\r
-                Referrer-Policy: no-referrer\r\n
-                """
+        writer.write(
+            """
+            \r
+            X-Content-Type-Options: nosniff\r
+            Cross-Origin-Resource-Policy: same-origin\r
+            Referrer-Policy: no-referrer\r\n
+            """
         )
-        if let sharing { response.fields.append(contentsOf: sharing) }
     }
 
     /// One line for each request, at `info` if it is sampled. Asked at each request, as both may change while the server runs.
@@ -150,7 +157,7 @@ struct Envelope: Sendable {
             return Response(error, request: id)
         case let error as TryLater:
             var response = Response(Problem(error.code, error.detail), request: id)
-            response.fields.append(.retryAfter) { $0.append(decimal: error.seconds) }
+            response.fields.append(.retryAfter, "\(error.seconds)")
             return response
         case let error as WrongMethod:
             var response = Response(Problem(.methodNotAllowed), request: id)
@@ -193,10 +200,9 @@ final class Exchange {
         self.request = request
         self.meters = meters
         meters.running.wrappingAdd(1, ordering: .relaxed)
-        let head = request.head
-        self.id = RequestID(head)
-        self.isToBeSigned = head.count(of: .acceptSignature) > 0
-        self.prefersStrictness = head.count(of: .prefer) > 0 && Preferences(of: head).isStrict
+        self.id = RequestID(request.head)
+        self.isToBeSigned = request.head.count(of: .acceptSignature) > 0
+        self.prefersStrictness = request.head.count(of: .prefer) > 0 && Preferences(of: request.head).isStrict
     }
 
     deinit {

@@ -23,6 +23,7 @@ package final class PushServer: Responder {
     private let pages: PageSessions
     private let strangersBodies: BodyMemory
     private let meters: RequestMeters
+    let bodies: BodyCache
     private let now: @Sendable () -> Date
 
     package init(
@@ -52,7 +53,9 @@ package final class PushServer: Responder {
         let pages = PageSessions(secret: secret)
         let signer = AnswerSigner(keys: signingKeys, logger: logger, now: wall)
         let tags = EntityTagMaker(key: secret.derive("entity tag"))
-        let visible = VisibleNotifications(vault: store.vault, tags: tags, maxAge: settings.cacheMaxAge)
+        let visible = VisibleNotifications(vault: store.vault, maxAge: settings.cacheMaxAge.components.seconds)
+        let bodies = BodyCache(loopCount: readers.count)
+        self.bodies = bodies
         let revoker = TokenRevoker(store: store, authenticator: authenticator)
         let ids = NotificationIDs(bits: settings.idBits)
         let poster = NotificationPoster(
@@ -71,7 +74,7 @@ package final class PushServer: Responder {
         )
         let meters = RequestMeters()
         let handlers: [any Handler] = [
-            FetchHandler(store: store, visible: visible, history: history),
+            FetchHandler(store: store, visible: visible, bodies: bodies, history: history),
             PostHandler(poster: poster, idempotency: idempotency, settings: settings),
             BatchHandler(
                 poster: BatchPoster(
@@ -94,7 +97,7 @@ package final class PushServer: Responder {
             ),
             TakingHandler(store: store, visible: visible),
             ReadStateHandler(store: store, visible: visible),
-            DeletionHandler(store: store, visible: visible),
+            DeletionHandler(store: store, visible: visible, bodies: bodies),
             DeliveryReportHandler(reports: reports, visible: visible),
             SinglePushHandler(store: store, visible: visible, workIsWaiting: workIsWaiting),
             EventHandler(reports: reports, isOn: settings.events != .off),
@@ -197,6 +200,12 @@ package final class PushServer: Responder {
         )
         self.now = now
     }
+
+    /// The time between two calls of `evictOldBodies`.
+    package static let evictionInterval = BodyCache.interval
+
+    /// Evicts old payloads from the cache of decrypted bodies.
+    package func evictOldBodies() { self.bodies.evictOld() }
 
     package func respond(to request: Request) -> Reply {
         let exchange = Exchange(request, self.meters)

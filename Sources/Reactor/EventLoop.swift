@@ -39,7 +39,7 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
     package private(set) var now = ContinuousClock.now
     private var watches = WatchTable()
     private var timers = TimerQueue()
-    private var events = [epoll_event](repeating: epoll_event(), count: 256)
+    private let events = UnsafeMutableBufferPointer<epoll_event>.allocate(capacity: 256)
 
     /// Starts the thread.
     ///
@@ -47,6 +47,7 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
     package init(index: Int, name: String? = nil) throws(SystemError) {
         self.index = index
         self.name = name ?? "loop \(index)"
+        self.events.initialize(repeating: epoll_event())
         self.epoll = try SystemError.check("epoll_create1") { epoll_create1(Int32(EPOLL_CLOEXEC)) }
         self.inbox = try LoopInbox()
         var interest = epoll_event(events: EPOLLIN.rawValue, data: epoll_data(u64: WatchTable.wakeUpToken))
@@ -56,6 +57,7 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
 
     deinit {
         close(self.epoll)
+        self.events.deallocate()
     }
 
     /// Ends the thread once the ready jobs have run, and waits until it has ended.
@@ -250,7 +252,7 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
         let end = ContinuousClock.now
         self.turns.note(from: self.now, to: end)
         let timeout = isBusy ? 0 : self.timers.millisecondsToNext(now: end)
-        let count = epoll_wait(self.epoll, &self.events, Int32(self.events.count), timeout)
+        let count = epoll_wait(self.epoll, self.events.baseAddress, Int32(self.events.count), timeout)
         self.now = .now
         guard count > 0 else { return }
         for event in self.events[..<Int(count)] {

@@ -37,7 +37,6 @@ struct LongestTurn: ~Copyable, Sendable {
     }
 
     private static func nanoseconds(_ instant: ContinuousClock.Instant) -> Int64 {
-        let (seconds, attoseconds) = (instant - Self.origin).components
-        return seconds &* 1_000_000_000 &+ attoseconds / 1_000_000_000
+        Int64(truncatingIfNeeded: (instant - Self.origin).attoseconds / 1_000_000_000)
     }
 }

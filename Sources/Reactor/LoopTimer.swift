@@ -89,7 +89,6 @@ struct TimerQueue {
         guard let first = self.entries.min else { return -1 }
         let wait = first.due - now
         guard wait > .zero else { return 0 }
-        let milliseconds = wait.components.seconds * 1000 + wait.components.attoseconds / 1_000_000_000_000_000 + 1
-        return Int32(clamping: milliseconds)
+        return Int32(clamping: wait.attoseconds / 1_000_000_000_000_000 + 1)
     }
 }

@@ -8,7 +8,7 @@ enum BodyFraming: Sendable, Hashable {
     case chunked
 }
 
-extension RequestHead {
+extension RequestParts {
     /// Reads the body's framing from the fields, and refuses fields that two parsers might read differently.
     ///
     /// `Content-Length` is accepted once and in digits only: the list of equal values that RFC 9110 §8.6 lets a

@@ -36,6 +36,18 @@ extension Span<UInt8> {
         return true
     }
 
+    /// The index after the first bytes of `range` for which `isPart` holds.
+    ///
+    /// The function checks the bounds once, not at each byte.
+    @inline(__always)
+    func end(of range: ByteRange, while isPart: (UInt8) -> Bool) -> Int {
+        self.extracting(range.range).withUnsafeBufferPointer { bytes in
+            var index = 0
+            while index < bytes.count, isPart(bytes[index]) { index += 1 }
+            return range.start + index
+        }
+    }
+
     /// `range` without blanks and tabs at its ends.
     func trimmed(_ range: ByteRange) -> ByteRange {
         var (start, end) = (range.start, range.end)

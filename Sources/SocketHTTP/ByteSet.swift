@@ -23,6 +23,30 @@ struct ByteSet: Sendable {
     static let query = ByteSet(low: 0xAFFF_FFD2_0000_0000, high: 0x47FF_FFFE_87FF_FFFF)
 }
 
+extension Span<UInt8> {
+    /// Whether all bytes of `range` may be in a field's value.
+    ///
+    /// The loop checks eight bytes at a time, since most bytes of a request are in values.
+    func isFieldValue(_ range: ByteRange) -> Bool {
+        self.extracting(range.range).withUnsafeBytes { bytes in
+            let (ones, highs): (UInt64, UInt64) = (0x0101_0101_0101_0101, 0x8080_8080_8080_8080)
+            var index = 0
+            while index + 8 <= bytes.count {
+                let word = bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self)
+                // Sets the high bit of each byte that is below 0x20 or is DEL. A borrow can set more
+                // high bits, but never clears one, so the slow check below decides.
+                let isBelow = (word &- ones &* 0x20) & ~word & highs
+                let isDelete = ((word ^ ones &* 0x7F) &- ones) & ~(word ^ ones &* 0x7F) & highs
+                if isBelow | isDelete != 0 {
+                    guard bytes[index..<(index + 8)].allSatisfy(\.isFieldValue) else { return false }
+                }
+                index += 8
+            }
+            return bytes[index...].allSatisfy(\.isFieldValue)
+        }
+    }
+}
+
 extension UInt8 {
     /// `field-vchar`, blank or tab of RFC 9110 §5.5: no control character, so no CR, LF or NUL.
     var isFieldValue: Bool { self >= 0x20 ? self != 0x7F : self == 0x09 }

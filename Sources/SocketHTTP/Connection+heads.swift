@@ -46,7 +46,7 @@ extension Connection {
     private func headDeadline() -> ContinuousClock.Instant {
         guard case .idle = self.state else { return self.mark }
         // Ten thousand idle connections are common.
-        self.input.release(to: &self.loopState.spares)
+        self.releaseInput()
         self.parser.release()
         let isNew = self.served == 0
         let timeout: Duration
@@ -56,6 +56,19 @@ extension Connection {
             timeout = isNew ? self.limits.headerTimeout : self.limits.idleTimeout
         }
         return self.mark + timeout
+    }
+
+    /// Moves `input` to a variable, whose uses need no check for exclusive access.
+    func takeInput() -> InputBuffer {
+        var input = InputBuffer()
+        swap(&input, &self.input)
+        return input
+    }
+
+    func releaseInput() {
+        var input = self.takeInput()
+        input.release(to: &self.loopState.spares)
+        self.input = input
     }
 
     func ending(after failure: WaitError) -> Ending {
@@ -68,12 +81,13 @@ extension Connection {
         guard !self.input.isEmpty else { return false }
         let length: Int?
         do throws(Refusal) {
-            length = try self.input.withUnread { (bytes) throws(Refusal) in try self.parser.parse(bytes) }
+            var input = self.takeInput()
+            defer { self.input = input }
+            length = try input.withUnread { (bytes) throws(Refusal) in try self.parser.parse(bytes) }
+            if let length { input.consume(length) }
         } catch {
             throw .refused(error)
         }
-        guard let length else { return false }
-        self.input.consume(length)
-        return true
+        return length != nil
     }
 }

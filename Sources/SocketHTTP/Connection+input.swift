@@ -22,8 +22,10 @@ extension Connection {
 
     func fill() -> Filled {
         do throws(StreamError) {
+            var input = self.takeInput()
+            defer { self.input = input }
             let expected = self.body.expected
-            guard let count = try self.input.fill(from: self.stream, expecting: expected, &self.loopState.spares)
+            guard let count = try input.fill(from: self.stream, expecting: expected, &self.loopState.spares)
             else { return .nothing }
             self.budget.spend(bytes: count)
             return count == 0 ? .ended : .bytes
@@ -80,14 +82,16 @@ extension Connection {
         case .broken: throw .malformed
         case .length(let remaining):
             let count = min(remaining, self.input.count)
-            self.input.withUnread { bytes in
+            let input = self.input
+            input.withUnread { bytes in
                 bytes.extracting(..<count).withUnsafeBufferPointer { output.append(contentsOf: $0) }
             }
             self.input.consume(count)
             self.body = count == remaining ? .whole : .length(remaining - count)
             return count == remaining
         case .chunked(var decoder):
-            let count = try self.input.withUnread { (bytes) throws(BodyError) in
+            let input = self.input
+            let count = try input.withUnread { (bytes) throws(BodyError) in
                 try decoder.decode(bytes, into: &output, limit: limit)
             }
             self.input.consume(count)
@@ -104,7 +108,7 @@ extension Connection {
         case .nothing: break
         }
         // Clients that wait with the rest of a body may be many.
-        self.input.release(to: &self.loopState.spares)
+        self.releaseInput()
         do throws(WaitError) {
             try await self.stream.waitToRead(until: deadline)
         } catch {

@@ -63,37 +63,48 @@ extension Connection {
             return self.encode(Response(status: .internalServerError), to: request, closes: closes)
         }
         let bodyLength = response.body.count
-        // The status line, and the lines that the encoder adds, take less than 160 bytes.
-        let headLength = 160 + response.fields.bytes.count
-        if self.output.capacity == 0 { swap(&self.output, &self.loopState.spareOutput) }
-        self.output.reserveCapacity(headLength + (bodyLength <= Self.copiedBytes ? bodyLength : 0))
+        let headLength = ResponseEncoder.ownBytes + response.fields.bytes.count
+        let hasBody = !request.isHead && response.status.allowsContent && response.streamingBody == nil
+        let isCopied = hasBody && bodyLength <= Self.copiedBytes
+        // The uses of a variable need no check for exclusive access.
+        var output = self.takeOutput()
+        output.reserveCapacity(headLength + (isCopied ? bodyLength : 0))
         self.loopState.encoder.appendHead(
             of: response,
             isHead: request.isHead,
             framing: response.streamingBody == nil ? .length : request.isVersion10 ? .untilClose : .chunked,
             connection: closes ? .close : request.isVersion10 ? .keepAlive : .implied,
             now: DateLine.now,
-            to: &self.output
+            to: &output
         )
-        guard !request.isHead, response.status.allowsContent, response.streamingBody == nil else { return true }
-        guard bodyLength <= Self.copiedBytes else { return false }
-        self.output.append(contentsOf: response.body)
-        return true
+        if isCopied { output.append(contentsOf: response.body) }
+        self.output = output
+        return isCopied || !hasBody
+    }
+
+    /// Moves `output` to the caller, or spare memory if `output` has none.
+    private func takeOutput() -> [UInt8] {
+        var output: [UInt8] = []
+        swap(&output, &self.output)
+        if output.capacity == 0 { swap(&output, &self.loopState.spareOutput) }
+        return output
     }
 
     /// Sends as much of `output` as the socket takes now. Returns whether that was all.
     func flushAtOnce() throws(Ending) -> Bool {
+        var output = self.takeOutput()
         do throws(StreamError) {
-            let written = try self.output.withUnsafeBufferPointer { (bytes) throws(StreamError) in
-                try self.stream.write(UnsafeRawBufferPointer(bytes))
+            let written = try output.span.withUnsafeBytes { (bytes) throws(StreamError) in
+                try self.stream.write(bytes)
             }
-            if written == self.output.count {
-                self.output.removeAll(keepingCapacity: self.output.capacity <= InputBuffer.usualSize)
-                swap(&self.output, &self.loopState.spareOutput)
-                return true
+            guard written == output.count else {
+                output.removeFirst(written ?? 0)
+                self.output = output
+                return false
             }
-            self.output.removeFirst(written ?? 0)
-            return false
+            output.removeAll(keepingCapacity: output.capacity <= InputBuffer.usualSize)
+            self.loopState.spareOutput = output
+            return true
         } catch {
             throw .silent
         }

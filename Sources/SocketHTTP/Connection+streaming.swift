@@ -37,7 +37,7 @@ extension Connection {
             case .bytes: continue
             case .ended: return false
             case .nothing:
-                self.input.release(to: &self.loopState.spares)
+                self.releaseInput()
                 return true
             }
         }

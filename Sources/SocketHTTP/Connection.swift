@@ -57,6 +57,8 @@ final class Connection {
         if self.loopState.insert(self) {
             do throws(Ending) {
                 while true {
+                    // Nothing refers to the last request here, so that the parser reuses its memory.
+                    self.awaitRequest()
                     while let pause = try self.readHead() {
                         let failure = await withUnsafeContinuation { self.resume($0, after: pause) }
                         if let failure { throw self.ending(after: failure) }
@@ -72,7 +74,6 @@ final class Connection {
                     }
                     request.body.detach()
                     if let rest = try self.answer(response, to: request.head) { try await self.finish(rest) }
-                    self.awaitRequest()
                 }
             } catch {
                 if case .refused(let refusal) = error { await self.refuse(refusal) }
@@ -124,11 +125,12 @@ final class Connection {
     // MARK: - Handlers
 
     private func beginHandling() -> Request {
-        self.prepareBody(self.parser.head)
+        let head = self.parser.head
+        self.prepareBody(head)
         self.state = .handling
         return Request(
-            head: self.parser.head,
-            body: RequestBody(framing: self.parser.head.body, limit: self.limits.bodyBytes, connection: self),
+            head: head,
+            body: RequestBody(framing: head.body, limit: self.limits.bodyBytes, connection: self),
             peer: self.peer,
             loopIndex: self.loopState.loop.index,
             certificateName: self.stream.certificateName,
@@ -180,7 +182,8 @@ final class Connection {
         let head = self.parser.head
         self.encode(self.responder.refuse(.handlerTooSlow, head: head), to: RequestTraits(head), closes: true)
         // If it does not fit, the client does not read; the connection is closed without the rest.
-        let isSent = (try? self.output.span.withUnsafeBytes { try self.stream.write($0) }) == self.output.count
+        let output = self.output
+        let isSent = (try? output.span.withUnsafeBytes { try self.stream.write($0) }) == output.count
         if isSent { self.stream.endWriting() } else { self.close() }
     }
 }

@@ -12,8 +12,9 @@ internal import HTTPTypes
 /// ```
 /// Pure: it reads no socket and no clock, and its result does not depend on the portions.
 struct HeadParser {
-    /// The parsed part of the head; meaningful when `parse` has returned a length, or has thrown and `fieldsAreRead`.
-    private(set) var head = RequestHead()
+    /// The parsed part of the head. It is meaningful once `parse` has returned a length, or has thrown
+    /// and `fieldsAreRead` is true.
+    private(set) var parts = RequestParts()
     /// Whether a refusal concerns a head that was read to its end.
     private(set) var fieldsAreRead = false
 
@@ -26,11 +27,14 @@ struct HeadParser {
         self.limits = limits
     }
 
+    var head: RequestHead { RequestHead(self.parts) }
+
     /// Prepares for the next request; reuses the memory of the last head unless it is still referenced.
     mutating func reset() {
-        self.head.lines.removeAll(keepingCapacity: true)
-        self.head.place = .root
-        self.head.host = nil
+        self.parts.lines.removeAll(keepingCapacity: true)
+        self.parts.nameLengths = 0
+        self.parts.place = .root
+        self.parts.host = nil
         self.fieldsAreRead = false
         self.lineStart = 0
         self.searched = 0
@@ -39,7 +43,7 @@ struct HeadParser {
 
     /// Releases the memory of a head that was longer than usual. Called before waits that may be long.
     mutating func release() {
-        if self.head.bytes.capacity > InputBuffer.usualSize { self.head.bytes = [] }
+        if self.parts.bytes.capacity > InputBuffer.usualSize { self.parts.bytes = [] }
     }
 
     /// Continues to parse: `bytes` is everything from the start of the request, including the bytes of earlier calls.
@@ -113,15 +117,13 @@ struct HeadParser {
     }
 
     private mutating func readRequestLine(_ bytes: Span<UInt8>, _ line: ByteRange) throws(Refusal) {
-        var index = line.start
-        while index < line.end, ByteSet.token.contains(bytes[index]) { index += 1 }
+        var index = bytes.end(of: line) { ByteSet.token.contains($0) }
         let method = ByteRange(line.start, index)
         guard !method.isEmpty, index < line.end, bytes[index] == 0x20 else {
             throw .badRequest("The method is invalid.")
         }
         let targetStart = index + 1
-        index = targetStart
-        while index < line.end, bytes[index] > 0x20, bytes[index] < 0x7F { index += 1 }
+        index = bytes.end(of: ByteRange(targetStart, line.end)) { $0.isVisible }
         guard index < line.end, bytes[index] == 0x20 else { throw .badRequest("The request line is malformed.") }
         let target = ByteRange(targetStart, index)
         try self.readVersion(bytes, ByteRange(index + 1, line.end))
@@ -130,10 +132,10 @@ struct HeadParser {
         guard let method = Self.knownMethod(bytes, method) ?? HTTPRequest.Method(rawValue: bytes.string(method)) else {
             throw .badRequest("The method is invalid.")
         }
-        self.head.method = method
+        self.parts.method = method
         // The target of CONNECT has a grammar of its own; the method is not implemented and is refused later.
-        if self.head.method != .connect {
-            self.head.place = try RequestTarget(bytes, target, isOptions: self.head.method == .options)
+        if self.parts.method != .connect {
+            self.parts.place = try RequestTarget(bytes, target, isOptions: self.parts.method == .options)
         }
         self.requestLineIsRead = true
     }
@@ -148,13 +150,12 @@ struct HeadParser {
         else { throw .badRequest("The HTTP version is malformed.") }
         guard bytes[range.start + 5] == UInt8(ascii: "1") else { throw .versionNotSupported }
         // RFC 9110 §2.5: a higher minor version is treated as the highest one known.
-        self.head.isVersion10 = bytes[range.start + 7] == UInt8(ascii: "0")
+        self.parts.isVersion10 = bytes[range.start + 7] == UInt8(ascii: "0")
     }
 
     private mutating func readField(_ bytes: Span<UInt8>, _ line: ByteRange) throws(Refusal) {
-        guard self.head.lines.count < self.limits.headerCount else { throw .headerTooLarge }
-        var index = line.start
-        while index < line.end, ByteSet.token.contains(bytes[index]) { index += 1 }
+        guard self.parts.lines.count < self.limits.headerCount else { throw .headerTooLarge }
+        var index = bytes.end(of: line) { ByteSet.token.contains($0) }
         // A folded line starts with a blank, and so has an empty name.
         guard index > line.start, index < line.end, bytes[index] == UInt8(ascii: ":") else {
             throw .badRequest("A field name is invalid.")
@@ -162,20 +163,20 @@ struct HeadParser {
         let name = ByteRange(line.start, index)
         index += 1
         let value = bytes.trimmed(ByteRange(index, line.end))
-        while index < line.end {
-            guard bytes[index].isFieldValue else { throw .badRequest("A field value has a control character.") }
-            index += 1
+        guard bytes.isFieldValue(value) else {
+            throw .badRequest("A field value has a control character.")
         }
-        self.head.lines.append(RequestHead.Line(name: name, value: value))
+        self.parts.lines.append(RequestParts.Line(name: name, value: value))
+        self.parts.nameLengths |= RequestParts.lengthBit(name.count)
     }
 
     // MARK: - The whole
 
     private mutating func finish(_ bytes: Span<UInt8>) throws(Refusal) {
-        self.head.bytes.removeAll(keepingCapacity: true)
-        bytes.withUnsafeBufferPointer { self.head.bytes.append(contentsOf: $0) }
+        self.parts.bytes.removeAll(keepingCapacity: true)
+        bytes.withUnsafeBufferPointer { self.parts.bytes.append(contentsOf: $0) }
         self.fieldsAreRead = true
-        try self.head.interpret(bytes)
+        try self.parts.interpret(bytes)
     }
 
     private static func knownMethod(_ bytes: Span<UInt8>, _ range: ByteRange) -> HTTPRequest.Method? {

@@ -1,18 +1,20 @@
 internal import Bytes
 package import HTTPTypes
 
-/// A request's line and fields, as the bytes received; strings are made only of the parts that are read.
-package struct RequestHead: Sendable {
+/// The parsed line and fields of a request, as the bytes received.
+struct RequestParts: Sendable {
     /// One field line.
     struct Line: Sendable {
         let name: ByteRange
         let value: ByteRange
     }
 
-    package internal(set) var method = HTTPRequest.Method.get
-
+    var method = HTTPRequest.Method.get
     var bytes: [UInt8] = []
     var lines: [Line] = []
+    /// One bit for each length that a field's name has; lengths from 63 on share one. A lookup of a
+    /// field that the request does not have mostly ends here.
+    var nameLengths: UInt64 = 0
     var place = RequestTarget.root
     var isVersion10 = false
     var body = BodyFraming.none
@@ -21,81 +23,10 @@ package struct RequestHead: Sendable {
     /// The line of the only `Host`.
     var host: ByteRange?
 
-    init() {}
-
-    /// Parses a whole head, for handlers' tests. `nil` unless the server would accept it.
-    ///
-    /// ```swift
-    /// RequestHead("GET /healthz HTTP/1.1\r\nHost: example\r\n\r\n")
-    /// ```
-    package init?(_ text: String, limits: ServerLimits = ServerLimits()) {
-        let bytes = Array(text.utf8)
-        var parser = HeadParser(limits: limits)
-        // A test that needs a head has no use for a refusal's reason.
-        guard (try? parser.parse(bytes.span)) == bytes.count else { return nil }
-        self = parser.head
-    }
-
-    // MARK: Target
-
-    /// Path and query as sent: origin-form, also if the client sent absolute-form; `*` for asterisk-form.
-    package var target: String {
-        guard let query else { return self.path }
-        return "\(self.path)?\(query)"
-    }
-
-    /// Still percent-encoded, but without dot segments, in disguise or not, and without encoded slashes, backslashes
-    /// and control characters. Starts with `/`, or is `*`.
-    package var path: String {
-        self.place.path.isEmpty ? "/" : self.string(self.place.path)
-    }
-
-    /// Calls `body` with the bytes of `path`: for a search that needs no string.
-    package func withPath<Value>(_ body: (UnsafeBufferPointer<UInt8>) -> Value) -> Value {
-        guard !self.place.path.isEmpty else {
-            return withUnsafePointer(to: UInt8(ascii: "/")) { body(UnsafeBufferPointer(start: $0, count: 1)) }
-        }
-        return self.bytes.withUnsafeBufferPointer { body(UnsafeBufferPointer(rebasing: $0[self.place.path.range])) }
-    }
-
-    /// The text after the question mark, still percent-encoded.
-    package var query: String? {
-        self.place.query.map(self.string)
-    }
-
-    /// The host and port that the client addresses, as sent: of absolute-form, else of `Host`, which HTTP/1.0 may lack.
-    package var authority: String? {
-        (self.place.authority ?? self.host).map(self.string)
-    }
-
-    // MARK: Fields
-
-    /// The number of field lines.
-    package var count: Int { self.lines.count }
-
-    /// The value, several lines joined by a comma; invalid UTF-8 is repaired.
-    package subscript(_ name: HTTPField.Name) -> String? {
-        var value: String?
-        self.forEachValue(of: name.canonicalName) { range in
-            value = value.map { "\($0), \(self.string(range))" } ?? self.string(range)
-        }
-        return value
-    }
-
-    /// The value of each line of that name.
-    package func values(_ name: HTTPField.Name) -> [String] {
-        self.values(canonicalName: name.canonicalName)
-    }
-
-    /// The value of each line of that name, which must be in lower case.
-    func values(canonicalName: String) -> [String] {
-        var values: [String] = []
-        self.forEachValue(of: canonicalName) { values.append(self.string($0)) }
-        return values
-    }
+    // The class would have to retain the bytes for each of these calls.
 
     /// Whether there is a field whose name begins with `If-`, as all conditional fields do.
-    package var isConditional: Bool {
+    var isConditional: Bool {
         let bytes = self.bytes.span
         for line in self.lines where line.name.count > 3 {
             let start = line.name.start
@@ -108,9 +39,9 @@ package struct RequestHead: Sendable {
         return false
     }
 
-    /// Whether there is a field by which browsers name the page that has sent a request: `Origin` or `Sec-Fetch-Site`.
-    /// One pass over all names, because this runs for each request.
-    package var namesItsPage: Bool {
+    /// Whether `Origin` or `Sec-Fetch-Site` is there, by which browsers name the page that has sent a
+    /// request. One pass over all names, because this runs for each request.
+    var namesItsPage: Bool {
         let bytes = self.bytes.span
         for line in self.lines {
             switch line.name.count {
@@ -122,20 +53,8 @@ package struct RequestHead: Sendable {
         return false
     }
 
-    package func count(of name: HTTPField.Name) -> Int {
-        var count = 0
-        self.forEachValue(of: name.canonicalName) { _ in count += 1 }
-        return count
-    }
-
-    /// The fields in their order, for logs and tests.
-    package var fields: [(name: String, value: String)] {
-        self.lines.map { (self.string($0.name), self.string($0.value)) }
-    }
-
-    // MARK: - Private
-
-    private func forEachValue(of canonicalName: String, _ body: (ByteRange) -> Void) {
+    func forEachValue(of canonicalName: String, _ body: (ByteRange) -> Void) {
+        guard self.nameLengths & Self.lengthBit(canonicalName.utf8.count) != 0 else { return }
         var canonicalName = canonicalName
         canonicalName.withUTF8 { wanted in
             let (bytes, lines) = (self.bytes.span, self.lines.span)
@@ -149,7 +68,115 @@ package struct RequestHead: Sendable {
         }
     }
 
+    static func lengthBit(_ count: Int) -> UInt64 { 1 &<< UInt64(min(count, 63)) }
+}
+
+/// A request's line and fields. Strings are made only of the parts that are read.
+///
+/// The head is a class, because many functions pass it on.
+package final class RequestHead: Sendable {
+    let parts: RequestParts
+
+    init(_ parts: RequestParts) {
+        self.parts = parts
+    }
+
+    /// Parses a whole head, for handlers' tests. `nil` unless the server would accept it.
+    ///
+    /// ```swift
+    /// RequestHead("GET /healthz HTTP/1.1\r\nHost: example\r\n\r\n")
+    /// ```
+    package convenience init?(_ text: String, limits: ServerLimits = ServerLimits()) {
+        let bytes = Array(text.utf8)
+        var parser = HeadParser(limits: limits)
+        // A test that needs a head has no use for a refusal's reason.
+        guard (try? parser.parse(bytes.span)) == bytes.count else { return nil }
+        self.init(parser.parts)
+    }
+
+    package var method: HTTPRequest.Method { self.parts.method }
+    var isVersion10: Bool { self.parts.isVersion10 }
+    var body: BodyFraming { self.parts.body }
+    var keepsAlive: Bool { self.parts.keepsAlive }
+    var expectsContinue: Bool { self.parts.expectsContinue }
+
+    // MARK: Target
+
+    /// Path and query as sent: origin-form, also if the client sent absolute-form; `*` for asterisk-form.
+    package var target: String {
+        guard let query else { return self.path }
+        return "\(self.path)?\(query)"
+    }
+
+    /// Still percent-encoded, but without dot segments, in disguise or not, and without encoded slashes, backslashes
+    /// and control characters. Starts with `/`, or is `*`.
+    package var path: String {
+        self.parts.place.path.isEmpty ? "/" : self.string(self.parts.place.path)
+    }
+
+    /// Calls `body` with the bytes of `path`: for a search that needs no string.
+    package func withPath<Value>(_ body: (UnsafeBufferPointer<UInt8>) -> Value) -> Value {
+        guard !self.parts.place.path.isEmpty else {
+            return withUnsafePointer(to: UInt8(ascii: "/")) { body(UnsafeBufferPointer(start: $0, count: 1)) }
+        }
+        let range = self.parts.place.path.range
+        return self.parts.bytes.withUnsafeBufferPointer { body(UnsafeBufferPointer(rebasing: $0[range])) }
+    }
+
+    /// The text after the question mark, still percent-encoded.
+    package var query: String? {
+        self.parts.place.query.map(self.string)
+    }
+
+    /// The host and port that the client addresses, as sent: of absolute-form, else of `Host`, which HTTP/1.0 may lack.
+    package var authority: String? {
+        (self.parts.place.authority ?? self.parts.host).map(self.string)
+    }
+
+    // MARK: Fields
+
+    /// The number of field lines.
+    package var count: Int { self.parts.lines.count }
+
+    /// The value, several lines joined by a comma; invalid UTF-8 is repaired.
+    package subscript(_ name: HTTPField.Name) -> String? {
+        var value: String?
+        self.parts.forEachValue(of: name.canonicalName) { range in
+            value = value.map { "\($0), \(self.string(range))" } ?? self.string(range)
+        }
+        return value
+    }
+
+    /// The value of each line of that name.
+    package func values(_ name: HTTPField.Name) -> [String] {
+        self.values(canonicalName: name.canonicalName)
+    }
+
+    /// The value of each line of that name, which must be in lower case.
+    func values(canonicalName: String) -> [String] {
+        var values: [String] = []
+        self.parts.forEachValue(of: canonicalName) { values.append(self.string($0)) }
+        return values
+    }
+
+    /// See `RequestParts`.
+    package var isConditional: Bool { self.parts.isConditional }
+    package var namesItsPage: Bool { self.parts.namesItsPage }
+
+    package func count(of name: HTTPField.Name) -> Int {
+        var count = 0
+        self.parts.forEachValue(of: name.canonicalName) { _ in count += 1 }
+        return count
+    }
+
+    /// The fields in their order, for logs and tests.
+    package var fields: [(name: String, value: String)] {
+        self.parts.lines.map { (self.string($0.name), self.string($0.value)) }
+    }
+
+    // MARK: - Private
+
     private func string(_ range: ByteRange) -> String {
-        String(decoding: self.bytes[range.range], as: UTF8.self)
+        String(decoding: self.parts.bytes[range.range], as: UTF8.self)
     }
 }

@@ -1,3 +1,4 @@
+internal import Bytes
 internal import HTTPTypes
 
 /// Writes responses as bytes.
@@ -19,6 +20,9 @@ struct ResponseEncoder {
 
     static let goOn = Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)
 
+    /// The status line, and the lines that the encoder adds, take less.
+    static let ownBytes = 256
+
     private var date = DateLine()
 
     /// Appends the head of `response`, including the empty line.
@@ -30,38 +34,35 @@ struct ResponseEncoder {
         now: Int,
         to output: inout [UInt8]
     ) {
-        Self.appendStatusLine(response.status, to: &output)
-        output.append(contentsOf: response.fields.bytes)
-        if !response.fields.hasDate { output.append(contentsOf: self.date.bytes(at: now)) }
-        switch framing {
-        case .length where response.status.allowsContent:
-            output.append("Content-Length: ")
-            if isHead, response.body.isEmpty, let length = response.fields.contentLength {
-                output.append(decimal: length)
-            } else {
-                output.append(decimal: response.body.count)
+        let date = response.fields.hasDate ? [] : self.date.bytes(at: now)
+        output.append(upTo: Self.ownBytes + response.fields.bytes.count) { writer in
+            writer.write("HTTP/1.1 ")
+            writer.write(decimal: response.status.code)
+            writer.write(" ")
+            writer.write(string: response.status.reasonPhrase)
+            writer.write("\r\n")
+            writer.write(response.fields.bytes)
+            writer.write(date)
+            switch framing {
+            case .length where response.status.allowsContent:
+                writer.write("Content-Length: ")
+                if isHead, response.body.isEmpty, let length = response.fields.contentLength {
+                    writer.write(decimal: length)
+                } else {
+                    writer.write(decimal: response.body.count)
+                }
+                writer.write("\r\n")
+            case .chunked where response.status.allowsContent:
+                writer.write("Transfer-Encoding: chunked\r\n")
+            default: break
             }
-            output.append("\r\n")
-        case .chunked where response.status.allowsContent:
-            output.append("Transfer-Encoding: chunked\r\n")
-        default: break
+            switch connection {
+            case .implied: break
+            case .close: writer.write("Connection: close\r\n")
+            case .keepAlive: writer.write("Connection: keep-alive\r\n")
+            }
+            writer.write("\r\n")
         }
-        switch connection {
-        case .implied: break
-        case .close: output.append("Connection: close\r\n")
-        case .keepAlive: output.append("Connection: keep-alive\r\n")
-        }
-        output.append("\r\n")
-    }
-
-    // MARK: - Private
-
-    private static func appendStatusLine(_ status: HTTPResponse.Status, to output: inout [UInt8]) {
-        output.append("HTTP/1.1 ")
-        output.append(decimal: status.code)
-        output.append(" ")
-        output.append(contentsOf: status.reasonPhrase.utf8)
-        output.append("\r\n")
     }
 }
 

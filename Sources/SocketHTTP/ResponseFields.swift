@@ -1,4 +1,4 @@
-internal import Bytes
+package import Bytes
 package import HTTPTypes
 
 /// The field lines of a response, kept in the bytes they go out in.
@@ -50,12 +50,12 @@ package struct ResponseFields: Sendable, Hashable, ExpressibleByDictionaryLitera
         }
     }
 
-    /// Appends a line from its name, colon and blank, which never change, to the value that `write` appends: one that this
-    /// program makes of digits, dates and the like, so that it need not be searched for line ends.
-    package mutating func append(line start: StaticString, _ write: (inout [UInt8]) -> Void) {
-        self.bytes.append(start)
-        write(&self.bytes)
-        self.bytes.append("\r\n")
+    /// Appends whole lines that `write` writes, each with its line end, at most `most` bytes.
+    ///
+    /// The lines have digits, dates and the like, which this program makes, so nothing searches them
+    /// for line ends. They must not be `Date` or `Content-Length`.
+    package mutating func append(upTo most: Int, _ write: (inout ByteWriter) -> Void) {
+        self.bytes.append(upTo: most, write)
     }
 
     /// Appends whole lines that never change, each with its line end: a text of the source is neither counted nor copied.

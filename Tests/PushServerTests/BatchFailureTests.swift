@@ -43,7 +43,7 @@ import Testing
             quota: nil,
             changes: nil,
             actor: AuditRecord.Actor(name: paul.name, token: nil, client: "unknown", request: "r"),
-            request: RequestID(nil),
+            request: RequestID(),
             key: nil,
             isStrict: false,
             now: storage.now

@@ -135,7 +135,7 @@ import Testing
         let head = try #require(RequestHead("GET /local/deliveries/1 HTTP/1.1\r\nHost: a\r\n\r\n"))
         let context = RequestContext(
             request: Request(head: head, body: RequestBody([]), peer: .process(user: 0), loopIndex: 0),
-            id: RequestID(nil),
+            id: RequestID(),
             caller: nil,
             parameter: "1",
             reader: self.fixture.storage.reader,

@@ -87,7 +87,7 @@ import Testing
     @Test func aPayloadToBeReadOnceIsGivenOnceToEachRecipientAndThenErased() async throws {
         let (alice, bob) = (try await fixture.addUser("alice"), try await fixture.addUser("bob"))
         try await fixture.post(9, from: alice, to: "username:alice", "username:bob", isReadOnce: true)
-        let sealed = try await #require(try self.fetch(9, as: bob)?.sealedPayload)
+        let sealed = Data(try await #require(try self.fetch(9, as: bob)?.sealedPayload))
         let id = try #require(NotificationID(rawValue: 9))
         #expect(try await store.take(id, by: alice.id, now: fixture.now))
         #expect(try await !store.take(id, by: alice.id, now: fixture.now))
@@ -105,7 +105,7 @@ import Testing
         try await fixture.post(4, from: alice, to: "username:alice", expiresIn: 61)
         var sealed: [Data] = []
         for number in Int64(1)...4 {
-            sealed.append(try #require(try await self.fetch(number, as: alice)?.sealedPayload))
+            sealed.append(Data(try #require(try await self.fetch(number, as: alice)?.sealedPayload)))
         }
         fixture.clock.advance(by: 60)
         while try await store.deleteExpired(now: fixture.now, page: 2) {}

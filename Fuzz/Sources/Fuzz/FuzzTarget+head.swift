@@ -57,10 +57,10 @@ private struct HeadOutcome: Equatable {
         init(_ head: RequestHead) {
             self.method = head.method
             self.target = head.target
-            self.place = head.place
+            self.place = head.parts.place
             self.authority = head.authority
             self.fields = head.fields.flatMap { [$0.name, $0.value] }
-            self.host = head.host
+            self.host = head.parts.host
             self.isVersion10 = head.isVersion10
             self.body = head.body
             self.keepsAlive = head.keepsAlive

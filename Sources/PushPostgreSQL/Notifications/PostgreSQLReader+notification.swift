@@ -60,7 +60,7 @@ extension PostgreSQLReader: GatheringReader {
         return StoredNotification(
             sender: try row.integer(9),
             app: AppName(stored: try row.optionalText(10)),
-            sealedPayload: try row.data(0),
+            sealedPayload: Array(try row.data(0)),
             isStoredByClients: try row.boolean(1),
             isReadOnce: try row.boolean(2),
             isRecipient: isRecipient,

@@ -95,6 +95,12 @@ struct DirectRow: ~Copyable {
     }
 
     /// A copy, which outlives the row.
+    func bytes(_ column: Int32) -> [UInt8] {
+        let start = sqlite3_column_blob(self.statement, column)
+        return Array(UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(self.statement, column))))
+    }
+
+    /// A copy, which outlives the row.
     func data(_ column: Int32) -> Data {
         guard let bytes = sqlite3_column_blob(self.statement, column) else { return Data() }
         return Data(bytes: bytes, count: Int(sqlite3_column_bytes(self.statement, column)))

@@ -29,5 +29,8 @@ extension DirectRow {
     func optionalText(_ column: some SelectedColumn) -> String? { self.optionalText(column.rawValue) }
 
     /// A copy, which outlives the row.
+    func bytes(_ column: some SelectedColumn) -> [UInt8] { self.bytes(column.rawValue) }
+
+    /// A copy, which outlives the row.
     func data(_ column: some SelectedColumn) -> Data { self.data(column.rawValue) }
 }

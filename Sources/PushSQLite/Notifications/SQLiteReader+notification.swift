@@ -18,7 +18,7 @@ extension SQLiteReader {
             return StoredNotification(
                 sender: row.integer(FetchColumn.sender),
                 app: AppName(stored: row.optionalText(FetchColumn.app)),
-                sealedPayload: row.data(FetchColumn.payload),
+                sealedPayload: row.bytes(FetchColumn.payload),
                 isStoredByClients: row.flag(FetchColumn.isStoredByClients),
                 isReadOnce: row.flag(FetchColumn.isReadOnce),
                 isRecipient: isRecipient,

@@ -42,19 +42,49 @@ struct EntityTag: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// Makes opaque tags: half of a keyed hash of the values that the representation depends on, without the payload.
+extension EntityTag {
+    /// The tag of a notification as one account sees it.
+    ///
+    /// A payload never changes after its release, so the id and the time stand for it. The tag tells
+    /// nothing that the answer does not tell.
+    init(of id: NotificationID, for account: AccountID?, isRead: Bool, createdAt: Date) {
+        var text: [UInt8] = []
+        text.append(upTo: Self.mostBytes) {
+            Self.write(of: id, for: account, isRead: isRead, createdAt: createdAt, to: &$0)
+        }
+        self.init(description: String(decoding: text, as: UTF8.self))
+    }
+
+    /// The length of the longest tag of a notification.
+    static let mostBytes = 72
+
+    /// Writes the tag of a notification.
+    static func write(
+        of id: NotificationID,
+        for account: AccountID?,
+        isRead: Bool,
+        createdAt: Date,
+        to writer: inout ByteWriter
+    ) {
+        writer.write("\"")
+        writer.write(decimal: Int(id.rawValue))
+        writer.write(isRead ? "-r" : "-u")
+        writer.write(decimal: Int(createdAt.milliseconds))
+        if let account {
+            writer.write("-")
+            writer.write(string: account.text)
+        }
+        writer.write("\"")
+    }
+}
+
+/// Makes opaque tags of lists: half of a keyed hash over the values that a list depends on, without
+/// the payloads.
 struct EntityTagMaker: Sendable {
     private let hash: KeyedHash
 
     init(key: SymmetricKey) {
         self.hash = KeyedHash(key: key)
-    }
-
-    /// The tag of a notification as one user sees it. Its content never changes, so its id and time stand for it.
-    func tag(of id: NotificationID, for user: Int64, isRead: Bool, createdAt: Date) -> EntityTag {
-        // The number of this use of the hash, then the values that the body depends on.
-        let message = (Int64(1), id.rawValue, user, Int64(isRead ? 1 : 0), createdAt.timeIntervalSince1970)
-        return Self.tag(of: self.hash.code { hash in withUnsafeBytes(of: message) { hash.update(bufferPointer: $0) } })
     }
 
     /// The tag of a list as one user sees it.
@@ -64,6 +94,7 @@ struct EntityTagMaker: Sendable {
     /// cursor, which tells which list it is and how far it goes. A notification that expires takes its number out of
     /// the list.
     func tag(of page: NotificationPage, cursor: String?, for user: Int64) -> EntityTag {
+        // The number of this use of the hash, then the values that the body depends on.
         let message = (Int64(2), user, Int64(page.hasMore ? 1 : 0), Int64(page.entries.count))
         let code = self.hash.code { hash in
             withUnsafeBytes(of: message) { hash.update(bufferPointer: $0) }

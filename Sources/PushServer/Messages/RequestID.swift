@@ -16,39 +16,47 @@ struct RequestID: Sendable, CustomStringConvertible {
     /// What the request is a part of elsewhere; `nil` if it does not say, or says it wrongly.
     let trace: TraceID?
 
+    static let mostBytes = 128
     /// The start of this process's ids: random, so that no two processes give the same ids.
     private static let start = Array("\(String(UInt64.random(in: 0 ... .max), radix: 36))-".utf8)
     private static let count = Atomic(0)
 
     /// The client's own, if it is 1 to 128 of `[A-Za-z0-9_-]`, else the next of this process.
-    init(_ head: RequestHead?) {
-        if let sent = head?[.requestID], (1...128).contains(sent.utf8.count), sent.utf8.allSatisfy(Self.isAllowed) {
+    init(_ head: RequestHead) {
+        if let sent = head[.requestID], (1...Self.mostBytes).contains(sent.utf8.count),
+            sent.utf8.allSatisfy(Self.isAllowed)
+        {
             self.source = .client(sent)
         } else {
             self.source = .count(Self.count.wrappingAdd(1, ordering: .relaxed).newValue)
         }
         // Two of them are as good as none: nobody knows which one is true.
-        self.trace = head.flatMap { head in
+        self.trace =
             head.count(of: .traceParent) == 1 ? head[.traceParent].flatMap { TraceID(traceparent: $0) } : nil
-        }
+    }
+
+    /// The next of this process.
+    init() {
+        self.source = .count(Self.count.wrappingAdd(1, ordering: .relaxed).newValue)
+        self.trace = nil
     }
 
     var description: String {
         var text: [UInt8] = []
-        self.append(to: &text)
+        text.append(upTo: Self.mostBytes) { self.write(to: &$0) }
         return String(decoding: text, as: UTF8.self)
     }
 
     /// The part that the audit keeps: a UUID is whole, and a client cannot fill the audit by its ids.
     var stored: String { String(self.description.prefix(36)) }
 
-    /// Appends `description` without creating a string: most ids are in an answer only.
-    func append(to text: inout [UInt8]) {
+    /// Writes `description` without creating a string: most ids are in an answer only.
+    func write(to writer: inout ByteWriter) {
         switch self.source {
-        case .client(let sent): text.append(contentsOf: sent.utf8)
+        case .client(let sent): writer.write(string: sent)
         case .count(let number):
-            text.append(contentsOf: Self.start)
-            text.append(decimal: number)
+            writer.write(Self.start)
+            writer.write(decimal: number)
         }
     }
 

@@ -1,31 +1,47 @@
+internal import Bytes
 internal import Foundation
 internal import PushAPI
 internal import PushCore
 internal import SocketHTTP
 
+/// The payload of a notification: its length, and what writes it.
+struct PayloadSource<Failure: Error> {
+    let count: Int
+    let write: (UnsafeMutableRawBufferPointer) throws(Failure) -> Void
+}
+
+extension PayloadSource<Never> {
+    init(_ payload: Data) {
+        self.init(count: payload.count) { memory in payload.withUnsafeBytes { memory.copyMemory(from: $0) } }
+    }
+}
+
 /// Notifications as JSON, written without intermediate values.
 extension [UInt8] {
     /// Appends a notification whose payload, if it is shown, is JSON text and goes out as it was stored.
-    mutating func append(
+    mutating func append<Failure>(
         item id: NotificationID,
-        payload: Data?,
+        payload: PayloadSource<Failure>?,
         isRead: Bool,
         createdAt: Date,
         expiresAt: Date,
         storage: StoragePolicy
-    ) {
-        self.append(#"{"Id":"#)
-        self.append(decimal: Int(id.rawValue))
-        if let payload {
-            self.append(#","Payload":"#)
-            self.append(contentsOf: payload)
+    ) throws(Failure) {
+        // All but the payload takes at most 139 bytes.
+        try self.append(upTo: 144 + (payload?.count ?? 0)) { (writer) throws(Failure) in
+            writer.write(#"{"Id":"#)
+            writer.write(decimal: Int(id.rawValue))
+            if let payload {
+                writer.write(#","Payload":"#)
+                try writer.write(count: payload.count, payload.write)
+            }
+            writer.write(isRead ? #","Read":true"# : #","Read":false"#)
+            writer.write(#","CreatedAt":""#)
+            createdAt.writeRFC3339(to: &writer)
+            writer.write(#"","ExpiresAt":""#)
+            expiresAt.writeRFC3339(to: &writer)
+            writer.write(storage.end)
         }
-        self.append(isRead ? #","Read":true"# : #","Read":false"#)
-        self.append(#","CreatedAt":""#)
-        createdAt.appendRFC3339(to: &self)
-        self.append(#"","ExpiresAt":""#)
-        expiresAt.appendRFC3339(to: &self)
-        self.append(storage.end)
     }
 
     /// The number of bytes that `append(item:…)` appends; `payloadLength` is `nil` where the notification has no

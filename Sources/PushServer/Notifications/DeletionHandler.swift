@@ -8,6 +8,7 @@ internal import SocketHTTP
 struct DeletionHandler: Handler {
     let store: any NotificationStore
     let visible: VisibleNotifications
+    let bodies: BodyCache
 
     var routes: [Route] {
         [
@@ -83,7 +84,7 @@ struct DeletionHandler: Handler {
             }
             return nil
         }
-        try self.visible.check(preconditions, against: found, id, for: user, now: context.now)
+        try self.visible.check(preconditions, against: found, id, for: context.caller?.account, now: context.now)
         return found.isRecipient ? found.mark : nil
     }
 
@@ -112,6 +113,7 @@ struct DeletionHandler: Handler {
     ) async throws -> Bool {
         let record = try context.record(.recall, of: "\(id)")
         guard try await self.store.recall(id, by: recaller, noting: record, now: context.now) else { return false }
+        self.bodies.evict(id)
         var last: Int64? = 0
         for _ in 0..<Self.pagesAtOnce {
             guard let device = last else { break }

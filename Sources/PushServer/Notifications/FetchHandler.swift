@@ -10,11 +10,18 @@ internal import SocketHTTP
 final class FetchHandler: Handler {
     private let store: any NotificationStore
     private let visible: VisibleNotifications
+    private let bodies: BodyCache
     private let history: StatusHistory
 
-    init(store: any NotificationStore, visible: VisibleNotifications, history: StatusHistory) {
+    init(
+        store: any NotificationStore,
+        visible: VisibleNotifications,
+        bodies: BodyCache,
+        history: StatusHistory
+    ) {
         self.store = store
         self.visible = visible
+        self.bodies = bodies
         self.history = history
     }
 
@@ -65,13 +72,16 @@ final class FetchHandler: Handler {
         to user: User,
         _ context: RequestContext
     ) throws -> Response {
-        let view = self.visible.view(of: id, found, for: user, now: context.now)
+        let view = self.visible.view(of: id, found, for: context.caller?.account, now: context.now)
         let isUnchanged = try context.request.head.isConditional && self.isUnchanged(view, for: context)
         let response: Response
         if isUnchanged {
             response = view.notModified
         } else {
-            response = view.full(payload: try self.visible.payload(of: id, found))
+            let body = try self.bodies.body(of: id, found, on: context.request.loopIndex) { () throws(VaultError) in
+                try view.body(openedBy: self.visible.vault)
+            }
+            response = view.full(body)
             self.history.countFetch()
         }
         if found.isRecipient, found.fetchedAt == nil, context.request.head.method == .get {
@@ -98,10 +108,11 @@ final class FetchHandler: Handler {
         to user: User,
         _ context: RequestContext
     ) async throws -> Response {
-        let view = self.visible.view(of: id, found, for: user, now: context.now)
+        let view = self.visible.view(of: id, found, for: context.caller?.account, now: context.now)
         // No client can have it cached, but the request may demand a certain state.
         if context.request.head.isConditional { _ = try self.isUnchanged(view, for: context) }
-        let payload = try self.visible.payload(of: id, found)
+        // Opened first: a payload that cannot be read is leased to nobody.
+        let response = view.full(try view.body(openedBy: self.visible.vault))
         if context.request.head.method == .get, found.leasedUntil == nil {
             // Stored before the answer: if a crash lost the lease, nothing would end it.
             let lease = try await self.store.lease(
@@ -114,6 +125,6 @@ final class FetchHandler: Handler {
             guard lease != .refused else { throw Problem(.notFound) }
         }
         self.history.countFetch()
-        return view.full(payload: payload)
+        return response
     }
 }

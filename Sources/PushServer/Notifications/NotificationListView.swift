@@ -89,7 +89,7 @@ struct NotificationListView {
             isFirst = false
             body.append(
                 item: entry.id,
-                payload: entry.isReadOnce ? nil : payload.next(),
+                payload: entry.isReadOnce ? nil : payload.next().map { PayloadSource($0) },
                 isRead: entry.isRead,
                 createdAt: entry.createdAt,
                 expiresAt: entry.expiresAt,
@@ -118,7 +118,7 @@ struct NotificationListView {
         if isFull {
             fields.append(lines: "Content-Type: application/json; charset=utf-8\r\n")
             if let lastModified, lastModified <= HTTPDate(self.now) {
-                fields.append(.lastModified) { lastModified.append(to: &$0) }
+                fields.append(.lastModified, lastModified.description)
             }
         }
         fields.append(.eTag, tag.description)
@@ -136,11 +136,8 @@ struct NotificationListView {
             fields.append(.cacheControl, "private, no-cache")
             return fields
         }
-        fields.append(.cacheControl) {
-            $0.append("private, max-age=")
-            $0.append(decimal: Int(seconds))
-        }
-        fields.append(.expires) { HTTPDate(self.now + TimeInterval(seconds)).append(to: &$0) }
+        fields.append(.cacheControl, "private, max-age=\(seconds)")
+        fields.append(.expires, HTTPDate(self.now + TimeInterval(seconds)).description)
         return fields
     }
 }

@@ -1,3 +1,4 @@
+internal import Bytes
 internal import CivilTime
 internal import Foundation
 internal import HTTPTypes
@@ -10,18 +11,32 @@ internal import SocketHTTP
 struct NotificationView {
     let id: NotificationID
     let notification: StoredNotification
-    let tag: EntityTag
-    let maxAge: Duration
+    /// Whom the answer is for.
+    let account: AccountID?
+    /// Seconds.
+    let maxAge: Int64
     let now: Date
 
-    /// The whole answer. `payload` is JSON text and goes out as it was stored.
-    func full(payload: Data) -> Response {
-        Response(status: .ok, fields: self.fields(isFull: true), body: self.body(payload: payload))
+    /// The whole answer.
+    func full(_ body: [UInt8]) -> Response {
+        Response(status: .ok, fields: self.fields(isFull: true), body: body)
+    }
+
+    /// The body of the whole answer. The payload is JSON text and goes out as it was stored.
+    func body(openedBy vault: Vault) throws(VaultError) -> [UInt8] {
+        let sealed = self.notification.sealedPayload
+        let place = SealedPlace.payload(self.id, sender: self.notification.sender)
+        let payload = PayloadSource(count: Vault.plaintextCount(of: sealed)) { (memory) throws(VaultError) in
+            try sealed.span.withUnsafeBytes { (sealed) throws(VaultError) in
+                try vault.open(sealed, in: place, into: memory)
+            }
+        }
+        return try self.body(payload)
     }
 
     /// The answer for a read-once notification whose payload is not collected now.
     var withoutPayload: Response {
-        Response(status: .ok, fields: Self.uncached, body: self.body(payload: nil))
+        Response(status: .ok, fields: Self.uncached, body: self.body(PayloadSource<Never>?.none))
     }
 
     /// RFC 9110 section 15.4.5: the validator and the freshness, no other field of the representation, no body.
@@ -31,7 +46,17 @@ struct NotificationView {
 
     /// The validators for conditional requests.
     var validators: Validators {
-        Validators(tags: [self.tag], lastModified: self.lastModified)
+        Validators(
+            tags: [
+                EntityTag(
+                    of: self.id,
+                    for: self.account,
+                    isRead: self.notification.readAt != nil,
+                    createdAt: self.notification.createdAt
+                )
+            ],
+            lastModified: self.lastModified
+        )
     }
 
     // MARK: - Private
@@ -40,10 +65,9 @@ struct NotificationView {
         HTTPDate(lastModified: self.notification.changedAt)
     }
 
-    private func body(payload: Data?) -> [UInt8] {
+    private func body<Failure>(_ payload: PayloadSource<Failure>?) throws(Failure) -> [UInt8] {
         var body: [UInt8] = []
-        body.reserveCapacity((payload?.count ?? 0) + 128)
-        body.append(
+        try body.append(
             item: self.id,
             payload: payload,
             isRead: self.notification.readAt != nil,
@@ -63,26 +87,39 @@ struct NotificationView {
 
     private func fields(isFull: Bool) -> ResponseFields {
         var fields = ResponseFields()
-        if isFull {
-            fields.append(lines: "Content-Type: application/json; charset=utf-8\r\n")
-            let lastModified = self.lastModified
-            if lastModified <= HTTPDate(self.now) {
-                fields.append(line: "Last-Modified: ") { lastModified.append(to: &$0) }
+        // All lines together take less than 360 bytes.
+        fields.append(upTo: 384) { writer in
+            if isFull {
+                writer.write("Content-Type: application/json; charset=utf-8\r\n")
+                let lastModified = self.lastModified
+                if lastModified <= HTTPDate(self.now) {
+                    writer.write("Last-Modified: ")
+                    lastModified.write(to: &writer)
+                    writer.write("\r\n")
+                }
             }
+            writer.write("ETag: ")
+            EntityTag.write(
+                of: self.id,
+                for: self.account,
+                isRead: self.notification.readAt != nil,
+                createdAt: self.notification.createdAt,
+                to: &writer
+            )
+            guard self.notification.isStoredByClients, !self.notification.isReadOnce else {
+                return writer.write("\r\nCache-Control: no-store\r\n")
+            }
+            // A cache must not outlive the payload.
+            let left = max(0, Int64(self.notification.expiresAt.timeIntervalSince(self.now)))
+            let seconds = min(self.maxAge, left)
+            // Several users may follow each other on one phone, with one cache: RFC 9111 section 3.5 is about shared caches
+            // only.
+            writer.write("\r\nVary: Authorization\r\nCache-Control: private, max-age=")
+            writer.write(decimal: Int(seconds))
+            writer.write("\r\nExpires: ")
+            HTTPDate(self.now + TimeInterval(seconds)).write(to: &writer)
+            writer.write("\r\n")
         }
-        fields.append(line: "ETag: ") { $0.append(contentsOf: self.tag.description.utf8) }
-        guard self.notification.isStoredByClients, !self.notification.isReadOnce else {
-            fields.append(lines: "Cache-Control: no-store\r\n")
-            return fields
-        }
-        // Several users may follow each other on one phone, with one cache: RFC 9111 section 3.5 is about shared caches
-        // only.
-        fields.append(lines: "Vary: Authorization\r\n")
-        // A cache must not outlive the payload.
-        let left = max(0, Int64(self.notification.expiresAt.timeIntervalSince(self.now)))
-        let seconds = min(self.maxAge.components.seconds, left)
-        fields.append(line: "Cache-Control: private, max-age=") { $0.append(decimal: Int(seconds)) }
-        fields.append(line: "Expires: ") { HTTPDate(self.now + TimeInterval(seconds)).append(to: &$0) }
         return fields
     }
 }

@@ -29,7 +29,9 @@ struct ReadStateHandler: Handler {
         guard found.isRecipient else { throw Problem(.forbidden, "only a recipient can mark the notification as read") }
         var expected: ReadMark?
         if context.request.head.isConditional {
-            try self.visible.check(Preconditions(context.request.head), against: found, id, for: user, now: context.now)
+            let preconditions = Preconditions(context.request.head)
+            let account = context.caller?.account
+            try self.visible.check(preconditions, against: found, id, for: account, now: context.now)
             expected = found.mark
         }
         switch try await self.store.mark(
@@ -49,9 +51,9 @@ struct ReadStateHandler: Handler {
     /// The notification as `GET` would show it now, but without collecting a read-once payload.
     private func item(_ context: RequestContext, for user: User) async throws -> Response {
         let (id, found) = try await self.visible.find(context, for: user)
-        let view = self.visible.view(of: id, found, for: user, now: context.now)
+        let view = self.visible.view(of: id, found, for: context.caller?.account, now: context.now)
         if found.isReadOnce { return view.withoutPayload }
-        return view.full(payload: try self.visible.payload(of: id, found))
+        return view.full(try view.body(openedBy: self.visible.vault))
     }
 
     private func markNotifications(_ context: RequestContext) async throws -> Response {

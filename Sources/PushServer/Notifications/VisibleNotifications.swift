@@ -8,9 +8,8 @@ internal import SocketHTTP
 /// The notifications that a caller may see: those that it received, and for publishers those that it has sent.
 struct VisibleNotifications: Sendable {
     let vault: Vault
-    let tags: EntityTagMaker
-    /// How long a phone may answer from its cache.
-    let maxAge: Duration
+    /// How many seconds a phone may answer from its cache.
+    let maxAge: Int64
 
     /// The notification of the path. Throws a `not-found` problem if the caller cannot see it.
     func find(_ context: RequestContext, for user: User) async throws -> (NotificationID, StoredNotification) {
@@ -52,20 +51,14 @@ struct VisibleNotifications: Sendable {
         return found
     }
 
-    /// The JSON text of a notification's payload.
-    func payload(of id: NotificationID, _ found: StoredNotification) throws -> Data {
-        try self.vault.open(found.sealedPayload, in: .payload(id, sender: found.sender))
-    }
-
-    /// A notification as that user sees it.
-    func view(of id: NotificationID, _ found: StoredNotification, for user: User, now: Date) -> NotificationView {
-        NotificationView(
-            id: id,
-            notification: found,
-            tag: self.tags.tag(of: id, for: user.id, isRead: found.readAt != nil, createdAt: found.createdAt),
-            maxAge: self.maxAge,
-            now: now
-        )
+    /// A notification as that account sees it.
+    func view(
+        of id: NotificationID,
+        _ found: StoredNotification,
+        for account: AccountID?,
+        now: Date
+    ) -> NotificationView {
+        NotificationView(id: id, notification: found, account: account, maxAge: self.maxAge, now: now)
     }
 
     /// Throws a `precondition-failed` problem if a request that changes something expects another state.
@@ -73,10 +66,10 @@ struct VisibleNotifications: Sendable {
         _ preconditions: Preconditions,
         against found: StoredNotification,
         _ id: NotificationID,
-        for user: User,
+        for account: AccountID?,
         now: Date
     ) throws(Problem) {
-        let view = self.view(of: id, found, for: user, now: now)
+        let view = self.view(of: id, found, for: account, now: now)
         guard preconditions.outcome(for: view.validators, now: now) == .proceed else {
             throw Problem(.preconditionFailed)
         }

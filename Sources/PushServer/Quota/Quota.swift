@@ -1,3 +1,4 @@
+internal import Bytes
 internal import Foundation
 internal import PushCore
 internal import PushStore
@@ -74,20 +75,20 @@ struct QuotaPolicy: Sendable {
     var role: Role { self.source.role }
     var book: UseBook? { self.source.book }
 
-    func addFields(_ state: State, to fields: inout ResponseFields) {
-        fields.append(line: "RateLimit-Policy: ") { bytes in
-            bytes.append(contentsOf: self.source.name)
-            bytes.append(";q=")
-            bytes.append(decimal: self.quota.requests)
-            bytes.append(";w=")
-            bytes.append(decimal: self.quota.window)
-        }
-        fields.append(line: "RateLimit: ") { bytes in
-            bytes.append(contentsOf: self.source.name)
-            bytes.append(";r=")
-            bytes.append(decimal: state.remaining)
-            bytes.append(";t=")
-            bytes.append(decimal: state.seconds)
-        }
+    /// Writes the lines of response fields, less than 200 bytes.
+    func write(_ state: State, to writer: inout ByteWriter) {
+        writer.write("RateLimit-Policy: ")
+        writer.write(self.source.name)
+        writer.write(";q=")
+        writer.write(decimal: self.quota.requests)
+        writer.write(";w=")
+        writer.write(decimal: self.quota.window)
+        writer.write("\r\nRateLimit: ")
+        writer.write(self.source.name)
+        writer.write(";r=")
+        writer.write(decimal: state.remaining)
+        writer.write(";t=")
+        writer.write(decimal: state.seconds)
+        writer.write("\r\n")
     }
 }

@@ -41,7 +41,7 @@ final class CredentialCache: Sendable {
         self.shard(of: key.credentials).state.withLock { state in
             state.turn(now: now, halfLife: Self.halfLife)
             guard let entry = state.entries[key], entry.caller.isValid(at: now),
-                !state.isForgotten(entry.caller.user, key, since: entry.epoch)
+                !state.isForgotten(entry.caller, key, since: entry.epoch)
             else { return nil }
             return entry.caller
         }
@@ -55,7 +55,7 @@ final class CredentialCache: Sendable {
     /// Does nothing if the user or the token was forgotten since `epoch`: the caller may have been read before the change.
     func remember(_ caller: Caller, for key: Key, since epoch: Int, now: Date) {
         self.shard(of: key.credentials).state.withLock { state in
-            guard !state.isForgotten(caller.user, key, since: epoch) else { return }
+            guard !state.isForgotten(caller, key, since: epoch) else { return }
             state.turn(now: now, halfLife: Self.halfLife)
             state.entries[key] = ShardState.Entry(caller: caller, epoch: epoch)
         }
@@ -146,11 +146,12 @@ private struct ShardState {
         self.forgotten = BoundedTable(bound: Self.maximumForgotten * 2)
     }
 
-    func isForgotten(_ user: User, _ key: CredentialCache.Key, since epoch: Int) -> Bool {
+    func isForgotten(_ caller: Caller, _ key: CredentialCache.Key, since epoch: Int) -> Bool {
         if epoch < self.floor { return true }
         // Asked for each request, and hardly ever is there anything.
         guard self.forgotten.count > 0 else { return false }
-        return self.lastForgotten(.user(user.name)) > epoch || self.lastForgotten(.account(user.id)) > epoch
+        return self.lastForgotten(.user(caller.user.name)) > epoch
+            || self.lastForgotten(.account(caller.user.id)) > epoch
             || self.lastForgotten(.token(key.credentials)) > epoch
     }
 

@@ -5,7 +5,7 @@ package import PushCore
 package struct StoredNotification: Sendable, Hashable {
     package let sender: Int64
     package let app: AppName
-    package let sealedPayload: Data
+    package let sealedPayload: [UInt8]
     package let isStoredByClients: Bool
     package let isReadOnce: Bool
     package let isRecipient: Bool
@@ -21,7 +21,7 @@ package struct StoredNotification: Sendable, Hashable {
     package init(
         sender: Int64,
         app: AppName,
-        sealedPayload: Data,
+        sealedPayload: [UInt8],
         isStoredByClients: Bool,
         isReadOnce: Bool,
         isRecipient: Bool,

@@ -52,9 +52,9 @@ final class VerdictRecorder: Responder {
     private static func canonical(_ head: RequestHead, _ body: [UInt8]) -> [UInt8] {
         let version = head.isVersion10 ? "1.0" : "1.1"
         var text = Array("\(head.method.rawValue) \(head.authority ?? "") \(head.target) \(version)".utf8)
-        for line in head.lines {
-            let name = head.bytes[line.name.range]
-            let value = head.bytes[line.value.range]
+        for line in head.parts.lines {
+            let name = head.parts.bytes[line.name.range]
+            let value = head.parts.bytes[line.value.range]
             let isCoding = name.count == 17 && String(latin1: name).lowercased() == "transfer-encoding"
             text += Array("\n".utf8) + name + Array(":".utf8) + (isCoding ? value.map(\.lowercased) : Array(value))
         }

@@ -32,10 +32,10 @@ struct DescribingResponder: Responder {
         if let query = head.query { words.append("?\(query)") }
         if let authority = head.authority { words.append("@\(authority)") }
         var description = words.joined(separator: " ").latin1
-        for line in head.lines {
-            let name = head.bytes[line.name.range]
+        for line in head.parts.lines {
+            let name = head.parts.bytes[line.name.range]
             guard String(latin1: name).lowercased() != "host" else { continue }
-            description += "\n".latin1 + name + ": ".latin1 + head.bytes[line.value.range]
+            description += "\n".latin1 + name + ": ".latin1 + head.parts.bytes[line.value.range]
         }
         return description
     }

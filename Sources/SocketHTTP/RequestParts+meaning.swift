@@ -1,6 +1,6 @@
 internal import HTTPTypes
 
-extension RequestHead {
+extension RequestParts {
     /// Reads the host, the framing and the expectation from the fields, and refuses fields that contradict each other.
     ///
     /// `bytes` is the same as `self.bytes`, which a caller cannot pass during a mutation.
