@@ -77,6 +77,7 @@ console-grown: release
 
 bench-fetches: bench-tools
 	scripts/e2e run bench-fetches .build/release/sealpost .build-benchmarks/release
+	scripts/e2e run bench-instructions .build/release/sealpost
 
 bench-delivery: bench-tools
 	scripts/e2e run bench-delivery .build/release/sealpost .build-benchmarks/release
