@@ -170,7 +170,6 @@ e2e: release release-demo e2e-packages
 	scripts/e2e run web-client .build/release/sealpost
 	scripts/e2e run ssrf .build/release/sealpost
 	scripts/e2e run egress .build/release/sealpost
-	scripts/e2e run tokens .build/release/sealpost
 	scripts/e2e run bruteforce .build/release/sealpost
 	scripts/e2e run enumeration .build/release/sealpost --count 5000
 	scripts/e2e run insiders .build/release/sealpost
@@ -200,7 +199,7 @@ e2e: release release-demo e2e-packages
 	$(MAKE) sanitize
 
 # The programs of e2e that take a few minutes at most; a scheduled workflow runs them.
-QUICK = clients conditional lint-http schemathesis schemas reload backup oidc web-client tokens privacy canaries readonce schedule clock events
+QUICK = clients conditional lint-http schemathesis schemas reload backup oidc web-client privacy canaries readonce schedule clock events
 e2e-quick: release release-demo e2e-packages
 	set -e; for program in $(QUICK); do echo "== $$program"; scripts/e2e run $$program .build/release/sealpost; done
 
