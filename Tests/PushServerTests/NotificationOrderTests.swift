@@ -107,6 +107,14 @@ import Testing
         #expect(push.expiresAt == now + 60)
     }
 
+    /// The newest notification of a key replaces those of the same sender only.
+    @Test func aKeyOfAnotherSenderIsAnotherKey() async throws {
+        try await self.fixture.storage.addDevice(of: self.fixture.storage.user("bob"), handle: "b1")
+        let body = #"{"Payload":1,"To":["username:bob"],"CollapseKey":"inbox"}"#
+        for sender in ["paul", "ada", "paul"] { _ = try await self.fixture.post(body, user: sender) }
+        #expect(try await self.fixture.storage.reader.tallies()["apns"]?.pending == 2)
+    }
+
     // MARK: Payload
 
     @Test(arguments: [

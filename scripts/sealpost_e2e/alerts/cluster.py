@@ -1,7 +1,6 @@
 """Trouble of two daemons with PostgreSQL: a server, a standby, the database, the keys of days."""
 
 import datetime
-import secrets
 import signal
 import threading
 import time

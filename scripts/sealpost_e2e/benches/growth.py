@@ -20,7 +20,6 @@ from sealpost_e2e import api, outbox, processes
 
 SIZES = {"10^3": (1000, 1000), "10^5": (100_000, 30_000), "10^7": (10_000_000, 1_000_000)}
 RATIO, COLLAPSE_RATIO = 1.25, 1.2
-HOUR = 3_600_000
 
 FILL = """
 insert into user (name, name_key, role, password, created_at)

@@ -12,7 +12,6 @@ import time
 import traceback
 
 from sealpost_e2e import api
-from sealpost_e2e.insiders.site import SECRET
 
 Answer = collections.namedtuple("Answer", "status code text fields")
 SECONDS = 4
@@ -22,7 +21,7 @@ SECONDS = 4
 class Move:
     """One move: `run(insider)` makes it, and `expected` are the answers to it.
 
-    An answer with a question mark may come, the others must; there are no others. `before` is what the reviewers of 4a3db23 saw.
+    An answer with a question mark may come, the others must; there are no others.
     """
 
     run: object
@@ -31,7 +30,6 @@ class Move:
     expected: list
     role: str
     accomplices: int
-    before: str
     name: str
 
     def misses(self, answers):
@@ -45,10 +43,10 @@ class Move:
 MOVES = []
 
 
-def move(title, tried, expected, role="device", accomplices=0, before=""):
+def move(title, tried, expected, role="device", accomplices=0):
     def add(function):
         answers = [answer.strip() for answer in expected.split(",") if answer.strip()]
-        MOVES.append(Move(function, title, tried, answers, role, accomplices, before, function.__name__.replace("_", "-")))
+        MOVES.append(Move(function, title, tried, answers, role, accomplices, function.__name__.replace("_", "-")))
         return function
     return add
 
@@ -97,8 +95,6 @@ class Insider:
         with self.lock:
             if counts:
                 self.answers[f"{status} {code}".strip() if status else "closed"] += 1
-            if SECRET.encode() in text and len(self.harms) < 5:
-                self.harms.append(f"an answer has what is another's: {text[:100]}")
         return Answer(status, code, text, fields)
 
     def harm(self, text):

@@ -12,11 +12,9 @@ BEHAVIOURS = (
     "talks",
 )
 ADDRESSES = {name: f"93.184.216.{34 + number}" for number, name in enumerate(BEHAVIOURS)}
-# Each behaviour is a push service, and a host of channels for Windows; `inside` leads to the machine itself.
+# Each behaviour is a push service, and a host of channels for Windows.
 PUSH, WNS, HOOKS = "push.example", "wns.example", "hooks.example"
-NAMES = {
-    f"{name}.{domain}": address for domain in (PUSH, WNS) for name, address in (ADDRESSES | {"inside": "127.0.0.1"}).items()
-}
+NAMES = {f"{name}.{domain}": address for domain in (PUSH, WNS) for name, address in ADDRESSES.items()}
 
 
 def enter(program, arguments):

@@ -6,14 +6,11 @@ import multiprocessing
 import os
 import secrets
 import subprocess
-import time
 
 from sealpost_e2e import api, outbox, processes
 from sealpost_e2e.insiders import network, receivers
 
 LANES = ("apns", "fcm", "wns", "webpush", "webhook", "stream")
-# In every payload of the honest, and in no answer that an insider may get.
-SECRET = "".join(secrets.choice("bcdfghjkmnpqrstvwxz") for _ in range(24))
 # In a device token: the simulators know no such device, or know that it is gone.
 INVENTED, GONE = "0badc0de0badc0de", "dead0410dead0410"
 BROWSERS, CHANNELS, CROWD = 12, 40, 100_000
@@ -91,48 +88,36 @@ class Site(outbox.Outbox):
         for lane in LANES:
             users = [f"on-{lane}-{number}" for number in range(BROWSERS if lane == "webpush" else 1)]
             self.devices[lane] = [(name, *self.settle(name, lane)) for name in users]
-        # Whom the moves are about: what is hers is compared after each.
-        self.vera = Person(self, "vera")
-        for lane in LANES:
-            self.vera.devices[lane] = self.settle("vera", lane, self.vera.authorization)
-        self.vera.id = self.send("vera", {"Payload": f"{SECRET} for vera"})
-        self.vera.read_once = self.send("vera", {"Payload": f"{SECRET} once for vera", "ReadOnce": True})
-        # Whose devices have addresses that somebody else learns.
-        self.victor = Person(self, "victor")
-        for lane in LANES:
-            self.victor.devices[lane] = self.settle("victor", lane, self.victor.authorization)
+        # The moves guess his password.
+        self.make_user("victor")
         processes.wait_until(self.is_reached, 60, "the first pushes", pause=0.1)
 
     def is_reached(self):
-        """Whether all that could be pushed is; vera's and victor's streams are not open."""
+        """Whether all that could be pushed is; the stream is not open all the time."""
         with self.database() as database:
             query = "select not exists (select 1 from delivery where settled_at is null and lane <> 'stream')"
             return database.execute(query).fetchone()[0]
 
-    def settle(self, name, lane, authorization=None):
-        """Registers a device of an honest user, who is made if need be. The registration's id, and the handle."""
-        if authorization is None:
-            authorization = self.make_user(name)
-        connection = self.connect()
-        handle = self.handle(lane, f"{name}")
+    def settle(self, name, lane):
+        """Makes an honest user with a device. The registration's id, the handle, and the field of `Authorization`."""
+        authorization, connection = self.make_user(name), self.connect()
+        handle = self.handle(lane, name)
         id = api.ask(connection, "POST", "/api/register", credentials=authorization)
         body = {"Platform": lane, "Tags": ["honest"]} | ({"Handle": handle} if handle else {})
         api.ask(connection, "PUT", f"/api/register/{id}", body, authorization)
-        if lane == "webhook" and (code := self.code(handle)):
-            api.ask(connection, "POST", f"/api/register/{id}/confirmation", code, authorization)
+        if lane == "webhook":
+            api.ask(connection, "POST", f"/api/register/{id}/confirmation", self.code(handle), authorization)
         connection.close()
         return id, handle, authorization
 
     def code(self, handle):
-        """The code that was sent to a webhook's handle; `None` from a version that sends none."""
-        deadline = time.monotonic() + 2
-        while time.monotonic() < deadline:
-            for line in self.arrivals.read_text().splitlines() if self.arrivals.exists() else ():
-                _, kind, code, *rest = line.split(" ")
-                if kind == "confirmation" and rest == [handle]:
-                    return code
-            time.sleep(0.05)
-        return None
+        """The code that was sent to a webhook's handle; waits for it."""
+        def find():
+            lines = self.arrivals.read_text().splitlines() if self.arrivals.exists() else []
+            return next((code for _, kind, code, *rest in map(str.split, lines) if kind == "confirmation" and rest == [handle]), None)
+
+        processes.wait_until(find, 30, "the code of a webhook")
+        return find()
 
     def handle(self, lane, word="x", host="honest"):
         """An address at a provider that nobody has yet. The word is in it, where the provider lets it."""
@@ -163,40 +148,6 @@ class Site(outbox.Outbox):
             return api.post(connection, order | {"To": [f"username:{name}"]}, credentials=self.publisher)
         finally:
             connection.close()
-
-    def state(self):
-        """What an insider might change of vera's: her rows in the database, and what was sent to her."""
-        with self.database() as database:
-            database.row_factory = lambda cursor, row: dict(zip([column[0] for column in cursor.description], row))
-            user = self.vera.number(database)
-            ids = [self.vera.id, self.vera.read_once]
-            rows = {
-                "user": database.execute("select * from user where id = ?", [user]).fetchall(),
-                "token": database.execute("select * from token where user_id = ?", [user]).fetchall(),
-                "device": database.execute("select * from device where user_id = ? order by id", [user]).fetchall(),
-                "recipient": database.execute("select * from recipient where user_id = ? order by 1", [user]).fetchall(),
-                "notification": database.execute(
-                    "select id, sender_id, expires_at from notification where id in (?, ?) order by id", ids).fetchall(),
-            }
-        for row in [row for table in rows.values() for row in table]:
-            row.pop("used_at", None)  # Her own sign-ins.
-        return rows
-
-
-class Person:
-    """An honest user."""
-
-    def __init__(self, site, name):
-        self.name, self.devices = name, {}
-        self.authorization = site.make_user(name)
-        self.site = site
-
-    def number(self, database):
-        # By what is hers, for names are sealed.
-        for id, _, _ in self.devices.values():
-            if row := database.execute("select user_id as number from device where id = ?", [id]).fetchone():
-                return row["number"]
-        return -1
 
 
 def browser_keys():

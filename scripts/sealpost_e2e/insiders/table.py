@@ -34,7 +34,7 @@ def result(move, answers, verdict, seconds, harms, failure, latest):
         faults.append(f"{len(verdict.failed_fetches)} fetches of others failed: {sorted(set(map(str, verdict.failed_fetches)))}")
     if not failure:
         faults += move.misses(answers)
-    about = {"name": move.name, "title": move.title, "tried": move.tried, "role": move.role, "reviewed": move.before}
+    about = {"name": move.name, "title": move.title, "tried": move.tried, "role": move.role}
     return about | measured(verdict) | {"answers": answers, "seconds": seconds, "faults": faults}
 
 
@@ -45,11 +45,10 @@ def line(number, result):
     return f"FAILED: {text}: {'; '.join(result['faults'])}" if result["faults"] else text
 
 
-def write(path, results, quiet, before):
-    """Replaces the table in the file. Without results of an earlier version it says of that what it has said."""
-    earlier = {entry["name"]: entry for entry in before["results"]} if before else {}
+def write(path, results, quiet):
+    """Replaces the table in the file; of the earlier version it says what it has said."""
     text = path.read_text()
-    kept = {} if before else told_before(text)
+    kept = told_before(text)
     rows = [
         "| | move | what was tried | before | answers now | latest push of others | verdict |",
         "|---|---|---|---|---|---|---|",
@@ -59,7 +58,7 @@ def write(path, results, quiet, before):
         role = "" if entry["role"] == "device" else f" (a {entry['role']})"
         title = entry["title"] + role
         cells = [
-            number, title, entry["tried"], kept.get(title) or history(entry, earlier.get(entry["name"]), bool(before)),
+            number, title, entry["tried"], kept.get(title, "not measured"),
             answers(entry), f"{entry['worst'] * 1000:.0f} ms ({entry['lane']}){tries}",
             "; ".join(entry["faults"]) or "fine",
         ]
@@ -79,19 +78,3 @@ def told_before(text):
 def answers(entry):
     codes = sorted(entry["answers"], key=lambda answer: (answer == "closed", answer))
     return ", ".join(re.sub(r"^(\d+) ([\w-]+)$", r"\1 `\2`", code) for code in codes) or "none is waited for"
-
-
-def history(entry, earlier, was_run):
-    """What an earlier version did: seen by the reviewers, and measured here."""
-    texts = [entry["reviewed"]] if entry["reviewed"] else []
-    if earlier:
-        faults = [fault for fault in earlier["faults"] if not fault.startswith("the move failed")]
-        if len(faults) < len(earlier["faults"]):
-            texts.append("not measured: its API is another")
-        else:
-            # What was answered otherwise matters where it did no harm.
-            faults = [fault for fault in faults if not fault.startswith(("answered ", "never answered "))] or faults
-            texts.append("measured: " + ("; ".join(faults) or f"no harm, {earlier['worst'] * 1000:.0f} ms"))
-    elif was_run or not texts:
-        texts.append("not measured")
-    return "; ".join(texts)

@@ -12,7 +12,7 @@ import secrets
 import threading
 import time
 
-from sealpost_e2e import api, outbox
+from sealpost_e2e import outbox
 from sealpost_e2e.insiders.site import LANES
 
 PERIOD, READY_PERIOD = 0.25, 0.1

@@ -10,11 +10,9 @@ made by an account of its own, as weak as it may be, for some seconds; then an a
    a second. A move beside which a push was late is made again, by another account, and fails if it was late --tries times: what
    it does it does again, while a disk that others keep busy stands still now and then.
 2. /readyz is 200.
-3. Nothing of another's was read, or changed in the database.
-4. The answers are those of the table in `insiders/moves`.
+3. The answers are those of the table in `insiders/moves`.
 
-With --write-table the table goes into docs/insiders.md; `--before` adds what an earlier version did, from the file that its run
-wrote with --results, and without it that column stays as it is.
+With --write-table the table goes into docs/insiders.md, whose column about an earlier version stays as it is.
 """
 
 import json
@@ -43,7 +41,6 @@ def add_options(parser):
     parser.add_argument("--crowd", type=int, default=CROWD, help="devices of the broadcasts (%(default)s)")
     parser.add_argument("--tries", type=int, default=3, help="how often a move is made beside which a push was late (%(default)s)")
     parser.add_argument("--results", type=pathlib.Path, help="a file for the results, as JSON")
-    parser.add_argument("--before", type=pathlib.Path, help="results of an earlier version, for the table")
     parser.add_argument("--write-table", type=pathlib.Path, help="docs/insiders.md, whose table is replaced")
 
 
@@ -96,7 +93,7 @@ def make(site, move, number, attempt, daemon):
     """Makes a move. What came of it, as the table has it."""
     people = [insider_for(site, move, number, attempt, index) for index in range(1 + move.accomplices)]
     people[0].accomplices = people[1:]
-    before, window, start = site.state(), watch.Window(site), time.monotonic()
+    window, start = watch.Window(site), time.monotonic()
     pipe, other = multiprocessing.Pipe()
     process = multiprocessing.Process(target=insiders.play, args=(move, people[0], other), daemon=True)
     process.start()
@@ -110,14 +107,10 @@ def make(site, move, number, attempt, daemon):
     for person in people:
         api.ask(site.connect(), "DELETE", f"/api/users/{person.name}", credentials=site.admin)
     time.sleep(max(0.5, start + SHORTEST - time.monotonic()))
-    verdict, changes = window.end(), []
-    # Her rows may only have changed by what she did herself, which is nothing.
-    for name, rows in site.state().items():
-        if rows != before[name]:
-            changes.append(f"vera's {name} changed")
+    verdict = window.end()
     if daemon.poll() is not None:
         raise SystemExit(f"the daemon ended with {daemon.returncode} at \"{move.title}\": {site.log.read_text()[-2000:]}")
-    result = table.result(move, answers, verdict, seconds, harms + changes, failure, LATEST) | {"tries": attempt + 1}
+    result = table.result(move, answers, verdict, seconds, harms, failure, LATEST) | {"tries": attempt + 1}
     print(table.line(number + 1, result) + f" [{watch.summary(verdict)}]", flush=True)
     return result
 
@@ -137,8 +130,7 @@ def keep(options, results, quiet):
 def finish(options, results, quiet, codes, errors):
     keep(options, results, quiet)
     if options.write_table:
-        before = json.loads(options.before.read_text()) if options.before else None
-        table.write(options.write_table, results, quiet, before)
+        table.write(options.write_table, results, quiet)
     bad = [result for result in results if result["faults"]]
     worst = max((result["worst"] for result in results), default=0)
     print(
