@@ -152,8 +152,9 @@ import Testing
     }
 
     @Test func noProviderSeesAnythingButTheID() async throws {
-        let canaries = ["canary-payload", "canary-tag", "alice", "canary-key"]
-        try await Stack.run { stack in
+        let canaries = ["canary-payload", "canary-tag", "alice", "canary-key", "canary-collapse"]
+        let log = LogRecorder(logLevel: .trace)
+        try await Stack.run(log: log) { stack in
             let client = self.client(stack)
             try await client.register(platform: "apns", handle: self.handle, tags: ["canary-tag"])
             try await self.client(stack).register(platform: "fcm", handle: "fcm-token", tags: ["canary-tag"])
@@ -162,11 +163,14 @@ import Testing
                 handle: stack.providers.wns.makeChannel(),
                 tags: ["canary-tag"]
             )
-            let body = #"{"Payload":{"canary-key":"canary-payload"},"To":["canary-tag"]}"#
+            // What a provider puts off is logged, too.
+            stack.providers.apns.pushes.answerNext(status: 503, body: #"{"reason":"Shutdown"}"#)
+            let body =
+                #"{"Payload":{"canary-key":"canary-payload"},"To":["canary-tag"],"CollapseKey":"canary-collapse"}"#
             let posted = try await stack.send(stack.request("POST", "/api/notifications", as: "boss", body: body))
             let id = try #require(try posted.member("Id"))
-            for log in [stack.providers.apns.pushes, stack.providers.fcm.pushes, stack.providers.wns.pushes] {
-                let push = try await log.acceptedPush(1)
+            for pushes in [stack.providers.apns.pushes, stack.providers.fcm.pushes, stack.providers.wns.pushes] {
+                let push = try await pushes.acceptedPush(1, within: .seconds(30))
                 let seen = push.text + push.request.path + push.request.headers.map(\.value).joined(separator: " ")
                 #expect(push.text.contains("\(id)"))
                 for canary in canaries { #expect(!seen.contains(canary)) }
@@ -177,6 +181,8 @@ import Testing
                 #expect(onDisk.range(of: Data(canary.utf8)) == nil)
             }
         }
+        #expect(!log.lines.isEmpty)
+        for canary in ["canary", self.handle, "fcm-token"] { #expect(!log.lines.contains { $0.contains(canary) }) }
     }
 
     /// From the configuration through the database to the provider's bytes.

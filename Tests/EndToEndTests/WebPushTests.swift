@@ -1,4 +1,5 @@
 import Foundation
+import Logging
 import PushClient
 import PushCore
 import PushSimulators
@@ -31,9 +32,10 @@ import Testing
         var hook = SenderConfiguration.Webhook(url: places.hook.url, secretFile: folder.file("hook.secret"))
         hook.caFile = folder.file("ca.pem")
         let senders = [Platform("webpush"): SenderConfiguration.webPush(webPush), Platform("hook"): .webhook(hook)]
+        let log = LogRecorder(logLevel: .trace)
         try await places.browsers.whileRunning { _ in
             try await places.hook.whileRunning { _ in
-                try await Stack.run {
+                try await Stack.run(log: log) {
                     $0.senders = senders
                 } _: { stack in
                     let mode = try FileManager.default.attributesOfItem(atPath: folder.file("keys/vapid.pem"))
@@ -43,6 +45,7 @@ import Testing
                 }
             }
         }
+        #expect(!log.lines.contains { $0.contains("canary") })
     }
 
     private func issue(_ stack: Stack) async throws -> String {

@@ -36,7 +36,8 @@ def run(options):
     check_search()
     settings = dict(setting.split("=", 1) for setting in options.setting)
     with outbox.Outbox(options.sealpost, LOG_LEVEL="trace", EVENTS_KEEP=604800, **settings) as site:
-        site.simulate(channels=20)
+        # What a provider refuses is logged, too.
+        site.simulate("every 40: status 429 retry-after 1", channels=20)
         site.add_senders()
         hook = site.add_webhook()
         callers = [Caller(number, ("device", "publisher", "admin")[number % 3]) for number in range(12)]
