@@ -139,7 +139,7 @@ sanitize: packages test-packages
 # openapi.json, hostile pages in a browser, a million deliveries with faults, a provider down for hours, a search for secrets
 # in all that is stored and logged, senders behind a Squid, payloads that are read once over a proxy that cuts answers off, a quarter of an
 # hour of full load in which nothing may grow, schemas of the past, guesses at passwords and at who has one, the moves of
-# hostile users, a full disk, a file that becomes shorter, backups under load that are restored, the console in a browser, and
+# hostile users, a full disk, a file that becomes shorter, the console in a browser, and
 # those of two servers of which one dies, a Prometheus each of whose alerts fires and clears, the Debian package in a fresh
 # Debian, the image on a read-only root, a newcomer's way by README.md, the client for Android behind the proxies, and it and
 # PushClient in two processes that are killed, the memory of an extension's fetch, and the package without a server.
@@ -159,7 +159,6 @@ e2e: release release-demo e2e-packages
 	scripts/e2e run full-disk .build/release/sealpost
 	scripts/e2e run space .build/release/sealpost
 	scripts/e2e run day-of-changes .build/release/sealpost
-	scripts/e2e run backup .build/release/sealpost
 	scripts/e2e run oidc .build/release/sealpost
 	scripts/e2e run siege .build/release/sealpost
 	scripts/e2e run busy .build/release/sealpost
@@ -198,7 +197,7 @@ e2e: release release-demo e2e-packages
 	$(MAKE) sanitize
 
 # The programs of e2e that take a few minutes at most; a scheduled workflow runs them.
-QUICK = clients conditional lint-http schemathesis schemas reload backup oidc web-client canaries readonce schedule clock events
+QUICK = clients conditional lint-http schemathesis schemas reload oidc web-client canaries readonce schedule clock events
 e2e-quick: release release-demo e2e-packages
 	set -e; for program in $(QUICK); do echo "== $$program"; scripts/e2e run $$program .build/release/sealpost; done
 

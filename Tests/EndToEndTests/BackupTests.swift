@@ -39,11 +39,7 @@ import Testing
     @Test func whatWasBackedUpComesBackAndNothingElse() async throws {
         _ = try await Daemon.run(["user", "add", "alice", "--password-stdin"], in: folder, input: "correct horse\n")
         var daemon = try await Daemon(in: self.folder)
-        var client = PushClient(
-            server: try daemon.server,
-            credentials: .basic(username: "alice", password: "correct horse"),
-            options: .init(testing: [])
-        )
+        var client = try self.client(of: daemon)
         let before = try await client.send("before")
         let made = try await self.shell(self.documented("Backups"))
         #expect(made.code == 0, "\(made.errors)")
@@ -57,17 +53,70 @@ import Testing
         let looked = try await Daemon.run(["doctor"], in: self.folder)
         #expect(looked.output.contains("sealpost.db is intact and up to date"), "\(looked.output)")
         daemon = try await Daemon(in: self.folder)
-        client = PushClient(
-            server: try daemon.server,
-            credentials: .basic(username: "alice", password: "correct horse"),
-            options: .init(testing: [])
-        )
+        client = try self.client(of: daemon)
         #expect(try await client.notification(before.id).value.payload == .string("before"))
         let error = await #expect(throws: PushClientError.self) { try await client.notification(after.id) }
         guard case .problem(let problem) = error, problem.code == .notFound else {
             Issue.record("\(String(describing: error))")
             return
         }
+        #expect(await daemon.terminate() == 0)
+    }
+
+    private func client(of daemon: Daemon) throws -> PushClient {
+        PushClient(
+            server: try daemon.server,
+            credentials: .basic(username: "alice", password: "correct horse"),
+            options: .init(testing: [])
+        )
+    }
+
+    /// Whether the server has a notification, with its own payload.
+    private func has(_ id: Int64, _ text: String, _ client: PushClient) async throws -> Bool {
+        do {
+            return try await client.notification(id).value.payload == .string(text)
+        } catch let error as PushClientError {
+            guard case .problem(let problem) = error, problem.code == .notFound else { throw error }
+            return false
+        }
+    }
+
+    /// Of each client the copy has the posts up to one of them: neither a gap, nor a loss of what was acknowledged before.
+    @Test func aCopyUnderLoadIsOneMoment() async throws {
+        _ = try await Daemon.run(["user", "add", "alice", "--password-stdin"], in: folder, input: "correct horse\n")
+        var daemon = try await Daemon(in: self.folder)
+        let client = try self.client(of: daemon)
+        let before = try await client.send("before")
+        let posted: [[(id: Int64, text: String)]] = try await withThrowingTaskGroup(
+            of: [(id: Int64, text: String)].self
+        ) { group in
+            for number in 0..<4 {
+                group.addTask {
+                    var posts: [(id: Int64, text: String)] = []
+                    for turn in 0..<50 {
+                        let text = "\(number): \(turn)"
+                        posts.append((id: try await client.send(text).id, text: text))
+                    }
+                    return posts
+                }
+            }
+            let made = try await Daemon.run(["backup", "copy.db"], in: self.folder)
+            #expect(made.code == 0, "\(made.errors)")
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        let after = try await client.send("after")
+        #expect(await daemon.terminate() == 0)
+        let restored = try await Daemon.run(["restore", "--replace", "copy.db"], in: self.folder)
+        #expect(restored.code == 0, "\(restored.errors)")
+        daemon = try await Daemon(in: self.folder)
+        let reader = try self.client(of: daemon)
+        #expect(try await self.has(before.id, "before", reader))
+        for posts in posted {
+            var isThere: [Bool] = []
+            for post in posts { isThere.append(try await self.has(post.id, post.text, reader)) }
+            #expect(isThere == isThere.filter { $0 } + isThere.filter { !$0 })
+        }
+        #expect(try await !self.has(after.id, "after", reader))
         #expect(await daemon.terminate() == 0)
     }
 

@@ -78,6 +78,10 @@ import Testing
         let rows = try self.rows(at: copy)
         #expect(rows["notification"]?.isEmpty == false)
         #expect(try self.rows(at: target) == rows)
+        let source = try self.rows(at: self.database.path)
+        for table in ["notification", "recipient", "audit"] {
+            #expect(Set(source[table] ?? []).isSuperset(of: rows[table] ?? []), "\(table)")
+        }
         let store = try SQLiteStore(path: target, keyring: self.fixture.keyring)
         await store.close()
     }
