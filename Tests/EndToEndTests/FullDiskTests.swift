@@ -22,8 +22,8 @@ import Testing
         self.folder = try TemporaryFolder()
     }
 
-    @Test(.enabled("it takes the right to mount") { try await isAllowedToMount() }, .timeLimit(.minutes(5)))
-    func aFullDiskRefusesWhatMustBeStoredAndIsOverOnceThereIsRoom() async throws {
+    /// A server whose database is on a file system of its own, and its port.
+    private func start() async throws -> (process: ChildProcess, port: String) {
         let script = """
             set -e
             \(Self.mounting)
@@ -41,14 +41,25 @@ import Testing
         )
         let line = await process.errors(until: "serving")
         let port = try #require(line.firstMatch(of: /127\.0\.0\.1:(\d+)/)?.output.1, "\(line)")
-        let path = try await self.send("POST", "/api/notifications", to: port, body: #"{"Payload":"first"}"#)
-            .value(forHTTPHeaderField: "Location")
-        // In the daemon's namespace, as the kernel shows it.
-        let ballast = "/proc/\(process.id)/cwd/disk/ballast"
+        return (process, String(port))
+    }
+
+    /// Takes all room of the server's file system.
+    private func fill(_ ballast: String) {
         #expect(FileManager.default.createFile(atPath: ballast, contents: nil))
         #expect(throws: (any Error).self) {
             try FileHandle(forWritingTo: URL(filePath: ballast)).write(contentsOf: Data(count: 5 << 20))
         }
+    }
+
+    @Test(.enabled("it takes the right to mount") { try await isAllowedToMount() }, .timeLimit(.minutes(5)))
+    func aFullDiskRefusesWhatMustBeStoredAndIsOverOnceThereIsRoom() async throws {
+        let (process, port) = try await self.start()
+        let path = try await self.send("POST", "/api/notifications", to: port, body: #"{"Payload":"first"}"#)
+            .value(forHTTPHeaderField: "Location")
+        // In the daemon's namespace, as the kernel shows it.
+        let ballast = "/proc/\(process.id)/cwd/disk/ballast"
+        self.fill(ballast)
         var refused: HTTPURLResponse?
         for _ in 0..<100 {
             let response = try await self.send("POST", "/api/notifications", to: port, body: #"{"Payload":"more"}"#)
@@ -71,6 +82,63 @@ import Testing
         #expect(log.count { $0.contains("disk full") } == 1, "\(ended.errors)")
         #expect(log.count { $0.contains("disk has space again; writes are accepted") } == 1, "\(ended.errors)")
         #expect(!ended.errors.contains("request failed"))
+    }
+
+    /// Something else takes all room and gives it back, three times.
+    @Test(.enabled("it takes the right to mount") { try await isAllowedToMount() }, .timeLimit(.minutes(5)))
+    func underLoadWhatWasAcknowledgedIsThereAndNothingElse() async throws {
+        let (process, port) = try await self.start()
+        let ballast = "/proc/\(process.id)/cwd/disk/ballast"
+        var paths: [String?] = []
+        for _ in 0..<3 {
+            self.fill(ballast)
+            paths += try await self.post(60, to: port)
+            // Room comes back while clients post.
+            async let more = self.post(60, to: port)
+            try FileManager.default.removeItem(atPath: ballast)
+            paths += try await more
+            try await eventually { try await self.send("GET", "/readyz", to: port).statusCode == 200 }
+        }
+        #expect(paths.contains(nil), "the disk was full")
+        let acknowledged = paths.compactMap { $0?.split(separator: "/").last.flatMap { Int($0) } }
+        let (list, _) = try await URLSession.shared.data(
+            for: self.request("GET", "/api/notifications?limit=500", to: port)
+        )
+        let object = try JSONSerialization.jsonObject(with: list) as? [String: Any]
+        let stored = (object?["Notifications"] as? [[String: Any]])?.compactMap { $0["Id"] as? Int }
+        #expect(stored?.sorted() == acknowledged.sorted())
+        let file = self.folder.file("disk/sealpost.db")
+        let query = "sqlite3.connect('\(file)').execute('pragma integrity_check').fetchone()[0]"
+        let looked = try await ChildProcess(
+            "/usr/bin/nsenter",
+            ["--mount", "--target", "\(process.id)", "python3", "-c", "import sqlite3; print(\(query))"],
+            in: "/",
+            environment: ["PATH": "/usr/bin:/bin"]
+        ).end()
+        #expect(looked.output == "ok\n", "\(looked.errors)")
+        process.signal(SIGTERM)
+        #expect(await process.end().code == 0)
+    }
+
+    /// Posts so many times, four at a time. The path of each notification; `nil` where the disk was full.
+    private func post(_ count: Int, to port: String) async throws -> [String?] {
+        try await withThrowingTaskGroup(of: [String?].self) { group in
+            for _ in 0..<4 {
+                group.addTask {
+                    var paths: [String?] = []
+                    for _ in 0..<count / 4 {
+                        let body = #"{"Payload":"more"}"#
+                        let answer = try await self.send("POST", "/api/notifications", to: port, body: body)
+                        #expect([201, 507].contains(answer.statusCode))
+                        paths.append(answer.value(forHTTPHeaderField: "Location"))
+                    }
+                    return paths
+                }
+            }
+            var paths: [String?] = []
+            for try await more in group { paths += more }
+            return paths
+        }
     }
 
     /// To SQLite a used-up quota is any failed write, as of a disk that breaks.
@@ -118,15 +186,19 @@ import Testing
         #expect(ended.errors.contains(reason), "\(ended.errors)")
     }
 
-    private func send(_ method: String, _ path: String, to port: some StringProtocol, body: String = "") async throws
+    private func send(_ method: String, _ path: String, to port: String, body: String = "") async throws
         -> HTTPURLResponse
     {
+        let (_, response) = try await URLSession.shared.data(for: self.request(method, path, to: port, body: body))
+        return try #require(response as? HTTPURLResponse)
+    }
+
+    private func request(_ method: String, _ path: String, to port: String, body: String = "") throws -> URLRequest {
         var request = URLRequest(url: try #require(URL(string: "http://127.0.0.1:\(port)\(path)")))
         request.httpMethod = method
         if !body.isEmpty { request.httpBody = Data(body.utf8) }
         let credentials = Data("alice:correct horse".utf8).base64EncodedString()
         request.setValue("Basic \(credentials)", forHTTPHeaderField: "Authorization")
-        let (_, response) = try await URLSession.shared.data(for: request)
-        return try #require(response as? HTTPURLResponse)
+        return request
     }
 }

@@ -1,14 +1,16 @@
 """Trouble with the database of a daemon with SQLite: damage, a restore, a reader that does not end, a full disk."""
 
 import contextlib
+import ctypes
+import os
 import sqlite3
 import threading
 
 from sealpost_e2e import api, outbox, processes
 from sealpost_e2e.alerts import stand_in
 from sealpost_e2e.alerts import watch as watching
-from sealpost_e2e.programs import full_disk
 
+CLONE_NEWNS = 0x20000
 # Room for a write-ahead log that is too long, and for what it becomes.
 SIZE = "2g"
 PAYLOAD, POSTERS = "x" * 60_000, 4
@@ -16,7 +18,7 @@ PAYLOAD, POSTERS = "x" * 60_000, 4
 
 def run(options, left_out):
     """Makes trouble. The alerts that have fired and cleared."""
-    full_disk.enter_namespace()
+    enter_namespace()
     with Site(options.sealpost) as site:
         with watching.Watch(site, [site.port], left_out) as watch:
             daemon, _ = site.serve()
@@ -28,6 +30,14 @@ def run(options, left_out):
             read_for_long(site, watch)
             fill_disk(site, watch)
         return watch.fired
+
+
+def enter_namespace():
+    """Mounts are seen by this program and what it starts, and end with them."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.unshare(CLONE_NEWNS):
+        raise SystemExit(f"a mount namespace: {os.strerror(ctypes.get_errno())}")
+    processes.run("mount", "--make-rprivate", "/")
 
 
 class Site(outbox.Outbox):
@@ -141,9 +151,34 @@ def read_for_long(site, watch):
     watch.await_clear("SealpostWriteAheadLogLong", meanwhile=site.post)
 
 
+class Hog:
+    """Something else that takes all room of the file system, as soon as there is any."""
+
+    def __init__(self, file):
+        self.file, self.ends = file, threading.Event()
+        self.thread = threading.Thread(target=self.run)
+        self.thread.start()
+
+    def run(self):
+        with self.file.open("wb", buffering=0) as ballast:
+            while not self.ends.is_set():
+                for piece in (1 << 16, 1 << 12):
+                    try:
+                        while True:
+                            ballast.write(bytes(piece))
+                    except OSError:
+                        pass
+                self.ends.wait(0.02)
+
+    def give_back(self):
+        self.ends.set()
+        self.thread.join()
+        self.file.unlink(missing_ok=True)
+
+
 def fill_disk(site, watch):
     """Something else takes all room, and gives it back."""
-    hog = full_disk.Hog(site.disk / "ballast")
+    hog = Hog(site.disk / "ballast")
     connection = site.connect()
 
     def post():
