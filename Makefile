@@ -155,7 +155,6 @@ e2e: release release-demo e2e-packages
 	scripts/e2e run restarts .build/release/sealpost --proxy haproxy --count 100
 	scripts/e2e run restarts .build/release/sealpost --proxy varnish --count 100
 	scripts/e2e run restarts .build/release/sealpost --proxy squid --count 100
-	scripts/e2e run reload .build/release/sealpost
 	scripts/e2e run space .build/release/sealpost
 	scripts/e2e run day-of-changes .build/release/sealpost
 	scripts/e2e run oidc .build/release/sealpost
@@ -196,7 +195,7 @@ e2e: release release-demo e2e-packages
 	$(MAKE) sanitize
 
 # The programs of e2e that take a few minutes at most; a scheduled workflow runs them.
-QUICK = clients conditional lint-http schemathesis schemas reload oidc web-client canaries readonce schedule clock events
+QUICK = clients conditional lint-http schemathesis schemas oidc web-client canaries readonce schedule clock events
 e2e-quick: release release-demo e2e-packages
 	set -e; for program in $(QUICK); do echo "== $$program"; scripts/e2e run $$program .build/release/sealpost; done
 

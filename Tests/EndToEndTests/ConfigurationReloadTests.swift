@@ -2,6 +2,7 @@ import Foundation
 import Logging
 import PushTesting
 import SocketHTTP
+import Synchronization
 import Testing
 
 @testable import PushApplication
@@ -33,13 +34,24 @@ import Testing
         return await self.daemon.process.errors(until: text)
     }
 
-    /// The quota that an answer shows.
-    private func quota() async throws -> String? {
-        var request = URLRequest(url: try self.daemon.server.appending(path: "/api/register"))
+    private func ask(
+        _ method: String,
+        _ path: String,
+        _ body: String = "",
+        over session: URLSession = .shared
+    ) async throws -> HTTPURLResponse {
+        var request = URLRequest(url: try self.daemon.server.appending(path: path))
+        request.httpMethod = method
+        if !body.isEmpty { request.httpBody = Data(body.utf8) }
         let credentials = Data("alice:correct horse".utf8).base64EncodedString()
         request.setValue("Basic \(credentials)", forHTTPHeaderField: "Authorization")
-        let (_, response) = try await URLSession.shared.data(for: request)
-        return try #require(response as? HTTPURLResponse).value(forHTTPHeaderField: "RateLimit-Policy")
+        let (_, response) = try await session.data(for: request)
+        return try #require(response as? HTTPURLResponse)
+    }
+
+    /// The quota that an answer shows.
+    private func quota() async throws -> String? {
+        try await self.ask("GET", "/api/register").value(forHTTPHeaderField: "RateLimit-Policy")
     }
 
     @Test func aGoodFileIsInForceAndWhatNeedsARestartIsNamed() async throws {
@@ -60,7 +72,9 @@ import Testing
     @Test(arguments: [
         ("quotas: {device: {requests: 0, window: 60}}", "sealpost.yaml:1: quotas.device.requests: must be"),
         ("quotas: {device: {requests: 70, window: 60}}\nsenders: {x: {type: y}}", "senders.x"),
-        ("quotas: {device: {requests: 70}", "is not YAML"),
+        ("quotas: {device: {requests: 70}", "is not YAML"), ("quotas: {device: {request: 70}}", "is not known here"),
+        ("log: {level: loud}", "log.level"), ("server: {limits: {headerBytes: many}}", "server.limits.headerBytes"),
+        ("- a list", "must be a mapping"),
         ("\tdatabase: postgres://u:hunter2@h/d", "sealpost.yaml:1:1: is not YAML: found character"),
         ("server: {trustedProxies: [0.0.0.0/0], identityHeader: X-User}", "trustedProxies"),
     ])
@@ -69,6 +83,64 @@ import Testing
         #expect(lines.contains(reason) && !lines.contains("hunter2"), "\(lines)")
         #expect(try await self.quota() == #""device";q=50;w=60"#)
         #expect(await self.daemon.terminate() == 0)
+    }
+
+    @Test func aMissingFileChangesNothing() async throws {
+        try FileManager.default.removeItem(atPath: self.folder.file("sealpost.yaml"))
+        self.daemon.process.signal(SIGHUP)
+        let lines = await self.daemon.process.errors(until: "the old configuration stays in use")
+        #expect(lines.contains("cannot be read"), "\(lines)")
+        #expect(try await self.quota() == #""device";q=50;w=60"#)
+        #expect(await self.daemon.terminate() == 0)
+    }
+
+    /// Good and bad files in turn, beside clients that ask without a pause.
+    @Test func noRequestFailsWhileFilesAreExchanged() async throws {
+        func file(_ number: Int) -> String {
+            let quota = "quotas: {device: {requests: \(90_000_000 - number), window: 60}}"
+            return "\(quota)\nserver: {limits: {bodyBytes: \(20_000 + number)}}"
+        }
+        _ = try await self.reload(file(0), until: "configuration reloaded")
+        let isOver = Mutex(false)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<4 {
+                group.addTask {
+                    while !isOver.withLock({ $0 }) {
+                        let answer = try await self.ask("GET", "/api/notifications")
+                        #expect(answer.statusCode == 200)
+                    }
+                }
+            }
+            for number in 1...20 {
+                let (isGood, last) = (!number.isMultiple(of: 2), number - (number + 1) % 2)
+                let end = isGood ? "configuration reloaded" : "the old configuration stays in use"
+                _ = try await self.reload(isGood ? file(number) : "quotas: [", until: end)
+                #expect(try await self.quota() == #""device";q=\#(90_000_000 - last);w=60"#)
+                // A limit is for connections that begin afterwards.
+                let session = URLSession(configuration: .ephemeral)
+                for (bytes, status) in [(20_000 + last, 200), (20_001 + last, 413)] {
+                    let body = "\"\(String(repeating: "x", count: bytes - 2))\""
+                    let answer = try await self.ask("POST", "/api/notifications", body, over: session)
+                    #expect(answer.statusCode == status)
+                }
+                session.finishTasksAndInvalidate()
+            }
+            isOver.withLock { $0 = true }
+            try await group.waitForAll()
+        }
+        #expect(await self.daemon.terminate() == 0)
+    }
+
+    @Test func theLevelIsInForceAtOnce() async throws {
+        let quota = "quotas: {device: {requests: 50, window: 60}}"
+        _ = try await self.reload("\(quota)\nlog: {level: debug}", until: "configuration reloaded")
+        _ = try await self.quota()
+        #expect(await self.daemon.process.errors(until: "request answered").contains("request answered"))
+        _ = try await self.reload("\(quota)\nlog: {level: info}", until: "configuration reloaded")
+        _ = try await self.quota()
+        let ended = await self.daemon.terminated()
+        #expect(ended.code == 0)
+        #expect(!ended.errors.contains("request answered"), "\(ended.errors)")
     }
 
     @Test func theLevelHoldsForAllLoggersThatShareIt() {
