@@ -1,9 +1,8 @@
-"""Signs in with tokens of an issuer that joserfc writes: forged and stale ones, keys that change under load, an issuer that is down.
+"""Signs in with tokens of an issuer that joserfc writes: forged ones, keys that change under load, an issuer that is down.
 
 The issuer is an HTTPS server with OpenID Connect's configuration and a key set, whose keys and tokens are made by joserfc, which
-has no line in common with the server. Each forged token must be refused with its code, and joserfc must refuse it, too, or say why
-it is one that it takes. Then clients show new tokens all the time, of which no request may fail, while the keys change, strangers
-invent keys, and the issuer goes away for a while.
+has no line in common with the server. Each token with a forged signature must be refused. Then clients show new tokens all the
+time, of which no request may fail, while the keys change, strangers invent keys, and the issuer goes away for a while.
 """
 
 from sealpost_e2e import environment
@@ -23,9 +22,9 @@ import time
 import warnings
 
 from joserfc import jws, jwt
-from joserfc.jwk import ECKey, OctKey, OKPKey, RSAKey
+from joserfc.jwk import ECKey, OKPKey, RSAKey
 
-from sealpost_e2e import api, processes, receiver, rig, tls
+from sealpost_e2e import api, receiver, rig, tls
 
 AUDIENCE = "sealpost"
 PAUSE = 5  # Seconds between two readings of the keys, as the server has them.
@@ -67,12 +66,11 @@ class Issuer:
     def claims(self, **changes):
         now = int(time.time())
         claims = {"iss": self.name, "aud": AUDIENCE, "sub": "carol", "iat": now, "exp": now + 300, "jti": os.urandom(8).hex()}
-        return {name: value for name, value in (claims | changes).items() if value is not None}
+        return claims | changes
 
-    def token(self, algorithm="ES256", header=None, key=None, **claims):
+    def token(self, algorithm="ES256", key=None, **claims):
         key = key or self.keys[algorithm]
-        header = {"alg": algorithm, "kid": key.kid, "typ": "JWT"} | (header or {})
-        header = {name: value for name, value in header.items() if value is not None}
+        header = {"alg": algorithm, "kid": key.kid, "typ": "JWT"}
         return jwt.encode(header, self.claims(**claims), key, algorithms=list(self.keys))
 
 
@@ -82,7 +80,7 @@ def reply(body):
     return head.encode() + b"\r\n\r\n" + text
 
 
-# MARK: Tokens that nobody should take
+# MARK: Tokens that nobody may take
 
 def b64(data):
     data = data if isinstance(data, bytes) else json.dumps(data, separators=(",", ":")).encode()
@@ -102,86 +100,42 @@ def with_hmac(header, claims, secret):
 
 
 def forged(issuer):
-    """Name, token, and the status, the code and a word of the answer."""
+    """Name, token, and a word of the answer; what header and claims may have is in `IssuerTokenTests`."""
     claims, token, keys = issuer.claims, issuer.token, issuer.keys
-    ec, now = keys["ES256"], int(time.time())
+    ec = keys["ES256"]
     ec_header = {"alg": "ES256", "kid": "ec", "typ": "JWT"}
-    bad, head, body, signature = "invalid-token", *token().split(".")
-    other = token(sub="dave").split(".")
+    head, body, _ = token().split(".")
     stranger = ECKey.generate_key("P-256", {"kid": "ec"})
     public = stranger.as_dict(private=False)
     pem, der = keys["RS256"].as_pem(private=False), keys["RS256"].as_der(private=False)
     jwks = json.dumps({"keys": [keys["RS256"].as_dict(private=False)]}).encode()
-    rows = [
-        ("another key under the same kid", token(key=stranger), 401, bad, "signature"),
-        ("another RSA key", token("RS256", key=RSAKey.generate_key(2048, {"kid": "rsa"})), 401, bad, "signature"),
-        ("none", f"{b64({'alg': 'none', 'kid': 'ec'})}.{body}.", 401, bad, "algorithm"),
-        ("None", f"{b64({'alg': 'None', 'kid': 'ec'})}.{body}.", 401, bad, "algorithm"),
-        ("no alg", f"{b64({'kid': 'ec'})}.{body}.{signature}", 401, bad, "algorithm"),
-        ("no signature", f"{head}.{body}.", 401, bad, "signature"),
-        ("HMAC with the public key in PEM", with_hmac({"alg": "HS256", "kid": "rsa"}, claims(), pem), 401, bad, "algorithm"),
-        ("HMAC with the public key in DER", with_hmac({"alg": "HS256", "kid": "rsa"}, claims(), der), 401, bad, "algorithm"),
-        ("HMAC with the key set", with_hmac({"alg": "HS256", "kid": "rsa"}, claims(), jwks), 401, bad, "algorithm"),
-        ("HMAC behind RS256", with_hmac({"alg": "RS256", "kid": "rsa"}, claims(), pem), 401, bad, "signature"),
-        ("ES256 by an RSA key's kid", signed({"alg": "ES256", "kid": "rsa"}, claims(), ec), 401, bad, "no such key"),
-        ("RS256 said, ES256 signed", signed({"alg": "RS256", "kid": "rsa"}, claims(), ec), 401, bad, "signature"),
-        ("PS256 by the key for RS256", signed({"alg": "PS256", "kid": "rsa"}, claims(), keys["RS256"], "PS256"), 401, bad, "no such key"),
-        ("PS256 said, RS256 signed", signed({"alg": "PS256", "kid": "pss"}, claims(), keys["PS256"], "RS256"), 401, bad, "signature"),
-        ("ES384", signed({"alg": "ES384", "kid": "p384"}, claims(), issuer.others[0], "ES384"), 401, bad, "algorithm"),
-        ("a key for encryption", signed({"alg": "RS256", "kid": "enc"}, claims(), issuer.others[1], "RS256"), 401, bad, "no such key"),
-        ("an unknown kid", signed({"alg": "ES256", "kid": "new"}, claims(), ec), 401, bad, "no such key"),
-        ("SQL in kid", signed({"alg": "ES256", "kid": "' or 1=1 --"}, claims(), ec), 401, bad, "no such key"),
-        ("a path in kid", signed({"alg": "ES256", "kid": "../../../dev/null"}, claims(), ec), 401, bad, "no such key"),
-        ("a kid of 10 KB", signed({"alg": "ES256", "kid": "k" * 5000}, claims(), ec), 401, bad, "kid"),
-        ("a kid that is a number", signed({"alg": "ES256", "kid": 1}, claims(), ec), 401, bad, "kid"),
-        ("jwk", signed({**ec_header, "jwk": public}, claims(), stranger), 401, bad, "jwk"),
-        ("jku", signed({**ec_header, "jku": issuer.name + "/keys"}, claims(), ec), 401, bad, "jku"),
-        ("x5u", signed({**ec_header, "x5u": issuer.name + "/cert"}, claims(), ec), 401, bad, "x5u"),
-        ("x5c", signed({**ec_header, "x5c": [base64.b64encode(der).decode()]}, claims(), ec), 401, bad, "x5c"),
-        ("crit", signed({**ec_header, "crit": ["exp"], "exp": 1}, claims(), ec), 401, bad, "crit"),
-        ("b64", signed({**ec_header, "b64": False, "crit": ["b64"]}, claims(), ec), 401, bad, "crit"),
-        ("compressed", signed({**ec_header, "zip": "DEF"}, claims(), ec), 401, bad, "zip"),
-        ("a logout token", token(header={"typ": "logout+jwt"}), 401, bad, "typ"),
-        ("nested", signed({**ec_header, "cty": "JWT"}, token().encode(), ec), 401, bad, "cty"),
-        ("a token in a token", signed(ec_header, json.dumps(token()).encode(), ec), 401, bad, "object"),
-        ("encrypted", ".".join([b64({"alg": "dir", "enc": "A256GCM"}), "", "AAAA", "AAAA", "AAAA"]), 401, bad, "encrypted"),
-        ("another issuer", token(iss="https://evil.example"), 401, bad, "iss"),
-        ("the issuer with a slash", token(iss=issuer.name + "/"), 401, bad, "iss"),
-        ("no issuer", token(iss=None), 401, bad, "iss"),
-        ("another audience", token(aud="mail"), 401, bad, "aud"),
-        ("no audience", token(aud=None), 401, bad, "aud"),
-        ("further audiences", token(aud=[AUDIENCE, "mail"]), 401, bad, "authorizedParties"),
-        ("no subject", token(sub=None), 401, bad, "sub"),
-        ("a subject that is a path", token(sub="../admin"), 401, bad, "name of a user"),
-        ("expired", token(exp=now - 60), 401, "token-expired", ""),
-        ("expired, since 1970", token(exp=0), 401, "token-expired", ""),
-        ("no expiry", token(exp=None), 401, bad, "exp"),
-        ("an expiry that is a text", signed(ec_header, claims(exp="never"), ec), 401, bad, "exp"),
-        ("an expiry beyond all numbers", signed(ec_header, json.dumps(claims(exp=1)).replace('"exp": 1', '"exp": 1e400').encode(), ec), 401, bad, "exp"),
-        ("an expiry beyond 64 bits", signed(ec_header, claims(exp=1 << 70), ec), 401, bad, "exp"),
-        ("issued two days ago, good for a year", token(iat=now - 172_800, exp=now + 31_536_000), 401, "token-expired", ""),
-        ("issued tomorrow", token(iat=now + 86_400, exp=now + 90_000), 401, bad, "iat"),
-        ("not yet", token(nbf=now + 600), 401, bad, "nbf"),
-        ("bound to a key of its holder", token(cnf={"jkt": "x"}), 401, bad, "cnf"),
-        ("sub twice", signed(ec_header, json.dumps(claims())[:-1].encode() + b',"sub":"alice"}', ec), 401, bad, "twice"),
-        ("alg twice", signed(b'{"alg":"ES256","kid":"ec","alg":"none"}', claims(), ec), 401, bad, "twice"),
-        ("a deep claim", signed(ec_header, claims(x=json.loads("[" * 40 + "]" * 40)), ec), 401, bad, "levels"),
-        ("claims that are a list", signed(ec_header, b"[]", ec), 401, bad, "object"),
-        ("claims that are no JSON", signed(ec_header, b"{", ec), 401, bad, "JSON"),
-        ("claims that are no UTF-8", signed(ec_header, b'{"sub":"\xff"}', ec), 401, bad, "JSON"),
-        ("huge", token(x="x" * 7000), 401, bad, "longer"),
-        ("truncated", token()[:-6], 401, bad, "signature"),
-        ("two parts", f"{head}.{body}", 401, bad, "three parts"),
-        ("four parts", f"{head}.{body}.{signature}.", 401, bad, "three parts"),
-        ("the signature of another token", f"{head}.{body}.{other[2]}", 401, bad, "signature"),
-        ("the claims of another token", f"{head}.{other[1]}.{signature}", 401, bad, "signature"),
-        ("padding", f"{token()}=", 401, bad, "base64url"),
-        ("the other alphabet", f"{head}.{body}.++++", 401, bad, "base64url"),
-        ("DER in place of the 64 bytes", f"{head}.{body}.{b64(bytes.fromhex('3006020101020101'))}", 401, bad, "signature"),
-        ("a signature of zeros", f"{head}.{body}.{b64(bytes(64))}", 401, bad, "signature"),
-        ("an account with a password", token(sub="alice"), 403, "account-refused", "password"),
+    return [
+        ("another key under the same kid", token(key=stranger), "signature"),
+        ("another RSA key", token("RS256", key=RSAKey.generate_key(2048, {"kid": "rsa"})), "signature"),
+        ("none", f"{b64({'alg': 'none', 'kid': 'ec'})}.{body}.", "algorithm"),
+        ("no signature", f"{head}.{body}.", "signature"),
+        ("HMAC with the public key in PEM", with_hmac({"alg": "HS256", "kid": "rsa"}, claims(), pem), "algorithm"),
+        ("HMAC with the public key in DER", with_hmac({"alg": "HS256", "kid": "rsa"}, claims(), der), "algorithm"),
+        ("HMAC with the key set", with_hmac({"alg": "HS256", "kid": "rsa"}, claims(), jwks), "algorithm"),
+        ("HMAC behind RS256", with_hmac({"alg": "RS256", "kid": "rsa"}, claims(), pem), "signature"),
+        ("ES256 by an RSA key's kid", signed({"alg": "ES256", "kid": "rsa"}, claims(), ec), "no such key"),
+        ("RS256 said, ES256 signed", signed({"alg": "RS256", "kid": "rsa"}, claims(), ec), "signature"),
+        ("PS256 by the key for RS256", signed({"alg": "PS256", "kid": "rsa"}, claims(), keys["RS256"], "PS256"), "no such key"),
+        ("PS256 said, RS256 signed", signed({"alg": "PS256", "kid": "pss"}, claims(), keys["PS256"], "RS256"), "signature"),
+        ("ES384", signed({"alg": "ES384", "kid": "p384"}, claims(), issuer.others[0], "ES384"), "algorithm"),
+        ("a key for encryption", signed({"alg": "RS256", "kid": "enc"}, claims(), issuer.others[1], "RS256"), "no such key"),
+        ("jwk", signed({**ec_header, "jwk": public}, claims(), stranger), "jwk"),
+        ("x5c", signed({**ec_header, "x5c": [base64.b64encode(der).decode()]}, claims(), ec), "x5c"),
+        ("a token in a token", signed(ec_header, json.dumps(token()).encode(), ec), "object"),
+        ("encrypted", ".".join([b64({"alg": "dir", "enc": "A256GCM"}), "", "AAAA", "AAAA", "AAAA"]), "encrypted"),
+        ("a deep claim", signed(ec_header, claims(x=json.loads("[" * 40 + "]" * 40)), ec), "levels"),
+        ("claims that are a list", signed(ec_header, b"[]", ec), "object"),
+        ("claims that are no JSON", signed(ec_header, b"{", ec), "JSON"),
+        ("claims that are no UTF-8", signed(ec_header, b'{"sub":"\xff"}', ec), "JSON"),
+        ("the other alphabet", f"{head}.{body}.++++", "base64url"),
+        ("DER in place of the 64 bytes", f"{head}.{body}.{b64(bytes.fromhex('3006020101020101'))}", "signature"),
+        ("a signature of zeros", f"{head}.{body}.{b64(bytes(64))}", "signature"),
     ]
-    return rows
 
 
 def show(port, token):
@@ -198,40 +152,20 @@ def show(port, token):
     return response.status, answer.get("type", "").rpartition(":")[2], answer.get("detail", "")
 
 
-def takes(issuer, token):
-    """Whether joserfc takes a token by the keys, and the claims that it is told to ask for."""
-    from joserfc.errors import JoseError
-    from joserfc.jwk import KeySet
-
-    try:
-        decoded = jwt.decode(token, KeySet(issuer.published), algorithms=list(issuer.keys))
-        jwt.JWTClaimsRegistry(
-            iss={"essential": True, "value": issuer.name}, aud={"essential": True, "value": AUDIENCE},
-            exp={"essential": True}, sub={"essential": True},
-        ).validate(decoded.claims)
-    except (JoseError, ValueError, TypeError, KeyError):
-        return False
-    return True
-
-
 def refuse_all(site, issuer):
     for algorithm in issuer.keys:
         token = issuer.token(algorithm)
-        if (answer := show(site.port, token))[0] != 200 or not takes(issuer, token):
+        if (answer := show(site.port, token))[0] != 200:
             raise SystemExit(f"a right token of {algorithm}: {answer}")
     rows = forged(issuer)
     # Those with a key that is not known wait for the keys to be read.
     with concurrent.futures.ThreadPoolExecutor(16) as pool:
         answers = list(pool.map(lambda row: show(site.port, row[1]), rows))
-    faults, taken, codes = [], [], {}
-    for (name, token, *expected, word), (status, code, detail) in zip(rows, answers):
-        codes[code] = codes.get(code, 0) + 1
-        if [status, code] != expected or word not in detail:
-            faults.append(f"{name}: {status} {code} {detail}")
-        if takes(issuer, token):
-            taken.append(name)
-    print(f"{len(rows)} forged and stale tokens: {', '.join(f'{count} {code}' for code, count in codes.items())}")
-    print(f"of these joserfc would take {len(taken)}: {'; '.join(taken)}")
+    faults = [
+        f"{name}: {status} {code} {detail}" for (name, _, word), (status, code, detail) in zip(rows, answers)
+        if (status, code) != (401, "invalid-token") or word not in detail
+    ]
+    print(f"{len(rows)} forged tokens refused")
     if faults:
         raise SystemExit("\n".join(faults))
 
@@ -329,24 +263,6 @@ def expect(what, answer, status, code=""):
         raise SystemExit(f"expected {status} {code}: {answer}")
 
 
-def end_users_and_keys(site, issuer):
-    connection = site.connect()
-    token = issuer.token(sub="erin")
-    expect("a new user", show(site.port, token), 200)
-    audit = api.ask(connection, "GET", "/api/audit?limit=500")["Entries"]
-    if not any(e["Action"] == "user.add" and e["Subject"] == "erin" and "by the issuer" in e["Detail"] for e in audit):
-        raise SystemExit("the audit does not tell of the new user")
-    api.ask(connection, "PATCH", "/api/users/erin", {"Disabled": True})
-    expect("the user disabled", show(site.port, token), 403, "account-refused")
-    api.ask(connection, "PATCH", "/api/users/erin", {"Disabled": False})
-    expect("and enabled", show(site.port, token), 200)
-    old = issuer.keys["ES256"]
-    issuer.published = [key for key in issuer.published if key is not old]
-    # Whoever shows a key that is not known has them read again.
-    show(site.port, issuer.token(key=fresh(issuer), sub="frank"))
-    expect("its key withdrawn", show(site.port, token), 401, "invalid-token")
-
-
 def add_options(parser):
     parser.add_argument("--count", type=int, default=8, help="changes of the key (8)")
 
@@ -364,7 +280,6 @@ def run(options):
         expect("the first token", show(site.port, issuer.token()), 200)
         refuse_all(site, issuer)
         rotate(site, issuer, options.count)
-        end_users_and_keys(site, issuer)
         daemon.terminate()
         if code := daemon.wait(60):
             raise SystemExit(f"the daemon ended with {code}")
