@@ -34,12 +34,16 @@ import Testing
 
     /// Nothing in the page could run that is not in its own files, and nothing is asked of another host.
     @Test func thePolicyForbidsAllButItsOwnFiles() async throws {
-        let response = try await ServerFixture().send(.get, "/console/", user: nil)
+        let fixture = try await ServerFixture()
+        let response = try await fixture.send(.get, "/console/", user: nil)
         let policy = try #require(response.fields[.contentSecurityPolicy])
         #expect(policy.hasPrefix("default-src 'none'; script-src 'self';"))
+        #expect(policy.contains("trusted-types 'none'"))
         #expect(!policy.contains("unsafe"))
         #expect(policy.contains("frame-ancestors 'none'"))
         for name in try Self.names() {
+            let file = try await fixture.send(.get, "/console/\(name)", user: nil)
+            #expect(file.fields[.contentSecurityPolicy] == policy, "\(name)")
             let text = try String(contentsOf: Self.folder.appending(path: name), encoding: .utf8)
             for word in ["innerHTML", "outerHTML", "insertAdjacentHTML", "eval(", "document.write", "style=\""] {
                 #expect(!text.contains(word), "\(name): \(word)")
@@ -51,6 +55,6 @@ import Testing
 
     /// Its page is loaded over slow links, too.
     @Test func itIsSmall() {
-        #expect(ConsoleFile.all.values.reduce(0) { $0 + $1.bytes.count } <= 120 << 10)
+        #expect(ConsoleFile.all.values.reduce(0) { $0 + $1.bytes.count } <= 100 << 10)
     }
 }

@@ -1,5 +1,6 @@
 """A headless Chromium that is driven over the DevTools protocol, through a pipe."""
 
+import http.server
 import json
 import os
 import pathlib
@@ -137,3 +138,28 @@ class Page:
 
     def close(self):
         self.browser.call("Target.closeTarget", targetId=self.target)
+
+
+class Pages:
+    """An empty page at each path of each name, over TLS if there is a context for that."""
+
+    def __init__(self, context=None):
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), self.Handler)
+        if context:
+            self.server.socket = context.wrap_socket(self.server.socket, server_side=True, do_handshake_on_connect=False)
+        self.port = self.server.server_address[1]
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            body = b"<!doctype html><title>page</title><body></body>"
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html; charset=utf-8")
+            self.send_header("Content-Length", str(len(body)))
+            if self.path == "/sandboxed":
+                self.send_header("Content-Security-Policy", "sandbox allow-scripts allow-forms")
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_):
+            pass

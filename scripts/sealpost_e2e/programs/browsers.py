@@ -12,7 +12,6 @@ has its refusal. Pages of the server's own origin and of an allowed one can do e
 """
 
 import collections
-import http.server
 import json
 import pathlib
 import re
@@ -147,31 +146,6 @@ APP_SCRIPT = """(async () => {
 # MARK: Who is there
 
 
-class Pages:
-    """An empty page at each path of each name, over TLS if there is a context for that."""
-
-    def __init__(self, context):
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), self.Handler)
-        if context:
-            self.server.socket = context.wrap_socket(self.server.socket, server_side=True, do_handshake_on_connect=False)
-        self.port = self.server.server_address[1]
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
-
-    class Handler(http.server.BaseHTTPRequestHandler):
-        def do_GET(self):
-            body = b"<!doctype html><title>page</title><body></body>"
-            self.send_response(200)
-            self.send_header("Content-Type", "text/html; charset=utf-8")
-            self.send_header("Content-Length", str(len(body)))
-            if self.path == "/sandboxed":
-                self.send_header("Content-Security-Policy", "sandbox allow-scripts allow-forms")
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_):
-            pass
-
-
 class Relay:
     """TLS before the daemon's TLS, that takes the fields out of requests by which the daemon knows foreign pages."""
 
@@ -298,7 +272,7 @@ def run(options):
 
 def attack_without_protection(options, context, files):
     """The names of the attacks that did something, from the page of another site."""
-    pages = Pages(context)
+    pages = chromium.Pages(context)
     with Site(options.sealpost, "https", pages.port, files) as site, browser(options) as chromium_:
         daemon = site.serve()
         relay = Relay(context, site.port)
@@ -320,7 +294,7 @@ def attack_without_protection(options, context, files):
 
 def attack(options, scheme, context, files):
     """All attacks; how many the daemon has refused, and how many went no further than their preflight."""
-    pages = Pages(context)
+    pages = chromium.Pages(context)
     counts = collections.Counter()
     with Site(options.sealpost, scheme, pages.port, files) as site, browser(options) as chromium_:
         daemon = site.serve()
