@@ -9,6 +9,7 @@ A finding is what a client must make of a call: `TRUTH`, nothing is wrong with i
 
 import json
 import random
+import shutil
 import socket
 import ssl
 import threading
@@ -127,14 +128,16 @@ class Chain:
         self.port = processes.free_port()
         self.running = []
 
-    def replace(self, files, how=""):
-        """Ends those that run and starts others; the first is the one that clients see. `haproxy` alone does no harm."""
+    def replace(self, files, how="", upstream=None):
+        """Ends those that run and starts others, the last before the daemon unless `upstream` is another port. `haproxy` does no harm."""
         self.stop()
-        upstream = f"127.0.0.1:{self.site.port}"
+        upstream = f"127.0.0.1:{upstream or self.site.port}"
         for number, file in reversed(list(enumerate(files))):
             port = self.port if number == 0 else processes.free_port()
             folder = self.site.folder / f"layer-{number}"
-            folder.mkdir(exist_ok=True)
+            # What a cache has kept goes with it.
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir()
             kind = file.split("-")[0]
             own = [] if file == kind else [ROOT / "scripts/proxies" / file]
             process = self.site.start(

@@ -17,7 +17,6 @@ protocol. What the page and its worker show is compared with what was sent. This
 
 import base64
 import json
-import os
 import pathlib
 import re
 import shutil
@@ -179,7 +178,7 @@ class Site(rig.Rig):
     def __init__(self, sealpost):
         super().__init__(sealpost)
         self.add_user("anna")
-        self.chain = []
+        self.chain = interferers.Chain(self)
         certificate, key = tls.make_certificate(self.folder)
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(certificate, key)
@@ -236,10 +235,7 @@ class Site(rig.Rig):
 
     def direct(self):
         """No proxy in between."""
-        for process in reversed(self.chain):
-            process.terminate()
-            process.wait(timeout=30)
-        self.chain = []
+        self.chain.stop()
         self.set_upstream(("127.0.0.1", self.port))
 
     def set_upstream(self, address):
@@ -247,23 +243,8 @@ class Site(rig.Rig):
 
     def interpose(self, files, how, upstream=None):
         """Puts proxies in between, the first of which the browser sees; the last asks the daemon, unless `upstream` is another port."""
-        self.direct()
-        upstream = upstream or self.port
-        for number, file in reversed(list(enumerate(files))):
-            port, folder = processes.free_port(), self.folder / f"layer-{number}"
-            shutil.rmtree(folder, ignore_errors=True)
-            folder.mkdir()
-            kind = file.split("-")[0]
-            process = self.start(
-                [rig.ROOT / "scripts/proxy", kind, f"127.0.0.1:{port}", f"127.0.0.1:{upstream}", folder, rig.ROOT / "scripts/proxies" / file],
-                env=os.environ | {"HOW": how},
-            )
-            processes.wait_for_line(process, interferers.NOTICES[kind])
-            # What it says later is not waited for.
-            threading.Thread(target=process.stderr.read, daemon=True).start()
-            self.chain.append(process)
-            upstream = port
-        self.set_upstream(("127.0.0.1", upstream))
+        self.chain.replace(files, how, upstream)
+        self.set_upstream(("127.0.0.1", self.chain.port))
 
     def post(self, order, **options):
         connection = self.connect()
