@@ -47,9 +47,13 @@ def steady_load(url, script, seconds, connections=64, threads=2):
 
     Requests a second, and the milliseconds that 99 of 100 took at most.
     """
-    output = processes.run(
+    return read_load(processes.run(
         "wrk", "--threads", threads, "--connections", connections, "--duration", f"{seconds}s", "--latency", "--script", script, url
-    )
+    ))
+
+
+def read_load(output):
+    """What wrk has printed: requests a second, and the milliseconds that 99 of 100 took at most."""
     if "Non-2xx" in output or "Socket errors" in output:
         raise SystemExit(output)
     number, unit = re.search(r"99%\s+([\d.]+)(us|ms|s)", output).groups()
@@ -57,3 +61,12 @@ def steady_load(url, script, seconds, connections=64, threads=2):
         float(re.search(r"Requests/sec:\s+([\d.]+)", output)[1]),
         float(number) * {"us": 0.001, "ms": 1, "s": 1000}[unit],
     )
+
+
+def bench_rate(cluster, database, script, seconds, clients, threads):
+    """Transactions a second of so many clients of pgbench, which run a script's statements, prepared."""
+    output = processes.run(
+        *cluster.command("pgbench"), *cluster.address, "--no-vacuum", "-M", "prepared",
+        "-c", clients, "-j", threads, "-T", seconds, "-f", script, database, cwd=cluster.folder,
+    )
+    return float(re.search(r"tps = ([\d.]+)", output)[1])

@@ -11,11 +11,10 @@ or if 99 of 100 single posts beside batches take longer than 50 ms, and than twi
 """
 
 import json
-import re
 import statistics
 import subprocess
 
-from sealpost_e2e import api, processes
+from sealpost_e2e import api, figures, processes
 from sealpost_e2e.benches import growth
 
 USERS, BATCH = 16, 500
@@ -76,15 +75,7 @@ class Site(growth.Site):
 
     def run(self, kind, connections, seconds):
         """Requests a second, and the milliseconds that 99 of 100 took at most."""
-        return read(processes.run(*self.command(kind, connections, seconds)))
-
-
-def read(output):
-    if "Non-2xx" in output or "Socket errors" in output:
-        raise SystemExit(output)
-    number, unit = re.search(r"99%\s+([\d.]+)(us|ms|s)", output).groups()
-    rate = float(re.search(r"Requests/sec:\s+([\d.]+)", output)[1])
-    return rate, float(number) * {"us": 0.001, "ms": 1, "s": 1000}[unit]
+        return figures.read_load(processes.run(*self.command(kind, connections, seconds)))
 
 
 def add_options(parser):
@@ -115,7 +106,7 @@ def measure(site, number, seconds):
     )
     try:
         beside, slowest = site.run("single", 64, seconds)
-        together, _ = read(others.communicate(timeout=60)[0])
+        together, _ = figures.read_load(others.communicate(timeout=60)[0])
     finally:
         others.kill()
     print(

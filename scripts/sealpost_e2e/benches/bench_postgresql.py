@@ -16,7 +16,6 @@ rounds x 4 x seconds.
 """
 
 import random
-import re
 
 from sealpost_e2e import api, figures, outbox, postgresql, processes
 
@@ -162,17 +161,10 @@ class Bench:
         self.post.write_text(POST.format(**values))
 
     def fetches(self, seconds):
-        return self.rate(postgresql.NAME, 16, self.fetch, seconds)
+        return figures.bench_rate(self.cluster, postgresql.NAME, self.fetch, seconds, 16, THREADS)
 
     def posts(self, seconds):
-        return self.rate(self.COPY, 64, self.post, seconds)
-
-    def rate(self, database, clients, script, seconds):
-        output = processes.run(
-            *self.cluster.command("pgbench"), *self.cluster.address, "--no-vacuum", "-M", "prepared",
-            "-c", clients, "-j", THREADS, "-T", seconds, "-f", script, database, cwd=self.cluster.folder,
-        )
-        return float(re.search(r"tps = ([\d.]+)", output)[1])
+        return figures.bench_rate(self.cluster, self.COPY, self.post, seconds, 64, THREADS)
 
 
 def quoted(texts):

@@ -10,20 +10,13 @@ A round goes through all of them, so that what else the machine does meets each,
 counts. Fails if one is below its limit, or a post in a hundred takes longer than 50 ms. Bounded: rounds x 4 x seconds.
 """
 
-import os
-import pathlib
-import pwd
-import re
-import shutil
 import statistics
-import tempfile
 
-from sealpost_e2e import api, figures, processes, rig
+from sealpost_e2e import api, figures, postgresql, processes, rig
 
 USERS = 64
 LIMITS = {"product / postgres": 3, "product / loop": 0.5, "waiting / product": 0.8}
 SLOWEST = 50  # Milliseconds, of 99 in 100.
-POSTGRES = max(pathlib.Path("/usr/lib/postgresql").glob("*/bin"))
 
 TABLES = """
 create table notification (id bigint primary key, sender_id bigint not null, flags int not null, seed bigint not null,
@@ -61,9 +54,8 @@ end
 class Product(rig.Rig):
     """A daemon whose users post to themselves, each with a device that waits or without."""
 
-    def __init__(self, sealpost, folder, has_device):
+    def __init__(self, sealpost, has_device):
         super().__init__(sealpost, LOG_LEVEL="error")
-        # On the disk that all are measured on.
         for number in range(1, USERS):
             self.add_user(f"user{number}")
         self.process = self.start_daemon(stderr=None)
@@ -85,34 +77,15 @@ class Product(rig.Rig):
 
 
 class Postgres:
-    """A cluster of its own with its defaults, reached by a socket in its folder."""
+    """pgbench on a cluster with its defaults, reached by its unix socket."""
 
-    def __init__(self, folder):
-        self.folder = folder / "postgres"
-        self.folder.mkdir()
-        user = pwd.getpwnam("postgres") if os.getuid() == 0 else None
-        self.account = {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []} if user else {}
-        if user:
-            os.chown(self.folder, user.pw_uid, user.pw_gid)
-        self.environment = os.environ | {"PGHOST": str(self.folder), "PGDATABASE": "postgres", "PGPORT": "54321"}
-        data = self.folder / "data"
-        self.run("initdb", "--pgdata", data, "--auth", "trust", "--encoding", "UTF8")
-        options = f"-c listen_addresses='' -c port=54321 -c unix_socket_directories={self.folder} -c max_connections=100"
-        self.run("pg_ctl", "--pgdata", data, "--wait", "--log", self.folder / "log", "--options", options, "start")
-        self.run("psql", "--quiet", "--command", TABLES)
-        (self.folder / "post.sql").write_text(POST)
+    def __init__(self, cluster):
+        self.cluster, self.script = cluster, cluster.folder / "post.sql"
+        cluster.run_script(TABLES)
+        self.script.write_text(POST)
 
     def rate(self, seconds):
-        output = self.run(
-            "pgbench", "--no-vacuum", "-M", "prepared", "-c", 64, "-j", 2, "-T", seconds, "-f", self.folder / "post.sql"
-        )
-        return float(re.search(r"tps = ([\d.]+)", output)[1])
-
-    def stop(self):
-        self.run("pg_ctl", "--pgdata", self.folder / "data", "--mode", "immediate", "stop")
-
-    def run(self, program, *arguments):
-        return processes.run(POSTGRES / program, *arguments, cwd=self.folder, env=self.environment, **self.account)
+        return figures.bench_rate(self.cluster, postgresql.NAME, self.script, seconds, clients=64, threads=2)
 
 
 class Loop:
@@ -136,17 +109,8 @@ def add_options(parser):
 
 
 def run(options):
-    folder = pathlib.Path(tempfile.mkdtemp(prefix="sealpost-posts-"))
-    folder.chmod(0o755)
-    try:
-        with Product(options.sealpost, folder, False) as product, Product(options.sealpost, folder, True) as waiting:
-            postgres = Postgres(folder)
-            try:
-                measure(product, waiting, postgres, Loop(options.loop, folder), options)
-            finally:
-                postgres.stop()
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    with Product(options.sealpost, False) as product, Product(options.sealpost, True) as waiting, postgresql.Cluster() as cluster:
+        measure(product, waiting, Postgres(cluster), Loop(options.loop, cluster.folder), options)
 
 
 def measure(product, waiting, postgres, loop, options):
