@@ -40,6 +40,14 @@ def ask(connection, method, path, body=None, credentials=CREDENTIALS, expected=(
     return json.loads(answer) if answer.startswith((b"{", b"[", b'"')) else answer.decode()
 
 
+def status(connection, path, credentials=CREDENTIALS, **fields):
+    """The status of the answer to a GET, with these fields beside the credentials."""
+    connection.request("GET", path, headers={"Authorization": credentials} | fields)
+    response = connection.getresponse()
+    response.read()
+    return response.status
+
+
 def post(connection, order, **rest):
     """Posts a payload, or a whole order. Its id."""
     return ask(connection, "POST", "/api/notifications", order, **rest)["Id"]

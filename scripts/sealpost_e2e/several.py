@@ -1,6 +1,7 @@
 """What the programs about several daemons with one database share: the daemons, a ledger, clients, and the comparison."""
 
 import collections
+import functools
 import http.client
 import random
 import secrets
@@ -9,7 +10,7 @@ import socket
 import threading
 import time
 
-from sealpost_e2e import api, outbox
+from sealpost_e2e import api, crew, outbox
 
 USERS = 50
 
@@ -110,21 +111,13 @@ class Ledger:
             return min((end for begin, end in self.times if begin > instant), default=None)
 
 
-class Clients:
+class Clients(crew.Crew):
     """Threads that post, and fetch what was posted, each time at another daemon, until they are told to stop."""
 
     def __init__(self, site, ledger, credentials, posters, fetchers):
         self.site, self.ledger, self.credentials = site, ledger, credentials
-        self.ends = threading.Event()
-        work = [self.post] * posters + [self.fetch] * fetchers
-        self.threads = [threading.Thread(target=self.run, args=(one, number)) for number, one in enumerate(work)]
-        for thread in self.threads:
-            thread.start()
-
-    def stop(self):
-        self.ends.set()
-        for thread in self.threads:
-            thread.join()
+        works = [self.post] * posters + [self.fetch] * fetchers
+        super().__init__(*(functools.partial(self.run, work, number) for number, work in enumerate(works)))
 
     def run(self, work, seed):
         chance, connections = random.Random(seed), {}

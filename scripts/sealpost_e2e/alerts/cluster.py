@@ -1,11 +1,12 @@
 """Trouble of two daemons with PostgreSQL: a server, a standby, the database, the keys of days."""
 
 import datetime
+import functools
 import signal
 import threading
 import time
 
-from sealpost_e2e import api, postgresql, processes, several
+from sealpost_e2e import api, crew, postgresql, processes, several
 from sealpost_e2e.alerts import stand_in
 from sealpost_e2e.alerts import watch as watching
 
@@ -90,15 +91,8 @@ def lock_table(site, cluster, watch):
                 time.sleep(LOCKED)
                 session.query("commit")
 
-    threads = [threading.Thread(target=fetch, args=[number]) for number in range(FETCHERS)] + [threading.Thread(target=lock)]
-    for thread in threads:
-        thread.start()
-    try:
+    with crew.Crew(*(functools.partial(fetch, number) for number in range(FETCHERS)), lock, ends=ends):
         watch.await_firing("SealpostFetchesSlow")
-    finally:
-        ends.set()
-        for thread in threads:
-            thread.join()
     watch.await_clear("SealpostFetchesSlow")
 
 
@@ -107,7 +101,7 @@ def confirm_nothing(site, cluster, watch):
     ends = threading.Event()
     credentials = api.sign_in(api.connect(site.ports[0]), "alice")
 
-    def write(number):
+    def write():
         connection = api.connect(site.ports[0])
         while not ends.is_set():
             try:
@@ -117,18 +111,14 @@ def confirm_nothing(site, cluster, watch):
 
     cluster.query("alter system set synchronous_standby_names = 'missing'")
     cluster.query("select pg_reload_conf()")
-    threads = [threading.Thread(target=write, args=[number]) for number in range(WRITERS)]
-    for thread in threads:
-        thread.start()
-    try:
-        watch.await_firing("SealpostDatabaseStalled")
-        watch.await_firing("SealpostDatabaseSlow")
-    finally:
-        ends.set()
-        cluster.query("alter system reset synchronous_standby_names")
-        cluster.query("select pg_reload_conf()")
-        for thread in threads:
-            thread.join()
+    with crew.Crew(*[write] * WRITERS, ends=ends):
+        try:
+            watch.await_firing("SealpostDatabaseStalled")
+            watch.await_firing("SealpostDatabaseSlow")
+        finally:
+            ends.set()
+            cluster.query("alter system reset synchronous_standby_names")
+            cluster.query("select pg_reload_conf()")
     watch.await_clear("SealpostDatabaseStalled", "SealpostDatabaseSlow")
 
 

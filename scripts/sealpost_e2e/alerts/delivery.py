@@ -6,10 +6,9 @@ import datetime
 import signal
 import socket
 import sqlite3
-import threading
 import time
 
-from sealpost_e2e import api, outbox, processes, receiver, tls
+from sealpost_e2e import api, crew, outbox, processes, receiver, tls
 from sealpost_e2e.alerts import watch as watching
 
 # Devices of the lane that is slow, and the pushes that it sends in a second.
@@ -136,8 +135,8 @@ def fill_queue(site, watch):
     due = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(seconds=3)
     post(site, SendAt=due.strftime("%Y-%m-%dT%H:%M:%SZ"))
     names = ("SealpostWritesWaiting", "SealpostServerErrors", "SealpostScheduledOverdue", "SealpostQueueStuck")
-    posters = Posters(site)
-    with locked(site), posters:
+    credentials = api.sign_in(site.connect(), "alice")
+    with locked(site), Posters(site, credentials):
         for name in names:
             watch.await_firing(name)
     connection = site.connect()
@@ -155,21 +154,12 @@ def locked(site):
         database.execute("rollback")
 
 
-class Posters:
+class Posters(crew.Crew):
     """Many clients that post, each on a connection of its own, as long as the `with` lasts; they are told 503."""
 
-    def __init__(self, site):
-        self.port = site.port
-        self.credentials = api.sign_in(site.connect(), "alice")
-        self.ends = threading.Event()
-        self.thread = threading.Thread(target=self.run)
-
-    def __enter__(self):
-        self.thread.start()
-
-    def __exit__(self, *_):
-        self.ends.set()
-        self.thread.join()
+    def __init__(self, site, credentials):
+        self.port, self.credentials = site.port, credentials
+        super().__init__(self.run)
 
     def run(self):
         body = '{"Payload": "x", "To": ["news"]}'

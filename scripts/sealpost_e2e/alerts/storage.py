@@ -6,7 +6,7 @@ import os
 import sqlite3
 import threading
 
-from sealpost_e2e import api, outbox, processes
+from sealpost_e2e import api, crew, outbox, processes
 from sealpost_e2e.alerts import stand_in
 from sealpost_e2e.alerts import watch as watching
 
@@ -138,26 +138,18 @@ def read_for_long(site, watch):
     with site.reading() as database:
         database.execute("begin")
         database.execute("select count(*) from user").fetchone()
-        threads = [threading.Thread(target=post) for _ in range(POSTERS)]
-        for thread in threads:
-            thread.start()
-        try:
+        with crew.Crew(*[post] * POSTERS, ends=ends):
             watch.await_firing("SealpostWriteAheadLogLong")
-        finally:
-            ends.set()
-            for thread in threads:
-                thread.join()
     # The next checkpoint comes with the next posts.
     watch.await_clear("SealpostWriteAheadLogLong", meanwhile=site.post)
 
 
-class Hog:
+class Hog(crew.Crew):
     """Something else that takes all room of the file system, as soon as there is any."""
 
     def __init__(self, file):
-        self.file, self.ends = file, threading.Event()
-        self.thread = threading.Thread(target=self.run)
-        self.thread.start()
+        self.file = file
+        super().__init__(self.run)
 
     def run(self):
         with self.file.open("wb", buffering=0) as ballast:
@@ -171,8 +163,7 @@ class Hog:
                 self.ends.wait(0.02)
 
     def give_back(self):
-        self.ends.set()
-        self.thread.join()
+        self.stop()
         self.file.unlink(missing_ok=True)
 
 

@@ -85,9 +85,7 @@ class Watch:
             self.process.send_signal(signal.SIGHUP)
 
     def is_ready(self):
-        connection = api.connect(self.port)
-        connection.request("GET", "/-/ready")
-        return connection.getresponse().status == 200
+        return api.status(api.connect(self.port), "/-/ready") == 200
 
     def ask(self, path, **parameters):
         """What Prometheus' API answers; ends the program if that is an error."""

@@ -10,7 +10,7 @@ import statistics
 import threading
 import time
 
-from sealpost_e2e import api, figures, outbox, postgresql, processes, sealing
+from sealpost_e2e import api, crew, figures, outbox, postgresql, processes, sealing
 from sealpost_e2e.benches import bench_outbox
 
 POSTS, SLOWEST = 5000, 1.0
@@ -138,12 +138,9 @@ def broadcast(cluster, site, credentials, devices):
 
     start = time.monotonic()
     api.post(site.connect(), {"Payload": "to all", "To": ["all"]}, credentials=credentials)
-    thread = threading.Thread(target=post)
-    thread.start()
-    processes.wait_until(lambda: cluster.query("select count(*) from fanout")[0] == ["0"], 900, "the end of the broadcast", pause=0.2)
-    taken = time.monotonic() - start
-    ends.set()
-    thread.join()
+    with crew.Crew(post, ends=ends):
+        processes.wait_until(lambda: cluster.query("select count(*) from fanout")[0] == ["0"], 900, "the end of the broadcast", pause=0.2)
+        taken = time.monotonic() - start
     slowest = figures.percentile(durations)
     print(f"a broadcast to {devices} devices: {taken:.1f} s until all pushes were in the outbox, {devices / taken:.0f} a second")
     return figures.report(

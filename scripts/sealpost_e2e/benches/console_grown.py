@@ -9,11 +9,10 @@ at most `SLOWEST` seconds. The last pages of lists count like the first. Once mo
 import concurrent.futures
 import random
 import statistics
-import threading
 import time
 import urllib.parse
 
-from sealpost_e2e import api, figures, outbox, processes
+from sealpost_e2e import api, crew, figures, outbox, processes
 
 SLOWEST = 0.2
 EACH_USER = 2
@@ -58,7 +57,7 @@ def run(options):
         size = (site.folder / "var/sealpost.db").stat().st_size
         print(f"{options.notifications} notifications posted, the file has {size / 1e9:.1f} GB", flush=True)
         is_fine = judge(Console(site, broadcast, options.devices), "")
-        with posts(site):
+        with Posts(site):
             is_fine &= judge(Console(site, broadcast, options.devices), ", beside posts")
         processes.terminate(daemon)
     if not is_fine:
@@ -235,19 +234,12 @@ def judge(console, where):
     return is_fine
 
 
-class posts:
+class Posts(crew.Crew):
     """Posts at a steady rate for as long as the block lasts."""
 
     def __init__(self, site):
-        self.site, self.ends = site, threading.Event()
-        self.thread = threading.Thread(target=self.post)
-
-    def __enter__(self):
-        self.thread.start()
-
-    def __exit__(self, *_):
-        self.ends.set()
-        self.thread.join()
+        self.site = site
+        super().__init__(self.post)
 
     def post(self):
         connection = self.site.connect()

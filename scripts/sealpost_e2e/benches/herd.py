@@ -10,6 +10,7 @@ Fails if the rate of first fetches is below 0.9 of the plain one, a post in a hu
 written later than 10 s after the last fetch, or the daemon takes more than 256 MiB.
 """
 
+import functools
 import hashlib
 import hmac
 import pathlib
@@ -21,7 +22,7 @@ import threading
 import time
 import zlib
 
-from sealpost_e2e import api, outbox, processes, sealing
+from sealpost_e2e import api, crew, outbox, processes, sealing
 from sealpost_e2e.figures import percentile
 from sealpost_e2e.sink import Sink
 
@@ -59,12 +60,9 @@ def as_they_are_pushed(site, daemon, sink, phones):
     sink.reset()
     latencies, isOver = [], threading.Event()
     id = broadcast(site)
-    beside = threading.Thread(target=post_on, args=(site, latencies, isOver))
-    beside.start()
-    seconds = fetch(site, site.tokens, id)
-    last = time.monotonic()
-    isOver.set()
-    beside.join()
+    with crew.Crew(functools.partial(post_on, site, latencies, isOver), ends=isOver):
+        seconds = fetch(site, site.tokens, id)
+        last = time.monotonic()
     late = await_receipts(site, daemon, id, phones) - last
     slowest = percentile(latencies)
     memory = processes.memory(daemon, "VmHWM") >> 20

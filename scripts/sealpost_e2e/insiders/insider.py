@@ -11,7 +11,7 @@ import threading
 import time
 import traceback
 
-from sealpost_e2e import api
+from sealpost_e2e import api, crew
 
 Answer = collections.namedtuple("Answer", "status code text fields")
 SECONDS = 4
@@ -176,21 +176,7 @@ class Insider:
         return [results[number] for number in range(len(values))]
 
     def together(self, functions):
-        failures = []
-
-        def guarded(function):
-            try:
-                function()
-            except Exception as error:  # A thread's failure is the move's.
-                failures.append(error)
-
-        threads = [threading.Thread(target=guarded, args=(function,)) for function in functions]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        if failures:
-            raise failures[0]
+        crew.together(lambda function: function(), functions)
 
 
 def play(move, insider, pipe):

@@ -20,7 +20,7 @@ import statistics
 import threading
 import time
 
-from sealpost_e2e import api, processes, rig
+from sealpost_e2e import api, crew, processes, rig
 from sealpost_e2e.figures import percentile, report
 
 ADDRESSES, ACCOUNTS, CONNECTIONS = 300, 50, 16
@@ -112,14 +112,7 @@ def guess(port, start, count):
             with lock:
                 answers[code] += 1
 
-    threads = [
-        threading.Thread(target=run, args=(range(start + index, start + count, CONNECTIONS),))
-        for index in range(CONNECTIONS)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    crew.together(run, [range(start + index, start + count, CONNECTIONS) for index in range(CONNECTIONS)])
     return answers
 
 
@@ -178,10 +171,7 @@ def status_once(port, credentials, address):
 
 
 def status_for(connection, credentials, address):
-    connection.request("GET", "/api/register", headers={"Authorization": credentials, "X-Forwarded-For": address})
-    response = connection.getresponse()
-    response.read()
-    return response.status
+    return api.status(connection, "/api/register", credentials, **{"X-Forwarded-For": address})
 
 
 def settle(daemon):

@@ -59,7 +59,7 @@ def look(options, store, **settings):
 
         def check(when, expected):
             connection = site.connect()
-            answers = [status(connection, f"/api/notifications/{id}", credentials) for id in ids]
+            answers = [api.status(connection, f"/api/notifications/{id}", credentials) for id in ids]
             ready = api.ask(connection, "GET", "/readyz")
             doctor = command(site, "doctor")
             line = next(line for line in doctor.splitlines() if "clock" in line)
@@ -92,16 +92,9 @@ def look(options, store, **settings):
             raise SystemExit(f"the daemon ended with {code}: {said}")
 
 
-def status(connection, path, credentials=api.CREDENTIALS):
-    connection.request("GET", path, headers={"Authorization": credentials})
-    response = connection.getresponse()
-    response.read()
-    return response.status
-
-
 def is_gone(site, ids):
     connection = site.connect()
-    return all(status(connection, f"/api/notifications/{id}") == 404 for id in ids)
+    return all(api.status(connection, f"/api/notifications/{id}") == 404 for id in ids)
 
 
 def command(site, *arguments):

@@ -9,6 +9,7 @@ program must fail.
 """
 
 import collections
+import functools
 import http.client
 import random
 import secrets
@@ -16,7 +17,7 @@ import subprocess
 import threading
 import time
 
-from sealpost_e2e import api, postgresql, several
+from sealpost_e2e import api, crew, postgresql, several
 
 POSTED, READ, DISMISSED = range(3)
 
@@ -39,19 +40,13 @@ def run(options):
         ledger, ends = Ledger(options.changes), threading.Event()
         readers = [Reader(f"user{number % several.USERS}") for number in range(options.readers)]
         followers = [
-            threading.Thread(target=follow, args=(site, readers[number :: options.threads], credentials, ends, ledger))
+            functools.partial(follow, site, readers[number :: options.threads], credentials, ends, ledger)
             for number in range(options.threads)
         ]
-        writers = [threading.Thread(target=Writer(site, ledger, credentials, options.audience, seed).run) for seed in range(options.writers)]
         start = time.monotonic()
-        for thread in followers + writers:
-            thread.start()
-        for thread in writers:
-            thread.join()
-        seconds = time.monotonic() - start
-        ends.set()
-        for thread in followers:
-            thread.join()
+        with crew.Crew(*followers, ends=ends):
+            crew.together(lambda seed: Writer(site, ledger, credentials, options.audience, seed).run(), range(options.writers))
+            seconds = time.monotonic() - start
         simulators.kill()
         several.show(ledger.faults, site)
     missed = sum(reader.missed(ledger) for reader in readers)

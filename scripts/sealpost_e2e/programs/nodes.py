@@ -161,10 +161,7 @@ def take_over(site, clients=None):
 
 def is_ready(port):
     """What /readyz says: while the database does not answer, a proxy must send nothing here."""
-    try:
-        return bool(api.ask(api.connect(port), "GET", "/readyz"))
-    except api.UnexpectedAnswer:
-        return False
+    return api.status(api.connect(port), "/readyz") == 200
 
 
 class Prober(threading.Thread):

@@ -11,6 +11,7 @@ environment.enter()
 
 import base64
 import concurrent.futures
+import functools
 import hashlib
 import hmac
 import http.client
@@ -24,7 +25,7 @@ import warnings
 from joserfc import jws, jwt
 from joserfc.jwk import ECKey, OKPKey, RSAKey
 
-from sealpost_e2e import api, receiver, rig, tls
+from sealpost_e2e import api, crew, receiver, rig, tls
 
 AUDIENCE = "sealpost"
 PAUSE = 5  # Seconds between two readings of the keys, as the server has them.
@@ -172,23 +173,18 @@ def refuse_all(site, issuer):
 
 # MARK: Under load
 
-class Load:
+class Load(crew.Crew):
     """Clients with users of their own, which show each token three times and then a new one."""
 
     def __init__(self, port, issuer):
         self.port, self.issuer = port, issuer
-        self.algorithm, self.ends, self.lock = "ES256", threading.Event(), threading.Lock()
-        self.answered, self.tokens, self.longest, self.failures = 0, 0, 0.0, []
-        self.threads = [threading.Thread(target=self.run, args=(n,)) for n in range(CLIENTS)]
-        self.threads.append(threading.Thread(target=self.invent))
-        self.invented = {}
-        for thread in self.threads:
-            thread.start()
+        self.answered, self.tokens, self.longest, self.failures, self.invented = 0, 0, 0.0, [], {}
+        super().__init__(*(functools.partial(self.run, number) for number in range(CLIENTS)), self.invent)
 
     def run(self, number):
         connection = api.connect(self.port)
         while not self.ends.is_set():
-            token = self.issuer.token(self.algorithm, sub=f"client{number}")
+            token = self.issuer.token(sub=f"client{number}")
             for _ in range(3):
                 begin = time.monotonic()
                 try:
@@ -213,11 +209,6 @@ class Load:
             # 503 while the issuer is down: its key may be a new one.
             self.invented[status] = self.invented.get(status, 0) + 1
 
-    def stop(self):
-        self.ends.set()
-        for thread in self.threads:
-            thread.join()
-
 
 def rotate(site, issuer, count):
     """Changes the key at once and without notice; the one before stays for a turn, as its tokens are still there."""
@@ -235,7 +226,6 @@ def rotate(site, issuer, count):
         answered = load.answered
         time.sleep(PAUSE * 3)
         during = load.answered - answered
-        load.ends.set()
     finally:
         load.stop()
     print(

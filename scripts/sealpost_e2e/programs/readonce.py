@@ -21,7 +21,7 @@ import struct
 import threading
 import time
 
-from sealpost_e2e import api, processes, rig
+from sealpost_e2e import api, crew, processes, rig
 
 READERS = [f"reader{number}" for number in range(8)]
 STRANGER = "stranger"
@@ -142,16 +142,14 @@ def run(options):
             tokens = {name: api.sign_in(connection, name) for name in ("alice", STRANGER, *READERS)}
         # Every reader has some of both.
         notices = [Notice(number, options.quick or number // len(READERS) % 2 == 0) for number in range(options.count)]
-        in_threads(4, lambda part: post(site, tokens, notices[part::4]))
+        crew.together(lambda part: post(site, tokens, notices[part::4]), range(4))
         sealed = look_up(site, notices)
         if search(site, sealed.values()) != len(notices):
             raise SystemExit("the search does not find what is there")
         relay = Relay(site.port)
         start = time.monotonic()
-        in_threads(
-            len(READERS) + 1,
-            lambda part: fetch(READERS[part], relay, tokens, notices, failures) if part < len(READERS)
-            else pry(site, tokens, notices, failures),
+        crew.together(
+            lambda name: fetch(name, relay, tokens, notices, failures) if name else pry(site, tokens, notices, failures), [*READERS, None]
         )
         end = time.monotonic()
         fetched = max((notice.fetched_at for notice in notices if not notice.is_confirmed), default=end)
@@ -172,7 +170,7 @@ def run(options):
         time.sleep(GRACE)
         if left := search(site, sealed.values()):
             failures.append(f"{left} payloads are in the database or its log")
-        in_threads(4, lambda part: look_again(site, tokens, notices[part::4], failures))
+        crew.together(lambda part: look_again(site, tokens, notices[part::4], failures), range(4))
         code, _ = processes.terminate(daemon)
         if code != 0:
             failures.append(f"the daemon ended with {code}")
@@ -186,25 +184,6 @@ def run(options):
     )
     if failures:
         raise SystemExit(1)
-
-
-def in_threads(count, work):
-    """Runs work in threads, each with its number; ends the program if one of them fails."""
-    errors = []
-
-    def run(number):
-        try:
-            work(number)
-        except BaseException as error:
-            errors.append(error)
-
-    threads = [threading.Thread(target=run, args=(number,), daemon=True) for number in range(count)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if errors:
-        raise errors[0]
 
 
 def post(site, tokens, notices):

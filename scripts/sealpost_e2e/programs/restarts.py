@@ -8,6 +8,7 @@ Before that, the worst moment on purpose: the proxy stands still while the daemo
 sends its request. It finds both when it goes on, and must not use a connection that is gone for what it cannot repeat.
 """
 
+import functools
 import http.client
 import os
 import pathlib
@@ -18,24 +19,20 @@ import statistics
 import threading
 import time
 
-from sealpost_e2e import api, processes, rig
+from sealpost_e2e import api, crew, processes, rig
 
 FETCHERS, POSTERS = 6, 4
 
 
-class Load:
+class Load(crew.Crew):
     """Clients, each with a connection of its own that it keeps."""
 
     def __init__(self, port, known):
         self.port, self.known = port, known
         self.posted, self.failures = {}, []
         self.answered = 0
-        self.lock = threading.Lock()
-        self.ends = threading.Event()
         roles = [self.fetching] * FETCHERS + [self.posting] * POSTERS
-        self.threads = [threading.Thread(target=self.run, args=(role, n)) for n, role in enumerate(roles)]
-        for thread in self.threads:
-            thread.start()
+        super().__init__(*(functools.partial(self.run, role, number) for number, role in enumerate(roles)))
 
     def run(self, role, number):
         connection = api.connect(self.port)
@@ -71,11 +68,6 @@ class Load:
             time.sleep(0.001)
         if self.answered < enough:
             self.failures.append("no answers within a minute")
-
-    def stop(self):
-        self.ends.set()
-        for thread in self.threads:
-            thread.join()
 
 
 def add_options(parser):

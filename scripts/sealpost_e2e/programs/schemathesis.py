@@ -16,7 +16,7 @@ import subprocess
 import threading
 import time
 
-from sealpost_e2e import api, outbox, processes, rig
+from sealpost_e2e import api, crew, outbox, processes, rig
 
 CLIENTS = rig.ROOT / "Tests/Clients"
 TOOL = rig.ROOT / ".venv-e2e/bin/schemathesis"
@@ -144,11 +144,7 @@ def run(options):
 
     with Site(options.sealpost) as first, Site(options.sealpost) as second:
         facts = [site.prepare() for site in (first, second)]
-        threads = [threading.Thread(target=work, args=pair) for pair in zip((first, second), facts)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        crew.together(lambda pair: work(*pair), zip((first, second), facts))
     print(f"schemathesis: {runs.count} cases of {len(ids)} operations and {options.chains} chains in "
         f"{time.monotonic() - start:.0f} s, {len(runs.failed)} of them failed{': ' + ', '.join(runs.failed) if runs.failed else ''}")
     if runs.unfinished:

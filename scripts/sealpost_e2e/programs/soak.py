@@ -9,6 +9,7 @@ pages in use are divided by the notifications that are there, and the free pages
 by its own rule. The audit, which is kept for a day at least, is not counted. A line for each minute tells how things stand.
 """
 
+import functools
 import os
 import signal
 import sqlite3
@@ -18,7 +19,7 @@ import threading
 import time
 import typing
 
-from sealpost_e2e import api, figures, outbox, processes
+from sealpost_e2e import api, crew, figures, outbox, processes
 
 CONNECTIONS = 64
 # How much more of it the last third may have than the second, and how long the log may get.
@@ -75,7 +76,7 @@ def run(options):
         site.add_user("ada", "admin")
         site.add_user("bob")
         daemon = site.start_blindly()
-        processes.wait_until(lambda: is_ready(site), 60, "the daemon", daemon)
+        processes.wait_until(lambda: api.status(site.connect(), "/readyz") == 200, 60, "the daemon", daemon)
         connection = site.connect()
         id = api.ask(connection, "POST", "/api/register")
         api.ask(connection, "PUT", f"/api/register/{id}", {"Platform": "apns", "Handle": "ab" * 32})
@@ -97,26 +98,15 @@ def run(options):
             raise SystemExit(1)
 
 
-def is_ready(site):
-    try:
-        api.ask(site.connect(), "GET", "/readyz")
-        return True
-    except api.UnexpectedAnswer:
-        return False
-
-
 def load(site, daemon, script, seconds):
     """Samples of each second, and what wrk prints."""
-    ends = threading.Event()
-    strangers = threading.Thread(target=come_and_go, args=(site, ends))
+    ends, samples = threading.Event(), []
     wrk = site.start(
         ["wrk", "--threads", "2", "--connections", str(CONNECTIONS), "--duration", f"{seconds:.0f}s", "--timeout", "10s",
             "--script", script, f"http://127.0.0.1:{site.port}/"],
         stdout=subprocess.PIPE,
     )
-    strangers.start()
-    samples = []
-    try:
+    with crew.Crew(functools.partial(come_and_go, site, ends), ends=ends):
         while wrk.poll() is None:
             if daemon.poll() is not None:
                 raise SystemExit(f"the daemon ended with {daemon.returncode}: {site.log.read_text()[-2000:]}")
@@ -127,9 +117,6 @@ def load(site, daemon, script, seconds):
             if len(samples) % 60 == 0:
                 print(samples[-1], flush=True)
             time.sleep(1)
-    finally:
-        ends.set()
-        strangers.join()
     # The last second may be one of an ended load.
     return samples[:-1], wrk.communicate()[0]
 

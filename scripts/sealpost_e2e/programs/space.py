@@ -5,10 +5,9 @@ posts and fetches are timed. The file's part that is given back must be gone in 
 """
 
 import sqlite3
-import threading
 import time
 
-from sealpost_e2e import api, figures, processes, rig
+from sealpost_e2e import api, crew, figures, processes, rig
 
 BATCH, BYTES = 500, 2000
 # Milliseconds that no post may take while the file becomes shorter, and how many times as long as before 99 in 100 may take.
@@ -21,13 +20,12 @@ def add_options(parser):
     parser.add_argument("--count", type=int, default=100_000, help="notifications that expire (100000)")
 
 
-class Times:
+class Times(crew.Crew):
     """A client that posts and fetches twenty times a second each, and keeps when and how long."""
 
     def __init__(self, site):
-        self.site, self.all, self.ends, self.kept = site, [], threading.Event(), {}
-        self.thread = threading.Thread(target=self.run)
-        self.thread.start()
+        self.site, self.all, self.kept = site, [], {}
+        super().__init__(self.run)
 
     def run(self):
         connection = self.site.connect()
@@ -42,10 +40,6 @@ class Times:
 
     def between(self, begin, end):
         return [time for at, time in self.all if begin <= at < end]
-
-    def stop(self):
-        self.ends.set()
-        self.thread.join()
 
 
 def run(options):

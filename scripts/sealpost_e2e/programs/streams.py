@@ -10,6 +10,7 @@ then the program must fail.
 """
 
 import collections
+import functools
 import http.client
 import random
 import re
@@ -18,15 +19,14 @@ import socket
 import threading
 import time
 
-from sealpost_e2e import api, figures, postgresql
-from sealpost_e2e import several
+from sealpost_e2e import api, crew, figures, postgresql, several
 
 EVENT = re.compile(rb"id: (\d+)\ndata: ")
 # Seconds that the last push may take: a dead daemon's leases last five, and what it had leased is found a little later.
 LATEST = 30
 
 
-class Device:
+class Device(crew.Crew):
     """A device of a user of its own, which reads one stream at a time until it is told to stop."""
 
     def __init__(self, site, name, chance):
@@ -37,13 +37,8 @@ class Device:
         api.ask(connection, "PUT", f"/api/register/{self.id}", {"Platform": "stream"}, self.credentials)
         # When each notification arrived first, and how often it came.
         self.arrivals, self.counts, self.last = {}, collections.Counter(), None
-        self.moves, self.opened, self.ends = threading.Event(), 0, threading.Event()
-        self.thread = threading.Thread(target=self.run)
-        self.thread.start()
-
-    def stop(self):
-        self.ends.set()
-        self.thread.join()
+        self.moves, self.opened = threading.Event(), 0
+        super().__init__(self.run)
 
     def run(self):
         while not self.ends.is_set():
@@ -84,22 +79,14 @@ class Device:
             text = text[-64:] if not EVENT.search(text) else text[end:]
 
 
-class Posters:
+class Posters(crew.Crew):
     """Threads that post to devices at random, each time to another daemon, until they are told to stop."""
 
     def __init__(self, site, devices, credentials, count, pace):
         self.site, self.devices, self.credentials, self.pace = site, devices, credentials, pace
         # The device and the time of each notification that was acknowledged.
-        self.posted, self.lost, self.lock = {}, collections.Counter(), threading.Lock()
-        self.ends = threading.Event()
-        self.threads = [threading.Thread(target=self.run, args=(random.Random(number),)) for number in range(count)]
-        for thread in self.threads:
-            thread.start()
-
-    def stop(self):
-        self.ends.set()
-        for thread in self.threads:
-            thread.join()
+        self.posted, self.lost = {}, collections.Counter()
+        super().__init__(*(functools.partial(self.run, random.Random(number)) for number in range(count)))
 
     def run(self, chance):
         connections = {}
@@ -205,18 +192,13 @@ def report(what, posters, missing):
     return missing
 
 
-class Blinder:
+class Blinder(crew.Crew):
     """Empties the table of streams, again and again."""
 
     def __init__(self, cluster):
-        self.ends = threading.Event()
-        self.thread = threading.Thread(target=self.run, args=(cluster,))
-        self.thread.start()
+        self.cluster = cluster
+        super().__init__(self.run)
 
-    def run(self, cluster):
+    def run(self):
         while not self.ends.wait(0.05):
-            cluster.query("delete from stream")
-
-    def stop(self):
-        self.ends.set()
-        self.thread.join()
+            self.cluster.query("delete from stream")
