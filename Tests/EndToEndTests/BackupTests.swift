@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    /// Of each client the copy has the posts up to one of them: neither a gap, nor a loss of what was acknowledged before.
+    /// Of each client the copy has the posts up to one of them: no gap, and no loss of what was acknowledged before.
     @Test func aCopyUnderLoadIsOneMoment() async throws {
         _ = try await Daemon.run(["user", "add", "alice", "--password-stdin"], in: folder, input: "correct horse\n")
         var daemon = try await Daemon(in: self.folder)
