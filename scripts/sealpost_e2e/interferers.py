@@ -15,7 +15,7 @@ import ssl
 import threading
 import typing
 
-from sealpost_e2e import api, processes
+from sealpost_e2e import api, listening, processes
 from sealpost_e2e.rig import ROOT
 
 CALLS = ("notification", "sync", "markRead", "markAllRead", "register")
@@ -176,27 +176,14 @@ def drain(process):
     threading.Thread(target=process.stderr.read, daemon=True).start()
 
 
-class TLSFront:
+class TLSFront(listening.Listener):
     """Ends TLS and passes bytes on to a port, whose connections end as theirs do."""
 
     def __init__(self, port, certificate, key):
         self.to = port
         self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         self.context.load_cert_chain(certificate, key)
-        self.listener = socket.create_server(("127.0.0.1", 0), backlog=64)
-        self.port = self.listener.getsockname()[1]
-        threading.Thread(target=self.accept, daemon=True).start()
-
-    def close(self):
-        self.listener.close()
-
-    def accept(self):
-        while True:
-            try:
-                client, _ = self.listener.accept()
-            except OSError:
-                return
-            threading.Thread(target=self.serve, args=(client,), daemon=True).start()
+        super().__init__()
 
     def serve(self, client):
         try:

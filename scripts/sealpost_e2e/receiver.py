@@ -2,14 +2,13 @@
 
 import json
 import re
-import socket
 import ssl
 import threading
 
-from sealpost_e2e import processes
+from sealpost_e2e import listening, processes
 
 
-class Receiver:
+class Receiver(listening.Listener):
     """An HTTPS server, HTTP/1.1 only, that keeps all bytes it reads.
 
     `answer(request, number)` makes the bytes of each answer; numbers count from 1.
@@ -19,15 +18,8 @@ class Receiver:
         self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         self.context.load_cert_chain(certificate, key)
         self.answer = answer
-        self.listener = socket.create_server(("127.0.0.1", 0), backlog=64)
-        self.port = self.listener.getsockname()[1]
         self.requests, self.lock = [], threading.Lock()
-        threading.Thread(target=self.accept, daemon=True).start()
-
-    def accept(self):
-        while True:
-            connection, _ = self.listener.accept()
-            threading.Thread(target=self.serve, args=(connection,), daemon=True).start()
+        super().__init__()
 
     def serve(self, connection):
         try:

@@ -22,7 +22,7 @@ import tempfile
 import threading
 import urllib.parse
 
-from sealpost_e2e import api, chromium, processes, rig, tls
+from sealpost_e2e import api, chromium, listening, processes, rig, tls
 
 SERVER, APP = "push.example", "app.example"
 # The attackers' pages, by what the browser says of them. The last are sandboxed, which makes their origin `null`.
@@ -146,19 +146,12 @@ APP_SCRIPT = """(async () => {
 # MARK: Who is there
 
 
-class Relay:
+class Relay(listening.Listener):
     """TLS before the daemon's TLS, that takes the fields out of requests by which the daemon knows foreign pages."""
 
     def __init__(self, context, port):
         self.context, self.upstream = context, port
-        self.listener = socket.create_server(("127.0.0.1", 0), backlog=256)
-        self.port = self.listener.getsockname()[1]
-        threading.Thread(target=self.accept, daemon=True).start()
-
-    def accept(self):
-        while True:
-            connection, _ = self.listener.accept()
-            threading.Thread(target=self.serve, args=(connection,), daemon=True).start()
+        super().__init__()
 
     def serve(self, connection):
         try:

@@ -21,7 +21,7 @@ import struct
 import threading
 import time
 
-from sealpost_e2e import api, crew, processes, rig
+from sealpost_e2e import api, crew, listening, processes, rig
 
 READERS = [f"reader{number}" for number in range(8)]
 STRANGER = "stranger"
@@ -51,21 +51,14 @@ class Notice:
         return f"/api/notifications/{self.id}"
 
 
-class Relay:
+class Relay(listening.Listener):
     """Passes requests on, and resets the client's connection in place of each third answer, or in the middle of it."""
 
     def __init__(self, port):
         self.to = port
-        self.listener = socket.create_server(("127.0.0.1", 0), backlog=64)
-        self.port = self.listener.getsockname()[1]
         self.answers = self.cut = 0
         self.lock = threading.Lock()
-        threading.Thread(target=self.accept, daemon=True).start()
-
-    def accept(self):
-        while True:
-            client, _ = self.listener.accept()
-            threading.Thread(target=self.serve, args=(client,), daemon=True).start()
+        super().__init__()
 
     def serve(self, client):
         with client, socket.create_connection(("127.0.0.1", self.to), timeout=60) as server:

@@ -26,7 +26,7 @@ import tempfile
 import threading
 import time
 
-from sealpost_e2e import api, chromium, interferers, processes, receiver, rig, tls
+from sealpost_e2e import api, chromium, interferers, listening, processes, receiver, rig, tls
 from sealpost_e2e.programs.console import RULES
 
 SIZES = {"phone": (390, 844), "desk": (1000, 760)}
@@ -45,7 +45,7 @@ class Wrong(Exception):
 # MARK: The site
 
 
-class Front:
+class Front(listening.Listener):
     """An origin over TLS: files of a folder, and behind them the API, byte for byte as the next proxy or the daemon sends it."""
 
     def __init__(self, context, folder=None):
@@ -58,14 +58,7 @@ class Front:
         # What was asked of the API, and the connections to the next proxy that are open.
         self.asked = []
         self.relayed = set()
-        self.socket = socket.create_server(("127.0.0.1", 0), backlog=128)
-        self.port = self.socket.getsockname()[1]
-        threading.Thread(target=self.accept, daemon=True).start()
-
-    def accept(self):
-        while True:
-            connection, _ = self.socket.accept()
-            threading.Thread(target=self.serve, args=[connection], daemon=True).start()
+        super().__init__()
 
     def serve(self, connection):
         """One request of a connection. What ends early on the way ends early here."""
@@ -132,26 +125,18 @@ class Front:
         return head.encode() + body
 
 
-class Gate:
+class Gate(listening.Listener):
     """A port that leads to another one, until it is closed: a daemon that is gone, for a proxy alone."""
 
     def __init__(self, port):
-        self.to = port
-        self.listener = socket.create_server(("127.0.0.1", 0), backlog=64)
-        self.port = self.listener.getsockname()[1]
-        self.connections = []
-        threading.Thread(target=self.accept, daemon=True).start()
+        self.to, self.connections = port, []
+        super().__init__()
 
-    def accept(self):
-        try:
-            while True:
-                connection, _ = self.listener.accept()
-                upstream = socket.create_connection(("127.0.0.1", self.to), timeout=30)
-                self.connections += [connection, upstream]
-                for source, target in ((connection, upstream), (upstream, connection)):
-                    threading.Thread(target=self.pump, args=[source, target], daemon=True).start()
-        except OSError:
-            pass  # Closed.
+    def serve(self, connection):
+        upstream = socket.create_connection(("127.0.0.1", self.to), timeout=30)
+        self.connections += [connection, upstream]
+        threading.Thread(target=self.pump, args=[connection, upstream], daemon=True).start()
+        self.pump(upstream, connection)
 
     @staticmethod
     def pump(source, target):
