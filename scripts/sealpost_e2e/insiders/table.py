@@ -8,10 +8,7 @@ BEGIN, END = "<!-- moves: written by scripts/e2e run insiders --write-table -->"
 def measured(verdict):
     """What a window has measured."""
     return {
-        "worst": verdict.worst, "lane": verdict.lane, "missing": verdict.missing, "posts": verdict.posts,
-        "lanes": {lane: verdict.of(lane) for lane in verdict.latencies}, "unready": sorted(set(map(str, verdict.unready))),
-        "ready": verdict.slowest_ready, "fetch": verdict.slowest_fetch,
-        "flush": verdict.slowest_flush,
+        "worst": verdict.worst, "lane": verdict.lane, "posts": verdict.posts, "fetch": verdict.slowest_fetch, "flush": verdict.slowest_flush,
     }
 
 
@@ -34,7 +31,7 @@ def result(move, answers, verdict, seconds, harms, failure, latest):
         faults.append(f"{len(verdict.failed_fetches)} fetches of others failed: {sorted(set(map(str, verdict.failed_fetches)))}")
     if not failure:
         faults += move.misses(answers)
-    about = {"name": move.name, "title": move.title, "tried": move.tried, "role": move.role}
+    about = {"title": move.title, "tried": move.tried, "role": move.role}
     return about | measured(verdict) | {"answers": answers, "seconds": seconds, "faults": faults}
 
 

@@ -117,7 +117,6 @@ class Verdict:
         self.posts = len(noted["posts"])
         self.refused = [status for *_, status in noted["refused"]]
         self.unready = [status for status, _ in noted["ready"] if status != 200]
-        self.slowest_ready = max((seconds for _, seconds in noted["ready"]), default=0)
         self.slowest_flush = max(noted["flushes"], default=0)
         self.slowest_fetch = max((seconds for _, seconds in noted["fetches"]), default=0)
         self.failed_fetches = [status for status, _ in noted["fetches"] if status != 200]

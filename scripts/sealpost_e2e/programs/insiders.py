@@ -15,7 +15,6 @@ made by an account of its own, as weak as it may be, for some seconds; then an a
 With --write-table the table goes into docs/insiders.md, whose column about an earlier version stays as it is.
 """
 
-import json
 import multiprocessing
 import pathlib
 import sys
@@ -40,7 +39,6 @@ def add_options(parser):
     parser.add_argument("--only", default="", help="moves by their names, separated by commas; `list` prints them")
     parser.add_argument("--crowd", type=int, default=CROWD, help="devices of the broadcasts (%(default)s)")
     parser.add_argument("--tries", type=int, default=3, help="how often a move is made beside which a push was late (%(default)s)")
-    parser.add_argument("--results", type=pathlib.Path, help="a file for the results, as JSON")
     parser.add_argument("--write-table", type=pathlib.Path, help="docs/insiders.md, whose table is replaced")
 
 
@@ -70,7 +68,6 @@ def run(options):
                 daemon, _ = site.serve()
                 processes.wait_until(site.is_reached, 120, "the pushes that were late", daemon, pause=0.2)
             results.append(result)
-            keep(options, results, quiet)
             if number % EVERY == EVERY - 1:
                 quiet.append(look(site))
         quiet.append(look(site))
@@ -122,13 +119,7 @@ def insider_for(site, move, number, attempt, index):
     return insiders.Insider(site, name, authorization, (number * 7 + index) * 3 + attempt, move.role)
 
 
-def keep(options, results, quiet):
-    if options.results:
-        options.results.write_text(json.dumps({"results": results, "quiet": quiet}, indent=1))
-
-
 def finish(options, results, quiet, codes, errors):
-    keep(options, results, quiet)
     if options.write_table:
         table.write(options.write_table, results, quiet)
     bad = [result for result in results if result["faults"]]
