@@ -66,7 +66,7 @@ def gone_tokens(insider):
 
 @move("Channels that WNS does not know", "25 at the right host, posts to itself", "200, 201")
 def unknown_channels(insider):
-    host = insider.site.devices["wns"][0][1].split("/w/")[0].split("?")[0]
+    host = insider.site.devices["wns"][0][2].split("/w/")[0].split("?")[0]
     insider.each(lambda number: insider.register("wns", handle=f"{host}/?token={word()}"), range(25))
     post_for(insider)
 
