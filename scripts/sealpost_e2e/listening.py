@@ -1,4 +1,4 @@
-"""What takes connections at a port of its own, and what passes bytes on."""
+"""What takes connections at a port of its own: relays, and receivers in the place of others."""
 
 import socket
 import threading
