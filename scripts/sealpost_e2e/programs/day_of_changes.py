@@ -1,12 +1,13 @@
 """Measures what one device account can leave in the database within a day.
 
-A daemon with the usual quotas shows how many changes it takes at once. Daemons without quotas then show what each kind of change
-leaves: rows and indexes, in bytes of the file's pages in use, when all its notifications have expired. A day has nine eighths of
-`quotas.device.changes`, since an eighth may come at once. What the account may have stored beside that is filled and measured, too.
+Daemons without quotas show what each kind of change leaves: rows and indexes, in bytes of the file's pages in use, when all its
+notifications have expired. A day has nine eighths of `quotas.device.changes`, since an eighth may come at once, as `ChangeQuotaTests`
+has it. What the account may have stored beside that is filled and measured, too.
 The worst kind and the full store together may take 20 MB.
 """
 
 import json
+import re
 import sqlite3
 
 from sealpost_e2e import api, processes, rig
@@ -17,6 +18,8 @@ NAME = "n" * 100
 REQUEST = "r" * 128
 TAGS = [f"{number:03}" + "t" * 117 for number in range(60)]
 SENDERS = "senders: {stream: {type: stream}}\n"
+DEFAULTS = (rig.ROOT / "config/sealpost.yaml").read_text()
+CHANGES = int(re.search(r"^quotas:\n  device: {.*changes: (\d+)}", DEFAULTS, re.M)[1]) * 9 // 8
 
 
 def add_options(parser):
@@ -157,21 +160,6 @@ class Site(rig.Rig):
         return pages * self.read("pragma page_size")
 
 
-def day(sealpost):
-    """How many changes a day has: what the daemon takes at once comes back eight times."""
-    with Site(sealpost, quotas={"QUOTAS_DEVICE_REQUESTS": 100_000_000}) as site:
-        for taken in range(100_000):
-            status, answer = site.account.ask("POST", "/api/register")
-            if status == 429:
-                break
-        else:
-            raise SystemExit("the quota of changes ended none")
-    # The session that came before was one, too.
-    changes = (taken + 1) * 9
-    print(f"{taken} changes at once, then {status} {answer['type']}: at most {changes} within a day")
-    return changes
-
-
 def store(sealpost):
     """Stores all that the account may have at a time."""
     with Site(sealpost, quotas={"QUOTAS_DEVICE_CHANGES": "null", "QUOTAS_DEVICE_REQUESTS": 100_000_000}) as site:
@@ -202,7 +190,7 @@ def each(site, kind, count):
 
 
 def run(options):
-    changes, stored = day(options.sealpost), store(options.sealpost)
+    stored = store(options.sealpost)
     worst = 0
     with Site(options.sealpost) as site:
         site.account.device = site.account.register()
@@ -210,8 +198,8 @@ def run(options):
         for kind in KINDS + [passwords]:
             # A change of the password has two hashes made.
             bytes = each(site, kind, 100 if kind is passwords else options.count)
-            worst = max(worst, bytes * changes)
-            print(f"{kind.__name__.replace('_', ' ')}: {bytes:.0f} bytes each, {bytes * changes / 1e6:.2f} MB a day", flush=True)
+            worst = max(worst, bytes * CHANGES)
+            print(f"{kind.__name__.replace('_', ' ')}: {bytes:.0f} bytes each, {bytes * CHANGES / 1e6:.2f} MB a day", flush=True)
     print(f"{(worst + stored) / 1e6:.1f} MB at the worst (at most {MOST / 1e6:.0f})")
     if worst + stored > MOST:
         raise SystemExit(1)
