@@ -94,6 +94,10 @@ import Testing
         #expect(await self.daemon.terminate() == 0)
     }
 
+    private final class Load: Sendable {
+        let isOver = Mutex(false)
+    }
+
     /// Good and bad files in turn, beside clients that ask without a pause.
     @Test func noRequestFailsWhileFilesAreExchanged() async throws {
         func file(_ number: Int) -> String {
@@ -101,18 +105,19 @@ import Testing
             return "\(quota)\nserver: {limits: {bodyBytes: \(20_000 + number)}}"
         }
         _ = try await self.reload(file(0), until: "configuration reloaded")
-        let isOver = Mutex(false)
+        let load = Load()
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<4 {
                 group.addTask {
-                    while !isOver.withLock({ $0 }) {
+                    while !load.isOver.withLock({ $0 }) {
                         let answer = try await self.ask("GET", "/api/notifications")
                         #expect(answer.statusCode == 200)
                     }
                 }
             }
             for number in 1...20 {
-                let (isGood, last) = (!number.isMultiple(of: 2), number - (number + 1) % 2)
+                let isGood = number.isMultiple(of: 2)
+                let last = isGood ? number : number - 1
                 let end = isGood ? "configuration reloaded" : "the old configuration stays in use"
                 _ = try await self.reload(isGood ? file(number) : "quotas: [", until: end)
                 #expect(try await self.quota() == #""device";q=\#(90_000_000 - last);w=60"#)
@@ -125,7 +130,7 @@ import Testing
                 }
                 session.finishTasksAndInvalidate()
             }
-            isOver.withLock { $0 = true }
+            load.isOver.withLock { $0 = true }
             try await group.waitForAll()
         }
         #expect(await self.daemon.terminate() == 0)

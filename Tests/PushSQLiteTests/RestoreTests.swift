@@ -79,7 +79,7 @@ import Testing
         #expect(rows["notification"]?.isEmpty == false)
         #expect(try self.rows(at: target) == rows)
         let source = try self.rows(at: self.database.path)
-        for table in ["notification", "recipient", "audit"] {
+        for table in ["notification", "recipient", "audit", "user", "device", "token"] {
             #expect(Set(source[table] ?? []).isSuperset(of: rows[table] ?? []), "\(table)")
         }
         let store = try SQLiteStore(path: target, keyring: self.fixture.keyring)
