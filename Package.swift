@@ -9,8 +9,13 @@ let strict: [SwiftSetting] = [
 ]
 
 /// A room of the house: see ARCHITECTURE.md for which may depend on which.
-func room(_ name: String, _ dependencies: [Target.Dependency], resources: [Resource] = []) -> Target {
-    .target(name: name, dependencies: dependencies, resources: resources, swiftSettings: strict)
+func room(
+    _ name: String,
+    _ dependencies: [Target.Dependency],
+    exclude: [String] = [],
+    resources: [Resource] = []
+) -> Target {
+    .target(name: name, dependencies: dependencies, exclude: exclude, resources: resources, swiftSettings: strict)
 }
 
 func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
@@ -61,6 +66,8 @@ let package = Package(
     ],
     targets: [
         .target(name: "CICUData"),
+        // Compiles the files in that `PushCore` and `PushServer` exclude.
+        .target(name: "CResources"),
         .systemLibrary(name: "CArgon2"),
         .systemLibrary(name: "CCurl"),
         .systemLibrary(name: "CEpoll"),
@@ -101,8 +108,8 @@ let package = Package(
         room("PushClientTesting", ["HTTPSignatures", "PushAPI", "PushClient"]),
         room(
             "PushCore",
-            ["Bytes", "CArgon2", "CivilTime", cryptography],
-            resources: [.embedInCode("CommonPasswords.txt")]
+            ["Bytes", "CArgon2", "CResources", "CivilTime", cryptography],
+            exclude: ["CommonPasswords.txt"]
         ),
         room("PushDelivery", ["CivilTime", "PushCore", "PushStore", lifecycle, logging]),
         room("PushPostgreSQL", ["Migrations", "PostgreSQL", "PushCore", "PushStore", "Reactor", cryptography]),
@@ -110,10 +117,10 @@ let package = Package(
         room(
             "PushServer",
             [
-                "Bytes", "CZlib", "CivilTime", "HTTPSignatures", "PushAPI", "PushCore", "PushStore", "SocketHTTP",
-                cryptography, httpTypes, logging,
+                "Bytes", "CResources", "CZlib", "CivilTime", "HTTPSignatures", "PushAPI", "PushCore", "PushStore",
+                "SocketHTTP", cryptography, httpTypes, logging,
             ],
-            resources: [.embedInCode("openapi.json"), .embedInCode("Console/page")]
+            exclude: ["Console/page", "openapi.json"]
         ),
         room("PushSimulators", ["Bytes", "CNghttp2", "COpenSSL", "CivilTime", "Reactor", "SocketTLS"]),
         room("PushSQLite", ["CSQLite", "Migrations", "PushCore", "PushStore", cryptography, database, databaseC]),

@@ -43,6 +43,7 @@ let package = Package(
         .systemLibrary(name: "CArgon2"),
         .systemLibrary(name: "COpenSSL"),
         .systemLibrary(name: "CPostgreSQL"),
+        .target(name: "CResources"),
         .target(name: "Cryptography", dependencies: ["COpenSSL"], swiftSettings: room),
         .target(
             name: "Migrations",
@@ -53,8 +54,8 @@ let package = Package(
         .target(name: "PostgreSQL", dependencies: ["Bytes", "CPostgreSQL", "Reactor"], swiftSettings: room),
         .target(
             name: "PushCore",
-            dependencies: ["Bytes", "CArgon2", "CivilTime", "Cryptography"],
-            resources: [.embedInCode("CommonPasswords.txt")],
+            dependencies: ["Bytes", "CArgon2", "CResources", "CivilTime", "Cryptography"],
+            exclude: ["CommonPasswords.txt"],
             swiftSettings: room
         ),
         .target(name: "PushStore", dependencies: ["PushCore", "Cryptography"], swiftSettings: room),

@@ -10,8 +10,13 @@ let fuzzed: [SwiftSetting] = [
     .unsafeFlags(["-sanitize=fuzzer,address", "-enable-testing"]),
 ]
 
-func room(_ name: String, _ dependencies: [Target.Dependency], resources: [Resource] = []) -> Target {
-    .target(name: name, dependencies: dependencies, resources: resources, swiftSettings: fuzzed)
+func room(
+    _ name: String,
+    _ dependencies: [Target.Dependency],
+    exclude: [String] = [],
+    resources: [Resource] = []
+) -> Target {
+    .target(name: name, dependencies: dependencies, exclude: exclude, resources: resources, swiftSettings: fuzzed)
 }
 
 let heap: Target.Dependency = .product(name: "HeapModule", package: "swift-collections")
@@ -31,6 +36,7 @@ let package = Package(
         .systemLibrary(name: "CEpoll"),
         .systemLibrary(name: "CLibFuzzer"),
         .systemLibrary(name: "COpenSSL"),
+        .target(name: "CResources"),
         .systemLibrary(name: "CZlib"),
         room("Bytes", []),
         room("CivilTime", ["Bytes"]),
@@ -44,16 +50,16 @@ let package = Package(
         ),
         room(
             "PushCore",
-            ["Bytes", "CArgon2", "CivilTime", "Cryptography"],
-            resources: [.embedInCode("CommonPasswords.txt")]
+            ["Bytes", "CArgon2", "CResources", "CivilTime", "Cryptography"],
+            exclude: ["CommonPasswords.txt"]
         ),
         room(
             "PushServer",
             [
-                "Bytes", "CZlib", "CivilTime", "HTTPSignatures", "PushAPI", "PushCore", "PushStore", "SocketHTTP",
-                "Cryptography", httpTypes, logging,
+                "Bytes", "CResources", "CZlib", "CivilTime", "HTTPSignatures", "PushAPI", "PushCore", "PushStore",
+                "SocketHTTP", "Cryptography", httpTypes, logging,
             ],
-            resources: [.embedInCode("openapi.json"), .embedInCode("Console/page")]
+            exclude: ["Console/page", "openapi.json"]
         ),
         room("PushStore", ["PushCore", "Cryptography"]),
         room("Reactor", ["CEpoll", heap]),

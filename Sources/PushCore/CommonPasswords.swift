@@ -1,8 +1,10 @@
+package import CResources
+
 /// The passwords that are guessed first, from `CommonPasswords.txt`.
 enum CommonPasswords {
     /// All of them, in lower case.
     static var all: [ArraySlice<UInt8>] {
-        PackageResources.CommonPasswords_txt.split(separator: UInt8(ascii: "\n"))
+        Array(common_passwords).split(separator: UInt8(ascii: "\n"))
             .filter { $0.first != UInt8(ascii: "#") }
             .flatMap { $0.split(separator: UInt8(ascii: " ")) }
     }
@@ -12,5 +14,12 @@ enum CommonPasswords {
     /// Scans the list from its beginning, which takes a moment; passwords are seldom set.
     static func contains(_ password: String) -> Bool {
         Self.all.contains { $0.elementsEqual(password.utf8) }
+    }
+}
+
+extension [UInt8] {
+    /// The bytes of a file that is part of the executable.
+    package init(_ file: CResource) {
+        self.init(UnsafeBufferPointer(start: file.start, count: file.count))
     }
 }

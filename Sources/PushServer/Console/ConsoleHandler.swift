@@ -1,7 +1,9 @@
 internal import Bytes
+internal import CResources
 internal import Cryptography
 internal import HTTPTypes
 internal import PushAPI
+internal import PushCore
 internal import SocketHTTP
 
 /// Serves the console: the page with which administrators operate the server. Its files are part of the executable.
@@ -49,9 +51,9 @@ struct ConsoleFile: Sendable {
     let bytes: [UInt8]
     let tag: EntityTag
 
-    private init(_ type: String, _ bytes: [UInt8]) {
+    private init(_ type: String, _ file: CResource) {
         self.type = type
-        self.bytes = bytes
+        self.bytes = Array(file)
         self.tag = EntityTag(description: "\"\(Hexadecimal.text(of: SHA256.hash(data: bytes).prefix(16)))\"")
     }
 
@@ -62,21 +64,21 @@ struct ConsoleFile: Sendable {
 
     /// By their names.
     static let all: [String: ConsoleFile] = [
-        "act.js": ConsoleFile(Self.script, PackageResources.act_js),
-        "api.js": ConsoleFile(Self.script, PackageResources.api_js),
-        "audit.js": ConsoleFile(Self.script, PackageResources.audit_js),
-        "console.css": ConsoleFile(Self.css, PackageResources.console_css),
-        "console.js": ConsoleFile(Self.script, PackageResources.console_js),
-        "devices.js": ConsoleFile(Self.script, PackageResources.devices_js),
-        "dom.js": ConsoleFile(Self.script, PackageResources.dom_js),
-        "icon.svg": ConsoleFile(Self.picture, PackageResources.icon_svg),
-        "index.html": ConsoleFile(Self.html, PackageResources.index_html),
-        "lists.js": ConsoleFile(Self.script, PackageResources.lists_js),
-        "notifications.js": ConsoleFile(Self.script, PackageResources.notifications_js),
-        "overview.js": ConsoleFile(Self.script, PackageResources.overview_js),
-        "plot.js": ConsoleFile(Self.script, PackageResources.plot_js),
-        "tokens.js": ConsoleFile(Self.script, PackageResources.tokens_js),
-        "users.js": ConsoleFile(Self.script, PackageResources.users_js),
-        "words.js": ConsoleFile(Self.script, PackageResources.words_js),
+        "act.js": ConsoleFile(Self.script, act_js),
+        "api.js": ConsoleFile(Self.script, api_js),
+        "audit.js": ConsoleFile(Self.script, audit_js),
+        "console.css": ConsoleFile(Self.css, console_css),
+        "console.js": ConsoleFile(Self.script, console_js),
+        "devices.js": ConsoleFile(Self.script, devices_js),
+        "dom.js": ConsoleFile(Self.script, dom_js),
+        "icon.svg": ConsoleFile(Self.picture, icon_svg),
+        "index.html": ConsoleFile(Self.html, index_html),
+        "lists.js": ConsoleFile(Self.script, lists_js),
+        "notifications.js": ConsoleFile(Self.script, notifications_js),
+        "overview.js": ConsoleFile(Self.script, overview_js),
+        "plot.js": ConsoleFile(Self.script, plot_js),
+        "tokens.js": ConsoleFile(Self.script, tokens_js),
+        "users.js": ConsoleFile(Self.script, users_js),
+        "words.js": ConsoleFile(Self.script, words_js),
     ]
 }
