@@ -77,9 +77,7 @@ package struct CivilTime: Sendable, Hashable {
             text.put(self.year, at: 2)
             text.put(self.month, at: 5)
             text.put(self.day, at: 8)
-            text.put(self.hour, at: 11)
-            text.put(self.minute, at: 14)
-            text.put(self.second, at: 17)
+            self.putClock(in: text + 11)
         }
     }
 
@@ -91,10 +89,16 @@ package struct CivilTime: Sendable, Hashable {
         writer.write(filling: " 0000 00:00:00 GMT") { text in
             text.put(self.year / 100, at: 1)
             text.put(self.year, at: 3)
-            text.put(self.hour, at: 6)
-            text.put(self.minute, at: 9)
-            text.put(self.second, at: 12)
+            self.putClock(in: text + 6)
         }
+    }
+
+    /// Writes the digits of hour, minute and second between their colons.
+    @inline(__always)
+    private func putClock(in text: UnsafeMutablePointer<UInt8>) {
+        text.put(self.hour, at: 0)
+        text.put(self.minute, at: 3)
+        text.put(self.second, at: 6)
     }
 
     private static func text(_ write: (inout ByteWriter) -> Void) -> String {

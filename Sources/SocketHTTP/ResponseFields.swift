@@ -5,7 +5,7 @@ package import HTTPTypes
 ///
 /// ```swift
 /// var fields: ResponseFields = [.contentType: "text/plain"]
-/// fields.append(.age, decimal: 17)
+/// fields.append(.age, "17")
 /// ```
 /// A value cannot end its line: carriage return, line feed and NUL become blanks (RFC 9110 §5.5). Lines for which the
 /// server alone is responsible are dropped: `Connection`, `Keep-Alive` and `Transfer-Encoding`.
@@ -26,16 +26,11 @@ package struct ResponseFields: Sendable, Hashable, ExpressibleByDictionaryLitera
 
     /// Appends a line.
     package mutating func append(_ name: HTTPField.Name, _ value: String) {
-        self.append(name) { $0.append(contentsOf: value.utf8) }
-    }
-
-    /// Appends a line whose value `write` appends to the bytes it is given: for texts that need not become a string.
-    package mutating func append(_ name: HTTPField.Name, _ write: (inout [UInt8]) -> Void) {
         let start = self.bytes.count
         self.bytes.append(contentsOf: name.rawName.utf8)
         self.bytes.append(": ")
         let valueStart = self.bytes.count
-        write(&self.bytes)
+        self.bytes.append(contentsOf: value.utf8)
         self.removeControls(from: valueStart)
         switch Self.role(of: name) {
         case .ordinary: self.bytes.append("\r\n")

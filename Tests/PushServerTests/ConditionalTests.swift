@@ -53,12 +53,12 @@ import Testing
     @Test func theTagChangesWithAllThatTheBodyDependsOn() throws {
         func tag(_ id: Int64, isRead: Bool = false, at time: Int64, account: AccountID? = nil) throws -> String {
             let (id, date) = (try #require(NotificationID(rawValue: id)), Date(milliseconds: time))
-            return EntityTag(of: id, for: account, isRead: isRead, createdAt: date).description
+            return NotificationTag(id: id, account: account, isRead: isRead, createdAt: date).tag.description
         }
         #expect(try tag(7, at: 5) == #""7-u5""#)
         #expect(try tag(7, isRead: true, at: 5, account: AccountID(text: "me")) == #""7-r5-me""#)
         let longest = try tag(.max, at: .min, account: AccountID(text: String(repeating: "a", count: 22)))
-        #expect(longest.utf8.count <= EntityTag.mostBytes)
+        #expect(longest.utf8.count <= NotificationTag.mostBytes)
     }
 
     // MARK: If-None-Match

@@ -83,7 +83,7 @@ private let date = "Date: Sun, 06 Nov 1994 08:49:37 GMT\r\n"
             status: .init(code: 200, reasonPhrase: "O\r\nK"),
             fields: [.location: evil]
         )
-        response.fields.append(.location) { $0.append(contentsOf: evil.utf8) }
+        response.fields.append(.location, evil)
         let text = encode(response)
         #expect(text.utf8.count { $0 == 0x0D } == 6)
         #expect(text.utf8.count { $0 == 0x0A } == 6)

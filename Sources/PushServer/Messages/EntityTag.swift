@@ -42,34 +42,31 @@ struct EntityTag: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-extension EntityTag {
-    /// The tag of a notification as one account sees it.
-    ///
-    /// A payload never changes after its release, so the id and the time stand for it. The tag tells
-    /// nothing that the answer does not tell.
-    init(of id: NotificationID, for account: AccountID?, isRead: Bool, createdAt: Date) {
-        var text: [UInt8] = []
-        text.append(upTo: Self.mostBytes) {
-            Self.write(of: id, for: account, isRead: isRead, createdAt: createdAt, to: &$0)
-        }
-        self.init(description: String(decoding: text, as: UTF8.self))
-    }
+/// What the entity tag of a notification tells, as one account sees it.
+///
+/// A payload never changes after its release, so the id and the time stand for it. The tag tells
+/// nothing that the answer does not tell.
+struct NotificationTag {
+    let id: NotificationID
+    let account: AccountID?
+    let isRead: Bool
+    let createdAt: Date
 
-    /// The length of the longest tag of a notification.
+    /// The length of the longest one.
     static let mostBytes = 72
 
-    /// Writes the tag of a notification.
-    static func write(
-        of id: NotificationID,
-        for account: AccountID?,
-        isRead: Bool,
-        createdAt: Date,
-        to writer: inout ByteWriter
-    ) {
+    var tag: EntityTag {
+        var text: [UInt8] = []
+        text.append(upTo: Self.mostBytes) { self.write(to: &$0) }
+        return EntityTag(description: String(decoding: text, as: UTF8.self))
+    }
+
+    /// Writes the text of `tag`.
+    func write(to writer: inout ByteWriter) {
         writer.write("\"")
-        writer.write(decimal: Int(id.rawValue))
-        writer.write(isRead ? "-r" : "-u")
-        writer.write(decimal: Int(createdAt.milliseconds))
+        writer.write(decimal: Int(self.id.rawValue))
+        writer.write(self.isRead ? "-r" : "-u")
+        writer.write(decimal: Int(self.createdAt.milliseconds))
         if let account {
             writer.write("-")
             writer.write(string: account.text)

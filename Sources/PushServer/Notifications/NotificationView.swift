@@ -46,20 +46,19 @@ struct NotificationView {
 
     /// The validators for conditional requests.
     var validators: Validators {
-        Validators(
-            tags: [
-                EntityTag(
-                    of: self.id,
-                    for: self.account,
-                    isRead: self.notification.readAt != nil,
-                    createdAt: self.notification.createdAt
-                )
-            ],
-            lastModified: self.lastModified
-        )
+        Validators(tags: [self.tag.tag], lastModified: self.lastModified)
     }
 
     // MARK: - Private
+
+    private var tag: NotificationTag {
+        NotificationTag(
+            id: self.id,
+            account: self.account,
+            isRead: self.notification.readAt != nil,
+            createdAt: self.notification.createdAt
+        )
+    }
 
     private var lastModified: HTTPDate {
         HTTPDate(lastModified: self.notification.changedAt)
@@ -99,13 +98,7 @@ struct NotificationView {
                 }
             }
             writer.write("ETag: ")
-            EntityTag.write(
-                of: self.id,
-                for: self.account,
-                isRead: self.notification.readAt != nil,
-                createdAt: self.notification.createdAt,
-                to: &writer
-            )
+            self.tag.write(to: &writer)
             guard self.notification.isStoredByClients, !self.notification.isReadOnce else {
                 return writer.write("\r\nCache-Control: no-store\r\n")
             }
