@@ -37,7 +37,7 @@ ZSH_COMPLETIONS = $(PREFIX)/share/zsh/site-functions
 VERSION =
 DEB_FOLDER = .build-deb
 
-.PHONY: demo test check build build-cost release release-demo bench bench-fetches bench-delivery bench-herd bench-posts bench-batches bench-postgresql bench-outbox bench-servers bench-instructions bench-instructions bench-tools plots console-grown sizes fuzz growth stress sanitize e2e e2e-quick soak format docs docker install deb packages test-packages e2e-packages deb-packages bench-packages
+.PHONY: demo test check build build-tests build-cost release release-demo bench bench-fetches bench-delivery bench-herd bench-posts bench-batches bench-postgresql bench-outbox bench-servers bench-instructions bench-tools plots console-grown sizes fuzz growth stress sanitize e2e e2e-quick soak format docs docker install deb packages test-packages e2e-packages deb-packages bench-packages
 
 demo: packages
 	swift build $(DEBUG) --product sealpost-demo
@@ -53,6 +53,10 @@ check: packages test-packages
 
 build: packages
 	swift build $(DEBUG)
+
+# What `make test` builds first.
+build-tests: packages
+	swift build $(DEBUG) --build-tests
 
 release: packages
 	swift build $(RELEASE) $(if $(COMMIT),$(NOTE)) --product sealpost
