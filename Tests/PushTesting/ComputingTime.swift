@@ -2,18 +2,6 @@ internal import Glibc
 
 /// The time for which a thread computes, whatever else the machine does meanwhile.
 package enum ComputingTime {
-    /// The least of three runs on the calling thread, or the only one if it takes long.
-    package static func of(_ work: () -> Void) -> Duration {
-        var least = Duration.seconds(3600)
-        for _ in 0..<3 {
-            let start = self.now
-            work()
-            least = min(least, self.now - start)
-            if least > .seconds(1) { break }
-        }
-        return least
-    }
-
     /// Whether reading `count` units takes at most 5 ms, or no more than its share of what a quarter of them takes.
     ///
     /// A quadratic reader takes sixteen times as long for all of them. Tests run without optimisation, so 5 ms alone would
@@ -25,9 +13,15 @@ package enum ComputingTime {
     ) -> Bool {
         let (part, whole) = (make(count / 4), make(count))
         return (0..<5).contains { _ in
-            let time = self.of { read(whole) }
-            return time < .milliseconds(5) || time < self.of { read(part) } * 8
+            let time = self.of(whole, read)
+            return time < .milliseconds(5) || time < self.of(part, read) * 8
         }
+    }
+
+    private static func of<Input>(_ input: Input, _ read: (Input) -> Void) -> Duration {
+        let start = self.now
+        read(input)
+        return self.now - start
     }
 
     private static var now: Duration {
