@@ -75,10 +75,10 @@ extension StoreError {
         )
     }
 
-    /// Whether only a change of the configuration helps, and a restart does not.
+    /// Whether a restart does not help, but only another configuration or another version of the program.
     package var isConfiguration: Bool {
         switch self {
-        case .wrongKeyring, .wrongDayKeys, .moved: true
+        case .tooNew, .changedMigration, .wrongKeyring, .wrongDayKeys, .moved: true
         default: false
         }
     }

@@ -71,7 +71,8 @@ import Testing
         }
         await self.old.store.close()
         let later = try self.open(Self.expansion, Self.contraction)
-        #expect(throws: StoreError.self) { _ = try self.open() }
+        let tooNew = #expect(throws: StoreError.self) { _ = try self.open() }
+        #expect(tooNew?.isConfiguration == true)
         await later.close()
         _ = try self.open(Self.expansion)
         #expect(try PostgreSQLPlace(self.address).inspect().unknownMigration == Self.contraction.name)
