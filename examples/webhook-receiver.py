@@ -33,7 +33,11 @@ class Receiver(http.server.BaseHTTPRequestHandler):
             self.server.seen[id] = True
             if len(self.server.seen) > REMEMBERED:
                 self.server.seen.popitem(last=False)
-            if "confirmation" in push:
+            if push.get("type") == "sealpost.events":
+                # The server's `events.webhook` has this address, too.
+                for event in push["data"]["Events"]:
+                    print(f"{event['Kind']} {event['Notification']}", flush=True)
+            elif "confirmation" in push:
                 # Here the device is given the code, which it returns to show that its handle is its own.
                 print(f"tell {push['handle']} the code {push['confirmation']}", flush=True)
             else:
