@@ -8,7 +8,7 @@ internal import Reactor
 final class ConnectionPool {
     /// After this many calls in a row without an answer, the pool's connections are given up: a peer may keep a
     /// connection open and never read from it again.
-    private static let patience = 4
+    private static let maximumUnanswered = 4
 
     private let loop: EventLoop
     private let ended: (Transfer, CURLcode) -> Void
@@ -89,7 +89,7 @@ final class ConnectionPool {
     func noteSilence() {
         self.unanswered += 1
         let isProbe = self.provesConnections && !self.isProven
-        if isProbe || self.unanswered >= Self.patience { self.isUnusable = true }
+        if isProbe || self.unanswered >= Self.maximumUnanswered { self.isUnusable = true }
     }
 
     /// Ends a transfer without its result: its stream is reset, or its connection closed.

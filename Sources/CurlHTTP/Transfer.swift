@@ -162,8 +162,9 @@ final class Transfer {
     private func outcome(of code: CURLcode) -> Call.Outcome {
         // A 2xx status without a body still counts as success: libcurl may see the end of the connection before it
         // processes the end of a stream that has already arrived.
-        let isCutYes = Self.interruptions.contains(code) && (200..<300).contains(self.status) && self.body.isEmpty
-        guard code == CURLE_OK || isCutYes else { return .failure(self.error(for: code)) }
+        let isSuccessCutShort =
+            Self.interruptions.contains(code) && (200..<300).contains(self.status) && self.body.isEmpty
+        guard code == CURLE_OK || isSuccessCutShort else { return .failure(self.error(for: code)) }
         return .success(OutboundResponse(status: self.status, headers: self.responseHeaders(), body: self.body))
     }
 

@@ -56,8 +56,10 @@ package struct Application: Sendable {
         if let events { services.append(events) }
         if let issuerKeys = self.parts.makeIssuerKeys() { services.append(issuerKeys) }
         if let limits = self.parts.makeLimits() { services.append(limits) }
-        if let manager, let patience = manager.patience {
-            services.append(WatchdogService(manager: manager, patience: patience, loops: self.parts.loops))
+        if let manager, let watchdogTimeout = manager.watchdogTimeout {
+            services.append(
+                WatchdogService(manager: manager, watchdogTimeout: watchdogTimeout, loops: self.parts.loops)
+            )
         }
         if let admin = self.admin { services.append(AdminService(admin: admin)) }
         services.append(HTTPService(server: self.server, manager: manager, logger: logger))

@@ -347,7 +347,7 @@ extension StoreOptions {
         self.init()
         self.now = now
         // A write is refused before the handler's time is over: a client that was told 503 must not have written anything.
-        self.patience = configuration.limits.handlerTimeout * 2 / 3
+        self.writeTimeout = configuration.limits.handlerTimeout * 2 / 3
         self.streamLanes = Set(configuration.senders.filter { $1.isStream }.map { Lane($0.key).description })
         self.streams = streams
         self.tags = configuration.tags
@@ -373,8 +373,8 @@ extension ServerSettings {
             emptyPayload: configuration.emptyPayload,
             maximumPayload: configuration.maximumPayload,
             maximumBatch: configuration.maximumBatch,
-            // Its two waits and that of its last write (see `patience` above) end before the handler's time does.
-            batchPatience: configuration.limits.handlerTimeout / 8,
+            // Its two waits and that of its last write (see `writeTimeout` above) end before the handler's time does.
+            batchTimeout: configuration.limits.handlerTimeout / 8,
             lifetime: .seconds(configuration.expiresIn),
             cacheMaxAge: .seconds(configuration.cacheMaxAge),
             listMaxAge: .seconds(configuration.listMaxAge),

@@ -12,7 +12,7 @@ package struct ServiceManager: Sendable {
     /// The path of a datagram socket; a leading `@` means an abstract one.
     let socket: String
     /// The daemon is killed if it has said nothing for so long; `nil`: it need not say anything.
-    let patience: Duration?
+    let watchdogTimeout: Duration?
 
     /// The manager that the environment names; `nil` if there is none. Call it once, at the start: it unsets the variables.
     ///
@@ -32,13 +32,13 @@ package struct ServiceManager: Sendable {
         }
         self.socket = socket
         guard let text = environment["WATCHDOG_USEC"], environment["WATCHDOG_PID"].map({ $0 == "\(id)" }) ?? true else {
-            self.patience = nil
+            self.watchdogTimeout = nil
             return
         }
         guard let microseconds = Int64(text), microseconds > 0 else {
             throw ConfigurationError("WATCHDOG_USEC: \"\(text)\" is not a time in microseconds")
         }
-        self.patience = .microseconds(microseconds)
+        self.watchdogTimeout = .microseconds(microseconds)
     }
 
     /// Sends a message. One that cannot be sent is lost: nothing depends on it but the manager's own view.
@@ -70,7 +70,7 @@ package struct ServiceManager: Sendable {
 /// nobody any more: then nothing is told, and the manager starts another process.
 struct WatchdogService: Service {
     let manager: ServiceManager
-    let patience: Duration
+    let watchdogTimeout: Duration
     let loops: EventLoopGroup
 
     func run() async throws {
@@ -79,7 +79,7 @@ struct WatchdogService: Service {
                 for loop in self.loops.loops + [self.loops.acceptor] { await self.turn(of: loop) }
                 self.manager.tell("WATCHDOG=1")
                 // Ended early by shutdown, which the loop's condition sees.
-                try? await Task.sleep(for: self.patience / 3)
+                try? await Task.sleep(for: self.watchdogTimeout / 3)
             }
         }
     }

@@ -20,14 +20,15 @@ extension PushClient {
         public var timeout: Duration
         /// How long one call may take, with all of its requests and repeats: register, for example, may need four.
         public var deadline: Duration = .seconds(60)
-        /// Whether several accounts are signed in on this device side by side: registrations of others with the same handle stay, and
-        /// pushes carry a hint whose they are, for ``PushClient/recipient(of:among:)``.
+        /// Whether several accounts are signed in on this device side by side: registrations of others with
+        /// the same handle stay, and each push carries a hint that identifies its account, for
+        /// ``PushClient/recipient(of:among:)``.
         public var isDeviceShared = false
         /// What the client shows to a server, or to a proxy before it, that asks for a certificate of its own, as some companies
         /// want: `URLCredential(identity:certificates:persistence:)` makes it of the keychain's. Without one, none is shown.
         public var clientCertificate: URLCredential?
-        /// How many bytes an answer may have; more are not taken. The default is more than any list has; of other answers than
-        /// lists, such as one notification, no more than 1 MiB and 64 KiB are taken in any case.
+        /// The largest body of an answer, in bytes; longer ones fail. The default admits every list. Answers
+        /// other than lists may have at most 1 MiB and 64 KiB in any case.
         ///
         /// In an extension, which fetches one notification and has little memory, 256 KiB are enough, unless the server's operator
         /// has allowed larger payloads than 64 KiB. Other answers than the server's own are not taken in any case, but for

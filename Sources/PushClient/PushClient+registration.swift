@@ -67,7 +67,8 @@ extension PushClient {
             await self.endUnkept(id)
             throw error
         }
-        // A session before may have left no token with which its device could be ended. What fails is tried by the next registration.
+        // An earlier session may have left a device that no token can end. Ends it now; after a failure the
+        // next registration retries.
         try? await self.signOuts.finishDevices(with: self.api)
         return id
     }

@@ -117,7 +117,7 @@ extension SignOutOrder {
     init(_ server: String, _ credentials: PushClient.Credentials, registration: String?, account: String?) {
         let (authorization, isWhenChallenged): (String, Bool) =
             switch credentials.kind {
-            // The app has just started, if there is none: it is asked for one once the account is signed out here.
+            // There is no token yet if the app has just started; it is asked for one after the local sign-out.
             case .provided(let provider): (provider.last.map { "Bearer \($0)" } ?? "", false)
             case .unasked(let text): (text, false)
             case .whenChallenged(let text): (text, true)

@@ -52,6 +52,7 @@ package struct EnrolmentCode: Sendable {
         return Secret(groups.joined(separator: "-"))
     }
 
-    /// The hash that is stored. A plain hash is enough for a secret that cannot be guessed; that of a token is another one's.
+    /// The hash that is stored. A plain hash is enough for a secret that cannot be guessed. Domain-separated,
+    /// so that it never equals a token's hash.
     package var fingerprint: Fingerprint { Fingerprint(of: "enrolment \(self.code)") }
 }

@@ -1,4 +1,5 @@
-/// An environment of Apple's push service. Each device token is of one of them; nobody can tell from the token of which.
+/// An environment of Apple's push service. A device token belongs to one environment, and the token
+/// does not say which.
 package enum PushEnvironment: String, Sendable, CaseIterable {
     /// Apps from the App Store and TestFlight.
     case production

@@ -41,7 +41,7 @@ struct LaneState: Sendable {
     private var events: [HealthEvent] = []
     /// The number of pauses by cause; a pause whose cause changes counts once for each cause.
     private(set) var pauses: [Pause.Cause: Int] = [:]
-    /// The attempts after which a push was put back for another one. A device that is not connected is none of them.
+    /// The number of retries scheduled so far. A push parked for an offline device is not a retry.
     private(set) var retries = 0
     /// How many servers send from the lane, this one among them.
     var servers = 1
@@ -221,13 +221,13 @@ struct LaneState: Sendable {
     // MARK: - Writing down
 
     /// The settlements that are due: old enough, or numerous enough.
-    mutating func beginSettling(after patience: Duration) -> [PendingSettlements.Entry] {
-        self.settlements.beginWriting(after: self.isStopping ? .zero : patience, at: .now)
+    mutating func beginSettling(after delay: Duration) -> [PendingSettlements.Entry] {
+        self.settlements.beginWriting(after: self.isStopping ? .zero : delay, at: .now)
     }
 
     /// The time until the gathered settlements are due; `nil` if there are none, or the last write still runs.
-    func untilSettling(after patience: Duration) -> Duration? {
-        self.settlements.untilDue(after: patience, at: .now)
+    func untilSettling(after delay: Duration) -> Duration? {
+        self.settlements.untilDue(after: delay, at: .now)
     }
 
     /// Ends a write of settlements. Those that could not be stored are kept and retried; if the lane ends first, the

@@ -25,9 +25,9 @@ struct PendingSettlements {
         self.gathered += entries
     }
 
-    /// Returns all gathered settlements, if the first has waited for `patience` or there are enough for a commit.
-    mutating func beginWriting(after patience: Duration, at time: ContinuousClock.Instant) -> [Entry] {
-        guard let wait = self.untilDue(after: patience, at: time) else { return [] }
+    /// Returns all gathered settlements, if the first has waited for `delay` or there are enough for a commit.
+    mutating func beginWriting(after delay: Duration, at time: ContinuousClock.Instant) -> [Entry] {
+        guard let wait = self.untilDue(after: delay, at: time) else { return [] }
         guard wait == .zero || self.gathered.count >= Self.worthACommit else { return [] }
         self.writing = self.gathered.count
         defer { self.gathered.removeAll(keepingCapacity: true) }
@@ -35,9 +35,9 @@ struct PendingSettlements {
     }
 
     /// How long until the gathered settlements are due; `nil` if there are none, or the last write still runs.
-    func untilDue(after patience: Duration, at time: ContinuousClock.Instant) -> Duration? {
+    func untilDue(after delay: Duration, at time: ContinuousClock.Instant) -> Duration? {
         if self.writing > 0 || self.gathered.isEmpty { return nil }
-        return max(patience - self.gatheredSince.duration(to: time), .zero)
+        return max(delay - self.gatheredSince.duration(to: time), .zero)
     }
 
     /// Ends the write that `beginWriting` began; `kept` holds the settlements that were not stored and are gathered

@@ -105,8 +105,8 @@ extension SQLiteDatabase {
         }
     }
 
-    /// Makes the file with the mode 0600, under a lock that ends with the process. One that a copy has left which was killed is
-    /// emptied; another user's, who may read it, is refused.
+    /// Makes the file with the mode 0600, under a lock that ends with the process. Truncates a file left
+    /// behind by a copy that was killed. Refuses a file owned by another user, who could read the backup.
     private static func openPartial(_ path: String) throws(StoreError) -> Int32 {
         // Before SQLite does, which asks for no mode of its own.
         let descriptor = try openStateFile(path)

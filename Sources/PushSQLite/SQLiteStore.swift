@@ -81,7 +81,7 @@ package final class SQLiteStore: Store {
                 lock: lock,
                 space: DiskSpace(onEvent: options.onEvent),
                 notes: notes,
-                patience: options.patience,
+                timeout: options.writeTimeout,
                 events: options.onEvent
             )
             try self.writer.wipeAtStart()

@@ -45,7 +45,7 @@ package struct ServerSettings: Sendable {
     /// The room for the bodies of all strangers together, in bytes.
     package var strangersBodies: Int
     /// How long a batch may wait for its turn, and afterwards begin to store elements.
-    package var batchPatience: Duration
+    package var batchTimeout: Duration
     /// How long a payload is kept, by default and at most.
     package var lifetime: Duration
     /// How long a client may use its cached answer.
@@ -83,7 +83,7 @@ package struct ServerSettings: Sendable {
         maximumPayload: Int = 65_536,
         maximumBatch: Int = 4_194_304,
         strangersBodies: Int = 67_108_864,
-        batchPatience: Duration = .seconds(3),
+        batchTimeout: Duration = .seconds(3),
         lifetime: Duration = .seconds(2_592_000),
         cacheMaxAge: Duration = .seconds(60),
         listMaxAge: Duration = .zero,
@@ -104,7 +104,7 @@ package struct ServerSettings: Sendable {
         self.maximumPayload = maximumPayload
         self.maximumBatch = maximumBatch
         self.strangersBodies = strangersBodies
-        self.batchPatience = batchPatience
+        self.batchTimeout = batchTimeout
         self.lifetime = lifetime
         self.cacheMaxAge = cacheMaxAge
         self.listMaxAge = listMaxAge

@@ -93,7 +93,7 @@ extension StoreHealth {
 /// Options for opening a store.
 package struct StoreOptions: Sendable {
     /// A request's write that has waited longer than this is refused, since its handler's deadline is near.
-    package var patience = Duration.seconds(20)
+    package var writeTimeout = Duration.seconds(20)
     /// The lanes whose devices can be reached only while they have an event stream open; pushes to others wait for
     /// `streamOpened`.
     package var streamLanes: Set<String> = []

@@ -202,7 +202,7 @@ import Testing
             let place = AdminSocket(path: self.folder.file("var/admin/sealpost.sock"))
             let socket = try #require(try place.connect())
             do {
-                var exchange = LocalExchange(socket, patience: .seconds(60))
+                var exchange = LocalExchange(socket, timeout: .seconds(60))
                 let path = "\(LocalPaths.backup)?file=\(Administration.encoded(other))"
                 _ = try exchange.ask("POST", path, []) { line in
                     #expect(String(decoding: line, as: UTF8.self).hasPrefix(#"{"Step":"copying","Done":"#))

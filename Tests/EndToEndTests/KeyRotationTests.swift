@@ -172,7 +172,7 @@ import Testing
         struct Leaving: Error {}
         let place = AdminSocket(path: self.folder.file("var/admin/sealpost.sock"))
         let socket = try #require(try place.connect())
-        var exchange = LocalExchange(socket, patience: .seconds(60))
+        var exchange = LocalExchange(socket, timeout: .seconds(60))
         do {
             _ = try exchange.ask("POST", LocalPaths.keys, []) { line in
                 #expect(String(decoding: line, as: UTF8.self) == "{\"Passed\":0}\n")

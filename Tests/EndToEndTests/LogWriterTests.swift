@@ -49,7 +49,7 @@ import Testing
         #expect(writer.dropped == 0)
     }
 
-    @Test func whereNobodyReadsAFlushEndsWithItsPatienceAndALaterReaderLearnsWhatIsMissing() throws {
+    @Test func aFlushThatNobodyReadsEndsAtItsTimeoutAndALaterReaderLearnsWhatIsMissing() throws {
         let pipe = try UnreadPipe()
         pipe.fill()
         let writer = LogWriter(descriptor: pipe.endForEver())

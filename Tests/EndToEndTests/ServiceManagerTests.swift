@@ -35,7 +35,7 @@ import Testing
         let loops = try EventLoopGroup(count: 2)
         defer { loops.stop() }
         let manager = try #require(try ServiceManager(in: ["NOTIFY_SOCKET": socket.path], of: 7))
-        let watchdog = WatchdogService(manager: manager, patience: .milliseconds(30), loops: loops)
+        let watchdog = WatchdogService(manager: manager, watchdogTimeout: .milliseconds(30), loops: loops)
         // The loop stands still until there is something to read.
         var ends: [Int32] = [0, 0]
         try #require(pipe(&ends) == 0)
@@ -71,7 +71,7 @@ import Testing
     func theVariablesNameIt(environment: [String: String], socket: String?, seconds: Int64?) throws {
         let manager = try ServiceManager(in: environment, of: 7)
         #expect(manager?.socket == socket)
-        #expect(manager?.patience == seconds.map { .seconds($0) })
+        #expect(manager?.watchdogTimeout == seconds.map { .seconds($0) })
     }
 
     @Test(arguments: [

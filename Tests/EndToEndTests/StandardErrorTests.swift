@@ -154,8 +154,8 @@ import Testing
             // A server that is gone answers nothing.
             guard let client = try? ClientSocket.connect(to: .loopback(UInt16(port))) else { return 0 }
             defer { close(client) }
-            var patience = timeval(tv_sec: 10, tv_usec: 0)
-            setsockopt(client, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
+            var timeout = timeval(tv_sec: 10, tv_usec: 0)
+            setsockopt(client, SOL_SOCKET, SO_RCVTIMEO, &timeout, socklen_t(MemoryLayout<timeval>.size))
             let path = field.hasPrefix("Authorization") ? "/api/notifications/1" : "/nothing"
             let request = "GET \(path) HTTP/1.1\r\nHost: localhost\r\n\(field)\r\n\r\n"
             var answered = 0

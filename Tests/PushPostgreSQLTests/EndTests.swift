@@ -141,7 +141,7 @@ import Testing
     @Test func anEndOfWhichAProcessDoesNotHearIsNotAcknowledged() async throws {
         let number = try self.addNode(until: "3600000")
         var options = StoreOptions()
-        options.patience = .seconds(7)
+        options.writeTimeout = .seconds(7)
         let store = try self.fixture.reopened(options: options).store
         let alice = try await self.fixture.addUser("alice")
         await #expect { try await self.disable(alice, in: store) } throws: { error in

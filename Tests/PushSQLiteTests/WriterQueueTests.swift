@@ -28,7 +28,7 @@ import Testing
 
     private func fill(_ queue: inout WriterQueue<String>, _ jobs: [(String, WriterLane)]) {
         for (job, lane) in jobs {
-            let isTaken = queue.add(job, lane, bytes: 1, patience: .seconds(1), now: self.start)
+            let isTaken = queue.add(job, lane, bytes: 1, timeout: .seconds(1), now: self.start)
             #expect(isTaken)
         }
     }
@@ -57,8 +57,8 @@ import Testing
         var queue = self.queue(bound: 2)
         self.fill(&queue, [("a", .request), ("b", .delivery)])
         let (third, other) = (
-            queue.add("c", .delivery, bytes: 0, patience: .zero, now: self.start),
-            queue.add("x", .housekeeping, bytes: 0, patience: .zero, now: self.start)
+            queue.add("c", .delivery, bytes: 0, timeout: .zero, now: self.start),
+            queue.add("x", .housekeeping, bytes: 0, timeout: .zero, now: self.start)
         )
         #expect(!third)
         #expect(other)
@@ -67,9 +67,9 @@ import Testing
     @Test(arguments: [(99, true), (100, true), (101, false), (Int.max, false)])
     func requestsAreBoundedInBytesToo(bytes: Int, expected: Bool) {
         var queue = self.queue()
-        let isTaken = queue.add("a", .request, bytes: bytes, patience: .zero, now: self.start)
+        let isTaken = queue.add("a", .request, bytes: bytes, timeout: .zero, now: self.start)
         // What a settlement tells is lost if it has no place.
-        let isSettled = queue.add("b", .delivery, bytes: 50, patience: .zero, now: self.start)
+        let isSettled = queue.add("b", .delivery, bytes: 50, timeout: .zero, now: self.start)
         #expect(isTaken == expected)
         #expect(isSettled)
     }

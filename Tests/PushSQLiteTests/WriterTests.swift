@@ -95,7 +95,7 @@ import Testing
     func aRequestThatIsRefusedForWaitingIsNotDone() async throws {
         let folder = try TemporaryFolder()
         var options = StoreOptions()
-        options.patience = .zero
+        options.writeTimeout = .zero
         let store = try SQLiteStore(path: folder.file("test.db"), keyring: self.fixture.keyring, options)
         try await store.writer.write(.delivery) { try $0.execute(sql: "create table done (name text)") }
         let requests = try await self.together(in: store.writer, [self.insert("request")])

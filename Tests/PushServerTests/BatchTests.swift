@@ -197,7 +197,7 @@ import Testing
     }
 
     @Test func aBatchThatWaitsTooLongIsRefused() async throws {
-        let fixture = try await ServerFixture(settings: .forTests(\.batchPatience, .zero))
+        let fixture = try await ServerFixture(settings: .forTests(\.batchTimeout, .zero))
         #expect(try self.words(try await self.send(fixture, Self.payloads(2))) == ["503 busy", "503 busy"])
     }
 

@@ -92,8 +92,8 @@ private final class RawConnection: Sendable {
 
     init(to address: SocketAddress) throws {
         self.socket = try ClientSocket.connect(to: address) { socket in
-            var patience = timeval(tv_sec: 60, tv_usec: 0)
-            setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
+            var timeout = timeval(tv_sec: 60, tv_usec: 0)
+            setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &timeout, socklen_t(MemoryLayout<timeval>.size))
         }
     }
 

@@ -261,7 +261,7 @@ extension ServerSettings {
     /// The tutorial's platforms; a handle of WNS must be an address.
     static let forTests = ServerSettings(
         // On a busy machine the usual one may pass.
-        batchPatience: .seconds(60),
+        batchTimeout: .seconds(60),
         platforms: [
             Platform("apns"): .init(SampleHandleRule()), Platform("fcm"): .init(SampleHandleRule()),
             Platform("wns"): .init(SampleHandleRule { $0.hasPrefix("https://") ? nil : "it must be https" }),

@@ -1,14 +1,14 @@
 internal import CPostgreSQL
 internal import Reactor
 
-/// One attempt for each address of each host at the same time, of which the first wins that takes writes and that the guard
-/// admits.
+/// Connects to every address at once; the first that accepts writes and passes the guard wins.
 ///
-/// The address that won last has a head start: the others are only tried if it is silent or fails. On the loop only.
+/// The address that won last has a head start: the others are only tried if it is silent or fails. On
+/// the loop only.
 final class ConnectRace {
     private static let headStart = Duration.milliseconds(250)
-    /// Ends the race while a name is still asked for; the attempts end by themselves.
-    private static let patience = 3
+    /// The time limit of a whole race, in limits of one attempt: it ends a lookup of a name.
+    private static let raceLimits = 3
 
     private let connector: Connector
     private let settings: SessionSettings
@@ -31,7 +31,7 @@ final class ConnectRace {
     }
 
     func start() {
-        self.timer?.arm(at: .now + self.connector.limit * Self.patience)
+        self.timer?.arm(at: .now + self.connector.limit * Self.raceLimits)
         guard let winner = self.connector.winner else { return self.startAll() }
         self.headStartTimer?.arm(at: .now + Self.headStart)
         self.attempt(winner)

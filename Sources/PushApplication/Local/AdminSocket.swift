@@ -49,8 +49,8 @@ struct AdminSocket: Sendable, Hashable {
         let socket = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         guard socket >= 0 else { throw AdminSocketError("socket: \(String(cString: strerror(errno)))") }
         // It also bounds the wait for room in the queue of a daemon that accepts nobody.
-        var patience = timeval(tv_sec: 5, tv_usec: 0)
-        setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
+        var timeout = timeval(tv_sec: 5, tv_usec: 0)
+        setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &timeout, socklen_t(MemoryLayout<timeval>.size))
         guard address.withName({ Glibc.connect(socket, $0, $1) }) == 0 else {
             let code = errno
             close(socket)

@@ -29,16 +29,16 @@ package struct Administration: Sendable {
     // MARK: - Requests
 
     /// The bound for each wait of a request.
-    private static let patience = Duration.seconds(60)
+    private static let timeout = Duration.seconds(60)
     /// How long the daemon may take to say that it is there.
-    private static let shortPatience = Duration.seconds(5)
+    private static let shortTimeout = Duration.seconds(5)
     /// The longest wait for what takes as long as the database is large.
-    private static let longPatience = Duration.seconds(86_400)
+    private static let longTimeout = Duration.seconds(86_400)
 
     /// Throws `AdminSocketError` if the daemon does not answer.
     func greet(_ socket: AdminSocket) async throws {
         do {
-            _ = try await self.exchange("GET", LocalPaths.daemon, [], Self.shortPatience, into: ()) { _, _ in }
+            _ = try await self.exchange("GET", LocalPaths.daemon, [], Self.shortTimeout, into: ()) { _, _ in }
         } catch LocalExchange.Failure.silent, LocalExchange.Failure.ended {
             throw AdminSocketError.silent(socket.path)
         }
@@ -47,7 +47,7 @@ package struct Administration: Sendable {
     /// The body of the answer; `nil` if it has none. Throws the `Problem` of a refusal.
     @discardableResult
     package func ask(_ method: String, _ target: String, _ body: JSONValue? = nil) async throws -> JSONValue? {
-        let bytes: [UInt8] = try await self.request(method, target, body?.bytes ?? [], Self.patience, into: []) {
+        let bytes: [UInt8] = try await self.request(method, target, body?.bytes ?? [], Self.timeout, into: []) {
             $0 += $1
         }
         return bytes.isEmpty ? nil : try JSONValue(reading: bytes)
@@ -82,7 +82,7 @@ package struct Administration: Sendable {
         _ each: @escaping @Sendable (inout State, ArraySlice<UInt8>) throws -> Void
     ) async throws -> State {
         let start = (state: state, rest: [UInt8]())
-        let end = try await self.request(method, target, body, Self.longPatience, into: start) { lines, piece in
+        let end = try await self.request(method, target, body, Self.longTimeout, into: start) { lines, piece in
             lines.rest += piece
             var start = lines.rest.startIndex
             while let end = lines.rest[start...].firstIndex(of: 0x0A) {
@@ -125,12 +125,12 @@ package struct Administration: Sendable {
         _ method: String,
         _ target: String,
         _ body: [UInt8],
-        _ patience: Duration,
+        _ timeout: Duration,
         into state: State,
         _ piece: @escaping @Sendable (inout State, ArraySlice<UInt8>) throws -> Void
     ) async throws -> State {
         do {
-            return try await self.exchange(method, target, body, patience, into: state, piece)
+            return try await self.exchange(method, target, body, timeout, into: state, piece)
         } catch LocalExchange.Failure.silent, LocalExchange.Failure.ended {
             let doubt = method == "GET" ? "" : "; whether it was done is not known: see sealpost audit list"
             throw CommandFailure("the server's answer did not come, or not all of it\(doubt)")
@@ -142,12 +142,12 @@ package struct Administration: Sendable {
         _ method: String,
         _ target: String,
         _ body: [UInt8],
-        _ patience: Duration,
+        _ timeout: Duration,
         into state: State,
         _ piece: @escaping @Sendable (inout State, ArraySlice<UInt8>) throws -> Void
     ) async throws -> State {
         try await onThread {
-            var exchange = LocalExchange(try self.connect(), patience: patience)
+            var exchange = LocalExchange(try self.connect(), timeout: timeout)
             var state = state
             let answer = try exchange.ask(method, target, body) { try piece(&state, $0) }
             guard (200...299).contains(answer.status) else { throw Self.problem(in: answer) }

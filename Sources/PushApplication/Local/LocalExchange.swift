@@ -19,14 +19,14 @@ struct LocalExchange: ~Copyable {
     }
 
     private let socket: Int32
-    private let patience: Duration
+    private let timeout: Duration
     private var buffer: [UInt8] = []
     private var start = 0
 
-    /// Owns and closes the socket. `patience` bounds each wait for bytes.
-    init(_ socket: Int32, patience: Duration) {
+    /// Owns and closes the socket. `timeout` bounds each wait for bytes.
+    init(_ socket: Int32, timeout: Duration) {
         self.socket = socket
-        self.patience = patience
+        self.timeout = timeout
     }
 
     deinit { close(self.socket) }
@@ -138,7 +138,7 @@ struct LocalExchange: ~Copyable {
     }
 
     private func wait(for events: Int16) throws {
-        let end = ContinuousClock.now + self.patience
+        let end = ContinuousClock.now + self.timeout
         while true {
             let left = (end - ContinuousClock.now) / .milliseconds(1)
             guard left > 0 else { throw Failure.silent }

@@ -72,10 +72,10 @@ package final class LogWriter: Sendable {
         if wakesUp { self.changed.withLock { self.changed.broadcast() } }
     }
 
-    /// Waits until all queued lines are written or dropped, at most for `patience`. Must not be called on an event
+    /// Waits until all queued lines are written or dropped, at most for `timeout`. Must not be called on an event
     /// loop.
-    func flush(within patience: Duration) {
-        let deadline = Date(timeIntervalSinceNow: patience / .seconds(1))
+    func flush(within timeout: Duration) {
+        let deadline = Date(timeIntervalSinceNow: timeout / .seconds(1))
         self.changed.withLock {
             while self.state.withLock({ !$0.queue.isEmpty || $0.isWriting }) {
                 if !self.changed.wait(until: deadline) { return }
@@ -114,9 +114,9 @@ package final class LogWriter: Sendable {
         }
     }
 
-    /// The next batch to write; an empty one if no line is logged within `patience`.
-    private func next(within patience: TimeInterval?) -> (LogQueue.Batch, LogLine.Format) {
-        let deadline = patience.map { Date(timeIntervalSinceNow: $0) }
+    /// The next batch to write; an empty one if no line is logged within `timeout`.
+    private func next(within timeout: TimeInterval?) -> (LogQueue.Batch, LogLine.Format) {
+        let deadline = timeout.map { Date(timeIntervalSinceNow: $0) }
         self.changed.withLock {
             // `flush` waits for this thread to finish its batch.
             self.changed.broadcast()

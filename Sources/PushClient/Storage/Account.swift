@@ -49,7 +49,8 @@ final class Account: Sendable {
         self.proof = proof
         self.folder = files.folder(of: name)
         self.limits = limits
-        // This client is of the sign-in of now. Where that cannot be read yet, it is of that of the first reading.
+        // Binds this client to the current sign-in. If the index cannot be read yet, the first successful
+        // read binds it.
         _ = try? self.read()
     }
 
@@ -214,7 +215,7 @@ final class Account: Sendable {
         for _ in 0..<Self.attempts {
             let snapshot = try self.read(store)
             var draft = AccountDraft(upon: snapshot) { name in
-                // One that cannot be read now is none for this change.
+                // An unreadable entry counts as missing for this change.
                 (try? store.readEntry(name, in: self.folder)).flatMap(KeptItem.init(bytes:))
             }
             let result = change(&draft)

@@ -77,6 +77,7 @@ struct StoreLimits: Sendable {
     /// Bytes of one account's notifications; beyond it those that came first give up their payloads, which can still be
     /// fetched one by one.
     var bytes = 32 << 20
-    /// Accounts; beyond it the one that was not used for the longest time goes, of those that have told the server everything.
+    /// The most accounts that are kept. Beyond it, evicts the least recently used account that has nothing
+    /// left to upload.
     var accounts = 8
 }

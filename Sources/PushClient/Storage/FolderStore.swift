@@ -73,7 +73,7 @@ final class FolderStore: EntryStore {
     func readEntry(_ name: EntryName, in folder: AccountFolder) throws -> Data? {
         let file = self.entry(name, folder)
         guard let sealed = try Self.read(file) else { return nil }
-        // A damaged one is none.
+        // A damaged entry counts as missing.
         return try? self.open(sealed, bound: "\(folder.name)/\(file.lastPathComponent)")
     }
 

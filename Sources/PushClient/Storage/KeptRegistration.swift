@@ -20,12 +20,12 @@ struct KeptRegistration: Codable, Sendable, Hashable {
         self.date = date
     }
 
-    /// A registration of now.
+    /// A registration made just now.
     init(id: String, fingerprint: Data, session: String, date: Date) {
         self.init(id: id, fingerprint: fingerprint + Data(session.utf8), date: date)
     }
 
-    /// Whether it says what a registration of now would. The session is not compared if it is not known.
+    /// Whether registering again would send the same values. An unknown session is not compared.
     func isSame(as fingerprint: Data, session: String?) -> Bool {
         guard self.fingerprint.prefix(SHA256.byteCount) == fingerprint else { return false }
         return session.map { self.fingerprint.dropFirst(SHA256.byteCount) == Data($0.utf8) } ?? true

@@ -11,7 +11,7 @@ struct Records: Sendable {
     var registration: KeptRegistration? {
         get {
             self.account.adoptEarlier()
-            // One that cannot be read now is none.
+            // An unreadable entry counts as missing.
             return (try? self.account.read())?.index.registration
         }
         nonmutating set {

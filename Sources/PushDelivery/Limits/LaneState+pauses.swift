@@ -4,8 +4,8 @@ internal import PushStore
 
 /// The pauses that the servers of a lane are in together, and for which one of them sends the probe.
 extension LaneState {
-    /// How soon the probe is asked for again that was another server's.
-    private static let patience: TimeInterval = 0.5
+    /// The delay before this server asks again for a probe that another server has.
+    private static let probeDelay: TimeInterval = 0.5
 
     /// Whether others know of the pause, so that one server probes for all.
     var isPauseShared: Bool { self.sharedPause != nil }
@@ -45,7 +45,7 @@ extension LaneState {
 
     /// Leaves the probe to another server for a moment.
     mutating func postponeProbe(now: Date) {
-        self.health.postpone(until: now + Self.patience)
+        self.health.postpone(until: now + Self.probeDelay)
         if self.isPauseShared { self.sharedPause = self.pause }
     }
 

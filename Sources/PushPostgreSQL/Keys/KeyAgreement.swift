@@ -5,8 +5,8 @@ internal import PushStore
 
 /// The keys in use, and what those can open that share the database, at one moment: what decides with which key a process seals.
 ///
-/// It seals with the first key of its keyring that all servers have. Counted are all that are not fenced, late ones, too: a process
-/// that was stopped and goes on under its number has told its keys.
+/// It seals with the first key of its keyring that all servers have. Counts every process that is not
+/// fenced, even a late one: a paused process resumes under its number, and its keys are known.
 struct KeyAgreement: Sendable {
     /// A process that is not fenced.
     struct Holder: Sendable {

@@ -3,7 +3,8 @@ internal import PushCore
 internal import PushStore
 internal import Synchronization
 
-/// The keys of this process, among those that share the database: those that it has, the one that seals, and the one that shall.
+/// The keys of this process, one of those that share the database: the keys it has, the one it encrypts
+/// with, and the one it will switch to.
 ///
 /// The vault has the same keys, the one that seals in front. Any thread may use it.
 final class SharedKeys: Sendable {

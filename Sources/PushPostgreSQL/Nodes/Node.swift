@@ -23,7 +23,7 @@ final class Node: Sendable {
     /// How long this process's renewals must have been answered before it fences others: after a failover all seem to be late,
     /// and each renews its number within 2.5 s: pauses and attempts to connect take a second at most, and `interval`. Less than
     /// `duration`, so that a process that has just started, or gone on, takes over as soon as another one.
-    static let patience = Duration.seconds(4)
+    static let fencingDelay = Duration.seconds(4)
     /// After how many renewals it deletes what ended an hour ago.
     private static let trimInterval = 300
 
@@ -33,9 +33,9 @@ final class Node: Sendable {
         var answeredSince: ContinuousClock.Instant?
         var renewals = 0
         var isEnded = false
-        /// Whether it is being read what has ended.
+        /// Whether a read of ended credentials is running.
         var isReading = false
-        /// Who waits for a reading that begins after they came.
+        /// Callers that wait for the next read to start.
         var waiters: [@Sendable (_ isCurrent: Bool) -> Void] = []
     }
 
@@ -170,7 +170,7 @@ final class Node: Sendable {
             let since = wasHeld ? state.answeredSince ?? start : start
             state.answeredSince = since
             state.renewals = (state.renewals + 1) % Self.trimInterval
-            return (state.membership.number, .now - since >= Self.patience, state.renewals == 0)
+            return (state.membership.number, .now - since >= Self.fencingDelay, state.renewals == 0)
         }
         if isCurrent { self.lease.extend(until: start + Self.confidence) }
         // If it fails, it is done later, or by another process.
@@ -188,7 +188,7 @@ final class Node: Sendable {
         // A renewal that was on its way when the number was given up finds it gone.
         if self.state.withLock({ $0.isEnded }) { return }
         guard self.options.mayExchange() else { return self.wait() }
-        // What was begun under the last number is not gone on with.
+        // Abandons requests that were admitted under the old number.
         self.lease.end(isFinal: false)
         let start = ContinuousClock.now
         self.readKeys { agreement in

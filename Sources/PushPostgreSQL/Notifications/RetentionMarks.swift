@@ -27,7 +27,7 @@ final class RetentionMarks: Sendable {
     }
 
     /// A look that takes longer is slow.
-    private static let patience = Duration.milliseconds(100)
+    private static let slowness = Duration.milliseconds(100)
     private static let longestRest = Duration.seconds(600)
     /// How far back a look goes after one that did not end within its time, in milliseconds.
     private static let reach: Int64 = 3_600_000
@@ -48,7 +48,7 @@ final class RetentionMarks: Sendable {
             }
             let time = now - look.began
             let start = first ?? marks[look.kind]?.start
-            guard time >= Self.patience, let start else { return marks[look.kind] = nil }
+            guard time >= Self.slowness, let start else { return marks[look.kind] = nil }
             marks[look.kind] = Mark(start: start, since: look.began, rest: min(time * 20, Self.longestRest))
         }
     }

@@ -35,7 +35,7 @@ final class ClaimMarks: Sendable {
 
     private static let lifetime = Duration.seconds(2)
     /// A look that takes longer is slow.
-    private static let patience = Duration.milliseconds(100)
+    private static let slowness = Duration.milliseconds(100)
     private static let longestRest = Duration.seconds(30)
     /// How much earlier than now a push may be due that another transaction is about to commit, in milliseconds.
     private static let delay: Int64 = 1000
@@ -120,6 +120,6 @@ final class ClaimMarks: Sendable {
     }
 
     private static func rest(after time: Duration) -> Duration {
-        time < self.patience ? .zero : min(time * 20, self.longestRest)
+        time < self.slowness ? .zero : min(time * 20, self.longestRest)
     }
 }

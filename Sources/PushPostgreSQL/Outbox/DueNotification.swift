@@ -31,7 +31,7 @@ struct DueNotification {
         }
     }
 
-    /// Those with these ids that there are.
+    /// The notifications with these ids; missing ids are left out.
     static func all(_ ids: Set<Int64>, _ tx: WriteTransaction) async throws -> [Int64: DueNotification] {
         if ids.isEmpty { return [:] }
         let rows = try await tx.query(Self.reading, Array(ids))

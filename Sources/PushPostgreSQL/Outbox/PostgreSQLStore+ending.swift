@@ -98,8 +98,8 @@ extension PostgreSQLStore {
 
     /// Returns each push; `$10`: the kinds of events that are kept, whose notifications are looked up.
     ///
-    /// One that has ended before, and came in again beside that, is looked for by its key: `on conflict` would add an entry to the log
-    /// for each push, and look at the index twice. No other end can come in between, since it would have deleted the same row of
+    /// Checks by key for a push that already ended and was enqueued again: `on conflict` would add an entry
+    /// to the log for each push, and look at the index twice. No other end can come in between, since it would have deleted the same row of
     /// `push`. The look is a scalar: `not exists` becomes a join, which reads the whole table where the planner believes that it is
     /// small.
     static let ending = PostgreSQLStore.statement(

@@ -16,7 +16,7 @@ extension PostgreSQLStore {
         _ body: @Sendable (WriteTransaction) async throws -> Value
     ) async throws -> Value {
         let (value, epoch) = try await self.store(traits, body)
-        if let epoch { try await self.node.awaitEnd(epoch, atMost: self.options.patience) }
+        if let epoch { try await self.node.awaitEnd(epoch, atMost: self.options.writeTimeout) }
         return value
     }
 

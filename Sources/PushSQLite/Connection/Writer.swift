@@ -40,7 +40,7 @@ final class Writer: Sendable {
     let space: DiskSpace
     let notes: TransactionNotes
     /// How long a request's work may wait before it is refused.
-    private let patience: Duration
+    private let timeout: Duration
     let events: @Sendable (StoreEvent) -> Void
     let queue = DispatchQueue(label: "sealpost.writer")
     let commits = CommitCounter()
@@ -56,7 +56,7 @@ final class Writer: Sendable {
         lock: LockFile,
         space: DiskSpace,
         notes: TransactionNotes,
-        patience: Duration,
+        timeout: Duration,
         events: @escaping @Sendable (StoreEvent) -> Void
     ) throws {
         self.connection = connection
@@ -64,7 +64,7 @@ final class Writer: Sendable {
         self.lock = lock
         self.space = space
         self.notes = notes
-        self.patience = patience
+        self.timeout = timeout
         self.events = events
         try connection.writeWithoutTransaction { db in
             try self.log.watch(db)
@@ -140,7 +140,7 @@ final class Writer: Sendable {
     private func submit(_ job: Job, _ lane: WriterLane, bytes: Int) {
         let (failure, mustStart) = self.state.withLock { state -> (StoreError?, Bool) in
             if let reason = state.failure { return (.broken(reason: reason), false) }
-            guard state.waiting.add(job, lane, bytes: bytes, patience: self.patience, now: .now) else {
+            guard state.waiting.add(job, lane, bytes: bytes, timeout: self.timeout, now: .now) else {
                 return (.busy, false)
             }
             defer { state.isRunning = true }

@@ -45,7 +45,7 @@ struct WriterQueue<Job> {
     var count: Int { self.urgent.count + self.housekeeping.count }
 
     /// Adds a job; `false` if too much is waiting.
-    mutating func add(_ job: Job, _ lane: WriterLane, bytes: Int, patience: Duration, now: ContinuousClock.Instant)
+    mutating func add(_ job: Job, _ lane: WriterLane, bytes: Int, timeout: Duration, now: ContinuousClock.Instant)
         -> Bool
     {
         let isUrgent = lane != .housekeeping
@@ -54,7 +54,7 @@ struct WriterQueue<Job> {
         // Settlements are few and small, and a refused one would lose its outcome.
         guard lane != .request || !isOver && sum <= self.boundInBytes else { return false }
         self.bytes = sum
-        let entry = Entry(job: job, bytes: bytes, refusedAfter: lane == .request ? now + patience : nil)
+        let entry = Entry(job: job, bytes: bytes, refusedAfter: lane == .request ? now + timeout : nil)
         if isUrgent { self.urgent.append(entry) } else { self.housekeeping.append(entry) }
         return true
     }

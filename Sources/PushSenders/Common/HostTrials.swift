@@ -20,7 +20,7 @@ struct HostTrials: Sendable {
     /// The same while others hold all trials.
     static let restWithoutRoom = Duration.seconds(1)
     /// How long further calls to a host wait for the answer to the first.
-    static let patience = Duration.milliseconds(500)
+    static let timeout = Duration.milliseconds(500)
     /// The number of hosts that each table remembers.
     static let rememberedHosts = 1000
 
@@ -49,7 +49,7 @@ struct HostTrials: Sendable {
         let trial = self.trials[host]
         // One host gets half of the trials at the most.
         if let trial, trial.calls >= max(1, self.bound / 2) {
-            let isYoung = trial.since.duration(to: now) < Self.patience
+            let isYoung = trial.since.duration(to: now) < Self.timeout
             return isYoung ? .wait : .leaveAlone(Self.restWithoutRoom)
         }
         guard self.calls < self.bound else { return .leaveAlone(Self.restWithoutRoom) }

@@ -40,7 +40,7 @@ final class NamedHosts: Sendable {
             case .go: return false
             case .trial: return true
             case .wait:
-                // Ends within `HostTrials.patience`. Cancellation ends the sleep early, and the call.
+                // Ends within `HostTrials.timeout`. Cancellation ends the sleep early, and the call.
                 if (try? await Task.sleep(for: Self.pause)) == nil { throw .unavailable(reason: "cancelled") }
             case .leaveAlone(let time):
                 throw .deviceBusy(reason: "the host does not answer", retryAfter: time)

@@ -10,8 +10,8 @@ struct LocalDeliveryHandler: Handler {
     let reports: ReportReader
     /// Pushes that are counted at a time.
     private let limit: Int
-    /// Counts that were made while devices were still being found: one that was kept would tell that a notification is over whose
-    /// last pushes it does not have.
+    /// Counts that were made while devices were still being found: a cached count could report a
+    /// notification as finished before its last pushes were added.
     private let growing = DeliveryCounts(keptForStep: Self.keptForStep)
     private let settled = DeliveryCounts(keptForStep: Self.keptForStep)
     /// Ten times what a step takes: a command that waits sees its bar move, and counting takes a tenth of the time.

@@ -32,7 +32,7 @@ struct BatchHandler: Handler {
         )
         self.pool = FairPool(
             workers: Self.workers,
-            patience: poster.settings.batchPatience,
+            timeout: poster.settings.batchTimeout,
             refusal: Problem(.busy, "the queue of batches is full")
         )
     }

@@ -56,7 +56,7 @@ struct BatchPoster: Sendable {
         let batch = origin.key.map { self.idempotency.request($0, body: body) }
         if let batch { try self.idempotency.begin(batch) }
         defer { if let batch { self.idempotency.end(batch) } }
-        let late = ContinuousClock.now + self.settings.batchPatience
+        let late = ContinuousClock.now + self.settings.batchTimeout
         let elements = try self.elements(of: body, origin)
         var outcomes = BatchOutcomes(elements.count, before: Self.tooLate)
         var answer = BatchAnswer()

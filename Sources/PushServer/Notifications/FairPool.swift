@@ -15,15 +15,15 @@ final class FairPool: Sendable {
     private let workers: [PoolWorker]
     private let queue: Mutex<FairQueue<Waiter>>
     /// How long work may wait: a client hardly waits longer, and the refusal tells it to retry.
-    private let patience: Duration
+    private let timeout: Duration
     private let refusal: Problem
 
     /// `refusal` is thrown for work that waits too long, or finds too much waiting.
-    init(workers: Int, patience: Duration, refusal: Problem) {
+    init(workers: Int, timeout: Duration, refusal: Problem) {
         precondition(workers > 0, "a pool needs a worker")
         self.workers = (0..<workers).map { _ in PoolWorker() }
         self.queue = Mutex(FairQueue(workers: workers))
-        self.patience = patience
+        self.timeout = timeout
         self.refusal = refusal
     }
 
@@ -42,7 +42,7 @@ final class FairPool: Sendable {
 
     private func worker(for user: Int64) async throws -> Int {
         try await withCheckedThrowingContinuation { (turn: CheckedContinuation<Int, any Error>) in
-            let waiter = Waiter(turn: turn, lateAt: .now + self.patience)
+            let waiter = Waiter(turn: turn, lateAt: .now + self.timeout)
             switch self.queue.withLock({ $0.add(waiter, of: user) }) {
             case .starts(let worker): turn.resume(returning: worker)
             case .waits: break

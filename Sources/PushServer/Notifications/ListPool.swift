@@ -11,7 +11,7 @@ package final class ListPool: Sendable {
         self.readers = readers
         self.pool = FairPool(
             workers: readers.count,
-            patience: .seconds(10),
+            timeout: .seconds(10),
             refusal: Problem(.busy, "the queue of long lists is full")
         )
     }

@@ -6,8 +6,8 @@ package protocol OutboxReader: Sendable {
     /// The time at which the next push of a queue that is not leased is due.
     func nextDue(in lane: Lane, _ queue: Queue) async throws(StoreError) -> Date?
 
-    /// When the oldest notification was sent a push of which waits in a queue, be it due, be it put back for another attempt; those
-    /// that wait for their device's stream are left out.
+    /// The send time of the oldest notification that still has a push in this queue, whether due now or
+    /// scheduled for a retry. Pushes parked until their device connects do not count.
     ///
     /// No index has the age. So it looks at the `OldestPush.looks` that are due first, where what was never tried is oldest, and at
     /// as many that are due last, where what was refused most often is: beyond twice as many pushes there may be an older one.

@@ -25,14 +25,14 @@ export class Problem extends Error {
 const OFFLINE = 'The server cannot be reached';
 
 /** One request. What the answer's JSON holds. Throws a `Problem`; a 401 also ends the session. */
-export async function ask(method, path, {body, signal, authorization, patience = 20} = {}) {
+export async function ask(method, path, {body, signal, authorization, timeoutSeconds = 20} = {}) {
   const headers = {Accept: 'application/json'};
   if (body !== undefined) headers['Content-Type'] = 'application/json';
   // Also without a session: so the server knows that a page asks, and the browser does not ask for a password itself.
   headers['Page-Token'] = session?.PageToken ?? 'new';
   if (authorization) headers.Authorization = authorization;
   const asked = session;
-  const timeout = AbortSignal.timeout(patience * 1000);
+  const timeout = AbortSignal.timeout(timeoutSeconds * 1000);
   let response, text;
   try {
     response = await fetch(path, {
@@ -42,7 +42,7 @@ export async function ask(method, path, {body, signal, authorization, patience =
     text = await response.text();
   } catch (error) {
     if (signal?.aborted) throw error;
-    const detail = timeout.aborted ? `It has not answered within ${patience} seconds.` : 'Check the network, and whether the server runs.';
+    const detail = timeout.aborted ? `It has not answered within ${timeoutSeconds} seconds.` : 'Check the network, and whether the server runs.';
     throw new Problem(OFFLINE, {detail});
   }
   if (response.ok) return read(text, response);

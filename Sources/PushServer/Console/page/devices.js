@@ -69,7 +69,7 @@ function cells(device, user, reload) {
 /** Sends one push that says “Test.”, and tells what its provider has answered. */
 function test(device) {
   return actionButton('Test', async () => {
-    const {State, Reason} = await ask('POST', path(['devices', device.Id, 'test']), {patience: 30});
+    const {State, Reason} = await ask('POST', path(['devices', device.Id, 'test']), {timeoutSeconds: 30});
     const text = `The test push to the device of ${device.User} `;
     if (State === 'accepted') return `${text}was accepted by its provider.`;
     const answer = `${text}${State === 'queued' ? 'waits' : 'has failed'}: ${Reason ?? 'no reason was given'}.`.replace(/\.\.$/, '.');

@@ -36,7 +36,7 @@ package final class IssuerKeys: Sendable {
     /// How many requests may wait.
     private static let bound = 1000
     /// How long one waits.
-    private static let patience = Duration.seconds(12)
+    private static let timeout = Duration.seconds(12)
 
     /// Rings when somebody waits.
     package let wanted = Signal()
@@ -102,7 +102,7 @@ package final class IssuerKeys: Sendable {
         guard let number else { return .failed }
         self.wanted.set()
         await withTaskCancellationHandler {
-            await signal.wait(atMost: Self.patience)
+            await signal.wait(atMost: Self.timeout)
         } onCancel: {
             signal.set()
         }
