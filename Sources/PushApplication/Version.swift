@@ -1,6 +1,6 @@
 /// The version of this release; the changelog and the OpenAPI document have the same.
 package enum Version {
-    static let current = "0.1.0"
+    static let current = "0.2.0"
 
     /// The commit that it was built from, with `-dirty` if files were changed; `nil` if `make release` has not built it.
     static let commit = PackageNote.ofThisProgram?.values["commit"]
