@@ -18,6 +18,8 @@ COMMIT := $(shell git describe --always --abbrev=12 --exclude='*' --dirty 2>/dev
 NOTE = -Xlinker '--package-metadata={"type":"git","name":"sealpost","commit":"$(COMMIT)"}'
 SOURCES = Package.swift Migrations Sources Tests examples Benchmarks/Package.swift Benchmarks/Sources Fuzz/Package.swift \
 	Fuzz/Sources/Fuzz
+# The commit with which `make check` compares the prose.
+BASE = HEAD~1
 # Executions of each of the fuzzer's targets, and which of them, if not all: make fuzz RUNS=100000 TARGETS="head json"
 RUNS = 10000000
 TARGETS =
@@ -49,6 +51,8 @@ test: packages test-packages
 # Lints and tests: a change lands only when this is green.
 check: packages test-packages
 	swift format lint --strict --recursive $(SOURCES)
+	scripts/wrap-comments --check Sources Tests
+	scripts/plain-english --changed $(BASE)
 	swift test $(DEBUG)
 
 build: packages
@@ -209,6 +213,7 @@ soak: release release-demo e2e-packages
 
 format:
 	swift format --in-place --recursive $(SOURCES)
+	scripts/wrap-comments Sources Tests
 
 # The pages of the libraries that apps link, in .build-docs; a page that names a symbol which is not there fails.
 docs: packages
