@@ -1,6 +1,6 @@
 package example;
 
-/** The app's own names, as its build makes them. */
+/** The app's resource names, as its build generates them. */
 public final class R {
     /** Texts. */
     public static final class string {

@@ -5,7 +5,7 @@ import sealpost.client.Inbox;
 import sealpost.client.Nullable;
 import sealpost.client.PushException;
 
-/** What the app shows; its own matter. */
+/** The app's screen, which each app writes itself. */
 public final class Screen {
     private Screen() {}
 

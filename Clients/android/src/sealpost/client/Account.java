@@ -9,20 +9,24 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * What is kept of one account, changed one commit after the other.
+ * The stored state of one account, which changes one commit at a time.
  *
- * <p>A commit is a folder {@code c…} with an index and the contents that are new in it. It is made under another name, and
- * gets its own in one step, only if nobody else has taken that: so of two changes upon the same commit one is made, and the
- * other begins anew. A crash leaves the commit before or the one after. An index names the contents of older commits that are
- * still in use; the rest is removed after each commit.
+ * <p>A commit is a folder {@code c…} with an index and the contents that are new in it. The client
+ * makes it under another name and renames it in one step, which fails if that commit exists. Of
+ * two changes to the same commit, therefore, one succeeds and the other retries. A crash leaves
+ * either the previous commit or the next one. An index refers to the contents of older commits
+ * that are still in use; each commit removes the others.
  */
 final class Account {
-    /** How many commits keep their index, for whoever has just looked which is the latest. */
+    /**
+     * The number of commits that keep their index, for readers that have just found the latest
+     * one.
+     */
     private static final int KEPT = 4;
 
     private static final int ATTEMPTS = 500;
     private static final String INDEX = "index";
-    /** A folder with one empty file, whose name is that of this sign-in. */
+    /** A folder with one empty file; the file's name identifies this sign-in. */
     private static final String SIGN_IN = "i";
 
     private final Store store;
@@ -45,7 +49,7 @@ final class Account {
             this.index = index;
         }
 
-        /** The content of an entry; null if it is not there, damaged, or replaced meanwhile. */
+        /** The content of an entry; null if it is missing, damaged, or replaced meanwhile. */
         @Nullable Kept entry(long id) throws PushException {
             Index.Place place = index.entries.get(id);
             byte[] content = place == null ? null : content(place);
@@ -57,7 +61,7 @@ final class Account {
         }
     }
 
-    /** A change of a draft, which may be made again upon another commit. */
+    /** A change of a draft. A retry runs it again on another commit. */
     interface Change<R> {
         R make(Draft draft) throws PushException;
     }
@@ -88,10 +92,11 @@ final class Account {
     }
 
     /**
-     * What the next commit is made upon where the latest index is damaged: the one before it that can be read, or an empty one.
+     * The base of the next commit if the latest index is damaged: the newest earlier index that is
+     * readable, or an empty one.
      *
-     * <p>With the old cursor what has changed since is fetched again; what was done since is done again, under the same keys. Of an
-     * empty one consumers are told that it is everything.
+     * <p>The old cursor fetches all later changes again. The old outbox sends its tasks again,
+     * with the same keys. After an empty index, consumers receive the full list.
      */
     private Index salvaged(File folder, long damaged) throws IOException, GeneralSecurityException, PushException {
         for (long commit = damaged - 1; commit > 0 && commit > damaged - KEPT; commit--) {
@@ -99,7 +104,7 @@ final class Account {
                 Index index = index(folder, commit);
                 if (index != null) return index;
             } catch (FileNotFoundException removed) {
-                // The latest indexes alone are there.
+                // Only the latest indexes are kept.
             }
         }
         Index index = new Index();
@@ -107,7 +112,7 @@ final class Account {
         return index;
     }
 
-    /** Makes a change, or nothing if it leaves the state as it is. */
+    /** Commits a change, unless it leaves the state as it is. */
     synchronized <R> R change(Change<R> change) throws PushException {
         for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
             Snapshot base = read();
@@ -120,7 +125,7 @@ final class Account {
         throw busy();
     }
 
-    /** The latest index; an empty one if the files cannot be read. */
+    /** The latest index; an empty one if the files are unreadable. */
     Index last() {
         try {
             return read().index;
@@ -130,10 +135,10 @@ final class Account {
     }
 
     /**
-     * Keeps the identifier and the token of a sign-in, unless they are null.
+     * Stores the identifier and the token of a sign-in, unless they are null.
      *
-     * <p>Another identifier than before is that of another account: what is kept of the old one is
-     * removed first, and the old one's other clients have signed out.
+     * <p>A different identifier belongs to a different account. The client then first removes the
+     * old account's state, which signs out the old account's other clients.
      */
     synchronized void begin(final @Nullable String id, final @Nullable String token) throws PushException {
         String before = read().index.account;
@@ -152,18 +157,19 @@ final class Account {
     }
 
     /**
-     * Removes the account's folder. The first step is decisive, and needs no free space on the disk.
+     * Removes the account's folder. The first step decides, and needs no free space on the disk.
      *
-     * <p>Other clients of this sign-in cannot write any more. Throws if no file can be removed.
+     * <p>Other clients of this sign-in can no longer write. Throws if it can remove no file.
      */
     synchronized void remove() throws PushException {
         File folder = store.account(name);
         String[] names = Files.names(new File(folder, SIGN_IN));
-        // Another mark is that of a later sign-in, whose files stay.
+        // A different mark belongs to a later sign-in, whose files stay.
         if (names.length > 0 && (signIn == null || signIn.equals(names[0]))) {
             Files.remove(folder);
             File mark = new File(new File(folder, SIGN_IN), names[0]);
-            // If the rename has failed, the mark is still here. Without it no file of the folder opens.
+            // If the rename failed, the mark is still here. Without the mark no file of the folder
+            // decrypts.
             if (mark.delete()) Files.removeAll(folder);
             if (mark.exists()) throw Store.storage(new IOException("a file cannot be removed"));
         }
@@ -179,13 +185,14 @@ final class Account {
         File made = null;
         try {
             made = Files.makeFolder(folder);
-            // The folder was made where this sign-in is: if that is taken away now, the folder goes along.
+            // The new folder is inside the sign-in's folder: removing the sign-in removes both.
             if (!open().equals(folder)) return false;
             draft.finish();
             for (Map.Entry<Integer, byte[]> content : draft.contents.entrySet()) {
                 String number = content.getKey().toString();
                 byte[] sealed = store.sealer().seal(content.getValue(), place(draft.commit, number));
-                // Five hundred syncs for a page take seconds on a phone. What can be fetched again does without.
+                // A page with 500 syncs takes seconds on a phone. Only the outbox needs a sync;
+                // the rest can be fetched again.
                 Files.write(new File(made, number), sealed, draft.isOfOutbox(content.getKey()));
             }
             Files.write(new File(made, INDEX), store.sealer().seal(draft.index.encode(), place(draft.commit, INDEX)));
@@ -195,11 +202,12 @@ final class Account {
             }
         } catch (IOException | GeneralSecurityException error) {
             if (made != null) Files.remove(made);
-            // Another process may have taken all away.
+            // Another process may have removed the folder; this throws then.
             open();
             throw Store.storage(error);
         }
-        // A process that was stopped for long may have found the name of an old commit free, which was removed meanwhile.
+        // A process that was suspended for long may have reused the name of an old commit that was
+        // removed meanwhile.
         if (latest(folder) != draft.commit && !read().index.history.contains(commitName)) return false;
         clean(folder, base.index, draft);
         return true;
@@ -217,11 +225,11 @@ final class Account {
     private static void delete(File folder, long commit, String file) {
         File commitFolder = commitFolder(folder, commit);
         new File(commitFolder, file).delete();
-        // Fails while there is something in it.
+        // Fails while the folder has files.
         commitFolder.delete();
     }
 
-    /** Removes what crashes have left behind. */
+    /** Removes files that crashes left behind. */
     private void sweep(File folder) throws PushException {
         Files.sweep(folder, System.currentTimeMillis());
         Snapshot now = read();
@@ -251,7 +259,10 @@ final class Account {
 
     // Names
 
-    /** The account's folder, made if this client has not used it yet; throws if it is not that of this sign-in any more. */
+    /**
+     * The account's folder, made at the client's first use; throws if it belongs to another
+     * sign-in.
+     */
     private File open() throws PushException {
         File folder = this.folder;
         if (folder == null) this.folder = folder = store.account(name);
@@ -279,7 +290,7 @@ final class Account {
         throw busy();
     }
 
-    /** What a content is bound to. */
+    /** The place to which a content's encryption is bound. */
     private String place(long commit, String file) {
         return name + '\n' + signIn + '\n' + commit + '/' + file;
     }
@@ -298,7 +309,7 @@ final class Account {
         return latest;
     }
 
-    /** The number in a commit's name; 0 for another. */
+    /** The number in a commit's name; 0 for other names. */
     private static long number(String name) {
         if (!name.matches("c[1-9][0-9]{0,17}")) return 0;
         return Long.parseLong(name.substring(1));

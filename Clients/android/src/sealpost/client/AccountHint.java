@@ -6,7 +6,10 @@ import java.util.Arrays;
 import javax.crypto.Mac;
 import javax.crypto.spec.SecretKeySpec;
 
-/** Tells a device with several accounts whose a push is: an HMAC under the registration id, which no provider learns. */
+/**
+ * Identifies a push's account on a device with several accounts: an HMAC keyed with the
+ * registration id, which no provider learns.
+ */
 final class AccountHint {
     private AccountHint() {}
 

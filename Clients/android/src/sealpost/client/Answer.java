@@ -1,6 +1,6 @@
 package sealpost.client;
 
-/** An answer that was checked: the server's own, to this very request. */
+/** A checked answer: the server's own, to this very request. */
 final class Answer {
     final Request request;
     final int status;
@@ -9,16 +9,23 @@ final class Answer {
 
     final @Nullable String tag;
     /**
-     * Whether the sender, or the server's configuration, forbids keeping it.
+     * Whether the sender, or the server's configuration, forbids storing the answer.
      *
-     * <p>Unknown, and false, where answers are signed: there every answer has {@code no-store}, for the caches of proxies.
+     * <p>Always false where answers are signed, since it is unknown: every signed answer has
+     * {@code no-store}, for the caches of proxies.
      */
     final boolean isNoStore;
 
-    /** The account that the answer is for; null if it is for nobody, or if the signature does not cover it. */
+    /**
+     * The account that the answer is for; null if it is for nobody, or if the signature does not
+     * cover it.
+     */
     final @Nullable String account;
     final long retryAfterSeconds;
-    /** The server's time: of the signature, or of {@code Date} where answers are not signed; null if neither tells. */
+    /**
+     * The server's time: of the signature, or of {@code Date} where answers are not signed; null
+     * if missing.
+     */
     final @Nullable Long serverTime;
 
     Answer(
@@ -39,7 +46,7 @@ final class Answer {
         this.serverTime = serverTime;
     }
 
-    /** The answer if it is a success or 304; the server's refusals are thrown. */
+    /** The answer if it is a success or 304; throws the server's refusal otherwise. */
     Answer success() throws PushException {
         if (status >= 200 && status <= 299 || status == 304) return this;
         Problem problem = Problem.read(json, status);
@@ -58,16 +65,16 @@ final class Answer {
     }
 
     /**
-     * The identifier of the account that a session is of; null if the server has none.
+     * The identifier of the session's account; null if the server has none.
      *
-     * <p>Throws unless the session is that of this user.
+     * <p>Throws unless the session belongs to this user.
      */
     @Nullable String account(String username) throws PushException {
         Json member = json == null ? null : json.get("Account");
         String id = member == null ? null : member.string();
         Json named = json == null ? null : json.get("Name");
         String name = named == null ? null : named.string();
-        // A server of the version before does not say whose a new session is.
+        // A server of the previous version does not name the account of a new session.
         if (name == null && id == null && account == null && request.isSignIn) return null;
         if (name == null || id != null && !AnswerCheck.isIdentifier(id)) throw unexpected("the session of a user");
         if (!lowered(name).equals(lowered(username))) {
@@ -79,7 +86,7 @@ final class Answer {
         return id;
     }
 
-    /** With the letters of ASCII in lower case: other letters tell accounts apart. */
+    /** Lowercases ASCII letters only: the case of other letters distinguishes accounts. */
     private static String lowered(String name) {
         StringBuilder lowered = new StringBuilder(name);
         for (int index = 0; index < name.length(); index++) {
@@ -89,7 +96,7 @@ final class Answer {
         return lowered.toString();
     }
 
-    /** An interference: the JSON of the body is not what this call returns. */
+    /** An interference: the body's JSON is not the result of this call. */
     PushException unexpected(String expected) {
         String seen = json == null ? null : json.kind().name().toLowerCase(java.util.Locale.ROOT);
         return interference(Interference.Kind.UNEXPECTED_BODY, expected, seen);

@@ -7,13 +7,13 @@ import sealpost.client.Interference.Kind;
 import sealpost.client.ResponseVerifier.Coverage;
 
 /**
- * Tells the server's own answers from everything else.
+ * Distinguishes the server's own answers from everything else.
  *
- * <p>Without a network: its caller gives it the request and the answer. The checks and their order are those of
- * {@code docs/vectors}.
+ * <p>Uses no network: its caller passes the request and the answer. {@code docs/vectors} defines
+ * the checks and their order.
  */
 final class AnswerCheck {
-    /** The refusals that the server has for callers that it knows. */
+    /** The statuses of refusals that the server sends only to callers that it knows. */
     private static final List<Integer> OF_SOMEBODY = Arrays.asList(403, 404, 409, 410, 412);
 
     private static final int MAXIMUM_IDENTIFIER = 128;
@@ -26,10 +26,11 @@ final class AnswerCheck {
     }
 
     /**
-     * Throws an interference for anything that the server has not said to this request of this account.
+     * Throws an interference unless the server sent this answer to this request of this account.
      *
-     * @param account the identifier of the client's account; null if it is not known. Then a signature
-     *     that does not cover the account is taken, too: that of a server of the version before.
+     * @param account the identifier of the client's account; null if unknown. The client then also
+     *     accepts a signature that does not cover the account, which servers of the previous
+     *     version send.
      */
     Answer answer(Request request, MyToken token, RawAnswer raw, @Nullable String account, long now) throws PushException {
         isNoRedirect(request, raw);
@@ -50,7 +51,7 @@ final class AnswerCheck {
         return new Answer(request, raw, json, verifier == null && isNoStore(raw), seen, retryAfter(raw), time);
     }
 
-    /** A redirect is neither followed nor believed, even if it echoes the token. */
+    /** The client neither follows nor trusts a redirect, even if it echoes the token. */
     private static void isNoRedirect(Request request, RawAnswer raw) throws PushException {
         if (raw.status < 300 || raw.status > 399 || raw.status == 304) return;
         throw interference(request, raw, Kind.REDIRECT, "an answer", "a redirect");
@@ -98,12 +99,16 @@ final class AnswerCheck {
         }
     }
 
-    /** The account that the answer is for; null if it does not say, or is for nobody. Throws for a foreign account. */
+    /**
+     * The account that the answer is for; null if it names none, or is for nobody. Throws for a
+     * foreign account.
+     */
     private static @Nullable String account(Request request, RawAnswer raw, @Nullable String own) throws PushException {
         String seen = raw.field("sealpost-account");
         if (seen == null) return null;
         if (seen.equals("none")) {
-            // Credentials may be missing or refused. All else the server says to somebody.
+            // The caller may be unknown if its credentials are missing or refused. All other
+            // answers name an account.
             if (raw.status >= 400 && !OF_SOMEBODY.contains(raw.status)) return null;
         } else if (isIdentifier(seen)) {
             // A new session's body names its account.
@@ -113,12 +118,12 @@ final class AnswerCheck {
         throw interference(request, raw, Kind.WRONG_ACCOUNT, own == null ? "an account" : own, printable(seen));
     }
 
-    /** Whether a text can be an account's identifier, which clients only compare. */
+    /** Whether a text can be an account's identifier, which is opaque to clients. */
     static boolean isIdentifier(String text) {
         return !text.isEmpty() && text.length() <= MAXIMUM_IDENTIFIER;
     }
 
-    /** A 304 answers a request with a condition, and repeats its validator. */
+    /** A 304 answers a conditional request, and repeats its validator. */
     private static void isNotModified(Request request, RawAnswer raw) throws PushException {
         String seen = raw.field("etag");
         if (request.tag != null && seen != null && opaque(seen).equals(opaque(request.tag))) return;
@@ -145,20 +150,23 @@ final class AnswerCheck {
         return directives.contains("no-store");
     }
 
-    /** Seconds, which the server sends; a date counts as no field. */
+    /** The delay in seconds, the form that the server sends; a date counts as a missing field. */
     private static long retryAfter(RawAnswer raw) {
         String value = raw.field("retry-after");
         if (value == null || !value.matches("[0-9]{1,9}")) return -1;
         return Long.parseLong(value);
     }
 
-    /** A tag as the server made it: proxies that compress mark it as weak, or append the coding's name. */
+    /**
+     * A tag as the server made it: proxies that compress mark it as weak, or append the coding's
+     * name.
+     */
     private static String opaque(String tag) {
         String opaque = tag.startsWith("W/") ? tag.substring(2) : tag;
         return opaque.endsWith("-gzip\"") ? opaque.substring(0, opaque.length() - 6) + '"' : opaque;
     }
 
-    /** For a log: short, and no control characters. */
+    /** The text for a log: short, without control characters. */
     static String printable(String text) {
         String start = text.length() > 80 ? text.substring(0, 80) : text;
         return start.replaceAll("[^ -~]", "?");

@@ -4,20 +4,25 @@ import java.util.Locale;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
 
-/** Sends requests with credentials and a {@code MyToken} of their own, and returns checked answers. */
+/**
+ * Sends requests with credentials and a {@code MyToken} of their own, and returns checked answers.
+ */
 final class Api {
     private final Options options;
     private final Credentials credentials;
     private final OwnAccount own;
     private final AnswerCheck check;
     private final Transport transport;
-    /** Whether the server has taken the password after a challenge; later requests have it unasked (RFC 7617 section 2.2). */
+    /**
+     * Whether the server has accepted the password after a challenge. Later requests send it
+     * unasked (RFC 7617 section 2.2).
+     */
     private volatile boolean isLetIn = false;
 
     private volatile @Nullable String last;
 
     private final ReentrantLock renewal = new ReentrantLock();
-    /** The credential that was renewed last, and what has come in its place. */
+    /** The credential that the client renewed last, and its replacement. */
     private volatile @Nullable String replaced;
     private volatile @Nullable String replacement;
 
@@ -32,23 +37,24 @@ final class Api {
         this.transport = new Transport(options);
     }
 
-    /** The server's answer if it is a success or 304; its refusals are thrown. */
+    /** The server's answer if it is a success or 304; throws its refusal otherwise. */
     Answer call(Request request, Deadline deadline) throws PushException {
         if (!request.isSignIn) identify(deadline);
         return callAs(request, deadline);
     }
 
     /**
-     * Asks once for the account of the name and the password, if its identifier is not known.
+     * Asks once for the account of the name and the password, if its identifier is unknown.
      *
-     * <p>Otherwise a proxy with an account of its own would decide by the first answer.
+     * <p>Otherwise the first answer would decide, and a proxy could send it for an account of its
+     * own.
      */
     private void identify(Deadline deadline) throws PushException {
         String username = credentials.username();
         if (username == null || isIdentified || own.id() != null) return;
         Answer answer = callAs(new Request("GET", Paths.CURRENT_SESSION), deadline);
         learn(answer, answer.account(username));
-        // If the server has no identifiers, the next client asks it again.
+        // If the server has no identifiers, the next client asks again.
         isIdentified = true;
     }
 
@@ -64,18 +70,18 @@ final class Api {
         Answer answer = ask(request, isHeldBack ? null : authorization, deadline);
         last = authorization;
         if (answer.status != 401) return answer.success();
-        // Once: a refused credential is not tried again.
+        // Only once: the client does not retry a refused credential.
         String next = isHeldBack ? authorization : renewed(authorization, deadline);
         if (next == null || !isHeldBack && next.equals(authorization)) return answer.success();
         Answer second = ask(request, next, deadline);
         last = next;
         if (second.status != 401) isLetIn = true;
-        // The provider is asked again, and not for what came of it before.
+        // The next renewal asks the provider again, and does not reuse the refused replacement.
         else if (next.equals(replacement)) replaced = null;
         return second.success();
     }
 
-    /** Another credential in place of one that was refused: one for all calls that it was refused to. */
+    /** The replacement of a refused credential: one for all calls that had the refused one. */
     private @Nullable String renewed(String refused, Deadline deadline) throws PushException {
         try {
             if (!renewal.tryLock(deadline.remainingMillis(), TimeUnit.MILLISECONDS)) throw Deadline.passed();
@@ -100,12 +106,12 @@ final class Api {
         return own;
     }
 
-    /** The name of a user who signs in with a password; null where there is a token. */
+    /** The name of a user who signs in with a password; null if there is a token. */
     @Nullable String username() {
         return credentials.username();
     }
 
-    /** Whose credentials they are. */
+    /** The account of the credentials. */
     String account() {
         return credentials.account();
     }
@@ -115,7 +121,10 @@ final class Api {
         return last;
     }
 
-    /** What the session is ended with; null if there is nothing. Not being able to tell must not keep anybody signed in. */
+    /**
+     * The credential that ends the session; null if there is none. A failing provider must not
+     * prevent a sign-out.
+     */
     @Nullable String lastAuthorization(Deadline deadline) {
         try {
             String current = credentials.authorization(null, deadline);
@@ -125,7 +134,7 @@ final class Api {
         }
     }
 
-    /** One request, or two if the connection was lost under the first. */
+    /** Sends a request, and sends it again if the connection was lost. */
     private Answer ask(Request request, @Nullable String authorization, Deadline deadline) throws PushException {
         try {
             return askOnce(request, authorization, deadline);
@@ -145,7 +154,8 @@ final class Api {
         String account = own.id();
         RawAnswer raw = transport.exchange(request, token, authorization, options.acceptSignature(account), deadline);
         Answer answer = check.answer(request, token, raw, account, options.now());
-        // With a token the first answer tells the account. With a password the name has told it.
+        // With a token the first answer names the account. With a password, identify() has asked
+        // for it.
         if (account == null && credentials.username() == null) learn(answer, answer.account);
         return answer;
     }

@@ -3,26 +3,32 @@ package sealpost.client;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 
-/** Base64 (RFC 4648) with exactly one text for each value; {@code java.util.Base64} came with API level 26. */
+/**
+ * Base64 (RFC 4648) with exactly one text for each value; {@code java.util.Base64} needs API level
+ * 26.
+ */
 final class Base64 {
     private static final String STANDARD = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     private static final String URL = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
     private Base64() {}
 
-    /** With padding. */
+    /** The standard alphabet, with padding. */
     static String standard(byte[] bytes) {
         StringBuilder text = encode(bytes, STANDARD);
         while (text.length() % 4 != 0) text.append('=');
         return text.toString();
     }
 
-    /** For names and addresses, without padding. */
+    /** The alphabet for names and URLs, without padding. */
     static String url(byte[] bytes) {
         return encode(bytes, URL).toString();
     }
 
-    /** The bytes of padded text, or null: for another alphabet, missing padding, and spare bits that are not zero. */
+    /**
+     * The bytes of padded text; null for another alphabet, missing padding, or spare bits that are
+     * not zero.
+     */
     static @Nullable byte[] fromStandard(String text) {
         if (text.length() % 4 != 0) return null;
         int end = text.length();

@@ -3,7 +3,10 @@ package sealpost.client;
 import java.util.Collections;
 import java.util.Set;
 
-/** What has changed since a consumer's mark. Nothing is lost if the process ends before {@link PushClient#confirm}. */
+/**
+ * The changes since a consumer's mark. They stay until {@link PushClient#confirm}, even if the
+ * process ends before.
+ */
 public final class Changes {
     final String consumer;
     final long upTo;
@@ -19,17 +22,23 @@ public final class Changes {
         this.isEverything = isEverything;
     }
 
-    /** The ids of those that are new or changed. */
+    /** The ids of new and changed notifications. */
     public Set<Long> arrived() {
         return arrived;
     }
 
-    /** The ids of those that were dismissed or recalled, or have expired: stop showing them. */
+    /**
+     * The ids of notifications that were dismissed or recalled, or have expired: stop showing
+     * them.
+     */
     public Set<Long> deleted() {
         return deleted;
     }
 
-    /** Whether the mark is so old that deletions are no longer known: {@link #arrived} is all that is there. */
+    /**
+     * Whether the mark is so old that deletions since then are unknown: {@link #arrived} is then
+     * the full list.
+     */
     public boolean isEverything() {
         return isEverything;
     }

@@ -30,33 +30,37 @@ public final class Credentials {
         this.accountId = accountId;
     }
 
-    /** A name and a password with each request, unasked. */
+    /** Sends a name and a password with each request, unasked. */
     public static Credentials basic(String username, String password) {
         return new Credentials(header(username, password), false, null, "user:" + username, username, null);
     }
 
-    /** A name and a password once the server has asked for them, in an answer that passes the checks. */
+    /**
+     * Sends a name and a password once the server has asked for them, in an answer that passes the
+     * checks.
+     */
     public static Credentials challenged(String username, String password) {
         return new Credentials(header(username, password), true, null, "user:" + username, username, null);
     }
 
     /**
-     * The token of a session, or one that an administrator made.
+     * Sends the token of a session, or one that an administrator made.
      *
-     * <p>The client takes answers for one account. Signing in under the same name has kept which one;
-     * otherwise give its identifier with {@link #accountId(String)}, or the first answer decides.
+     * <p>The client accepts answers for one account only. A sign-in under the same name has stored
+     * its identifier. Otherwise pass the identifier to {@link #accountId(String)}, or the first
+     * answer decides.
      *
-     * @param account a name of the account that the token is of; it must stand for one user only, and keeps what is stored
-     *     apart from that of others
+     * @param account a name of the token's account, which must stand for one user only; it
+     *     separates the stored state from that of other accounts
      */
     public static Credentials token(TokenProvider provider, String account) {
         return new Credentials(null, false, provider, "user:" + account, null, null);
     }
 
     /**
-     * The token that {@link PushClient#signIn(String, String)} keeps with the account.
+     * Sends the token that {@link PushClient#signIn(String, String)} stores with the account.
      *
-     * <p>Signing out removes the token in the same step as everything else.
+     * <p>Signing out removes the token together with the account's other state, in one step.
      *
      * @param account as with {@link #token(TokenProvider, String)}
      */
@@ -64,29 +68,32 @@ public final class Credentials {
         return new Credentials(null, false, null, "user:" + account, null, null);
     }
 
-    /** These credentials, for the account with the identifier of {@link Session#account}; null if that is unknown. */
+    /**
+     * These credentials for the account with the identifier of {@link Session#account}; null if
+     * unknown.
+     */
     public Credentials accountId(@Nullable String id) {
         return new Credentials(basic, isAskedFirst, provider, account, username, id);
     }
 
-    /** One token, which cannot be renewed. */
+    /** Sends a token that cannot be renewed. */
     public static Credentials token(final String token, String account) {
         return token(new FixedToken(token), account);
     }
 
-    /** The credentials that a kept value of {@code Authorization} shows. */
+    /** The credentials in a stored value of {@code Authorization}. */
     static Credentials shown(String authorization) {
         if (authorization.startsWith(BEARER)) return token(authorization.substring(BEARER.length()), "");
         return new Credentials(authorization, false, null, "", name(authorization), null);
     }
 
-    /** The name that goes with a password; null if the text is not of {@link #header}. */
+    /** The name in a header that {@link #header} made; null for other texts. */
     private static @Nullable String name(String header) {
         byte[] bytes = header.startsWith(BASIC) ? Base64.fromStandard(header.substring(BASIC.length())) : null;
         return bytes == null ? null : new String(bytes, StandardCharsets.UTF_8).split(":", 2)[0];
     }
 
-    /** A provider that answers at once, so that it needs no thread. */
+    /** A provider that answers at once, and so needs no thread. */
     private abstract static class LocalToken implements TokenProvider {}
 
     private static final class FixedToken extends LocalToken {
@@ -102,14 +109,14 @@ public final class Credentials {
         }
     }
 
-    /** These credentials, with the account that their token is kept with. */
+    /** These credentials, reading their token from the stored account. */
     Credentials of(final Account kept) {
         if (basic != null || provider != null) return this;
         return new Credentials(null, false, new LocalToken() {
             @Override
             public @Nullable String token(@Nullable String refused) throws PushException {
                 String token = kept.read().index.token;
-                // If the kept token is not the refused one, a later sign-in has replaced it.
+                // If the stored token is not the refused one, a later sign-in has replaced it.
                 return token == null || token.equals(refused) ? null : token;
             }
         }, account, null, accountId);
@@ -123,12 +130,12 @@ public final class Credentials {
         return account;
     }
 
-    /** The name that is shown with a password; null where there is a token. */
+    /** The name that accompanies a password; null for a token. */
     @Nullable String username() {
         return username;
     }
 
-    /** The identifier that the app has given; null if none. */
+    /** The identifier that the app has set; null if none. */
     @Nullable String accountId() {
         return accountId;
     }
@@ -137,7 +144,7 @@ public final class Credentials {
         return isAskedFirst;
     }
 
-    /** The value of {@code Authorization}; null if there is none any more. */
+    /** The value of {@code Authorization}; null if the client has no valid credential left. */
     @Nullable String authorization(final @Nullable String refused, Deadline deadline) throws PushException {
         if (provider == null) return refused == null ? basic : null;
         if (provider instanceof LocalToken) return ask(provider, refused);

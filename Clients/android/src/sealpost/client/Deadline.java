@@ -1,6 +1,6 @@
 package sealpost.client;
 
-/** When a call has to be over, whatever it is waiting for. */
+/** The instant at which a call fails, whatever it is waiting for. */
 final class Deadline {
     private final long end;
 
@@ -8,7 +8,7 @@ final class Deadline {
         end = System.nanoTime() + millis * 1_000_000;
     }
 
-    /** Throws when nothing is left. */
+    /** The remaining time; throws once the deadline has passed. */
     int remainingMillis() throws PushException {
         long left = (end - System.nanoTime()) / 1_000_000;
         if (left <= 0) throw passed();

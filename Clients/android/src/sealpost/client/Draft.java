@@ -8,14 +8,17 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 
-/** The next state of an account, until it is committed. */
+/** The next state of an account, before its commit. */
 final class Draft {
-    /** Beyond it the oldest entries give up their payloads, which can still be fetched one by one. */
+    /**
+     * The maximum size of all payloads. Beyond it the oldest entries drop their payloads, which
+     * can still be fetched one by one.
+     */
     private static final long MAXIMUM_UNITS = (32 << 20) / 256;
 
     final long commit;
     final Index index;
-    /** What is new, by the number of its file. */
+    /** The new contents, by the number of their file. */
     final TreeMap<Integer, byte[]> contents = new TreeMap<>();
 
     private final Account.Snapshot base;
@@ -32,7 +35,7 @@ final class Draft {
         return !index.equals(base.index);
     }
 
-    /** An entry as it will be; null if there is none that can be read. */
+    /** An entry in the next state; null if missing or unreadable. */
     @Nullable Kept entry(long id) throws PushException {
         Kept kept = fresh.get(id);
         if (kept != null || !index.entries.containsKey(id)) return kept;
@@ -49,7 +52,7 @@ final class Draft {
         fresh.put(id, kept);
     }
 
-    /** Deletes an entry. One that is not there is told as deleted, too. */
+    /** Deletes an entry. Reports even a missing entry as deleted. */
     void remove(long id) {
         Index.Place old = index.entries.remove(id);
         if (old != null && old.commit == commit) contents.remove(old.number);
@@ -58,7 +61,10 @@ final class Draft {
         index.deletions.put(id, commit);
     }
 
-    /** Deletes what has ended by the server's time. The device's clock never deletes anything. */
+    /**
+     * Deletes entries that have expired by the server's time. The device's clock never deletes
+     * anything.
+     */
     void expire(@Nullable Long serverTime) throws PushException {
         if (serverTime == null || serverTime < index.earliestExpiry) return;
         long earliest = Long.MAX_VALUE;
@@ -71,14 +77,17 @@ final class Draft {
         index.earliestExpiry = earliest;
     }
 
-    /** Keeps a content of the outbox. */
+    /** Adds a content to the commit. */
     Index.Place add(byte[] content) {
         int number = next++;
         contents.put(number, content);
         return Index.Place.of(commit, number, content);
     }
 
-    /** Whether nothing has happened to an entry since a commit, so that an answer to a request of that time is its latest state. */
+    /**
+     * Whether an entry is unchanged since a commit, so that an answer to a request of that time
+     * has its latest state.
+     */
     boolean isUntouched(long id, long since) {
         Index.Place place = index.entries.get(id);
         Long deleted = index.deletions.get(id);
@@ -91,7 +100,7 @@ final class Draft {
         return deleted != null && deleted > since && deleted < commit;
     }
 
-    /** Keeps to the limits. */
+    /** Enforces the limits. */
     void finish() throws PushException {
         shrink();
         while (index.deletions.size() > Index.MAXIMUM_DELETIONS) forgetDeletion();
@@ -121,7 +130,7 @@ final class Draft {
         }
     }
 
-    /** Another content of an entry, which keeps its turn. */
+    /** Replaces the content of an entry, which keeps its position. */
     private void replaceInPlace(Kept kept) {
         Index.Place old = index.entries.get(kept.item.id());
         if (old != null && old.commit == commit) contents.remove(old.number);
@@ -129,7 +138,7 @@ final class Draft {
         fresh.put(kept.item.id(), kept);
     }
 
-    /** Whether a new content is the outbox's, which nobody else has. */
+    /** Whether a new content belongs to the outbox, so that this is its only copy. */
     boolean isOfOutbox(int number) {
         for (Index.Task task : index.outbox) {
             if (task.payload != null && task.payload.commit == commit && task.payload.number == number) return true;
@@ -141,7 +150,7 @@ final class Draft {
         return places(index);
     }
 
-    /** All contents that an index names. */
+    /** All contents that an index refers to. */
     static List<Index.Place> places(Index index) {
         List<Index.Place> places = new ArrayList<>(index.entries.values());
         for (Index.Task task : index.outbox) {

@@ -12,7 +12,10 @@ import java.util.concurrent.Callable;
 import javax.net.ssl.HttpsURLConnection;
 import javax.net.ssl.SSLSocketFactory;
 
-/** One request and its answer: no redirects, no caches, and no body of an answer that does not echo the token. */
+/**
+ * Sends one request and reads its answer. Follows no redirects, uses no caches, and ignores the
+ * body of an answer that does not echo the token.
+ */
 final class Exchange implements Callable<RawAnswer> {
     private final Options options;
     private final @Nullable SSLSocketFactory sockets;
@@ -41,7 +44,9 @@ final class Exchange implements Callable<RawAnswer> {
         this.timeoutMillis = timeoutMillis;
     }
 
-    /** Ends the exchange from another thread. May take a while, so not the caller's. */
+    /**
+     * Ends the exchange from another thread. It may block, so the caller's thread must not run it.
+     */
     void cancel() {
         isCancelled = true;
         HttpURLConnection connection = this.connection;
@@ -55,7 +60,8 @@ final class Exchange implements Callable<RawAnswer> {
         if (isCancelled) throw new SocketTimeoutException("cancelled");
         Json body = request.body;
         if (body != null) {
-            // In memory, and not as a stream: the JDK does not show the body of a 401 to a stream.
+            // The body is in memory, and not a stream: the JDK hides the body of a 401 from
+            // streamed requests.
             connection.setDoOutput(true);
             try (OutputStream out = connection.getOutputStream()) {
                 out.write(body.bytes());
@@ -68,7 +74,7 @@ final class Exchange implements Callable<RawAnswer> {
             String name = connection.getHeaderFieldKey(index);
             if (name != null) answer.add(name, connection.getHeaderField(index));
         }
-        // A portal may have much to say that nobody will believe.
+        // Only an answer with the echo is worth reading: a captive portal's page may be long.
         if (token.echo().equals(answer.field("mytoken"))) readBody(connection, answer);
         else connection.disconnect();
         return answer;
@@ -86,10 +92,10 @@ final class Exchange implements Callable<RawAnswer> {
         connection.setAllowUserInteraction(false);
         connection.setRequestMethod(request.method);
         connection.setRequestProperty(MyToken.FIELD, token.toString());
-        // The platform's own would tell the device's model.
+        // The platform's default would reveal the device's model.
         connection.setRequestProperty("User-Agent", "Sealpost");
         connection.setRequestProperty("Accept", "application/json");
-        // The digest is over the body as the server sent it, so nothing on the way may compress it.
+        // The digest covers the body as the server sent it, so proxies must not compress it.
         connection.setRequestProperty("Accept-Encoding", "identity");
         set(connection, "Accept-Signature", acceptSignature);
         set(connection, "Authorization", authorization);
@@ -119,7 +125,7 @@ final class Exchange implements Callable<RawAnswer> {
                 }
             }
         } catch (SocketTimeoutException late) {
-            // The device gave up, not the peer.
+            // The device's timeout ended this, not the peer.
             throw late;
         } catch (IOException end) {
             if (isCancelled || isOfDevice(end)) throw end;
@@ -128,7 +134,10 @@ final class Exchange implements Callable<RawAnswer> {
         answer.body = body.toByteArray();
     }
 
-    /** Whether the device has lost its network, as in a handover, and nobody has cut the answer. */
+    /**
+     * Whether the device has lost its network, as in a handover, rather than a proxy cutting the
+     * answer.
+     */
     private static boolean isOfDevice(IOException error) {
         String message = String.valueOf(error.getMessage()).toLowerCase(java.util.Locale.ROOT);
         if (message.contains("connection abort") || message.contains("unreachable")) return true;

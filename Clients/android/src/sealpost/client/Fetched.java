@@ -26,17 +26,20 @@ public final class Fetched<T> {
         return value;
     }
 
-    /** Whether the server has just sent the value, or has just said that it is unchanged. */
+    /** Whether the server has just sent the value or confirmed that it is unchanged. */
     public boolean isFresh() {
         return failure == null;
     }
 
-    /** When a kept value was last known to be right; null for a fresh one, and for an inbox that is not complete. */
+    /**
+     * The time at which a cached value was last current; null for a fresh one, and for an
+     * incomplete inbox.
+     */
     public @Nullable Date asOf() {
         return asOf;
     }
 
-    /** Why the value is not fresh; null if it is. */
+    /** The reason why the value is not fresh; null if it is. */
     public @Nullable PushException failure() {
         return failure;
     }

@@ -4,9 +4,12 @@ import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 
-/** A structured field that is a dictionary (RFC 9651 section 3.2): its members in order, repeated keys included. */
+/**
+ * A dictionary of structured fields (RFC 9651 section 3.2): its members in order, including
+ * repeated keys.
+ */
 final class FieldDictionary {
-    /** A value without its parameters, and its one spelling. */
+    /** A value without its parameters, and its canonical spelling. */
     static final class Bare {
         enum Kind {
             INTEGER,
@@ -20,7 +23,7 @@ final class FieldDictionary {
         }
 
         final Kind kind;
-        /** As a field spells it. */
+        /** The spelling in a field. */
         final String spelling;
         /** The characters of a string; the number of an integer. */
         final @Nullable String string;
@@ -101,7 +104,7 @@ final class FieldDictionary {
         }
     }
 
-    /** The value of a key: an item, or a list in parentheses with parameters of its own. */
+    /** The value of a key: an item, or an inner list with parameters. */
     static final class Member {
         final @Nullable Item item;
         final @Nullable List<Item> list;

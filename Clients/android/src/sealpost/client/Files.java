@@ -7,12 +7,12 @@ import java.io.FileOutputStream;
 import java.io.IOException;
 import java.security.SecureRandom;
 
-/** The few moves of files that the store is made of; {@code java.nio.file} came with API level 26. */
+/** The file operations of the store; {@code java.nio.file} needs API level 26. */
 final class Files {
     private static final SecureRandom RANDOM = new SecureRandom();
-    /** Folders that are being made. */
+    /** The prefix of folders that are not complete yet. */
     static final String MADE = "t-";
-    /** Folders that are being removed. */
+    /** The prefix of folders that the client is removing. */
     static final String REMOVED = "x-";
 
     private Files() {}
@@ -29,19 +29,22 @@ final class Files {
         return text.toString();
     }
 
-    /** A new folder in this one, which only its maker knows. */
+    /** Makes a new folder in this one, with a name that no one else knows. */
     static File makeFolder(File parent) throws IOException {
         File folder = new File(parent, MADE + hexadecimal(random(8)));
         if (!folder.mkdir()) throw new IOException("a folder cannot be made");
         return folder;
     }
 
-    /** Writes a new file to the disk. */
+    /** Writes a new file and syncs it. */
     static void write(File file, byte[] content) throws IOException {
         write(file, content, true);
     }
 
-    /** Writes a new file. Without a sync it may be damaged after a loss of power, though not after a crash of the process. */
+    /**
+     * Writes a new file. Without a sync a loss of power may damage it, though a crash of the
+     * process cannot.
+     */
     static void write(File file, byte[] content, boolean isSynced) throws IOException {
         try (FileOutputStream out = new FileOutputStream(file)) {
             out.write(content);
@@ -49,7 +52,7 @@ final class Files {
         }
     }
 
-    /** Throws {@link java.io.FileNotFoundException} if it is not there. */
+    /** Throws {@link java.io.FileNotFoundException} if the file is missing. */
     static byte[] read(File file) throws IOException {
         try (FileInputStream in = new FileInputStream(file)) {
             ByteArrayOutputStream content = new ByteArrayOutputStream();
@@ -61,15 +64,16 @@ final class Files {
     }
 
     /**
-     * Gives a folder with its files a name, if no other has it: of several processes at once, one gets true.
+     * Renames a folder with its files, if no other has that name: of several processes at once,
+     * one gets true.
      *
-     * <p>rename(2) of a folder fails if there is one with files under the new name.
+     * <p>rename(2) of a folder fails if a folder with files has the new name.
      */
     static boolean claim(File made, File name) {
         return made.renameTo(name);
     }
 
-    /** Takes a folder out of the way in one step, and then removes it. */
+    /** Renames a folder in one step, and then removes it. */
     static void remove(File folder) {
         File removed = new File(folder.getParentFile(), REMOVED + hexadecimal(random(8)));
         if (folder.getName().startsWith(REMOVED)) removed = folder;
@@ -77,7 +81,7 @@ final class Files {
         removeAll(removed);
     }
 
-    /** Removes a folder where it is. */
+    /** Removes a folder without renaming it first. */
     static void removeAll(File folder) {
         File[] files = folder.listFiles();
         if (files != null) {
@@ -85,11 +89,14 @@ final class Files {
                 if (!file.delete()) removeAll(file);
             }
         }
-        // What is left of it goes at the next start.
+        // The next start removes the remaining files.
         folder.delete();
     }
 
-    /** Removes what crashes have left: folders that were being removed, and those that were being made long ago. */
+    /**
+     * Removes what crashes left behind: folders marked for removal, and incomplete folders older
+     * than ten minutes.
+     */
     static void sweep(File parent, long now) {
         for (String name : names(parent)) {
             File file = new File(parent, name);
@@ -98,7 +105,7 @@ final class Files {
         }
     }
 
-    /** The names in a folder; none if it is not there. */
+    /** The names in a folder; empty if the folder is missing. */
     static String[] names(File folder) {
         String[] names = folder.list();
         return names == null ? new String[0] : names;

@@ -22,7 +22,7 @@ final class Hashes {
         }
     }
 
-    /** Whether the field has the body's SHA-256; one that cannot be read, or has two, does not. */
+    /** Whether the field has the body's SHA-256; false if it is unreadable or has two. */
     static boolean matches(List<String> lines, byte[] body) {
         try {
             return MessageDigest.isEqual(contentDigest(lines), sha256(body));
@@ -31,7 +31,7 @@ final class Hashes {
         }
     }
 
-    /** The SHA-256 of a field; other digests in it are ignored. */
+    /** The SHA-256 in a field, which may have other digests, too. */
     static byte[] contentDigest(List<String> lines) throws SignatureFailure {
         FieldDictionary dictionary = StructuredField.dictionary(lines, CONTENT_DIGEST);
         FieldDictionary.Member member = dictionary.get("sha-256");

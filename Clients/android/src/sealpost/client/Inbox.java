@@ -4,7 +4,7 @@ import java.util.Collections;
 import java.util.Date;
 import java.util.List;
 
-/** All notifications that a user has. */
+/** All notifications of a user. */
 public final class Inbox {
     private final List<Item> items;
     private final @Nullable Date completeAt;
@@ -15,21 +15,28 @@ public final class Inbox {
     }
 
     /**
-     * The notifications, the oldest first, with what waits in the outbox as if it were done.
+     * The notifications, the oldest first. Tasks that wait in the outbox appear as done.
      *
-     * <p>One that may be read once has no payload here: {@link PushClient#notification} fetches it. A payload that its sender
-     * has forbidden to keep is only in the result of the {@link PushClient#refresh} that fetched it.
+     * <p>A read-once notification has no payload here: {@link PushClient#notification} fetches it.
+     * A payload that its sender forbids to store appears only in the result of the
+     * {@link PushClient#refresh} that fetched it.
      */
     public List<Item> items() {
         return items;
     }
 
-    /** When it was last known to be complete; null if it is not yet, as between the pages of a beginning. */
+    /**
+     * The time at which the inbox was last complete; null if it is not yet, such as between the
+     * pages of the first refresh.
+     */
     public @Nullable Date completeAt() {
         return completeAt == null ? null : new Date(completeAt.getTime());
     }
 
-    /** Whether it is complete as of a time: show "not loaded yet" in place of "nothing here" otherwise. */
+    /**
+     * Whether the inbox is complete as of a time. If not, show "not loaded yet" in place of
+     * "nothing here".
+     */
     public boolean isComplete() {
         return completeAt != null;
     }

@@ -13,10 +13,10 @@ import java.util.Map;
 
 /**
  * The state of an account without its contents: cursor, entries, deletions, marks, registration,
- * outbox, token and identifier. It is one value, so that none is ever without the others.
+ * outbox, token and identifier. A single value, so that they always change together.
  */
 final class Index {
-    /** Of the encoded form. */
+    /** The maximum size of the encoded index. */
     static final int MAXIMUM_BYTES = 65_536 - 28;
 
     private static final int FORM = 1;
@@ -24,11 +24,14 @@ final class Index {
     static final int MAXIMUM_DELETIONS = 500;
     static final int MAXIMUM_MARKS = 16;
 
-    /** Where a sealed content is: the commit that wrote it, and the number of the file in that. */
+    /**
+     * The place of an encrypted content: the commit that wrote it, and the file's number in that
+     * commit.
+     */
     static final class Place {
         final long commit;
         final int number;
-        /** Its bytes, in units of 256. */
+        /** The size of the content, in units of 256 bytes. */
         final int units;
 
         private Place(long commit, int number, int units) {
@@ -42,7 +45,7 @@ final class Index {
         }
     }
 
-    /** Something that is to be told the server. */
+    /** A change that the server does not know yet. */
     static final class Task {
         enum Kind {
             READ,
@@ -52,13 +55,13 @@ final class Index {
         }
 
         final Kind kind;
-        /** The same for as long as it is tried. */
+        /** The idempotency key, the same for every attempt. */
         final String key;
 
         final long id;
-        /** Of what is sent; null for other kinds. */
+        /** The payload to send; null for other kinds. */
         final @Nullable Place payload;
-        /** When it was first tried, or 0. */
+        /** The time of the first attempt; 0 before it. */
         final long triedAt;
 
         Task(Kind kind, String key, long id, @Nullable Place payload, long triedAt) {
@@ -70,32 +73,35 @@ final class Index {
         }
     }
 
-    /** The names of the last commits, the latest first: whether one was made upon another. */
+    /**
+     * The names of the last commits, the latest first. They show whether a commit is based on
+     * another.
+     */
     final List<String> history = new ArrayList<>();
 
     @Nullable String cursor;
-    /** When the inbox was last known to be complete, by the device's clock; 0 if never. */
+    /** The time, by the device's clock, at which the inbox was last complete; 0 if never. */
     long completeAt = 0;
-    /** The first time, by the server's clock, that an entry ends at. */
+    /** The earliest expiry of an entry, by the server's clock. */
     long earliestExpiry = Long.MAX_VALUE;
-    /** In the order of arrival. */
+    /** The entries in their order of arrival. */
     final LinkedHashMap<Long, Place> entries = new LinkedHashMap<>();
-    /** The commit in which each was deleted. */
+    /** The commit that deleted each notification. */
     final LinkedHashMap<Long, Long> deletions = new LinkedHashMap<>();
-    /** The commit up to which deletions are no longer known. */
+    /** The last commit whose deletions are unknown. */
     long forgottenUpTo = 0;
 
-    /** The consumers' marks, in the order in which they have confirmed. */
+    /** The consumers' marks, in the order of their last confirmation. */
     final LinkedHashMap<String, Long> marks = new LinkedHashMap<>();
     final List<Task> outbox = new ArrayList<>();
-    /** Tasks that will never be done, with the code of the server's refusal, or an empty text. */
+    /** Failed tasks, with the code of the server's refusal, or an empty text. */
     final LinkedHashMap<String, String> failed = new LinkedHashMap<>();
     @Nullable String registration;
     byte[] fingerprint = {};
     long registeredAt = 0;
-    /** The token of the session; null if the app keeps it elsewhere. */
+    /** The token of the session; null if the app stores it elsewhere. */
     @Nullable String token;
-    /** The account's identifier, which the server's answers must have; null if the client does not know it. */
+    /** The account's identifier, which every answer must have; null if unknown. */
     @Nullable String account;
 
     void addToHistory(String name) {
@@ -154,7 +160,7 @@ final class Index {
         return bytes.toByteArray();
     }
 
-    /** Null for a form of another version. */
+    /** The decoded index; null if another version wrote it. */
     static @Nullable Index decode(byte[] bytes) {
         Index index = new Index();
         try (DataInputStream in = new DataInputStream(new ByteArrayInputStream(bytes))) {
@@ -180,13 +186,13 @@ final class Index {
             in.readFully(fingerprint);
             index.fingerprint = fingerprint;
             index.registeredAt = in.readLong();
-            // An index of the version before ends here, and that version ignores the rest.
+            // An index of the previous version ends here. That version ignores the rest.
             if (in.available() == 0) return index;
             index.token = text(in);
             index.account = text(in);
             return index;
         } catch (IOException | RuntimeException other) {
-            // It was opened with the right key, so another version wrote it.
+            // The index decrypted with the right key, so another version wrote it.
             return null;
         }
     }
@@ -197,7 +203,7 @@ final class Index {
         return copy;
     }
 
-    /** Whether both say the same, but for the history. */
+    /** Whether both are equal apart from their history. */
     boolean equals(Index other) {
         Index plain = copy();
         Index otherPlain = other.copy();
@@ -227,7 +233,7 @@ final class Index {
         return in.readBoolean() ? in.readUTF() : null;
     }
 
-    /** Seven bits in each byte, the low ones first. */
+    /** Writes seven bits in each byte, the low ones first. */
     private static void number(DataOutputStream out, long value) throws IOException {
         long rest = value;
         for (; rest > 127; rest >>>= 7) out.writeByte((int) (rest & 127 | 128));

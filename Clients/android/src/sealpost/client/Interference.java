@@ -3,12 +3,15 @@ package sealpost.client;
 /**
  * A proof that an answer is not the server's own to this request.
  *
- * <p>It never holds anything of a payload or a credential, so that it may be logged.
+ * <p>It contains nothing of a payload or a credential, so it is safe to log.
  */
 public final class Interference {
-    /** Which check the answer failed; {@link #label} is the same in all clients. */
+    /** The check that the answer failed; {@link #label} is the same in all clients. */
     public enum Kind {
-        /** The answer does not echo {@code MyToken}: a captive portal, an error page of a proxy, a removed field. */
+        /**
+         * The answer does not echo {@code MyToken}: a captive portal, an error page of a proxy, a
+         * removed field.
+         */
         MISSING_ECHO("missingEcho"),
         /** The echo belongs to another request: a cache. */
         WRONG_ECHO("wrongEcho"),
@@ -16,25 +19,30 @@ public final class Interference {
         REDIRECT("redirect"),
         /** The signature is missing or wrong, though a key is pinned. */
         SIGNATURE("signature"),
-        /** The signature covers less than was asked for: an answer that may have been made for another request. */
+        /**
+         * The signature covers less than the request demanded: the answer may belong to another
+         * request.
+         */
         INSUFFICIENT_COVERAGE("insufficientCoverage"),
-        /** The signature is right, but the clocks of server and device are too far apart. */
+        /** The signature is valid, but the clocks of server and device are too far apart. */
         WRONG_CLOCK("wrongClock"),
-        /** The answer is for another account: a proxy has sent the request with other credentials. */
+        /**
+         * The answer is for another account: a proxy has sent the request with other credentials.
+         */
         WRONG_ACCOUNT("wrongAccount"),
-        /** The body has fewer bytes than were announced, or the connection ended in the middle. */
+        /** The body is shorter than announced, or the connection ended within it. */
         TRUNCATED("truncated"),
-        /** More bytes than the client takes. */
+        /** The body has more bytes than the client accepts. */
         OVERSIZED("oversized"),
         /** The body is not JSON. */
         NOT_JSON("notJSON"),
-        /** The body is JSON, but not what this request is answered with. */
+        /** The body is JSON, but not an answer to this request. */
         UNEXPECTED_BODY("unexpectedBody"),
-        /** Another notification than the one that was asked for. */
+        /** The answer has another notification than the requested one. */
         WRONG_ID("wrongID"),
-        /** 304 to a request that had no validator, or for another one than it had. */
+        /** The answer is a 304, but the request had no validator or another one. */
         UNEXPECTED_NOT_MODIFIED("unexpectedNotModified"),
-        /** The TLS certificate is not trusted, or has none of the keys that are pinned. */
+        /** The TLS certificate is not trusted, or has none of the pinned keys. */
         UNTRUSTED_KEY("untrustedKey");
 
         private final String label;
@@ -81,7 +89,7 @@ public final class Interference {
         return status;
     }
 
-    /** The path that was asked for, without its query. */
+    /** The path of the request, without its query. */
     public String path() {
         return path;
     }

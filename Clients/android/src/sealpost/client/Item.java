@@ -2,7 +2,7 @@ package sealpost.client;
 
 import java.util.Date;
 
-/** A notification as its recipient collects it. */
+/** A notification as its recipient fetches it. */
 public final class Item {
     private final long id;
     private final Json json;
@@ -42,7 +42,10 @@ public final class Item {
         return id;
     }
 
-    /** The secret: a string, or any other JSON value. Null where it may be read once, or must not be kept. */
+    /**
+     * The payload: a string, or any other JSON value. Null if it is read-once or must not be
+     * stored.
+     */
     public @Nullable Json payload() {
         return json.get("Payload");
     }
@@ -56,22 +59,22 @@ public final class Item {
         return isRead;
     }
 
-    /** When the server accepted it. */
+    /** The time at which the server accepted the notification. */
     public Date createdAt() {
         return new Date(createdAt);
     }
 
-    /** When the server deletes the payload. */
+    /** The time at which the server deletes the payload. */
     public Date expiresAt() {
         return new Date(expiresAt);
     }
 
-    /** Whether the payload can be read only once: show it, and call {@link PushClient#confirmTaken}. */
+    /** Whether the payload is read-once: show it, then call {@link PushClient#confirmTaken}. */
     public boolean isReadOnce() {
         return json.isTrue("ReadOnce");
     }
 
-    /** Whether its sender has forbidden to keep the payload. */
+    /** Whether the sender forbids storing the payload. */
     boolean isNeverStored() {
         return "never".equals(text(json, "Store"));
     }
@@ -106,7 +109,7 @@ public final class Item {
         return json.hashCode();
     }
 
-    /** Without the payload, so that it may be logged. */
+    /** The text for a log, without the payload. */
     @Override
     public String toString() {
         return "notification " + id + (isRead ? ", read" : "");

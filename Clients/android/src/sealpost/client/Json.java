@@ -7,12 +7,12 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * A JSON value, exactly as it was sent: members keep their order and numbers their digits.
+ * A JSON value, exactly as received: members keep their order and numbers their digits.
  *
- * <p>{@code org.json} would do with a number what a double does, and takes texts that are no JSON.
+ * <p>{@code org.json} would convert numbers to doubles, and accepts invalid JSON.
  */
 public final class Json {
-    /** What a value is. */
+    /** The type of a value. */
     public enum Kind {
         NULL,
         BOOLEAN,
@@ -23,7 +23,10 @@ public final class Json {
     }
 
     private final Kind kind;
-    /** The digits of a number, the characters of a string, {@code true} or {@code false}; else empty. */
+    /**
+     * The digits of a number, the characters of a string, {@code true} or {@code false}; otherwise
+     * empty.
+     */
     private final String text;
 
     private final List<Json> elements;
@@ -63,7 +66,7 @@ public final class Json {
         return new Json(Kind.OBJECT, "", Collections.<String>emptyList(), Collections.<Json>emptyList());
     }
 
-    /** The same object with one member more, at its end. */
+    /** A copy of the object with one more member, at its end. */
     public Json with(String name, Json value) {
         List<String> names = new ArrayList<>(this.names);
         List<Json> elements = new ArrayList<>(this.elements);
@@ -98,12 +101,15 @@ public final class Json {
         return kind == Kind.STRING ? text : null;
     }
 
-    /** The truth of a Boolean; null for anything else. */
+    /** The value of a Boolean; null for anything else. */
     public @Nullable Boolean bool() {
         return kind == Kind.BOOLEAN ? Boolean.valueOf(text) : null;
     }
 
-    /** The value of a number without a fraction, or with one of zeros; null for anything else, and beyond 64 bits. */
+    /**
+     * The value of a whole number, even if written with zeros after the point; null for anything
+     * else, and beyond 64 bits.
+     */
     public @Nullable Long integer() {
         if (kind != Kind.NUMBER) return null;
         try {
@@ -113,12 +119,12 @@ public final class Json {
         }
     }
 
-    /** The digits of a number, as they were sent; null for anything else. */
+    /** The digits of a number, as received; null for anything else. */
     public @Nullable String digits() {
         return kind == Kind.NUMBER ? text : null;
     }
 
-    /** The elements of an array, the values of an object's members; empty for anything else. */
+    /** The elements of an array, or the values of an object's members; empty for anything else. */
     public List<Json> elements() {
         return elements;
     }
@@ -128,7 +134,7 @@ public final class Json {
         return names;
     }
 
-    /** The value of a member, the last of that name in whatever case; null if there is none. */
+    /** The value of the last member with that name, in any case; null if missing. */
     public @Nullable Json get(String name) {
         int index = indexOf(name);
         return index < 0 ? null : elements.get(index);
@@ -140,12 +146,14 @@ public final class Json {
         return index;
     }
 
-    /** Not {@code equalsIgnoreCase}, which takes more for the same than the other clients do. */
+    /**
+     * Avoids {@code equalsIgnoreCase}, which treats more names as equal than the other clients do.
+     */
     private static boolean isSpelledLike(String name, String other) {
         return name.equals(other) || name.toLowerCase(Locale.ROOT).equals(other.toLowerCase(Locale.ROOT));
     }
 
-    /** The same object without a member. */
+    /** A copy of the object without a member. */
     Json without(String name) {
         List<String> left = new ArrayList<>();
         List<Json> values = new ArrayList<>();
@@ -157,7 +165,7 @@ public final class Json {
         return object(left, values);
     }
 
-    /** The same object with another value of a member that it has. */
+    /** A copy of the object with a new value for an existing member. */
     Json replacing(String name, Json value) {
         List<Json> values = new ArrayList<>(elements);
         int index = indexOf(name);

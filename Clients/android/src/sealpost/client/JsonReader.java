@@ -7,7 +7,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Recursive descent over bytes (RFC 8259). The depth is bounded, so the stack is, too. */
+/** A recursive-descent parser of bytes (RFC 8259). Limiting the depth also limits the stack. */
 final class JsonReader {
     private static final int MAXIMUM_DEPTH = 64;
 
@@ -141,7 +141,10 @@ final class JsonReader {
         text.write("\"\\/\b\f\n\r\t".charAt(index));
     }
 
-    /** The scalar after {@code \}{@code u}; a surrogate pair is one, and a lone surrogate has no UTF-8. */
+    /**
+     * The scalar after {@code \}{@code u}; a surrogate pair is one scalar, and a lone surrogate is
+     * an error.
+     */
     private int scalar() throws JsonException {
         int high = hex();
         if (high < 0xD800 || high > 0xDFFF) return high;
@@ -154,7 +157,8 @@ final class JsonReader {
     private int hex() throws JsonException {
         int value = 0;
         for (int count = 0; count < 4; count++) {
-            // Character.digit() knows digits of other scripts, which are no single bytes.
+            // Character.digit() also accepts digits of other scripts, but none of them is a single
+            // byte.
             int digit = position < bytes.length ? Character.digit(bytes[position], 16) : -1;
             if (digit < 0) throw error("four hexadecimal digits are missing");
             position++;

@@ -6,7 +6,10 @@ import java.io.DataInputStream;
 import java.io.DataOutputStream;
 import java.io.IOException;
 
-/** The content of an entry: a notification, its validator, and when it was last known to be right. */
+/**
+ * The content of an entry: a notification, its validator, and the time at which it was last
+ * current.
+ */
 final class Kept {
     private static final int MAXIMUM_TAG = 1024;
 
@@ -16,7 +19,7 @@ final class Kept {
 
     Kept(Item item, @Nullable String tag, long date) {
         this.item = item;
-        // What is longer than any of the server's is fetched again without a condition.
+        // A tag longer than any of the server's is dropped; the next fetch is unconditional.
         this.tag = tag == null || tag.length() > MAXIMUM_TAG ? null : tag;
         this.date = date;
     }
@@ -33,7 +36,7 @@ final class Kept {
         return bytes.toByteArray();
     }
 
-    /** Null for a form of another version. */
+    /** The decoded content; null if another version wrote it. */
     static @Nullable Kept decode(byte[] bytes) {
         try (DataInputStream in = new DataInputStream(new ByteArrayInputStream(bytes))) {
             long date = in.readLong();

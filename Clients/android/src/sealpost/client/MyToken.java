@@ -3,13 +3,14 @@ package sealpost.client;
 import java.security.SecureRandom;
 
 /**
- * The number that a request carries to tell the server's own answer from one that a proxy kept or made up.
+ * The number in a request that distinguishes the server's own answer from one that a proxy cached
+ * or made up.
  *
  * <p>The answer echoes {@code n * 17 + 3}. Each request has a number of its own.
  */
 final class MyToken {
     static final String FIELD = "MyToken";
-    /** The greatest whose echo fits an {@code int}. */
+    /** The greatest number whose echo fits an {@code int}. */
     static final int GREATEST = 126_322_567;
 
     private static final SecureRandom RANDOM = new SecureRandom();
@@ -25,7 +26,7 @@ final class MyToken {
         return new MyToken(RANDOM.nextInt(GREATEST + 1));
     }
 
-    /** What the server sends back, in decimal. */
+    /** The server's echo, in decimal. */
     String echo() {
         return Integer.toString(value * 17 + 3);
     }

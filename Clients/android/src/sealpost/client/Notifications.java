@@ -6,7 +6,10 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 
-/** Calls about single notifications, each with the commit of what it has done; an outbox's task ends in the same. */
+/**
+ * Calls for single notifications. Each stores its result in one commit, which also removes the
+ * outbox's task.
+ */
 final class Notifications {
     private final PushClient client;
 
@@ -14,7 +17,7 @@ final class Notifications {
         this.client = client;
     }
 
-    /** Fetches one; the kept one if the server cannot be reached. */
+    /** Fetches a notification; returns the cached one if the server cannot be reached. */
     Fetched<Item> fetch(long id) throws PushException {
         final Account.Snapshot before = client.account.read();
         Kept kept = before.entry(id);
@@ -41,9 +44,10 @@ final class Notifications {
     }
 
     /**
-     * One as it may be shown before its reader asks for it; null if it is gone.
+     * A notification as it may be shown before its reader opens it; null if it is gone.
      *
-     * <p>It is asked for as a list of one, which has no payload of what may be read once: else the minute of that would begin.
+     * <p>The request is a list of one id, since a list has no read-once payloads: fetching such a
+     * payload would start its minute.
      */
     @Nullable Item shown(long id) throws PushException {
         long before = client.account.read().commit;
@@ -136,7 +140,8 @@ final class Notifications {
         Request request = new Request("POST", Paths.NOTIFICATIONS);
         if (client.options.app() != null) request.parameter("app", client.options.app());
         request.idempotencyKey = '"' + key + '"';
-        // A string is the short form; anything else needs the long one, whose answer has another form.
+        // A string is the short form; other values need the long one, whose answer has another
+        // form.
         request.body = payload.kind() == Json.Kind.STRING ? payload : Json.object().with("Payload", payload);
         Answer answer = client.api.call(request, deadline);
         Json json = answer.json;
@@ -150,7 +155,8 @@ final class Notifications {
         client.account.change(new Account.Change<Void>() {
             @Override
             public @Nullable Void make(Draft draft) {
-                // One that is not kept, too: an answer that is on its way must not bring it back.
+                // Records the deletion even of an unknown id: an answer that is under way must not
+                // restore it.
                 draft.remove(id);
                 Outbox.finish(draft, task);
                 return null;
@@ -158,7 +164,9 @@ final class Notifications {
         });
     }
 
-    /** Keeps the item of an answer as far as that is allowed, unless something newer was kept meanwhile. */
+    /**
+     * Stores an answer's item as far as that is allowed, unless a newer one was stored meanwhile.
+     */
     private void take(
             final Answer answer,
             final Item item,
@@ -179,7 +187,7 @@ final class Notifications {
                         ? new Kept(item, tag, now)
                         : new Kept(item.withoutPayload(), null, now);
                 Kept old = draft.entry(item.id());
-                // Of the same content only the validator is new, which is no change to tell of.
+                // For the same content only the validator is new, which is not a change to report.
                 boolean isSame = old != null && old.item.equals(kept.item);
                 if (isSame && (old.tag != null || kept.tag == null)) return null;
                 draft.put(kept);

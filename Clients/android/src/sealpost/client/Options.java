@@ -10,9 +10,9 @@ import java.util.Set;
 import javax.net.ssl.X509TrustManager;
 import sealpost.client.ResponseVerifier.Coverage;
 
-/** The server, how its answers are told from others, and settings with a default. */
+/** The server, the proof that its answers carry, and optional settings. */
 public final class Options {
-    /** The time, which tests choose. */
+    /** The clock, which tests replace. */
     interface Clock {
         long millis();
     }
@@ -40,10 +40,12 @@ public final class Options {
     };
 
     /**
-     * @param server the server's URL, which may have a path, as behind a proxy that serves several
-     * @param signatures {@link Signatures#pinned}, or {@link Signatures#unsigned} where the app wants no proof
-     * @throws IllegalArgumentException if the URL cannot be read or has no host, or if it is one of
-     *     {@code http} and the host is not this device or keys are pinned
+     * @param server the server's URL, which may have a path, such as behind a proxy with several
+     *     servers
+     * @param signatures {@link Signatures#pinned}, or {@link Signatures#unsigned} if the app needs
+     *     no proof
+     * @throws IllegalArgumentException if the URL is unreadable or has no host; also for an
+     *     {@code http} URL of another host than this device, or with pinned keys
      */
     public Options(String server, Signatures signatures) {
         this(url(server), signatures);
@@ -59,7 +61,7 @@ public final class Options {
         base = url.getProtocol() + "://" + url.getHost() + (url.getPort() < 0 ? "" : ":" + url.getPort()) + path;
     }
 
-    /** Takes {@code http} with pinned keys, too: for this library's tests, whose servers have no TLS. */
+    /** Allows {@code http} with pinned keys, too: this library's tests use servers without TLS. */
     static Options withoutTLS(String server, Signatures signatures) {
         return new Options(url(server), signatures);
     }
@@ -85,7 +87,10 @@ public final class Options {
         return new IllegalArgumentException("http sends passwords and tokens in clear, and is not used " + where + ": use https");
     }
 
-    /** Whether requests stay on this device: 127.0.0.0/8, ::1 and localhost, in their usual spelling. */
+    /**
+     * Whether requests stay on this device: 127.0.0.0/8, ::1 and localhost, in their usual
+     * spelling.
+     */
     private static boolean isLoopback(String host) {
         if (host.toLowerCase(Locale.ROOT).equals("localhost") || host.equals("[::1]") || host.equals("::1")) return true;
         String[] parts = host.split("\\.", -1);
@@ -97,39 +102,46 @@ public final class Options {
                 if (digit < '0' || digit > '9') return false;
                 number = number * 10 + digit - '0';
             }
-            // Some resolvers read a zero in front as octal.
+            // Some resolvers read a leading zero as octal.
             if (number > 255 || !part.equals(Integer.toString(number))) return false;
         }
         return true;
     }
 
-    /** How far the clocks of server and device may be apart where answers are signed; 300 unless set. */
+    /**
+     * The largest clock skew between server and device where answers are signed; 300 seconds by
+     * default.
+     */
     public Options toleranceSeconds(int seconds) {
         toleranceMillis = seconds * 1000L;
         return this;
     }
 
-    /** How long one call may take, with all of its requests; 30 seconds unless set. */
+    /** The timeout of one call with all of its requests; 30 seconds by default. */
     public Options deadlineMillis(long millis) {
         deadlineMillis = millis;
         return this;
     }
 
-    /** How many bytes an answer may have, 4 MiB unless set: more than any of a server with its default bounds. */
+    /**
+     * The largest body of an answer in bytes, 4 MiB by default: more than any answer of a server
+     * with its default limits.
+     */
     public Options maximumAnswer(int bytes) {
         maximumAnswer = bytes;
         return this;
     }
 
-    /** The app that this client is of, where the server sends for several. */
+    /** The app of this client, if the server sends for several. */
     public Options app(String name) {
         app = name;
         return this;
     }
 
     /**
-     * Several accounts are signed in on this device side by side: each registers the same handle and leaves the others in place, and
-     * pushes tell whose they are, for {@link PushClient#isRecipient}.
+     * Lets several accounts share this device. Each registers the same handle without replacing
+     * the others. Each push carries a hint that identifies its account, for
+     * {@link PushClient#isRecipient}.
      */
     public Options deviceShared(boolean isShared) {
         isDeviceShared = isShared;
@@ -137,13 +149,14 @@ public final class Options {
     }
 
     /**
-     * Takes only certificates of the server itself that have one of these keys, and that the platform trusts.
+     * Accepts only server certificates that have one of these keys and that the platform trusts.
      *
-     * <p>For keys of a certificate authority use {@code <pin-set>} of Android's Network Security Configuration.
+     * <p>For keys of a certificate authority use {@code <pin-set>} of Android's Network Security
+     * Configuration.
      *
      * @param sha256 the SHA-256 of a SubjectPublicKeyInfo in base64, as in RFC 7469
-     * @throws IllegalArgumentException if a pin cannot be read, or if the server's URL is one of
-     *     {@code http}, where no certificate is shown
+     * @throws IllegalArgumentException if a pin is unreadable, or for an {@code http} URL, which
+     *     has no certificate
      */
     public Options pins(String... sha256) {
         if (isInClear()) throw inClear("where certificates are pinned");
@@ -155,13 +168,13 @@ public final class Options {
         return this;
     }
 
-    /** Decides on certificates in the platform's place, such as with a private authority. */
+    /** Verifies certificates in the platform's place, such as for a private authority. */
     public Options trustManager(X509TrustManager manager) {
         trustManager = manager;
         return this;
     }
 
-    /** Opens the connections. */
+    /** Sets the function that opens connections. */
     public Options connections(Connections connections) {
         this.connections = connections;
         return this;
@@ -181,9 +194,10 @@ public final class Options {
     }
 
     /**
-     * The demand for a signature; null where answers are unsigned.
+     * The demand for a signature; null if answers are unsigned.
      *
-     * <p>While the client does not know its account, it also takes the coverage of earlier servers.
+     * <p>While the client does not know its account, it also accepts the coverage of earlier
+     * servers.
      */
     @Nullable String acceptSignature(@Nullable String account) {
         if (!isSigned()) return null;

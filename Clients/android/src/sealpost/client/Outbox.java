@@ -9,17 +9,18 @@ import java.util.UUID;
 import sealpost.client.Index.Task;
 
 /**
- * What the user did without waiting for the network: it is kept, shown as done, and told the server by the next {@link
- * PushClient#refresh} or {@link #flush}.
+ * The user's actions that do not wait for the network. The client stores them and shows them as
+ * done; the next {@link PushClient#refresh} or {@link #flush} sends them.
  *
- * <p>Each task has a key that stays the same however often it is tried, also after a crash, so that nothing is sent twice.
+ * <p>Each task keeps its key in every attempt, even after a crash, so that the server performs it
+ * only once.
  */
 public final class Outbox {
     private static final int MAXIMUM_TASKS = 500;
     private static final int MAXIMUM_FAILED = 100;
-    /** Of a code that is kept; the server's are shorter. */
+    /** The longest stored code; the server's are shorter. */
     private static final int MAXIMUM_CODE = 128;
-    /** The server remembers the key of what was sent for a day. */
+    /** How long a retry is safe: the server stores the key of a sent notification for a day. */
     private static final long REMEMBERED = 23 * 3_600_000L;
 
     private final PushClient client;
@@ -28,7 +29,7 @@ public final class Outbox {
         this.client = client;
     }
 
-    /** A task that the server has refused, or of which nobody knows any more whether it was done. */
+    /** A task that the server has refused, or that may or may not have been done. */
     public static final class Failed {
         private final String key;
         private final @Nullable String code;
@@ -38,18 +39,21 @@ public final class Outbox {
             this.code = code;
         }
 
-        /** What {@link Outbox#send} has returned. */
+        /** The key that {@link Outbox#send} returned. */
         public String key() {
             return key;
         }
 
-        /** The code of the server's refusal; null if it was tried more than 23 hours ago, and may have arrived. */
+        /**
+         * The code of the server's refusal; null if the first attempt is over 23 hours old and may
+         * have arrived.
+         */
         public @Nullable String code() {
             return code;
         }
     }
 
-    /** Marks a notification as read or as not read. */
+    /** Marks a notification as read or unread. */
     public void markRead(long id, boolean isRead) throws PushException {
         add(new Task(isRead ? Task.Kind.READ : Task.Kind.UNREAD, key(), id, null, 0), null);
     }
@@ -59,14 +63,14 @@ public final class Outbox {
         add(new Task(Task.Kind.DISMISS, key(), id, null, 0), null);
     }
 
-    /** Sends a payload to the caller's own devices. The key of the task. */
+    /** Sends a payload to the caller's own devices, and returns the key of the task. */
     public String send(Json payload) throws PushException {
         Task task = new Task(Task.Kind.SEND, key(), 0, null, 0);
         add(task, payload);
         return task.key;
     }
 
-    /** How many tasks wait. */
+    /** The number of waiting tasks. */
     public int count() throws PushException {
         return client.account.read().index.outbox.size();
     }
@@ -81,7 +85,7 @@ public final class Outbox {
             public @Nullable Void make(Draft draft) throws PushException {
                 List<Task> tasks = draft.index.outbox;
                 if (payload == null) {
-                    // What was to be told of it before does not matter any more.
+                    // A new change of a notification replaces the earlier ones.
                     for (Task other : new ArrayList<>(tasks)) {
                         if (other.payload == null && other.id == task.id) tasks.remove(other);
                     }
@@ -97,7 +101,7 @@ public final class Outbox {
         });
     }
 
-    /** What will never be done, until it is forgotten. */
+    /** The failed tasks, which stay until {@link #forget}. */
     public List<Failed> failed() throws PushException {
         List<Failed> failed = new ArrayList<>();
         for (Map.Entry<String, String> entry : client.account.read().index.failed.entrySet()) {
@@ -106,7 +110,7 @@ public final class Outbox {
         return failed;
     }
 
-    /** Forgets a failed task, about which the user knows. */
+    /** Removes a failed task, once the user knows about it. */
     public void forget(final Failed failed) throws PushException {
         client.account.change(new Account.Change<Void>() {
             @Override
@@ -118,15 +122,16 @@ public final class Outbox {
     }
 
     /**
-     * Tells the server all that waits, in its order. Throws when the network fails, or the server is busy; the rest then goes
-     * on waiting. What the server refuses for good is {@link #failed}.
+     * Sends all waiting tasks in their order. Throws when the network fails or the server is busy;
+     * the remaining tasks then wait. Tasks that the server refuses for good move to
+     * {@link #failed}.
      */
     public void flush() throws PushException {
         flush(client.options.deadline());
     }
 
     void flush(Deadline deadline) throws PushException {
-        // Others may add to it all the time.
+        // Other threads may keep adding tasks.
         for (int count = 0; count < 2 * MAXIMUM_TASKS; count++) {
             List<Task> tasks = client.account.read().index.outbox;
             if (tasks.isEmpty()) return;
@@ -145,7 +150,7 @@ public final class Outbox {
         return task.triedAt != 0 && Math.abs(client.options.now() - task.triedAt) > REMEMBERED;
     }
 
-    /** Whether the server will never take it. */
+    /** Whether the server refuses the task for good. */
     private static boolean isFinal(Problem problem) {
         boolean isInUse = problem.code().equals("idempotency-key-in-use");
         return problem.status() >= 400 && problem.status() < 500 && problem.status() != 408 && !isInUse;
@@ -196,7 +201,7 @@ public final class Outbox {
                 throw Store.storage(damaged);
             }
         } else if (isThere(task.key)) {
-            // Damaged: it cannot be sent.
+            // The payload is damaged, so the task cannot be sent.
             fail(task.key, "");
             return;
         }
@@ -210,7 +215,7 @@ public final class Outbox {
         return false;
     }
 
-    /** Remembers that the server may have got it. */
+    /** Records that the server may have received the task. */
     private void tried(final String key) throws PushException {
         final long now = client.options.now();
         client.account.change(new Account.Change<Void>() {

@@ -1,8 +1,11 @@
 package sealpost.client;
 
-/** The identifier of the client's account, which each answer must have. It is kept with the account. */
+/**
+ * The identifier of the client's account, which each answer must have. It is stored with the
+ * account.
+ */
 final class OwnAccount {
-    /** Null if nothing is kept, as of the requests that tell the server of a sign-out. */
+    /** Null if nothing is stored, such as for the requests that report a sign-out. */
     private final @Nullable Account account;
 
     private volatile @Nullable String known;
@@ -12,7 +15,7 @@ final class OwnAccount {
         this.known = known;
     }
 
-    /** The identifier; null while the client does not know it. */
+    /** The identifier; null while unknown. */
     @Nullable String id() {
         if (known == null && account != null) {
             String kept = account.last().account;
@@ -21,7 +24,7 @@ final class OwnAccount {
         return known;
     }
 
-    /** Takes the identifier of a first answer; false if another one is known by now. */
+    /** Stores the identifier in a first answer; false if another one is known by now. */
     boolean learn(final String id) {
         String decided = id;
         try {
@@ -35,12 +38,12 @@ final class OwnAccount {
                 });
             }
         } catch (PushException unkept) {
-            // This client knows it all the same.
+            // This client still has it in memory.
         }
         return remember(decided).equals(id);
     }
 
-    /** Takes the identifier and the token of a sign-in, in one step. */
+    /** Stores the identifier and the token of a sign-in, in one step. */
     void begin(@Nullable String id, @Nullable String token) throws PushException {
         if (account != null) account.begin(id, token);
         if (id != null) known = id;

@@ -8,11 +8,14 @@ import java.util.Map;
 
 /** One answer to {@code GET /api/notifications}. */
 final class Page {
-    /** In UTF-8; those of the server have some forty. A longer one would leave no room in the index. */
+    /**
+     * The longest cursor, in bytes of UTF-8; the server's have about 40. A longer one would leave
+     * no room in the index.
+     */
     private static final int MAXIMUM_CURSOR = 1024;
 
     final List<Kept> kept = new ArrayList<>();
-    /** Items whose payload is shown this once, and not kept. */
+    /** Items whose payload is shown only once, and not stored. */
     final Map<Long, Item> unkept = new LinkedHashMap<>();
 
     final List<Long> deleted = new ArrayList<>();
@@ -43,7 +46,8 @@ final class Page {
             read.add(item);
             hasReason |= item.isReadOnce() || item.isNeverStored();
         }
-        // If the answer must not be kept and none of its items is a reason for that, no payload of the page is.
+        // If the answer must not be stored and no item is the reason for that, no payload of the
+        // page is stored.
         boolean keepsNothing = answer.isNoStore && !hasReason;
         for (Item item : read) {
             boolean isKept = !keepsNothing && !item.isReadOnce() && !item.isNeverStored();

@@ -1,6 +1,6 @@
 package sealpost.client;
 
-/** Where the API's resources are. */
+/** The paths of the API's resources. */
 final class Paths {
     static final String REGISTER = "/api/register";
     static final String NOTIFICATIONS = "/api/notifications";
@@ -18,7 +18,7 @@ final class Paths {
         return notification(id) + "/taken";
     }
 
-    /** The id was checked, as it becomes a part of a path. */
+    /** The caller has checked the id, which becomes a part of a path. */
     static String registration(String id) {
         return REGISTER + "/" + id;
     }

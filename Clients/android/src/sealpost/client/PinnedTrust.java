@@ -14,7 +14,10 @@ import javax.net.ssl.TrustManagerFactory;
 import javax.net.ssl.X509ExtendedTrustManager;
 import javax.net.ssl.X509TrustManager;
 
-/** What the platform trusts, if the server's own certificate has a pinned key. Decides before anything is sent. */
+/**
+ * Trusts certificates that the platform trusts, if the server's own has a pinned key. Decides
+ * before the client sends anything.
+ */
 final class PinnedTrust extends X509ExtendedTrustManager {
     private final X509TrustManager trusted;
     private final Set<String> pins;
@@ -24,7 +27,7 @@ final class PinnedTrust extends X509ExtendedTrustManager {
         this.pins = pins;
     }
 
-    /** Null if the platform alone decides. */
+    /** The socket factory; null if the platform alone decides. */
     static @Nullable SSLSocketFactory sockets(Options options) throws GeneralSecurityException {
         X509TrustManager manager = options.trustManager();
         if (manager == null && options.pins().isEmpty()) return null;
@@ -44,9 +47,9 @@ final class PinnedTrust extends X509ExtendedTrustManager {
     }
 
     /**
-     * The first certificate only: that of the peer, who has shown that it holds the key.
+     * Compares the first certificate only, whose key the peer has proved to hold.
      *
-     * <p>Others in the chain are what the peer has sent, and need not be part of the way to a trusted root.
+     * <p>The peer may send other certificates that are not part of the path to a trusted root.
      */
     private void comparePins(X509Certificate[] chain) throws CertificateException {
         String pin = Base64.standard(Hashes.sha256(chain[0].getPublicKey().getEncoded()));
@@ -59,7 +62,9 @@ final class PinnedTrust extends X509ExtendedTrustManager {
         comparePins(chain);
     }
 
-    /** With the socket, by which Android knows the host, and what is configured for that. */
+    /**
+     * Passes the socket on: Android takes the host from it, and the configuration for that host.
+     */
     @Override
     public void checkServerTrusted(X509Certificate[] chain, String type, Socket socket) throws CertificateException {
         if (trusted instanceof X509ExtendedTrustManager) {

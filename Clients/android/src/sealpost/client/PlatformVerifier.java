@@ -7,12 +7,15 @@ import java.security.PublicKey;
 import java.security.Signature;
 import java.security.spec.X509EncodedKeySpec;
 
-/** Ed25519 of {@code java.security}, where the platform has it: current versions of Conscrypt, and Java 15. */
+/**
+ * Verifies Ed25519 with {@code java.security}, where the platform has it: current versions of
+ * Conscrypt, and Java 15.
+ */
 public final class PlatformVerifier implements Verifier {
-    /** What stands before the 32 bytes in a SubjectPublicKeyInfo (RFC 8410). */
+    /** The bytes before the key's 32 bytes in a SubjectPublicKeyInfo (RFC 8410). */
     private static final byte[] PREFIX = {0x30, 0x2A, 0x30, 0x05, 0x06, 0x03, 0x2B, 0x65, 0x70, 0x03, 0x21, 0x00};
 
-    /** A right signature over a known text, by the key of RFC 9421 appendix B.1.4. */
+    /** A valid signature over a known text, by the key of RFC 9421 appendix B.1.4. */
     private static final String SAMPLE_KEY = "JrQLj5P_89iXES9-vFgrIy29clF9CC_oPPsw3c5D0bs";
 
     private static final String SAMPLE_SIGNATURE =
@@ -24,13 +27,16 @@ public final class PlatformVerifier implements Verifier {
 
     private PlatformVerifier() {}
 
-    /** The platform's, or null if it has none that takes a right signature and refuses a wrong one. */
+    /**
+     * The platform's verifier; null if it has none that accepts a valid signature and refuses an
+     * invalid one.
+     */
     public static @Nullable Verifier find() {
         PlatformVerifier verifier = new PlatformVerifier();
         return works(verifier) ? verifier : null;
     }
 
-    /** Whether a verifier takes a right signature and refuses a wrong one. */
+    /** Whether a verifier accepts a valid signature and refuses an invalid one. */
     static boolean works(Verifier verifier) {
         byte[] key = Base64.fromUrl(SAMPLE_KEY);
         byte[] signature = Base64.fromStandard(SAMPLE_SIGNATURE);
@@ -52,7 +58,8 @@ public final class PlatformVerifier implements Verifier {
             check.update(message);
             return check.verify(signature);
         } catch (GeneralSecurityException | RuntimeException wrong) {
-            // A signature of another length, a key that is no point, or no such algorithm.
+            // The signature has another length, the key is not a point, or the platform lacks the
+            // algorithm.
             return false;
         }
     }

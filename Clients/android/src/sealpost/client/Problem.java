@@ -1,6 +1,5 @@
 package sealpost.client;
 
-/** The server's own refusal (RFC 9457). */
 public final class Problem {
     private static final String PREFIX = "urn:sealpost:problem:";
 
@@ -16,7 +15,7 @@ public final class Problem {
         this.detail = detail;
     }
 
-    /** Null if the body is no problem of that status. */
+    /** The problem in a body; null if the body is not a problem of that status. */
     static @Nullable Problem read(@Nullable Json json, int status) {
         if (json == null || json.get("type") == null || json.get("title") == null || json.get("status") == null) return null;
         String type = json.get("type").string();

@@ -10,9 +10,10 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
 /**
- * Asks token providers within a deadline, on threads of their own: an app's code may wait for anything.
+ * Calls token providers within a deadline, on separate threads: an app's code may wait for
+ * anything.
  *
- * <p>They are not those of {@link Transport}, which a provider may need for calls of its own.
+ * <p>The threads of {@link Transport} stay free for the calls that a provider itself makes.
  */
 final class ProviderThreads {
     private static final int THREADS = 4;
@@ -33,7 +34,7 @@ final class ProviderThreads {
 
     private ProviderThreads() {}
 
-    /** What the provider says; throws when the deadline passes, and then interrupts it. */
+    /** The provider's answer; throws and interrupts the provider when the deadline passes. */
     static @Nullable String ask(Callable<String> provider, Deadline deadline) throws PushException {
         FutureTask<String> task = new FutureTask<>(provider);
         POOL.execute(task);

@@ -12,7 +12,7 @@ import java.util.Set;
 import java.util.concurrent.CopyOnWriteArrayList;
 
 /**
- * A device's side of Sealpost, for one account of one server.
+ * A Sealpost client on a device, for one account of one server.
  *
  * <pre>{@code
  * PushClient client = new PushClient(
@@ -23,8 +23,9 @@ import java.util.concurrent.CopyOnWriteArrayList;
  * Fetched<Inbox> inbox = client.refresh();      // everything missed
  * }</pre>
  *
- * <p>Calls block and may run at once on any number of threads. Each ends within {@link Options#deadlineMillis}. An answer that
- * does not echo its request's {@code MyToken}, or is not signed though keys are pinned, is an {@link Interference}.
+ * <p>Calls block, may run concurrently on any number of threads, and each ends within
+ * {@link Options#deadlineMillis}. An answer that does not echo its request's {@code MyToken}, or
+ * lacks a signature though keys are pinned, is an {@link Interference}.
  */
 public final class PushClient {
     private static final long WEEK = 7 * 86_400_000L;
@@ -37,7 +38,7 @@ public final class PushClient {
     private final Outbox outbox = new Outbox(this);
     private final List<Runnable> listeners = new CopyOnWriteArrayList<>();
 
-    /** What is kept belongs to server, account and app, and to whether answers are signed. */
+    /** The stored state belongs to server, account and app, and to whether answers are signed. */
     public PushClient(Options options, Credentials credentials, Store store) {
         this.options = options;
         this.store = store;
@@ -47,14 +48,14 @@ public final class PushClient {
         this.api = new Api(options, credentials.of(account), new OwnAccount(account, credentials.accountId()));
     }
 
-    // What is kept
+    // Stored state
 
-    /** The kept inbox, at once and without network. */
+    /** The cached inbox, at once and without network. */
     public Inbox kept() throws PushException {
         return inbox(Collections.<Long, Item>emptyMap());
     }
 
-    /** A kept notification with its payload; null if there is none. */
+    /** A cached notification with its payload; null if there is none. */
     public @Nullable Item kept(long id) throws PushException {
         Account.Snapshot now = account.read();
         Kept kept = now.entry(id);
@@ -64,9 +65,11 @@ public final class PushClient {
     }
 
     /**
-     * What has changed since a consumer of that name has confirmed changes, by whichever process of the app.
+     * The changes since a consumer with that name last confirmed changes, in any process of the
+     * app.
      *
-     * <p>The first time it is everything. Nothing is lost between pages or in a crash: it is told again until confirmed.
+     * <p>The first call returns everything. Changes repeat until confirmed, so neither a crash nor
+     * a failure between pages loses any.
      *
      * @param consumer a name of at most 128 characters
      */
@@ -75,7 +78,8 @@ public final class PushClient {
         Account.Snapshot now = account.read();
         Long mark = now.index.marks.get(consumer);
         long since = mark == null ? 0 : mark;
-        // Where deletions of that time are no longer known, only all that is there tells what is not.
+        // If deletions of that time are unknown, only the full list shows which notifications are
+        // gone.
         boolean isEverything = now.index.forgottenUpTo > since;
         Set<Long> arrived = new HashSet<>();
         for (Map.Entry<Long, Index.Place> entry : now.index.entries.entrySet()) {
@@ -89,8 +93,8 @@ public final class PushClient {
     }
 
     /**
-     * Remembers that a consumer has taken these changes. The marks of 16 consumers are kept, of those that confirmed last: to others
-     * everything is told anew.
+     * Records that a consumer has processed these changes. The client keeps the marks of the 16
+     * consumers that confirmed last; others receive everything again.
      */
     public void confirm(final Changes changes) throws PushException {
         account.change(new Account.Change<Void>() {
@@ -98,7 +102,7 @@ public final class PushClient {
             public @Nullable Void make(Draft draft) {
                 Long mark = draft.index.marks.get(changes.consumer);
                 if (mark != null && mark >= changes.upTo) return null;
-                // In the order in which they have confirmed.
+                // Removing it first moves the mark to the end: the order is that of confirmation.
                 draft.index.marks.remove(changes.consumer);
                 draft.index.marks.put(changes.consumer, changes.upTo);
                 return null;
@@ -106,7 +110,9 @@ public final class PushClient {
         });
     }
 
-    /** Calls back after each change that this client has made, on the thread of that call. */
+    /**
+     * Calls the listener after each change that this client has made, on the thread of that call.
+     */
     public void addListener(Runnable listener) {
         listeners.add(listener);
     }
@@ -118,9 +124,10 @@ public final class PushClient {
     // Network
 
     /**
-     * Tells the server what waits in the outbox, and fetches all changes.
+     * Sends the outbox's tasks, and fetches all changes.
      *
-     * <p>When the network fails or interferes, or the server is busy, the inbox is the kept one, and the result says why.
+     * <p>When the network fails or interferes, or the server is busy, this returns the cached
+     * inbox and the reason.
      */
     public Fetched<Inbox> refresh() throws PushException {
         Deadline deadline = options.deadline();
@@ -129,12 +136,13 @@ public final class PushClient {
             try {
                 outbox.flush(deadline);
             } catch (PushException error) {
-                // What the server does not take now must not keep back what it has.
+                // A task that the server does not accept now must not block the fetch.
                 boolean isOfTask = error.reason() == PushException.Reason.BUSY || error.reason() == PushException.Reason.PROBLEM;
                 if (!isOfTask) throw error;
             }
             Inbox inbox = null;
-            // Twice, if the file of a notification was lost, which is found when all are read.
+            // The second attempt replaces a lost file of a notification, which shows when all are
+            // read.
             for (int attempt = 0; attempt < 2 && (inbox == null || !inbox.isComplete()); attempt++) {
                 refresh.run();
                 inbox = inbox(refresh.unkept);
@@ -152,11 +160,13 @@ public final class PushClient {
     }
 
     /**
-     * Fetches a notification by the id of its push, for its reader; {@link #shown} is for a notification on the screen.
+     * Fetches a notification by the id of its push, for its reader; {@link #shown} is for a
+     * notification on the screen.
      *
-     * <p>If the server cannot be reached, it is the kept one; if it says that it is gone, it is deleted here, too, and the call
-     * throws. A payload that may be read once is not kept, and the server gives it again for one minute only: show or store
-     * it, then call {@link #confirmTaken}.
+     * <p>Returns the cached notification if the server cannot be reached. If the server says that
+     * it is gone, the client deletes its copy and throws. A read-once payload is not cached, and
+     * the server returns it again for one minute only: show or store it, then call
+     * {@link #confirmTaken}.
      */
     public Fetched<Item> notification(long id) throws PushException {
         try {
@@ -167,10 +177,12 @@ public final class PushClient {
     }
 
     /**
-     * What a notification on the screen may show of a push; null if it was recalled or dismissed, or has expired.
+     * The notification of a push, to show on the screen; null if it was recalled or dismissed, or
+     * has expired.
      *
-     * <p>A payload that may be read once is not fetched, so that it is still there when the app is opened: {@link Item#payload} is
-     * null. If the server cannot be reached, it is the kept one, or the call throws.
+     * <p>This does not fetch a read-once payload, so that the opened app still can:
+     * {@link Item#payload} is null. If the server cannot be reached, it returns the cached
+     * notification, or throws.
      */
     public @Nullable Item shown(long id) throws PushException {
         try {
@@ -181,30 +193,39 @@ public final class PushClient {
     }
 
     /**
-     * Confirms that a payload that may be read once has arrived, so that it is erased at once.
+     * Confirms that a read-once payload has arrived, so that the server erases it at once.
      *
-     * <p>Without it the server erases it a minute after the first fetch.
+     * <p>Otherwise the server erases it a minute after the first fetch.
      */
     public void confirmTaken(long id) throws PushException {
         notifications.confirmTaken(id);
         tell();
     }
 
-    /** Marks a notification as read or not, now; {@link Outbox#markRead} does not wait for the network. */
+    /**
+     * Marks a notification as read or unread, now; {@link Outbox#markRead} does not wait for the
+     * network.
+     */
     public Item markRead(long id, boolean isRead) throws PushException {
         Item item = notifications.mark(id, isRead, null, options.deadline());
         tell();
         return item;
     }
 
-    /** Marks up to 500 notifications as read in one request, and returns the ids that are read now. */
+    /**
+     * Marks up to 500 notifications as read in one request, and returns the ids of those that are
+     * now read.
+     */
     public Set<Long> markRead(Collection<Long> ids) throws PushException {
         Set<Long> read = notifications.markRead(new ArrayList<>(ids), Collections.<String>emptySet(), options.deadline());
         tell();
         return read;
     }
 
-    /** Dismisses a notification on all of the user's devices, now; {@link Outbox#dismiss} does not wait for the network. */
+    /**
+     * Dismisses a notification on all of the user's devices, now; {@link Outbox#dismiss} does not
+     * wait for the network.
+     */
     public void dismiss(long id) throws PushException {
         notifications.dismiss(id, null, options.deadline());
         tell();
@@ -213,13 +234,14 @@ public final class PushClient {
     /**
      * Sends a payload to the caller's own devices, now, and returns the stored notification.
      *
-     * @param key the same each time that this is tried, such as a random UUID; the server remembers it for 24 hours
+     * @param key the same for each attempt, such as a random UUID; the server stores it for 24
+     *     hours
      */
     public Item send(Json payload, String key) throws PushException {
         return notifications.post(payload, key, options.deadline());
     }
 
-    /** What need not wait for the network. */
+    /** The tasks that do not wait for the network. */
     public Outbox outbox() {
         return outbox;
     }
@@ -227,7 +249,7 @@ public final class PushClient {
     // Device and session
 
     /**
-     * Registers this device, and returns the id that the server knows it by.
+     * Registers this device, and returns its id at the server.
      *
      * @param platform the name of one of the server's senders, such as {@code fcm}
      * @param handle the provider's token for this device
@@ -237,10 +259,11 @@ public final class PushClient {
     }
 
     /**
-     * The same, if something has changed, there is another session, or a week has passed; without a request otherwise.
+     * Registers this device if a value or the session has changed, or a week has passed; otherwise
+     * sends no request.
      *
-     * <p>A session that is ended at the server, by a new password, by an administrator or by signing out, takes its device along. Call
-     * it at each start, and after signing in.
+     * <p>The server removes the device of a session that ends by a new password, an administrator
+     * or a sign-out. Call this at each start, and after signing in.
      */
     public String refreshRegistration(String platform, String handle, Collection<String> tags) throws PushException {
         Registration registration = new Registration(this, platform, handle, tags);
@@ -250,11 +273,11 @@ public final class PushClient {
     }
 
     /**
-     * Whether a push is for this client's account: the one whose registration made its hint. A push without a hint is for an account
-     * that does not share its device.
+     * Whether a push is for this client's account, whose registration made the push's hint. A push
+     * without a hint is for an account that does not share its device.
      *
-     * <p>Of an app's clients at most one is the recipient. If none is, show nothing and fetch nothing: the account has signed out, or
-     * a stranger has registered this device.
+     * <p>At most one of an app's clients is the recipient. If none is, show nothing and fetch
+     * nothing: the account has signed out, or a stranger has registered this device.
      */
     public boolean isRecipient(PushMessage push) throws PushException {
         String hint = push.accountHint();
@@ -264,14 +287,15 @@ public final class PushClient {
     }
 
     /**
-     * Signs in with a password, and keeps the token, sealed, for clients with {@link Credentials#kept}.
+     * Signs in with a password, and stores the token, encrypted, for clients with
+     * {@link Credentials#kept}.
      *
-     * <p>The client sends the password once the server has asked for it. {@link #signOut} removes the
-     * token and the inbox in one step. A token expires and can be revoked: later calls are then
-     * {@link PushException.Reason#UNAUTHORIZED}, and the user signs in again.
+     * <p>The client sends the password once the server has asked for it. {@link #signOut} removes
+     * the token and the inbox in one step. A token expires and can be revoked: later calls then
+     * throw {@link PushException.Reason#UNAUTHORIZED}, and the user signs in again.
      *
-     * <p>From then on the client takes answers for that account only, and so do others of the same store
-     * and name. If it is another account than before, what is kept of that one is removed.
+     * <p>This client, and others with the same store and name, then accept answers for that
+     * account only. A sign-in to a different account removes the stored state of the old one.
      */
     public Session signIn(String username, String password) throws PushException {
         Api api = new Api(options, Credentials.challenged(username, password), this.api.own());
@@ -280,7 +304,7 @@ public final class PushClient {
         return session;
     }
 
-    /** Exchanges this client's password for a token. The app keeps the token. */
+    /** Exchanges this client's password for a token, which the app stores. */
     public Session signIn() throws PushException {
         Session session = newSession(api, api.username());
         begin(session, null);
@@ -303,7 +327,7 @@ public final class PushClient {
         try {
             api.own().begin(session.account(), keptToken);
         } catch (PushException unkept) {
-            // The token is lost, so its session must not go on.
+            // The token is lost, so its session must end.
             Json order = signOuts().order("Bearer " + session.token(), null, api.account(), session.account());
             signOuts().finishOnce(order, options.deadline());
             throw unkept;
@@ -311,16 +335,18 @@ public final class PushClient {
     }
 
     /**
-     * Signs out: at once on this device, in all of its processes, and at the server as soon as it can be reached.
+     * Signs out: at once on this device, in all of its processes, and at the server as soon as it
+     * can be reached.
      *
-     * <p>The client first removes the inbox and the kept token, which needs no free space and no
-     * network. Every later call of this account's clients is {@link PushException.Reason#SIGNED_OUT}.
-     * It then keeps the order to end session and device until the server has done so. If the disk is
-     * still full, it asks the server once. If the token cannot end the device any more, the first
-     * {@link #refresh} of the account's next sign-in does.
+     * <p>The client first removes the inbox and the stored token, which needs no free space and no
+     * network. Every later call of this account's clients throws
+     * {@link PushException.Reason#SIGNED_OUT}. It then stores the order to end session and device
+     * until the server has done so. If the disk is still full, it asks the server once. If the
+     * token can no longer end the device, the first {@link #refresh} of the account's next sign-in
+     * does.
      *
-     * @return whether the server has ended session and device; if not, call {@link #finishSignOuts}
-     *     when there is a network
+     * @return whether the server has ended session and device; if not, call
+     *     {@link #finishSignOuts} when there is a network
      */
     public boolean signOut() throws PushException {
         Index kept = account.last();
@@ -328,7 +354,7 @@ public final class PushClient {
         account.remove();
         tell();
         Deadline deadline = options.deadline();
-        // The app's own provider may need its time: by now the inbox is gone.
+        // The app's provider may be slow, so the inbox is removed before.
         String authorization = kept.token == null ? api.lastAuthorization(deadline) : "Bearer " + kept.token;
         Json order = signOuts().order(authorization, kept.registration, api.account(), accountId);
         try {
@@ -337,7 +363,7 @@ public final class PushClient {
             return signOuts().finishOnce(order, deadline);
         }
         try {
-            // Without a credential there is a session at the server that nobody has ended.
+            // Without a credential the session may still be open at the server.
             return finishSignOuts(options, store, deadline) && authorization != null;
         } catch (PushException later) {
             return false;
@@ -352,7 +378,7 @@ public final class PushClient {
         return store;
     }
 
-    /** Tells the server of sign-outs that it does not know yet. Whether it has ended all of them. */
+    /** Reports pending sign-outs to the server. Returns whether it has ended all of them. */
     public static boolean finishSignOuts(Options options, Store store) throws PushException {
         return finishSignOuts(options, store, options.deadline());
     }
@@ -369,7 +395,10 @@ public final class PushClient {
 
     // Private
 
-    /** What is shown: without what has ended by the device's clock, and with what waits in the outbox done. */
+    /**
+     * The inbox to show: without notifications that have expired by the device's clock, and with
+     * the outbox's tasks applied.
+     */
     private Inbox inbox(Map<Long, Item> instead) throws PushException {
         for (int attempt = 0; ; attempt++) {
             Account.Snapshot now = account.read();
@@ -380,7 +409,8 @@ public final class PushClient {
                 if (kept == null) missing.add(id);
                 else items.add(instead.containsKey(id) ? instead.get(id) : kept.item);
             }
-            // A commit may have replaced some while they were read. If none has, they are damaged.
+            // A commit during the read may have replaced the missing contents. Otherwise they are
+            // damaged.
             boolean isConclusive = missing.isEmpty() || account.read().commit == now.commit;
             if (isConclusive && !missing.isEmpty()) fetchAgain(missing, now.commit);
             if (!missing.isEmpty() && attempt < 100) continue;
@@ -389,9 +419,10 @@ public final class PushClient {
     }
 
     /**
-     * Gives up entries that cannot be read, and the cursor with them, so that the next refresh fetches all.
+     * Drops unreadable entries and the cursor, so that the next refresh fetches everything.
      *
-     * <p>They are told as deleted: what is gone at the server meanwhile no page would name.
+     * <p>The entries count as deleted: no page would name those that the server has deleted
+     * meanwhile.
      */
     private void fetchAgain(final List<Long> ids, final long commit) throws PushException {
         account.change(new Account.Change<Void>() {
@@ -436,7 +467,7 @@ public final class PushClient {
         try {
             signOuts().finish(api, api.account(), deadline);
         } catch (PushException later) {
-            // They wait: the inbox that was just fetched is as good without.
+            // The orders stay for the next refresh; the inbox is complete without them.
         }
     }
 

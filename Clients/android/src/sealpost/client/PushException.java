@@ -1,16 +1,21 @@
 package sealpost.client;
 
-/** Why a call failed, by what an app shows. */
+/** The reason why a call failed, grouped by the app's reaction. */
 public final class PushException extends Exception {
     private static final long serialVersionUID = 1;
 
-    /** What an app shows, and does. */
+    /** The reason, with the app's reaction. */
     public enum Reason {
-        /** There is no network, or the server cannot be reached: show what is kept, with its date. */
+        /**
+         * There is no network, or the server cannot be reached: show the cached state with its
+         * date.
+         */
         OFFLINE,
-        /** The answer did not come within the deadline: as offline. */
+        /** The answer did not arrive within the deadline: treat as offline. */
         DEADLINE,
-        /** Something between device and server answers in its place: as offline, and say so. */
+        /**
+         * Something between device and server answers in its place: treat as offline, and say so.
+         */
         INTERFERENCE,
         /** The device's clock is wrong: ask the user to set it. */
         WRONG_CLOCK,
@@ -24,7 +29,9 @@ public final class PushException extends Exception {
         BUSY,
         /** The server refuses this call; {@link #problem} says why. */
         PROBLEM,
-        /** The store cannot be read or written: a full disk, or a device that was not unlocked yet. */
+        /**
+         * The store cannot be read or written: a full disk, or a device that was not unlocked yet.
+         */
         STORAGE
     }
 
@@ -73,22 +80,25 @@ public final class PushException extends Exception {
         return reason;
     }
 
-    /** What the answer failed on; null for other reasons. */
+    /** The check that the answer failed; null for other reasons. */
     public @Nullable Interference interference() {
         return interference;
     }
 
-    /** The server's own words; null if it has said nothing. */
+    /** The server's refusal; null if it sent none. */
     public @Nullable Problem problem() {
         return problem;
     }
 
-    /** How long the server asks to wait; negative if it does not say. */
+    /** The delay that the server asks for; negative if it does not say. */
     public long retryAfterSeconds() {
         return retryAfterSeconds;
     }
 
-    /** Whether the network failed, or the answer was not the server's own, so that what is kept is the best there is. */
+    /**
+     * Whether the network failed, the server is busy or failing, or the answer was not its own, so
+     * that the cached state is the best available.
+     */
     boolean leavesWhatIsKept() {
         switch (reason) {
             case OFFLINE:

@@ -5,7 +5,8 @@ import java.util.Map;
 /**
  * The data of a push, such as {@code RemoteMessage.getData()}.
  *
- * <p>It went through the networks of others: nothing in it is a secret, and nothing in it is to be shown as a text.
+ * <p>It passed through other parties' networks: it contains no secret, and nothing in it is a text
+ * to show.
  */
 public final class PushMessage {
     private final long id;
@@ -16,7 +17,9 @@ public final class PushMessage {
         this.data = data;
     }
 
-    /** Null for a push that names no notification, such as one of another service of the app. */
+    /**
+     * Reads a push; null if it names no notification, such as one of another service of the app.
+     */
     public static @Nullable PushMessage read(Map<String, String> data) {
         String id = data.get("secureId");
         if (id == null || !id.matches("[0-9]{1,19}")) return null;
@@ -27,17 +30,23 @@ public final class PushMessage {
         }
     }
 
-    /** Whose it is, on a device that accounts share: for {@link PushClient#isRecipient}. Null if the registration is not shared. */
+    /**
+     * The hint that identifies the push's account on a shared device, for
+     * {@link PushClient#isRecipient}. Null if the registration is not shared.
+     */
     public @Nullable String accountHint() {
         return data.get("accountHint");
     }
 
-    /** For {@link PushClient#notification}. */
+    /** The notification's id, for {@link PushClient#notification}. */
     public long id() {
         return id;
     }
 
-    /** A name that the sender has chosen, such as {@code titleKey} or {@code channel}: look it up among the app's own. */
+    /**
+     * A name that the sender has chosen, such as {@code titleKey} or {@code channel}: look it up
+     * among the app's own.
+     */
     public @Nullable String name(String key) {
         return data.get(key);
     }

@@ -13,7 +13,7 @@ final class RawAnswer {
         COMPLETE,
         /** The connection ended before the body did. */
         CUT,
-        /** The body is larger than any answer, and was not read to its end. */
+        /** The body is larger than the limit, and the client did not read the rest. */
         OVERSIZED
     }
 
@@ -45,7 +45,7 @@ final class RawAnswer {
         return lines.isEmpty() ? null : StructuredField.value(lines);
     }
 
-    /** How many bytes were announced; negative if that is unknown. */
+    /** The announced length in bytes; negative if unknown. */
     long announcedLength(Request request) {
         String coding = field("content-encoding");
         boolean isPlain = coding == null || coding.isEmpty() || coding.equalsIgnoreCase("identity");

@@ -4,14 +4,14 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.Set;
 
-/** Collects all that has changed since the cursor: page after page, each in one commit with its cursor. */
+/** Fetches all changes since the cursor, page by page; each page is one commit with its cursor. */
 final class Refresh {
-    /** Far more pages than an inbox has: ends the loop if somebody answers {@code More} for ever. */
+    /** Far more pages than an inbox has: ends the loop if an answer always has {@code More}. */
     private static final int MAXIMUM_PAGES = 1000;
 
     private final PushClient client;
     private final Deadline deadline;
-    /** Payloads that must not be kept, and are shown this once. */
+    /** Payloads that are shown only once, since they must not be stored. */
     final Map<Long, Item> unkept = new HashMap<>();
 
     private boolean isBeginning = false;
@@ -30,7 +30,7 @@ final class Refresh {
                 Interference.Kind.UNEXPECTED_BODY, "a last page", "more pages than an inbox has", 200, Paths.NOTIFICATIONS));
     }
 
-    /** Fetches one page and merges it. Whether there is more to do. */
+    /** Fetches one page and merges it. Returns whether there is more to do. */
     private boolean step() throws PushException {
         Account.Snapshot before = client.account.read();
         String cursor = isBeginning ? null : before.index.cursor;
@@ -40,7 +40,7 @@ final class Refresh {
             answer = client.api.call(request(client.options, cursor), deadline);
         } catch (PushException error) {
             boolean isUnknown = error.problem() != null && error.problem().code().equals("invalid-cursor");
-            // Once: after a page of this call, a restart could repeat for ever.
+            // Only once: after a page of this call, a restart could repeat for ever.
             if (!isUnknown || cursor == null || hasBegunAnew) throw error;
             isBeginning = true;
             hasBegunAnew = true;
@@ -54,20 +54,22 @@ final class Refresh {
         if (options.app() != null) request.parameter("app", options.app());
         if (cursor != null) {
             request.parameter("since", cursor);
-            // If nothing follows a cursor, the server's answer has that cursor as its tag.
+            // If nothing follows a cursor, the tag of the server's answer is that cursor.
             request.tag = '"' + cursor + '"';
         }
         return request;
     }
 
     /**
-     * Merges an answer to a request that was made upon this state, unless another call has moved the cursor meanwhile.
+     * Merges an answer to a request that was based on this state, unless another call has moved
+     * the cursor meanwhile.
      *
      * @return whether there is more to do
      */
     boolean merge(final Answer answer, final Account.Snapshot before, final long now) throws PushException {
         final String replaced = before.index.cursor;
-        // Without a cursor the server names nothing that is gone, such as what was fetched by its id before.
+        // Without a cursor the server names no deletions, such as of notifications fetched by id
+        // before.
         final boolean isRestart = isBeginning || replaced == null;
         isBeginning = false;
         if (answer.status == 304) {
@@ -105,11 +107,11 @@ final class Refresh {
             Set<Long> left = draft.ids();
             for (Kept kept : page.kept) left.remove(kept.item.id());
             for (long id : left) draft.remove(id);
-            // Until the last page it is not what it was at any time.
+            // Until the last page the inbox is a mix of two states.
             draft.index.completeAt = 0;
         }
         for (Kept kept : page.kept) {
-            // What was dismissed while the request was on its way does not come back.
+            // A notification dismissed during the request must not return.
             if (!draft.wasDeletedAfter(kept.item.id(), before)) draft.put(kept);
         }
         for (long id : page.deleted) draft.remove(id);
@@ -118,7 +120,7 @@ final class Refresh {
         draft.expire(serverTime);
     }
 
-    /** For test vectors: the next answer is to a request without the cursor. */
+    /** For test vectors: makes the next answer one to a request without the cursor. */
     Refresh beginAnew() {
         isBeginning = true;
         return this;

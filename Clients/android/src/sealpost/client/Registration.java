@@ -8,9 +8,9 @@ import java.util.Collection;
 import java.util.Collections;
 import java.util.List;
 
-/** Registers this device, and registers it anew only when something has changed. */
+/** Registers this device, and registers it again only after a change. */
 final class Registration {
-    /** Bytes of SHA-256; what the session is called follows them. */
+    /** The length of SHA-256 in bytes; the name of the session follows them. */
     private static final int DIGEST = 32;
 
     private final PushClient client;
@@ -25,12 +25,15 @@ final class Registration {
         this.tags = new ArrayList<>(tags);
     }
 
-    /** The id that the server knows it by; null if something has changed, or the interval has passed. */
+    /**
+     * The device's id at the server; null if a value or the session has changed, or the interval
+     * has passed.
+     */
     @Nullable String current(long intervalMillis, Deadline deadline) throws PushException {
         Index index = client.account.read().index;
         if (index.registration == null || index.fingerprint.length < DIGEST) return null;
         if (!Arrays.equals(Arrays.copyOf(index.fingerprint, DIGEST), fingerprint())) return null;
-        // A session that somebody has ended at the server has taken its device along.
+        // When a session ended at the server, its device ended with it.
         byte[] session = session(client.api.lastAuthorization(deadline));
         byte[] kept = Arrays.copyOfRange(index.fingerprint, DIGEST, index.fingerprint.length);
         if (session != null && !Arrays.equals(kept, session)) return null;
@@ -59,7 +62,10 @@ final class Registration {
         return id;
     }
 
-    /** Remembers an id before the server has it, so that a sign-out meanwhile, or after a lost answer, names it, too. */
+    /**
+     * Stores an id before the server has it, so that a sign-out names it even during the request
+     * or after a lost answer.
+     */
     private String note(final String id) throws PushException {
         client.signOuts().release(id);
         client.account.change(new Account.Change<Void>() {
@@ -74,7 +80,7 @@ final class Registration {
         return id;
     }
 
-    /** Ends what the server has taken after the account had signed out. */
+    /** Ends a device that the server registered after the account had signed out. */
     private void end(String id) throws PushException {
         SignOut signOuts = client.signOuts();
         Api api = client.api;
@@ -123,8 +129,8 @@ final class Registration {
     }
 
     /**
-     * The session of a credential: the first characters of its token, as the server's lists show them; nothing of a password or another's
-     * token, and null if there is none.
+     * The session of a credential: the first characters of its token, as the server's lists show
+     * them. Empty for a password or another issuer's token; null without a credential.
      */
     private static @Nullable byte[] session(@Nullable String authorization) {
         if (authorization == null) return null;
@@ -139,7 +145,7 @@ final class Registration {
         return both;
     }
 
-    /** Tells whether platform, sharing, handle or tags have changed, and reveals nothing of them. */
+    /** A hash that changes with platform, sharing, handle or tags, and reveals nothing of them. */
     private byte[] fingerprint() {
         List<String> texts = new ArrayList<>(tags);
         Collections.sort(texts);

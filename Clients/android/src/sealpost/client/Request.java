@@ -6,18 +6,21 @@ import java.net.URLEncoder;
 /** One call of the API. */
 final class Request {
     final String method;
-    /** Absolute and percent-encoded, below the server's URL and without a query. */
+    /** The path, absolute and percent-encoded, below the server's URL and without a query. */
     final String path;
 
     private final StringBuilder query = new StringBuilder();
     @Nullable Json body;
-    /** The validator of what is kept. */
+    /** The validator of the cached answer. */
     @Nullable String tag;
-    /** The same each time that the request is sent. */
+    /** The key, the same for each attempt. */
     @Nullable String idempotencyKey;
-    /** Whether it may be sent again when the server may or may not have acted on it. */
+    /** Whether the client may send the request again when the server may have acted on it. */
     boolean isRepeatable = true;
-    /** Whether it begins a session by a name: its 201 tells whose, whatever the client has known. */
+    /**
+     * Whether the request begins a session by name: its 201 names the account, even if the client
+     * knew another.
+     */
     boolean isSignIn = false;
 
     Request(String method, String path) {
@@ -30,13 +33,13 @@ final class Request {
         return this;
     }
 
-    /** For test vectors: a query as it is. */
+    /** For test vectors: an unescaped query. */
     Request rawQuery(String text) {
         query.append(text);
         return this;
     }
 
-    /** As sent, without the question mark. */
+    /** The query as sent, without the question mark. */
     String query() {
         return query.toString();
     }
@@ -45,7 +48,7 @@ final class Request {
         return query.length() == 0 ? path : path + '?' + query;
     }
 
-    /** Everything but letters, digits and {@code -_.} is encoded: a handle may be a URL itself. */
+    /** Encodes everything except letters, digits and {@code -_.}: a handle may be a URL itself. */
     private static String escaped(String text) {
         try {
             return URLEncoder.encode(text, "UTF-8").replace("+", "%20").replace("*", "%2A");

@@ -13,13 +13,18 @@ import sealpost.client.FieldDictionary.Member;
 import sealpost.client.FieldDictionary.Parameters;
 import sealpost.client.SignatureFailure.Reason;
 
-/** Verifies signed answers (RFC 9421) with pinned keys, over exactly the components that the client asks for. */
+/**
+ * Verifies signed answers (RFC 9421) with pinned keys, over exactly the components that the client
+ * asks for.
+ */
 final class ResponseVerifier {
     /** The components that a signature covers. */
     enum Coverage {
         /** Status and content of the answer; token, method, path and query of the request. */
         EXCHANGE(6),
-        /** These, and the account that the answer is for. Servers of the version before cannot sign it. */
+        /**
+         * The same, and the account of the answer. Servers of the previous version cannot sign it.
+         */
         ACCOUNT(7);
 
         private static final List<String> ALL = Arrays.asList(
@@ -60,7 +65,10 @@ final class ResponseVerifier {
         this.toleranceMillis = toleranceMillis;
     }
 
-    /** The value of {@code Accept-Signature} for these coverages: the server takes the first that it knows. */
+    /**
+     * The value of {@code Accept-Signature} for these coverages: the server uses the first that it
+     * knows.
+     */
     static String acceptSignature(String keyId, Coverage... coverages) {
         StringBuilder field = new StringBuilder();
         for (Coverage coverage : coverages) {
@@ -71,7 +79,8 @@ final class ResponseVerifier {
     }
 
     /**
-     * When the server made the signature, in milliseconds; throws unless it is right and current.
+     * The time of the signature, in milliseconds; throws unless the signature is valid and
+     * current.
      *
      * <p>The algorithm is always the key's. Signatures by other keys are ignored.
      */
@@ -93,7 +102,9 @@ final class ResponseVerifier {
         return time(parameters, now);
     }
 
-    /** Whether the signature by a pinned key claims to cover just that. It is not verified here. */
+    /**
+     * Whether the signature by a pinned key claims exactly that coverage. This does not verify it.
+     */
     boolean covers(Coverage coverage, RawAnswer answer) {
         try {
             FieldDictionary inputs = inputs(answer);
@@ -109,7 +120,7 @@ final class ResponseVerifier {
         return inputs;
     }
 
-    /** The one signature by a key that is pinned. */
+    /** The index of the only signature by a pinned key. */
     private int indexOfKnown(FieldDictionary inputs) throws SignatureFailure {
         int found = -1;
         for (int index = 0; index < inputs.members.size(); index++) {
@@ -156,7 +167,7 @@ final class ResponseVerifier {
                 "the signature is over " + input.listText() + ", not " + coverage.list(status));
     }
 
-    /** What is signed: a line for each component, and one for the parameters. */
+    /** The signed text: a line for each component, and one for the parameters. */
     static String base(Coverage coverage, Request request, MyToken token, RawAnswer answer, Member input)
             throws SignatureFailure {
         List<String> values = new ArrayList<>(Arrays.asList(
@@ -182,7 +193,10 @@ final class ResponseVerifier {
         return base + "\"@signature-params\": " + input.listText() + input.parameters.text();
     }
 
-    /** The digest, which must match the content, or the {@code ETag} of a 304, which must have no content. */
+    /**
+     * The digest, which must match the content, or the {@code ETag} of a 304, which must have no
+     * content.
+     */
     private static String validator(RawAnswer answer) throws SignatureFailure {
         if (answer.status == 304) {
             if (answer.body.length > 0) throw failure("a 304 has a content");
@@ -200,7 +214,8 @@ final class ResponseVerifier {
             throw failure("the signature does not say when it was made");
         }
         long age = now - created.integer * 1000;
-        // The time is in whole seconds: a part of one must not count against a clock that is just within.
+        // The time is in whole seconds: the fraction must not count against a clock that is just
+        // within.
         if (age < -toleranceMillis || age >= toleranceMillis + 1000) {
             throw new SignatureFailure(Reason.STALE, "the signature was made " + age / 1000 + " s ago");
         }

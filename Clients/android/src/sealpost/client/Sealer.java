@@ -8,9 +8,9 @@ import javax.crypto.Cipher;
 import javax.crypto.spec.GCMParameterSpec;
 
 /**
- * AES-GCM with a nonce that the cipher chooses, as keys of the Android Keystore demand.
+ * AES-GCM with a nonce that the cipher chooses, as the Android Keystore requires.
  *
- * <p>What is sealed is bound to its place, so that a file that was moved does not open.
+ * <p>Each ciphertext is bound to its place, so that a moved file does not decrypt.
  */
 final class Sealer {
     private static final int NONCE = 12;
@@ -34,7 +34,10 @@ final class Sealer {
         return java.util.Arrays.copyOf(sealed, NONCE + count);
     }
 
-    /** Null if it was sealed under another key or for another place, or is damaged; throws if the key cannot be used now. */
+    /**
+     * The plaintext; null if damaged, or encrypted with another key or for another place. Throws
+     * if the key is unavailable.
+     */
     @Nullable byte[] open(byte[] sealed, String place) throws GeneralSecurityException {
         if (sealed.length < NONCE + TAG_BITS / 8) return null;
         Cipher cipher = Cipher.getInstance("AES/GCM/NoPadding");

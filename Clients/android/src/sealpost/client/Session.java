@@ -2,7 +2,7 @@ package sealpost.client;
 
 import java.util.Date;
 
-/** The token that signing in returns. Forget the password. */
+/** The token from a sign-in. Discard the password. */
 public final class Session {
     /** Far longer than the token of any issuer. */
     private static final int MAXIMUM_TOKEN = 16_384;
@@ -29,12 +29,14 @@ public final class Session {
         return token;
     }
 
-    /** The account's identifier, for {@link Credentials#accountId}; null if the server has none. */
+    /**
+     * The account's identifier, for {@link Credentials#accountId}; null if the server has none.
+     */
     public @Nullable String account() {
         return account;
     }
 
-    /** The token is invalid from then on. */
+    /** The time from which the token is invalid. */
     public Date expiresAt() {
         return new Date(expiresAt.getTime());
     }

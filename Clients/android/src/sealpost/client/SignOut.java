@@ -7,7 +7,7 @@ import java.security.GeneralSecurityException;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Sign-outs that the server does not know yet: each is a sealed file of its own until it does. */
+/** Sign-outs that the server does not know yet, each in an encrypted file until it does. */
 final class SignOut {
     private static final String FOLDER = "signouts";
 
@@ -15,7 +15,10 @@ final class SignOut {
     enum Answered {
         ENDED,
         REFUSED,
-        /** Nobody is signed in: the token has ended, or a proxy has sent the request without it. */
+        /**
+         * The caller is not signed in: the token has ended, or a proxy has sent the request
+         * without it.
+         */
         NOBODY
     }
 
@@ -27,7 +30,10 @@ final class SignOut {
         this.options = options;
     }
 
-    /** An order to end session and device. Without a credential the device waits for the account's next one. */
+    /**
+     * An order to end session and device. Without a credential the device waits for the account's
+     * next one.
+     */
     Json order(
             @Nullable String authorization, @Nullable String registration, String account, @Nullable String accountId) {
         return Json.object()
@@ -61,7 +67,7 @@ final class SignOut {
 
     /**
      * Carries out the orders for this server; throws when the network fails. A device that its
-     * credential cannot end any more stays.
+     * credential can no longer end stays.
      *
      * @return whether the server has ended each device and session
      */
@@ -77,26 +83,27 @@ final class SignOut {
             if (credential == null || !options.base().equals(string(order, "Server"))) continue;
             boolean isTold = isCarriedOut(order, credential, deadline);
             if (!isTold) isDone = false;
-            // Without a device there is nothing that the next session could end.
+            // Without a device the next session has nothing to end.
             if (isTold || string(order, "Registration") == null) file.delete();
             else write(file.getName(), order.replacing("Authorization", Json.NULL));
         }
         return isDone;
     }
 
-    /** Carries out an order that could not be written; returns whether the server has. */
+    /** Carries out an order that could not be stored; returns whether the server has. */
     boolean finishOnce(Json order, Deadline deadline) {
         String credential = string(order, "Authorization");
         try {
             return credential != null && isCarriedOut(order, credential, deadline);
         } catch (PushException failed) {
-            // The order is nowhere but here, so nothing can try it later.
+            // The order exists only in memory, so nothing can retry it.
             return false;
         }
     }
 
     private boolean isCarriedOut(Json order, String credential, Deadline deadline) throws PushException {
-        // Answers for other accounts do not count. If the order has no identifier, the name of its password decides.
+        // Answers for other accounts do not count. If the order has no identifier, the name of its
+        // password decides.
         Api api = new Api(options, Credentials.shown(credential), new OwnAccount(null, string(order, "AccountId")));
         String registration = string(order, "Registration");
         Answered device = registration == null
@@ -110,7 +117,10 @@ final class SignOut {
         return session == Answered.ENDED || session == Answered.REFUSED && device == Answered.ENDED;
     }
 
-    /** Ends the devices of an account whose credential of then could not, with the one that it has now. */
+    /**
+     * Ends the account's devices that their old credential could not end, with its current
+     * credential.
+     */
     void finish(Api api, String account, Deadline deadline) throws PushException {
         for (File file : pending()) {
             Json order = read(file);
@@ -121,7 +131,10 @@ final class SignOut {
         }
     }
 
-    /** Takes a device out of all orders: the server gives the id of a handle again to whoever signs in again. */
+    /**
+     * Removes a device from all orders: the server assigns a handle's id again to the next
+     * sign-in.
+     */
     void release(String registration) throws PushException {
         for (File file : pending()) {
             Json order = read(file);
@@ -170,7 +183,7 @@ final class SignOut {
         }
     }
 
-    /** The server's refusal to end something; throws what is not the server's word. */
+    /** The server's refusal to end something; throws errors that are not the server's decision. */
     static Answered answered(String path, PushException error) throws PushException {
         if (error.leavesWhatIsKept()) throw error;
         if (error.reason() == PushException.Reason.UNAUTHORIZED) return Answered.NOBODY;

@@ -1,16 +1,16 @@
 package sealpost.client;
 
-/** Why an answer's signature is not what was asked for. */
+/** The reason why the client refuses an answer's signature. */
 final class SignatureFailure extends Exception {
     private static final long serialVersionUID = 1;
 
-    /** What the client makes of it. */
+    /** The kind of failure. */
     enum Reason {
-        /** Made for less than the demanded components. */
+        /** The signature covers fewer components than demanded. */
         INSUFFICIENT_COVERAGE,
-        /** Right in all, but made too long before or after the device's time. */
+        /** The signature is valid, but too far before or after the device's time. */
         STALE,
-        /** Missing, malformed or wrong. */
+        /** The signature is missing, malformed or wrong. */
         OTHER
     }
 

@@ -19,12 +19,12 @@ public final class SignatureKey {
             throw new IllegalArgumentException("a signature key is 32 bytes in base64url without padding");
         }
         this.bytes = bytes;
-        // The members in the order of their names, and no blanks (RFC 7638 section 3).
+        // The members are in the order of their names, without blanks (RFC 7638 section 3).
         String text = "{\"crv\":\"Ed25519\",\"kty\":\"OKP\",\"x\":\"" + base64Url + "\"}";
         this.id = Base64.url(Hashes.sha256(text.getBytes(StandardCharsets.US_ASCII)));
     }
 
-    /** Its name: the thumbprint of RFC 7638. */
+    /** The key's id: the thumbprint of RFC 7638. */
     public String id() {
         return id;
     }

@@ -7,7 +7,7 @@ import java.util.List;
 
 /**
  * The proof that a client demands of each answer: a signature by a pinned key, or {@code MyToken}
- * alone. The app chooses.
+ * alone.
  */
 public final class Signatures {
     /** Null if the app has chosen {@code MyToken} alone. */
@@ -21,13 +21,14 @@ public final class Signatures {
     }
 
     /**
-     * Demands a signature by one of these keys of the server, also over the request's method, path and query.
+     * Demands a signature by one of these server keys, also over the request's method, path and
+     * query.
      *
-     * <p>Requests ask for the first key. Add a new key behind it before the server signs with it.
+     * <p>Requests ask for the first key. Add a new key after it before the server signs with it.
      *
-     * @param verifier {@link PlatformVerifier#find} where that is not null, else that of a library
-     * @throws IllegalArgumentException without a key, or if the verifier refuses a right signature or
-     *     takes a wrong one
+     * @param verifier {@link PlatformVerifier#find} if that is not null, otherwise a library's
+     * @throws IllegalArgumentException without a key, or if the verifier refuses a valid signature
+     *     or accepts an invalid one
      */
     public static Signatures pinned(Verifier verifier, SignatureKey... keys) {
         if (!PlatformVerifier.works(verifier)) throw new IllegalArgumentException("the verifier does not verify Ed25519");
@@ -38,9 +39,10 @@ public final class Signatures {
     }
 
     /**
-     * Takes answers without a signature.
+     * Accepts answers without a signature.
      *
-     * <p>{@code MyToken} shows accidents, such as caches and portals. Any attacker on the way can forge an answer.
+     * <p>{@code MyToken} detects accidents, such as caches and captive portals. Any attacker on
+     * the path can forge an answer.
      */
     public static Signatures unsigned() {
         return new Signatures(null, Collections.<SignatureKey>emptyList());

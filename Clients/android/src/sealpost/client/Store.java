@@ -11,10 +11,11 @@ import javax.crypto.SecretKey;
 import javax.crypto.spec.SecretKeySpec;
 
 /**
- * Where clients keep what was verified: sealed files in a folder of their own, one folder inside for each account.
+ * The verified state of clients: encrypted files in one folder, with a folder inside for each
+ * account.
  *
- * <p>Two processes may use one folder at the same time, without a lock, and either may be killed at any moment. Nothing
- * kept is needed to work: what is lost or damaged is fetched again, except for what waits in an outbox.
+ * <p>Two processes may use one folder at the same time, without a lock, and either may be killed
+ * at any moment. Lost or damaged state is fetched again, except for tasks in an outbox.
  */
 public final class Store {
     private static final String KEYS = "keys";
@@ -27,16 +28,17 @@ public final class Store {
     private byte[] nameKey = {};
 
     /**
-     * @param folder of this store alone, in the app's private storage and excluded from backup
-     * @param key of AES with 256 bits, such as one of the Android Keystore, which is asked once at the start of a process.
-     *     Without it what is kept is lost: it is removed at the next start.
+     * @param folder a folder of this store alone, in the app's private storage and excluded from
+     *     backup
+     * @param key an AES key of 256 bits, such as one in the Android Keystore; each process uses it
+     *     once, at its start. Without the key the stored state is lost: the next start removes it.
      */
     public Store(File folder, SecretKey key) {
         this.folder = folder;
         this.outer = new Sealer(key);
     }
 
-    /** The folder of an account, whose name cannot be guessed without the key. */
+    /** The folder of an account. Without the key its name cannot be guessed. */
     File account(String name) throws PushException {
         prepare();
         return new File(folder, "a-" + Files.hexadecimal(Arrays.copyOf(mac(name), 16)));
@@ -51,12 +53,13 @@ public final class Store {
         return prepare();
     }
 
-    /** Reads the keys of the files, which are sealed under the app's; or makes them. */
+    /** Reads the keys of the files, which the app's key encrypts; makes them if missing. */
     private synchronized Sealer prepare() throws PushException {
         if (sealer != null) return sealer;
         try {
             if (!folder.isDirectory() && !folder.mkdirs() && !folder.isDirectory()) throw new IOException("no folder");
-            // An app that backs up all of its files by mistake, and a user with a file manager, see sealed ones at most.
+            // Every file is encrypted, in case an app backs up all of its files by mistake, or a
+            // user has a file manager.
             Files.sweep(folder, System.currentTimeMillis());
             byte[] keys = null;
             for (int attempt = 0; keys == null && attempt < 10; attempt++) keys = readKeys();
@@ -82,7 +85,7 @@ public final class Store {
         }
         byte[] keys = outer.open(sealed, KEYS_PLACE);
         if (keys == null) {
-            // The app's key was lost, and with it all that is here.
+            // The app's key was lost, so all files here are unreadable.
             for (String name : Files.names(folder)) {
                 if (!name.startsWith(Files.MADE)) Files.remove(new File(folder, name));
             }
@@ -91,10 +94,10 @@ public final class Store {
     }
 
     /**
-     * Keeps a short secret of the app, such as the token of FCM for this device; null removes it.
+     * Stores a short secret of the app, such as the token of FCM for this device; null removes it.
      *
-     * <p>Signing out does not remove it. {@link PushClient#signIn(String, String)} keeps the token of a
-     * session, which signing out removes.
+     * <p>Signing out does not remove it. {@link PushClient#signIn(String, String)} stores the
+     * token of a session, which signing out removes.
      */
     public void putSecret(String name, @Nullable String secret) throws PushException {
         File file = secretFile(name);
@@ -113,7 +116,7 @@ public final class Store {
         }
     }
 
-    /** A secret that was kept under this name; null if there is none. */
+    /** The secret with this name; null if there is none. */
     public @Nullable String secret(String name) throws PushException {
         try {
             byte[] secret = sealer().open(Files.read(secretFile(name)), SECRETS + name);

@@ -10,7 +10,7 @@ import sealpost.client.FieldDictionary.Item;
 import sealpost.client.FieldDictionary.Member;
 import sealpost.client.FieldDictionary.Parameters;
 
-/** Reads structured fields (RFC 9651), strictly: what is no dictionary throws. */
+/** Reads structured fields (RFC 9651), strictly: throws for anything but a dictionary. */
 final class StructuredField {
     private static final int MAXIMUM_LENGTH = 16_384;
     private static final String LOWER = "abcdefghijklmnopqrstuvwxyz";
@@ -25,7 +25,7 @@ final class StructuredField {
         if (text.length() > MAXIMUM_LENGTH) throw new Malformed("it is too long");
     }
 
-    /** What is wrong with the field. */
+    /** The fault of a field. */
     private static final class Malformed extends Exception {
         private static final long serialVersionUID = 1;
 
@@ -54,7 +54,7 @@ final class StructuredField {
         return value.toString();
     }
 
-    /** Without blanks and tabs around it. */
+    /** The line without surrounding spaces and tabs. */
     static String trimmed(String line) {
         int start = 0;
         int end = line.length();

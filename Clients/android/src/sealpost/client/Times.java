@@ -3,7 +3,9 @@ package sealpost.client;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** Times of the wire, in milliseconds since 1970; {@code java.time} came with API level 26. */
+/**
+ * Times in requests and answers, in milliseconds since 1970; {@code java.time} needs API level 26.
+ */
 final class Times {
     /** RFC 3339, with any zone and any fraction. */
     private static final Pattern RFC3339 = Pattern.compile(
@@ -16,7 +18,7 @@ final class Times {
 
     private Times() {}
 
-    /** In whole seconds; null if it is no time. */
+    /** The time in whole seconds; null for other texts. */
     static @Nullable Long fromRfc3339(@Nullable String text) {
         if (text == null) return null;
         Matcher part = RFC3339.matcher(text);
@@ -45,7 +47,10 @@ final class Times {
         return ((days(year, month, day) * 24 + hour) * 60 + minute) * 60_000 + second * 1000L;
     }
 
-    /** Days since 1970 in the Gregorian calendar; years begin in March, so that a leap day is the last. */
+    /**
+     * Days since 1970 in the Gregorian calendar; years begin in March, so that a leap day is the
+     * last.
+     */
     private static long days(int year, int month, int day) {
         long shifted = month > 2 ? year : year - 1L;
         long era = Math.floorDiv(shifted, 400L);

@@ -21,13 +21,13 @@ import javax.net.ssl.SSLSocketFactory;
 /**
  * Makes exchanges within a deadline, on threads of its own.
  *
- * <p>A connection has limits for connecting and for each read only: a name server that does not answer, and a peer that
- * sends a byte now and then, would hold a caller for ever.
+ * <p>A connection has timeouts only for connecting and for each read. A name server that does not
+ * answer, or a peer that sends a byte now and then, would block a caller for ever.
  */
 final class Transport {
     private static final int THREADS = 4;
 
-    /** Shared, and without threads while nothing is asked. */
+    /** A shared pool, without threads while idle. */
     private static final ThreadPoolExecutor POOL = new ThreadPoolExecutor(
             THREADS, THREADS, 5, TimeUnit.SECONDS, new LinkedBlockingQueue<Runnable>(), new ThreadFactory() {
                 @Override
@@ -42,7 +42,9 @@ final class Transport {
         POOL.allowCoreThreadTimeOut(true);
     }
 
-    /** The connection ended before any of the answer arrived: the server may or may not have acted. */
+    /**
+     * The connection ended before any of the answer arrived: the server may or may not have acted.
+     */
     static final class Lost extends IOException {
         private static final long serialVersionUID = 1;
 
@@ -87,7 +89,7 @@ final class Transport {
     private static void abandon(final Exchange exchange, FutureTask<RawAnswer> task) {
         POOL.remove(task);
         task.cancel(false);
-        // A disconnect may wait for what the other thread holds.
+        // A disconnect may wait for a lock that the other thread holds.
         Thread thread = new Thread("sealpost-cancel") {
             @Override
             public void run() {
@@ -122,7 +124,7 @@ final class Transport {
                 return true;
             }
         }
-        // Of the host's name, which HttpsURLConnection compares itself.
+        // This error is about the host's name, which HttpsURLConnection compares itself.
         return error instanceof IOException && String.valueOf(error.getMessage()).startsWith("HTTPS hostname wrong");
     }
 }

@@ -3,7 +3,8 @@ package sealpost.client;
 /**
  * Verifies an Ed25519 signature (RFC 8032).
  *
- * <p>Most devices have no Ed25519 in {@code java.security}, so an app hands one in, such as that of Tink:
+ * <p>Most devices have no Ed25519 in {@code java.security}, so an app passes a verifier, such as
+ * Tink's:
  *
  * <pre>{@code
  * Verifier tink = (publicKey, message, signature) -> {
@@ -18,10 +19,10 @@ package sealpost.client;
  */
 public interface Verifier {
     /**
-     * Whether the signature is the key's, over the message.
+     * Whether the key has signed the message.
      *
      * @param publicKey 32 bytes
-     * @param signature as it was received, of any length
+     * @param signature as received, of any length
      */
     boolean verify(byte[] publicKey, byte[] message, byte[] signature);
 }

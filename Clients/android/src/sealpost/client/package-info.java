@@ -1,7 +1,9 @@
 /**
- * A device's side of Sealpost for Android: register, collect what a push names, sync, mark, dismiss, send.
+ * A Sealpost client for Android: registers a device, fetches a push's notification, syncs, marks,
+ * dismisses and sends.
  *
- * <p>Begin at {@link sealpost.client.PushClient}. All parameters and results are never null unless they are marked {@link
- * sealpost.client.Nullable}. Calls block, so make them off the main thread; each ends within its deadline.
+ * <p>Begin at {@link sealpost.client.PushClient}. Parameters and results are never null unless
+ * marked {@link sealpost.client.Nullable}. Calls block, so make them off the main thread; each
+ * ends within its deadline.
  */
 package sealpost.client;

@@ -5,7 +5,7 @@ import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
 import java.util.Objects;
 
-/** Runs tests: each public static method without parameters of a class. Expectations throw. */
+/** Runs tests: each public static method of a class that has no parameters. Expectations throw. */
 final class Check {
     private Check() {}
 
@@ -31,7 +31,7 @@ final class Check {
         throw new AssertionError("nothing was thrown, and " + reason + " was expected");
     }
 
-    /** The number of tests. Prints those that fail. */
+    /** Runs all tests of the classes, prints those that fail, and returns the number of tests. */
     static int run(Class<?>... classes) throws Exception {
         int count = 0;
         int failed = 0;

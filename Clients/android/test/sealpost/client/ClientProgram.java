@@ -17,11 +17,13 @@ import javax.net.ssl.TrustManagerFactory;
 import javax.net.ssl.X509TrustManager;
 
 /**
- * A client for {@code scripts/e2e run android-client}: one command a line, one line of JSON for each.
+ * A client for {@code scripts/e2e run android-client}: one command a line, one line of JSON for
+ * each.
  *
- * <p>Arguments: the certificate to trust. A command is JSON: {@code server}, {@code keys}, {@code client} (a name: the same name
- * is the same folder, and a new one has kept nothing), {@code call}, {@code id}, {@code user}, {@code pin}, and
- * of a session {@code token} and {@code account}; without them the client shows a name and a password.
+ * <p>The argument is the certificate to trust. A command is JSON: {@code server}, {@code keys},
+ * {@code client} (a name; each name has a folder, which is empty at first), {@code call},
+ * {@code id}, {@code user}, {@code pin}, and of a session {@code token} and {@code account};
+ * without them the client sends a name and a password.
  */
 public final class ClientProgram {
     private final X509TrustManager trust;

@@ -23,7 +23,7 @@ import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicInteger;
 import javax.crypto.spec.SecretKeySpec;
 
-/** A client, its store and a server that signs. */
+/** Tests of a client with its store and a server that signs. */
 public final class ClientTests {
     private ClientTests() {}
 
@@ -100,7 +100,7 @@ public final class ClientTests {
             client.refresh();
             client.confirm(client.changes("first"));
             for (int count = 0; count < 15; count++) client.confirm(client.changes("consumer " + count));
-            // It confirms again, so that another one is the one of long ago.
+            // It confirms again, so that another consumer is now the oldest.
             server.add("another");
             client.refresh();
             client.confirm(client.changes("first"));
@@ -136,7 +136,7 @@ public final class ClientTests {
         });
     }
 
-    /** How many requests it takes to have the same device registered. */
+    /** The number of requests that registering the same device takes. */
     private static int registrations(PushClient client, ModelServer server) throws Exception {
         server.log.clear();
         client.refreshRegistration("fcm", "handle", Collections.<String>emptyList());
@@ -181,7 +181,7 @@ public final class ClientTests {
         });
     }
 
-    /** The first page names nothing that is deleted, so what it does not have is gone. */
+    /** The first page names no deletions, so the client deletes everything else. */
     public static void whatWasFetchedBeforeTheFirstPageAndIsGoneGoesWithIt() throws Exception {
         with((server, folder) -> {
             long recalled = server.add("pushed");
@@ -203,7 +203,7 @@ public final class ClientTests {
             long dismissed = server.add("two");
             PushClient client = server.client(folder.store());
             client.refresh();
-            // Most answers are lost, but not what they answer.
+            // Most answers are lost, but the server has acted on the requests.
             server.loseOneIn = 2;
             client.outbox().markRead(read, true);
             client.outbox().dismiss(dismissed);
@@ -227,7 +227,7 @@ public final class ClientTests {
         with((server, folder) -> {
             server.add("text");
             PushClient client = server.client(folder.store());
-            // A character of three bytes.
+            // The euro sign has three bytes.
             for (String cursor : new String[] {repeated("c", 1025), repeated("\u20ac", 342), repeated("c", 70_000)}) {
                 server.cursor = cursor;
                 Fetched<Inbox> inbox = client.refresh();
@@ -261,7 +261,7 @@ public final class ClientTests {
         with((server, folder) -> {
             server.add("text");
             long[] ahead = {0};
-            // Not signed, so that the clock may be wrong.
+            // Unsigned, so that the client ignores the clock skew.
             Options options = new Options(server.url(), Signatures.unsigned()).clock(() -> System.currentTimeMillis() + ahead[0]);
             Credentials alice = Credentials.token("spt_first", "alice");
             PushClient client = new PushClient(options, alice, folder.store());
@@ -307,7 +307,7 @@ public final class ClientTests {
             };
             Options options = server.options().deadlineMillis(100);
             PushClient client = new PushClient(options, Credentials.token(provider, "alice"), folder.store());
-            // More of them than there are threads.
+            // More calls than the pool has threads.
             for (int count = 0; count < 6; count++) Check.fails(() -> client.notification(1), PushException.Reason.DEADLINE);
             options.deadlineMillis(10_000);
             Check.that(client.refresh().isFresh(), "the next one answers");
@@ -346,7 +346,8 @@ public final class ClientTests {
                     all.await();
                     return "spt_0";
                 }
-                // A token that is renewed again is dead, as with a backend that gives each refresh token once.
+                // A second renewal returns an invalid token, as with a backend that accepts each
+                // refresh token once.
                 return "spt_" + renewals.incrementAndGet();
             };
             PushClient client = new PushClient(server.options(), Credentials.token(provider, "alice"), folder.store());
@@ -410,7 +411,7 @@ public final class ClientTests {
             Credentials bob = Credentials.token("spt_first", "bob");
             Check.that(new PushClient(server.options().app("bank"), alice, folder.store()).kept().items().isEmpty(), "another app");
             Check.that(new PushClient(server.options(), bob, folder.store()).kept().items().isEmpty(), "another account");
-            // What was told by its echo alone is not what a key vouches for.
+            // An answer verified by its echo alone does not count where keys are pinned.
             Options unsigned = new Options(server.url(), Signatures.unsigned());
             Check.that(new PushClient(unsigned, alice, folder.store()).kept().items().isEmpty(), "another proof");
         });
@@ -439,7 +440,7 @@ public final class ClientTests {
             server.log.clear();
             Check.that(PushClient.finishSignOuts(server.options(), folder.store()), "the server knows");
             Check.equal(server.log, Arrays.asList("DELETE /api/register/device-1", "DELETE /api/sessions/current"), "told");
-            // Whoever signs in again begins anew, and the clients of before stay out.
+            // A new sign-in starts empty, and earlier clients stay signed out.
             PushClient again = server.client(folder.store());
             Check.equal(again.refresh().value().items().size(), 1, "again");
             Check.fails(other::kept, PushException.Reason.SIGNED_OUT);
@@ -448,7 +449,7 @@ public final class ClientTests {
 
     private static final List<String> ENDED = Arrays.asList("DELETE /api/register/device-1", "DELETE /api/sessions/current");
 
-    /** An inbox, a registration and a token in one store. */
+    /** A client with an inbox, a registration and a token in one store. */
     private static PushClient everythingKept(ModelServer server, TestFolder folder) throws Exception {
         server.add("text");
         PushClient client = server.signedIn(folder.store());
@@ -476,7 +477,10 @@ public final class ClientTests {
 
     // The account of an answer
 
-    /** A server with an account of its own for a proxy, which shows that in place of its clients' credentials. */
+    /**
+     * A server with a proxy's own account. The proxy sends that account's credentials in place of
+     * its clients'.
+     */
     private static ModelServer mallory() throws Exception {
         ModelServer mallory = new ModelServer();
         mallory.account = "MMMMMMMMMMMMMMMMMMMMMA";
@@ -566,7 +570,7 @@ public final class ClientTests {
         try (ModelServer mallory = mallory()) {
             with((server, folder) -> {
                 Credentials password = Credentials.basic("alice", "secret");
-                // The registration is of before the server had identifiers.
+                // The registration is older than the server's identifiers.
                 server.isOfVersionBefore = true;
                 PushClient client = new PushClient(server.options(), password, folder.store());
                 client.register("fcm", "handle", Collections.<String>emptyList());
@@ -598,7 +602,7 @@ public final class ClientTests {
                 Check.equal(inbox.value().items().size(), 1, "what is kept");
             });
             with((server, folder) -> {
-                // The session tells it, where the app keeps the token itself.
+                // The session names it if the app stores the token itself.
                 PushClient password = new PushClient(server.options(), Credentials.challenged("alice", "secret"), folder.store());
                 Check.equal(password.signIn().account(), server.account, "the session's account");
                 server.ofProxy = mallory;
@@ -647,7 +651,7 @@ public final class ClientTests {
         Index index = new Index();
         index.registration = "device-1";
         byte[] bytes = index.encode();
-        // That version wrote neither token nor identifier.
+        // The previous version wrote neither token nor identifier.
         Index before = Index.decode(Arrays.copyOf(bytes, bytes.length - 2));
         Check.that(before != null && before.registration.equals("device-1"), "all that there was");
         Check.that(before.token == null && before.account == null, "and no more");
@@ -693,7 +697,7 @@ public final class ClientTests {
             server.signedIn(folder.store()).signIn("alice", "secret");
             Check.that(client.refresh().isFresh(), "and this one with that of the next sign-in");
             server.log.clear();
-            // A client with a password ends the session of the kept token.
+            // A client with a password ends the session of the stored token.
             Check.that(new PushClient(server.options(), Credentials.basic("alice", "x"), folder.store()).signOut(), "told");
             Check.equal(server.log, ENDED, "the session has ended, too");
             Check.fails(client::refresh, PushException.Reason.SIGNED_OUT);
@@ -707,7 +711,7 @@ public final class ClientTests {
             with((server, folder) -> {
                 everythingKept(server, folder);
                 if (!hasNetwork) server.loseOneIn = 1;
-                // Each write of a byte to a file fails.
+                // Every write of a byte to a file fails.
                 Process process = SigningOut.start("ulimit -f 0;", server, folder);
                 Check.equal(SigningOut.said(process), Boolean.toString(hasNetwork), "whether the server knows");
                 server.loseOneIn = 0;
@@ -738,7 +742,7 @@ public final class ClientTests {
         });
     }
 
-    /** The token is never there without the inbox, nor the inbox without the token. */
+    /** The token and the inbox always exist together. */
     public static void aProcessThatIsKilledWhileItSignsOutHasSignedOutOrNot() throws Exception {
         boolean[] isOver = {false};
         Set<Boolean> states = new HashSet<>();
@@ -759,7 +763,7 @@ public final class ClientTests {
 
     public static void aSessionThatNobodyHasEndedIsNotCalledEnded() throws Exception {
         with((server, folder) -> {
-            // The server's 401 is the same if a proxy sends the request without its token.
+            // The server also answers 401 if a proxy removes the token.
             PushClient client = new PushClient(server.options(), Credentials.token("spt_other", "alice"), folder.store());
             Check.that(!client.signOut(), "the server knows nobody of that token");
             Check.equal(server.log, Collections.singletonList("DELETE /api/sessions/current"), "asked once");
@@ -822,7 +826,7 @@ public final class ClientTests {
             other.kept();
             boolean[] isOver = {false};
             Options options = server.options().connections(url -> {
-                // The request is made, and on its way.
+                // The request is under way.
                 if (url.getPath().startsWith("/api/register/") && !isOver[0]) {
                     isOver[0] = true;
                     try {
@@ -858,19 +862,19 @@ public final class ClientTests {
             other[0] = 1;
             PushClient lost = server.client(new Store(folder.file, new SecretKeySpec(other, "AES")));
             Check.equal(lost.kept().items().size(), 0, "nothing opens");
-            // The keys, the mark of the sign-in, and nothing else.
+            // Only the keys and the mark of the sign-in remain.
             Check.equal(TestFolder.count(folder.file), 2, "files");
         });
     }
 
-    /** Changes a bit of the last file of a name that there is in a commit. */
+    /** Flips a bit of the file with this name in the newest commit that has one. */
     private static void damage(TestFolder folder, String name) throws IOException {
         TreeMap<Long, File> files = files(folder, name);
         Check.that(!files.isEmpty(), "there is a file " + name);
         damage(files.lastEntry().getValue());
     }
 
-    /** The files of a name, by their commit. */
+    /** The files with this name, by their commit. */
     private static TreeMap<Long, File> files(TestFolder folder, String name) {
         TreeMap<Long, File> files = new TreeMap<>();
         for (File account : folder.file.listFiles()) {
@@ -912,7 +916,7 @@ public final class ClientTests {
             Changes changes = later.changes("screen");
             Check.that(changes.deleted().contains(gone) && changes.arrived().contains(other), "what has changed is told");
             Check.equal(later.kept().items().size(), 2, "and is there");
-            // None of the indexes that are left can be read.
+            // All remaining indexes are unreadable.
             later.confirm(changes);
             server.put(other, null);
             for (File index : files(folder, "index").values()) damage(index);
@@ -933,7 +937,7 @@ public final class ClientTests {
             Fetched<Inbox> inbox = client.refresh();
             Check.that(inbox.isFresh() && inbox.value().isComplete(), "fresh");
             Check.equal(inbox.value().items().size(), 5, "nothing is missing");
-            // One that is gone when it is to be fetched again.
+            // The server has deleted the damaged notification before the client fetches it again.
             client.confirm(client.changes("screen"));
             damage(folder, "2");
             for (long id : ids) server.put(id, null);
@@ -985,7 +989,7 @@ public final class ClientTests {
             Account.Snapshot state = client.account.read();
             Check.equal(state.index.entries.size(), 5000, "entries");
             Check.that(state.index.encode().length <= Index.MAXIMUM_BYTES, "the index has " + state.index.encode().length);
-            // One more, by its id: one entry is written, and none but it is read.
+            // Fetching one more by id writes one entry, and reads no other.
             long id = server.add("the latest");
             int files = TestFolder.count(folder.file);
             Check.equal(client.notification(id).value().text(), "the latest", "by its id");
@@ -1005,7 +1009,7 @@ public final class ClientTests {
                         Thread.sleep(20);
                     }
                 } catch (IOException | InterruptedException over) {
-                    // The client has gone.
+                    // The client has disconnected.
                 }
             });
             peer.setDaemon(true);
@@ -1039,7 +1043,7 @@ public final class ClientTests {
             });
             peer.setDaemon(true);
             peer.start();
-            // The bound alone would let it all pass.
+            // The limit alone would admit the whole body.
             Options options = new Options("http://127.0.0.1:" + listener.getLocalPort(), Signatures.unsigned()).maximumAnswer(1 << 30);
             PushClient client = new PushClient(options, Credentials.token("spt_", "alice"), folder.store());
             PushException error = Check.fails(() -> client.notification(7), PushException.Reason.INTERFERENCE);
@@ -1131,7 +1135,7 @@ public final class ClientTests {
         Check.equal(refusal(() -> new Options("ftp://localhost", unsigned)), "the server's URL is not one of HTTP with a host", "ftp");
     }
 
-    /** Why a setting is refused. */
+    /** The message of the exception for a refused setting. */
     private static String refusal(Runnable setting) {
         try {
             setting.run();

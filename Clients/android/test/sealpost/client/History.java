@@ -5,7 +5,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.TreeSet;
 
-/** One history of {@code histories.json}, given to a client's store answer by answer. */
+/** Plays one history of {@code histories.json} to a client's store, answer by answer. */
 final class History {
     private History() {}
 
@@ -29,7 +29,8 @@ final class History {
         Request request = Vectors.request(step.get("request"));
         Refresh refresh = new Refresh(client, client.options.deadline());
         if (step.get("restarts").bool()) refresh.beginAnew();
-        // Verified by the server's clock, as one that is a day ahead would refuse the answer.
+        // The check uses the server's clock: a device's clock that is a day ahead would refuse the
+        // answer.
         long serverTime = step.get("serverTime").integer() * 1000;
         Answer answer =
                 check.answer(request, Vectors.token(step.get("request")), Vectors.answer(step.get("answer")), null, serverTime);

@@ -4,11 +4,11 @@ import java.lang.reflect.Field;
 import java.net.HttpURLConnection;
 import java.util.Arrays;
 
-/** What the JDK lacks, and Android has: HttpURLConnection with PATCH. */
+/** Adds to the JDK what Android has: HttpURLConnection with PATCH. */
 final class JdkMethods {
     private JdkMethods() {}
 
-    /** Puts PATCH in the place of TRACE; needs {@code --add-opens java.base/java.net=ALL-UNNAMED}. */
+    /** Replaces TRACE by PATCH; needs {@code --add-opens java.base/java.net=ALL-UNNAMED}. */
     static void allowPatch() throws ReflectiveOperationException {
         Field field = HttpURLConnection.class.getDeclaredField("methods");
         field.setAccessible(true);

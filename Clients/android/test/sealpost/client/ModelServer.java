@@ -27,11 +27,12 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 
 /**
- * A server of one user in memory, which signs: notifications, lists with cursors, read, dismiss, send once for each key,
- * registrations and sessions. It can lose answers, forget cursors and refuse tokens.
+ * A server in memory for one user, which signs. It has notifications, lists with cursors, read,
+ * dismiss, send once for each key, registrations and sessions. It can lose answers, forget cursors
+ * and refuse tokens.
  */
 final class ModelServer implements AutoCloseable {
-    /** How the user's notification stands, and the number of its last change. */
+    /** The state of a user's notification, and the number of its last change. */
     static final class Entry {
         Json json;
         long version;
@@ -49,27 +50,30 @@ final class ModelServer implements AutoCloseable {
     final String pinned;
     volatile int pageSize = 500;
     volatile String authorization = "Bearer spt_first";
-    /** The name and the password of its user, as a request shows them. */
+    /** The name and the password of its user, as a request sends them. */
     volatile String password = "Basic " + Base64.standard("alice:secret".getBytes(StandardCharsets.UTF_8));
-    /** Whether its answers are another's, who knows the rule of the echo. */
+    /** Whether the answers are forged by somebody who can calculate the echo. */
     volatile boolean isForged = false;
     /** The identifier of its user's account. */
     volatile String account = "AAAAAAAAAAAAAAAAAAAAAA";
     volatile String username = "alice";
-    /** Whether it knows no identifiers of accounts. */
+    /** Whether the server has no identifiers of accounts, like the previous version. */
     volatile boolean isOfVersionBefore = false;
-    /** Whether a proxy before this server demands the coverage of the version before. */
+    /** Whether a proxy in front of this server demands the coverage of the previous version. */
     volatile boolean isAskedForLess = false;
-    /** The account of a proxy before this server, which sends all requests with credentials of its own. */
+    /**
+     * The server of a proxy's account. While set, a proxy in front of this server sends all
+     * requests with credentials of its own.
+     */
     volatile ModelServer ofProxy;
     volatile int exchanged = 0;
     volatile int loseOneIn = 0;
     volatile int forgetOneIn = 0;
-    /** What happens between the next request and its answer. */
+    /** Runs between the next request and its answer. */
     volatile Check.Body held;
-    /** A cursor in place of its own. */
+    /** A cursor that replaces the server's own. */
     volatile String cursor;
-    /** The type of the refusal of what is too large. */
+    /** The problem type for a payload that is too large. */
     volatile String tooLarge = "payload-too-large";
     volatile String ttl = "2099-01-01T00:00:00Z";
 
@@ -83,7 +87,8 @@ final class ModelServer implements AutoCloseable {
     private int epoch = 0;
 
     static {
-        // Head and body are two packets, of which the second would wait for the acknowledgement of the first.
+        // Head and body are two packets. Without this option the second would wait for the
+        // acknowledgement of the first.
         System.setProperty("sun.net.httpserver.nodelay", "true");
     }
 
@@ -107,7 +112,7 @@ final class ModelServer implements AutoCloseable {
         return Options.withoutTLS(url(), Signatures.pinned(PlatformVerifier.find(), new SignatureKey(pinned)));
     }
 
-    /** A client that signs in with what is kept. */
+    /** A client that signs in with the stored token. */
     PushClient signedIn(Store store) {
         return new PushClient(options(), Credentials.kept("alice"), store);
     }
@@ -127,7 +132,9 @@ final class ModelServer implements AutoCloseable {
         return id;
     }
 
-    /** A payload that each may read once: for a minute at the real server, and here in one answer. */
+    /**
+     * Adds a read-once payload: readable for a minute at the real server, and in one answer here.
+     */
     synchronized long addReadOnce(String payload) {
         long id = add(payload);
         put(id, entries.get(id).json.with("ReadOnce", Json.of(true)));
@@ -168,7 +175,7 @@ final class ModelServer implements AutoCloseable {
             } catch (JsonException error) {
                 throw new IOException(error);
             }
-            // The connection is closed.
+            // This closes the connection.
             if (loseOneIn > 0 && random.nextInt(loseOneIn) == 0) throw new IOException("the answer is lost");
         }
         Check.Body held = this.held;
@@ -201,7 +208,7 @@ final class ModelServer implements AutoCloseable {
                 + (isAccountCovered ? "\n\"sealpost-account\": " + account : "")
                 + "\n\"@signature-params\": " + input;
         fields.put("Signature-Input", "sig=" + input);
-        // The version before can make the second of two alone.
+        // The previous version can make only the second of two signatures.
         boolean isPossible = isAccountCovered || demand.contains("sig0=") || !demand.contains("\"sealpost-account\"");
         if (!isForged && isPossible) fields.put("Signature", "sig=:" + Base64.standard(sign(base)) + ":");
         fields.forEach((name, value) -> exchange.getResponseHeaders().set(name, value));

@@ -15,7 +15,7 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 
-/** What an answer makes of something that waits, and what a late one does to the inbox. */
+/** Tests how an answer changes a waiting task, and how a late answer changes the inbox. */
 public final class OutboxVectorTests {
     private OutboxVectorTests() {}
 
@@ -23,7 +23,7 @@ public final class OutboxVectorTests {
         Json file = Vectors.read("outbox");
         Set<String> outcomes = new HashSet<>();
         for (Json vector : file.get("answers").elements()) {
-            // This client marks several in one request.
+            // This client marks several notifications in one request.
             if (vector.get("task").string().equals("read") && vector.get("method").string().equals("PATCH")) continue;
             for (Json lists : file.get("lists").elements()) {
                 if (lists.isTrue("isRead") != vector.isTrue("wasRead")) continue;
@@ -54,7 +54,7 @@ public final class OutboxVectorTests {
             try {
                 client.outbox().flush();
             } catch (PushException error) {
-                // What else it is, interference.json says.
+                // interference.json covers the other errors.
                 if (error.reason() == PushException.Reason.BUSY) wait = error.retryAfterSeconds();
             }
             Long due = vector.get("retryAfter").integer();
@@ -87,7 +87,7 @@ public final class OutboxVectorTests {
         for (Json vector : file.get("cases").elements()) new Late(vector, file.get("deviceTime").integer()).follow();
     }
 
-    /** One answer that arrives late. */
+    /** A script whose answer arrives late. */
     private static final class Late implements VectorPeer.Script {
         private final Json vector;
         private final long deviceTime;

@@ -12,8 +12,8 @@ import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * A process that signs out and prints the result. Arguments: the server, its key, the folder of the
- * store, and optionally before which of its changes to files it dies, counted from 0.
+ * A process that signs out and prints the result. Arguments: the server, its key, the folder of
+ * the store, and optionally the number, from 0, of the file change before which it dies.
  */
 public final class SigningOut {
     private SigningOut() {}
@@ -27,7 +27,10 @@ public final class SigningOut {
         System.out.println(client.signOut());
     }
 
-    /** The JVM tells its security manager, an obsolete part of the JDK, of each change of a file before it is made. */
+    /**
+     * The JVM calls its security manager, an obsolete part of the JDK, before each change of a
+     * file.
+     */
     @SuppressWarnings("removal")
     private static void dieBefore(int change) {
         AtomicInteger left = new AtomicInteger(change);
@@ -62,7 +65,7 @@ public final class SigningOut {
                 .start();
     }
 
-    /** The process's first line, at its end; null if it was killed before. */
+    /** Waits for the process and returns its first line; null if it was killed before. */
     static String said(Process process) throws Exception {
         try (BufferedReader lines = new BufferedReader(new InputStreamReader(process.getInputStream()))) {
             String line = lines.readLine();

@@ -5,7 +5,7 @@ import java.io.IOException;
 import javax.crypto.SecretKey;
 import javax.crypto.spec.SecretKeySpec;
 
-/** A folder for one test, removed at its end. */
+/** A folder for one test, which removes it at its end. */
 final class TestFolder implements AutoCloseable {
     static final SecretKey KEY = new SecretKeySpec(new byte[32], "AES");
 
@@ -19,7 +19,7 @@ final class TestFolder implements AutoCloseable {
         return new Store(file, KEY);
     }
 
-    /** How many files there are at any depth. */
+    /** The number of files at any depth. */
     static int count(File folder) {
         int count = 0;
         File[] files = folder.listFiles();

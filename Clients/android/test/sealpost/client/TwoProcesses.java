@@ -19,10 +19,11 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Two processes over one folder, killed at any moment, with a server that loses answers and forgets cursors: nothing is lost,
- * nothing is there twice, no date is wrong, and cursor and inbox agree.
+ * Runs two processes on one folder, kills them at any moment, and has a server that loses answers
+ * and forgets cursors. Nothing is lost or duplicated, no date is wrong, and cursor and inbox
+ * agree.
  *
- * <p>Arguments: how many steps, and a seed.
+ * <p>Arguments: the number of steps, and a seed.
  */
 public final class TwoProcesses {
     private static final String[] NAMES = {"app", "worker"};
@@ -66,7 +67,7 @@ public final class TwoProcesses {
                 + " read, " + dismissed.size() + " dismissed: nothing was lost or doubled");
     }
 
-    /** Both run while things happen at the server, and are killed. */
+    /** Runs both processes while the server changes, and kills them. */
     private void round() throws Exception {
         List<Process> processes = new ArrayList<>();
         List<Thread> readers = new ArrayList<>();
@@ -75,7 +76,7 @@ public final class TwoProcesses {
         while (System.nanoTime() < end) {
             change(random.nextInt(8));
             Thread.sleep(random.nextInt(30));
-            // One alone, too, while the other goes on.
+            // Kills one alone, too, while the other runs.
             if (random.nextInt(150) == 0) {
                 processes.get(0).destroyForcibly().waitFor();
                 kills++;
@@ -134,7 +135,7 @@ public final class TwoProcesses {
                 if (words[0].equals("dismissed") && words.length == 2) dismissed.add(Long.parseLong(words[1]));
             }
         } catch (IOException killed) {
-            // What it has said last is lost with it.
+            // The process's last line is lost with it.
         }
     }
 
@@ -142,12 +143,12 @@ public final class TwoProcesses {
         return server.client(new Store(new File(folder.file, "store"), TestFolder.KEY));
     }
 
-    /** What holds whenever the processes are killed. */
+    /** Checks what is true whenever the processes are killed. */
     private void check() throws Exception {
         Account.Snapshot state = client().account.read();
         if (state.index.cursor == null) return;
         synchronized (server) {
-            // An epoch that the server has forgotten says nothing of its numbers, but the numbers go on.
+            // The numbers of a forgotten epoch mean nothing, but the server continues them.
             long version = ModelServer.version(state.index.cursor);
             for (Map.Entry<Long, ModelServer.Entry> entry : server.entries.entrySet()) {
                 ModelServer.Entry known = entry.getValue();
@@ -166,7 +167,7 @@ public final class TwoProcesses {
         }
     }
 
-    /** With a good network everything arrives, once. */
+    /** Checks that with a good network everything arrives, once. */
     private void end() throws Exception {
         server.loseOneIn = 0;
         server.forgetOneIn = 0;
@@ -199,7 +200,7 @@ public final class TwoProcesses {
         check();
     }
 
-    /** What a consumer has shown, with the changes that it has not taken yet, is what there is. */
+    /** Checks that a consumer's shown ids plus its unconfirmed changes equal the inbox. */
     private void checkShown(PushClient client, String name, Set<Long> kept) throws Exception {
         Changes changes = client.changes(name);
         Set<Long> shown = changes.isEverything() ? new TreeSet<Long>() : Worker.shown(new File(folder.file, "shown-" + name));

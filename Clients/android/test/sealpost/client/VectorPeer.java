@@ -11,7 +11,10 @@ import java.util.concurrent.Executors;
 /** A server that answers as a vector says, with the echo of each request. */
 final class VectorPeer implements AutoCloseable {
     interface Script {
-        /** The answer of a vector; null if the connection is to be lost. The query is empty without one. */
+        /**
+         * The answer of a vector; null to lose the connection. The query is empty if the request
+         * has none.
+         */
         @Nullable
         Json answer(String request, String query, @Nullable String condition) throws Exception;
     }
@@ -28,7 +31,7 @@ final class VectorPeer implements AutoCloseable {
         server.start();
     }
 
-    /** A client of one account, whose answers are known by the echo alone. */
+    /** A client of one account that verifies answers by the echo alone. */
     PushClient client(Store store, long deviceTime) {
         Options options = new Options("http://127.0.0.1:" + server.getAddress().getPort(), Signatures.unsigned())
                 .clock(() -> deviceTime * 1000);
@@ -46,7 +49,7 @@ final class VectorPeer implements AutoCloseable {
         } catch (Exception error) {
             throw new IOException(error);
         }
-        // The connection is closed.
+        // This closes the connection.
         if (answer == null || answer.get("status") == null) throw new IOException("lost");
         for (Json field : answer.get("fields").elements()) {
             exchange.getResponseHeaders().add(field.elements().get(0).string(), field.elements().get(1).string());

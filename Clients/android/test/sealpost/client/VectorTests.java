@@ -9,7 +9,7 @@ import java.util.Set;
 import java.util.TreeSet;
 import sealpost.client.ResponseVerifier.Coverage;
 
-/** All vectors, and a byte of each that is changed. */
+/** Tests all vectors, and each with one byte changed. */
 public final class VectorTests {
     private static final Vectors VECTORS = new Vectors();
     private static final Json ACCOUNTS = Vectors.read("accounts");
@@ -26,7 +26,7 @@ public final class VectorTests {
             Check.equal(token.echo(), vector.get("echo").string(), "the echo");
         }
         for (Json text : file.get("refused").elements()) {
-            // The client makes tokens of numbers, and reads none.
+            // The client makes tokens from numbers, and parses none.
             if (!text.string().matches("-?[0-9]+")) continue;
             try {
                 new MyToken(Integer.parseInt(text.string()));
@@ -112,7 +112,7 @@ public final class VectorTests {
             byte[] signature = signatures.members.get(0).item.value.bytes;
             Check.equal(Base64.standard(signature), vector.get("signature").string(), "the signature of " + name);
             String token = vector.get("request").get("token").string();
-            // The client makes no such token, so only the check of the whole is left out.
+            // The client makes no such token, so this skips only the check of the whole answer.
             if (Long.parseLong(token) > MyToken.GREATEST) continue;
             String base = ResponseVerifier.base(Coverage.ACCOUNT, request, new MyToken(Integer.parseInt(token)), answer, inputs.members.get(0));
             Check.equal(base, vector.get("base").string(), "the base of " + name);
@@ -226,13 +226,13 @@ public final class VectorTests {
             Json vector = file.get("vectors").elements().get(random.nextInt(file.get("vectors").elements().size()));
             Json request = vector.get("request");
             if (Long.parseLong(request.get("token").string()) > MyToken.GREATEST) continue;
-            // The client asks nothing that is open to all.
+            // The client requests no public path.
             if (request.get("path").string().equals("/healthz")) continue;
             Json changed = spoil(vector.get("answer"), random);
             if (changed == null) continue;
             count++;
             String what = vector.get("name").string() + ": " + changed;
-            // The control: it is the change that is refused.
+            // The control: only the change causes the refusal.
             check.answer(Vectors.request(request), Vectors.token(request), Vectors.answer(vector.get("answer")), null, now);
             try {
                 check.answer(Vectors.request(request), Vectors.token(request), Vectors.answer(changed), null, now);
@@ -245,7 +245,10 @@ public final class VectorTests {
         Check.that(statuses.containsAll(Arrays.asList(200, 201, 204, 304, 400, 401, 404, 429, 503)), "all statuses: " + statuses);
     }
 
-    /** Changes one byte of the status, the body, or a field that the signature is about; null if it has none of these. */
+    /**
+     * Changes one byte of the status, the body, or a signed field; null if the answer has none of
+     * these.
+     */
     private static Json spoil(Json answer, Random random) {
         int part = random.nextInt(7);
         if (part == 0) {
@@ -277,7 +280,7 @@ public final class VectorTests {
 
     private static String replaced(String text, Random random, String alphabet) {
         StringBuilder changed = new StringBuilder(text);
-        // Blanks around a value are none of it.
+        // Blanks around a value are not part of it.
         while (StructuredField.trimmed(changed.toString()).equals(text)) {
             changed.replace(0, changed.length(), text);
             changed.setCharAt(random.nextInt(text.length()), alphabet.charAt(random.nextInt(alphabet.length())));

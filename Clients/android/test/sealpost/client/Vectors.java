@@ -3,7 +3,9 @@ package sealpost.client;
 import java.io.File;
 import java.nio.charset.StandardCharsets;
 
-/** The vectors that every client is tested with: {@code docs/vectors}, whose README explains them. */
+/**
+ * The vectors that every client is tested with: {@code docs/vectors}, whose README explains them.
+ */
 final class Vectors {
     static final File FOLDER = new File(System.getProperty("sealpost.vectors"));
 
@@ -30,7 +32,7 @@ final class Vectors {
         return request;
     }
 
-    /** As FCM hands over data: texts alone. */
+    /** A push as FCM delivers it: all values are texts. */
     static PushMessage push(Json json) {
         java.util.Map<String, String> data = new java.util.HashMap<>();
         for (String name : new String[] {"secureId", "accountHint"}) {

@@ -12,8 +12,8 @@ import java.util.Set;
 import java.util.TreeSet;
 
 /**
- * One of the processes of {@link TwoProcesses}: takes random steps with a client, and says what it has done, until it is
- * killed. Arguments: the server, its key, the folder, the name of the process, a seed.
+ * One of the processes of {@link TwoProcesses}: takes random steps with a client, and reports
+ * them, until killed. Arguments: the server, its key, the folder, the name of the process, a seed.
  */
 public final class Worker {
     private final PushClient client;
@@ -38,7 +38,7 @@ public final class Worker {
             try {
                 worker.step();
             } catch (PushException error) {
-                // The network is bad on purpose, and so is what comes of it; a store that fails is not.
+                // The network fails on purpose, which causes errors; a failing store is a fault.
                 if (error.reason() == PushException.Reason.STORAGE || error.reason() == PushException.Reason.SIGNED_OUT) throw error;
                 if (error.reason() == PushException.Reason.INTERFERENCE) throw error;
             }
@@ -57,7 +57,7 @@ public final class Worker {
                 System.out.println("read " + id);
                 break;
             case 1:
-                // Seldom, so that there is something.
+                // Rarely, so that the inbox has entries.
                 if (random.nextInt(3) > 0) break;
                 client.outbox().dismiss(id);
                 System.out.println("dismissed " + id);
@@ -83,7 +83,7 @@ public final class Worker {
         }
     }
 
-    /** Shows what has changed: writes the ids down, and only then says so. */
+    /** Shows the changes: writes the ids to a file before it confirms them. */
     private void show() throws Exception {
         Changes changes = client.changes(name);
         Set<Long> shown = changes.isEverything() ? new TreeSet<Long>() : shown(shownFile);
@@ -99,7 +99,7 @@ public final class Worker {
         client.confirm(changes);
     }
 
-    /** What was shown; nothing before the first time. */
+    /** The ids that were shown; empty before the first time. */
     static Set<Long> shown(File file) throws Exception {
         if (!file.exists()) return new TreeSet<>();
         String text = new String(Files.read(file), StandardCharsets.US_ASCII);
