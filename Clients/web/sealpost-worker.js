@@ -1,8 +1,9 @@
 /**
- * The service worker of Sealpost: fetches what a push names, checks it, keeps it for the page, and shows it; a placeholder if it cannot.
+ * The service worker of Sealpost: fetches a push's notification, checks it, stores it for the
+ * page, and shows it; shows a placeholder if it cannot.
  *
- * Register it through `Sealpost.enablePush` or `startWorker`. An app with a worker of its own imports this module there, at its top, and
- * may change what is shown:
+ * Register it through `Sealpost.enablePush` or `startWorker`. An app with a worker of its own
+ * imports this module at the top of it, and may change the texts:
  *
  * ```js
  * import {texts} from './sealpost/sealpost-worker.js';
@@ -16,32 +17,44 @@ const parameters = new URL(location.href).searchParams;
 /** Whether the accounts of this origin share the browser's subscription. */
 const isShared = parameters.has('shared');
 
-/** How long a push may take, in seconds. Browsers stop a worker that takes longer than about thirty. */
+/**
+ * The timeout of a push, in seconds. Browsers stop a worker that takes longer than about thirty.
+ */
 const TIMEOUT = 20;
 
 /**
- * What notifications show. Each function gives `{title, body}`, and any other option of `showNotification`; what it leaves out is taken
- * from the settings of the page.
+ * The content of notifications. Each function returns `{title, body}`, and any other option of
+ * `showNotification`; the page's settings supply missing values.
  */
 export const texts = {
-  /** A payload that is a text is shown; of any other, and of one that may be read once, that there is one. */
+  /**
+   * Shows a payload that is a text; for other payloads, and read-once ones, shows the placeholder.
+   */
   arrived: (item, settings) => ({body: typeof item.payload === 'string' ? item.payload : settings.placeholder}),
-  /** The payload could not be fetched, or what came was not the server's own. Never show what came, or why. */
+  /**
+   * The payload could not be fetched, or the answer was not the server's own. Never show that
+   * answer, or the reason.
+   */
   unknown: settings => ({body: settings.placeholder}),
-  /** It was recalled or dismissed, or has expired. Browsers demand that each push shows something. */
+  /**
+   * The notification was recalled or dismissed, or has expired. Browsers demand that each push
+   * shows something.
+   */
   gone: () => ({body: 'A message was withdrawn.', silent: true}),
 };
 
 const opened = new Map();
 
-/** An account's client, with what the page has last opened it with; null if no page has. */
+/**
+ * An account's client, with the settings that the page used last; null if no page has opened it.
+ */
 async function client(name) {
   if (!opened.has(name)) opened.set(name, Sealpost.reopen(name, {timeout: TIMEOUT}));
   try {
     const push = await opened.get(name);
-    // The account may have signed out, or another may have signed in, since this worker was started.
+    // The account may have signed out, or another may have signed in, since this worker started.
     if (push && !await push.isCurrent()) {
-      // It is not closed: another push may be using it, and it ends with the worker.
+      // The old client stays open: another push may be using it, and it ends with the worker.
       opened.set(name, Sealpost.reopen(name, {timeout: TIMEOUT}));
       return await opened.get(name);
     }
@@ -59,16 +72,16 @@ async function clients() {
   return (await Promise.all(names.map(client))).filter(Boolean);
 }
 
-/** The client of the account that a push is for; null if it is for none of them. */
+/** The client of the account that a push is for; null if there is none. */
 async function recipient(message) {
   const all = await clients();
-  // Without a hint it is of a registration from before accounts shared the subscription.
+  // A push without a hint is for a registration from before accounts shared the subscription.
   if (!isShared || pushedHint(message) === null) return all.length === 1 ? all[0] : null;
   for (const push of all) if (await push.isRecipient(message)) return push;
   return null;
 }
 
-/** Shows a push, whatever happens. */
+/** Shows a push in every case, with the placeholder after an error. */
 async function show(message) {
   const id = pushedID(message);
   let settings = {title: self.registration.scope.split('/')[2], icon: null, placeholder: 'New message. Open to read.', page: null};
@@ -85,7 +98,7 @@ async function show(message) {
       }
     }
   } catch (error) {
-    // Nothing that was sent on the way is shown, not even as an error: the page tells more when it is opened.
+    // The log contains nothing of the answer, not even as an error: the opened page shows more.
     console.warn(`a push could not be collected: ${error.code ?? error.name} ${error.interference?.kind ?? ''}`);
   }
   const {title = settings.title, ...options} = shown;
@@ -93,7 +106,7 @@ async function show(message) {
     icon: settings.icon ?? undefined, tag: ['sealpost', push?.settings.name, id].filter(part => part || part === 0).join(' '),
     data: {id, name: push?.settings.name ?? '', page: settings.page}, ...options,
   });
-  // Pushes still come when a sign-out could not be told.
+  // Pushes still arrive if a sign-out has not reached the server yet.
   if (push?.account === null) await push.finishSigningOut();
 }
 
@@ -102,18 +115,18 @@ async function countUnread(push) {
   await navigator.setAppBadge?.((await push.kept()).unreadCount).catch(() => {});
 }
 
-/** Tells the server what waits: a sign-out, what was read and dismissed, messages. */
+/** Sends everything that waits for the server: sign-outs, reads, dismissals and messages. */
 async function tellWhatWaits() {
   let isDone = true;
   for (const push of await clients()) {
     isDone = await push.finishSigningOut() && isDone;
     if (push.account !== null) await push.sync();
   }
-  // A browser that woke this worker tries again later.
+  // The browser that woke this worker then retries later.
   if (!isDone) throw new Error('the server could not be told of a sign-out');
 }
 
-/** Brings the page to the front, or opens it, and tells it what was clicked. */
+/** Brings the page to the front, or opens it, and tells it which notification was clicked. */
 async function open({id, name, page}) {
   const pages = await self.clients.matchAll({type: 'window', includeUncontrolled: true});
   const shown = pages.find(({url}) => !page || url.split('#')[0] === page.split('#')[0]) ?? pages[0];

@@ -1,9 +1,10 @@
 /**
- * Sealpost in a browser: registers with Web Push, collects what a push only names, keeps it sealed, and believes no answer that is
- * not the server's own.
+ * Sealpost in a browser: registers with Web Push, fetches the notification that a push refers to,
+ * stores it encrypted, and accepts only the server's own answers.
  *
- * One module for the page and for its service worker (`sealpost-worker.js`), without a build step and without dependencies. The
- * rules are those of the Swift client; `docs/vectors` shows each of them. The guide is `docs/web.md`.
+ * A single module for the page and for its service worker (`sealpost-worker.js`), without a build
+ * step and without dependencies. Its rules are those of the Swift client; `docs/vectors` shows
+ * each of them. The guide is `docs/web.md`.
  *
  * ```js
  * const push = await Sealpost.open({signatures: {keys: ['<a pinned key>', '<the next one>']}, title: 'Clinic'});
@@ -16,7 +17,10 @@
 
 // MARK: - Errors
 
-/** What to tell a user, by the `advice` of an error. An app has its own words for these; its own language, too. */
+/**
+ * Texts for users, by the `advice` of an error. An app has its own words for these, and its own
+ * language.
+ */
 export const ADVICE = {
   offline: 'There is no connection. What you see may be out of date.',
   portal: 'This network wants something of you first. Open its sign-in page, then try again.',
@@ -29,21 +33,24 @@ export const ADVICE = {
   unavailable: 'This browser cannot do this.',
 };
 
-/** Which advice an interference calls for. */
+/** The advice for each kind of interference. */
 const ADVICE_OF_KIND = {missingEcho: 'portal', redirect: 'portal', signature: 'update', wrongClock: 'clock', wrongAccount: 'update'};
 
 /**
- * Why a call failed. `code` says which way:
+ * The reason why a call failed. `code` is one of:
  *
  * - `offline`: the network failed, or the deadline passed;
- * - `interference`: the answer is not the server's own to this request; `interference` says what was seen;
- * - `unauthorized`: the token is no longer good, and there is no way to get another; `signedOut`: the user has signed out, perhaps
- *   in another tab;
- * - `busy`: the server refuses for now (408, 429, 503, or 409 while it works on the same message), perhaps for `retryAfter` seconds; `problem`: it refuses. Both have `problem`;
- * - `unavailable`: this browser lacks something; `denied`: the user does not allow notifications; `uncertain`: a message may have been
- *   sent or not, and it is too late to ask with the same key;
- * - `invalidServer`: the server's address is not one of HTTP;
- * - `insecureServer`: it is one of `http`, on another machine or where keys are pinned;
+ * - `interference`: the answer is not the server's own to this request; `interference` has the
+ *   evidence;
+ * - `unauthorized`: the token is no longer valid and cannot be renewed; `signedOut`: the user has
+ *   signed out, perhaps in another tab;
+ * - `busy`: the server refuses for now (408, 429, 503, or 409 while it works on the same message),
+ *   perhaps for `retryAfter` seconds; `problem`: it refuses for good. Both have `problem`;
+ * - `unavailable`: this browser lacks something; `denied`: the user does not allow notifications;
+ *   `uncertain`: a message may or may not have been sent, and it is too late for a retry with the
+ *   same key;
+ * - `invalidServer`: the server's address is not an HTTP URL;
+ * - `insecureServer`: it is an `http` URL of another machine, or keys are pinned;
  * - `noSignatureKeys`: the app has not chosen `signatures`, or pins an empty list.
  */
 export class SealpostError extends Error {
@@ -54,25 +61,29 @@ export class SealpostError extends Error {
     Object.assign(this, details);
   }
 
-  /** A key of `ADVICE`. */
+  /** The key in `ADVICE`. */
   get advice() {
     if (this.code === 'interference') return ADVICE_OF_KIND[this.interference.kind] ?? 'interference';
     const advice = {offline: 'offline', unauthorized: 'signIn', signedOut: 'signIn', busy: 'wait', unavailable: 'unavailable'};
     return advice[this.code] ?? 'refused';
   }
 
-  /** Whether what is kept is still to be shown: the network failed, an answer was not the server's own, or the server cannot answer now. */
+  /**
+   * Whether to show the cached state: the network failed, an answer was not the server's own, or
+   * the server cannot answer now.
+   */
   get leavesWhatIsKept() {
     return ['offline', 'interference', 'busy'].includes(this.code) || this.problem?.status >= 500;
   }
 }
 
 /**
- * A proof that an answer is not the server's own. It never holds anything of a payload or a credential, and may be logged.
+ * A proof that an answer is not the server's own. It contains nothing of a payload or a
+ * credential, so it is safe to log.
  *
  * `kind` is one of `redirect`, `missingEcho`, `wrongEcho`, `oversized`, `truncated`,
  * `insufficientCoverage`, `signature`, `wrongClock`, `wrongAccount`, `unexpectedNotModified`,
- * `notJSON`, `unexpectedBody` and `wrongID`. The status is 0 where there was none.
+ * `notJSON`, `unexpectedBody` and `wrongID`. The status is 0 if there is no answer.
  */
 function interference(kind, expected, seen, {status, path}) {
   const found = {kind, expected, seen: seen ?? null, status, path};
@@ -80,7 +91,7 @@ function interference(kind, expected, seen, {status, path}) {
   return new SealpostError('interference', text, {interference: found});
 }
 
-/** For a log: short, and no control characters. */
+/** The text for a log: short, without control characters. */
 const printable = text => text.slice(0, 80).replace(/[^\x20-\x7E]/g, '?');
 
 // MARK: - MyToken
@@ -88,7 +99,7 @@ const printable = text => text.slice(0, 80).replace(/[^\x20-\x7E]/g, '?');
 /** The greatest `MyToken`: its echo still fits a signed 32-bit integer. */
 export const GREATEST_TOKEN = 126_322_567;
 
-/** An unpredictable `MyToken`, which is good for one request. */
+/** An unpredictable `MyToken`, for one request. */
 export function randomToken() {
   const numbers = new Uint32Array(1), count = GREATEST_TOKEN + 1;
   // Numbers beyond the last full multiple would make small tokens more likely.
@@ -97,7 +108,7 @@ export function randomToken() {
   return String(numbers[0] % count);
 }
 
-/** What the server sends back, `n * 17 + 3` in decimal; null for what is no `MyToken`. */
+/** The server's echo, `n * 17 + 3` in decimal; null for an invalid `MyToken`. */
 export function echoOf(token) {
   if (!/^[0-9]+$/.test(token) || Number(token) > GREATEST_TOKEN) return null;
   return String(Number(token) * 17 + 3);
@@ -106,7 +117,8 @@ export function echoOf(token) {
 // MARK: - Bytes
 
 const utf8 = text => new TextEncoder().encode(text);
-// Without `ignoreBOM` a byte order mark would vanish, and the text would no longer be what came.
+// Without `ignoreBOM` a byte order mark would vanish, and the text would differ from the received
+// bytes.
 const text = bytes => new TextDecoder('utf-8', {fatal: true, ignoreBOM: true}).decode(bytes);
 const base64 = bytes => {
   let binary = '';
@@ -116,7 +128,10 @@ const base64 = bytes => {
 const base64URL = bytes => base64(bytes).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
 const sha256 = async bytes => new Uint8Array(await crypto.subtle.digest('SHA-256', bytes));
 
-/** Bytes of base64 in its only right spelling: with padding, and pad bits of zero. Null for any other text. */
+/**
+ * The bytes of base64 in its canonical spelling: with padding, and pad bits of zero. Null for any
+ * other text.
+ */
 function bytesOf(spelled) {
   if (spelled.length % 4 || !/^[A-Za-z0-9+/]*={0,2}$/.test(spelled)) return null;
   const bytes = Uint8Array.from(atob(spelled), character => character.charCodeAt(0));
@@ -125,7 +140,7 @@ function bytesOf(spelled) {
 
 // MARK: - Structured fields (RFC 9651)
 
-/** A reason not to accept a signature. */
+/** The reason why a signature is not accepted. */
 class SignatureFailure extends Error {
   constructor(reason, description) {
     super(description);
@@ -133,11 +148,11 @@ class SignatureFailure extends Error {
   }
 }
 
-/** Reads structured fields in one pass; no field of ours comes near its bound. */
+/** Reads structured fields in one pass. The server's fields are far below the limit. */
 class FieldParser {
   static maximumLength = 16_384;
 
-  /** The entries of a dictionary in their order, repeated keys included: `[{key, member}]`. */
+  /** The entries of a dictionary in their order, including repeated keys: `[{key, member}]`. */
   static dictionary(field, name) {
     const parser = new FieldParser(field, name), entries = [];
     parser.skip(/ */y);
@@ -178,7 +193,7 @@ class FieldParser {
     return {...this.bareItem(), parameters: this.parameters()};
   }
 
-  /** `[{key, kind, value}]`, in their order. */
+  /** The parameters in their order: `[{key, kind, value}]`. */
   parameters() {
     const parameters = [];
     while (this.take(';')) {
@@ -241,7 +256,7 @@ class FieldParser {
   }
 }
 
-/** An item or a parameter as a field spells it. */
+/** The spelling of an item or a parameter in a field. */
 function spell({kind, value}) {
   switch (kind) {
     case 'string': return `"${value.replace(/["\\]/g, '\\$&')}"`;
@@ -260,12 +275,15 @@ const isRepeated = keys => new Set(keys).size < keys.length;
 
 // MARK: - Digest and signature (RFC 9530, RFC 9421)
 
-/** The value of `Content-Digest` of a content. */
+/** The value of `Content-Digest` for a content. */
 export async function digestField(body) {
   return `sha-256=:${base64(await sha256(body))}:`;
 }
 
-/** Whether a `Content-Digest` is that of a content: it must have one SHA-256, and other algorithms are ignored. */
+/**
+ * Whether a `Content-Digest` matches a content: it must have one SHA-256; other algorithms are
+ * ignored.
+ */
 export async function digestMatches(field, body) {
   try {
     return base64(digestIn(field)) === base64(await sha256(body));
@@ -285,26 +303,33 @@ function digestIn(field) {
 }
 
 /**
- * The components that a server of the version before signs, in this order: the answer's status and
- * content, and the request's token, method, path and query.
+ * The components that a server of the previous version signs, in this order: the answer's status
+ * and content, and the request's token, method, path and query.
  */
 const EXCHANGE = ['"@status"', '"content-digest"', '"mytoken";req', '"@method";req', '"@path";req', '"@query";req'];
-/** The components that must be signed, in this order: the account of the answer, too. */
+/** The components that must be signed, in this order: the same, and the answer's account. */
 const COMPONENTS = [...EXCHANGE, '"sealpost-account"'];
-/** A 304 has no content; a digest in it would overwrite that of a stored answer (RFC 9111 section 3.2). */
+/**
+ * A 304 has no content; a digest in it would overwrite that of a stored answer (RFC 9111 section
+ * 3.2).
+ */
 const forStatus = (components, status) => status === 304 ? components.map(name => name === '"content-digest"' ? '"etag"' : name) : components;
 
 /**
- * The value of `Accept-Signature` that asks for what is demanded.
+ * The value of `Accept-Signature` that demands a signature.
  *
- * Until the client knows its `account`, a server of the version before may sign what it can.
+ * Until the client knows its `account`, it also accepts what a server of the previous version can
+ * sign.
  */
 export function acceptSignature(keyid, account) {
   const lists = [['sig', COMPONENTS], ...(account === null ? [['sig0', EXCHANGE]] : [])];
   return lists.map(([label, components]) => `${label}=(${components.join(' ')});keyid="${keyid}"`).join(', ');
 }
 
-/** Public keys, in base64 for URLs, ready to verify with: `[{id, key}]`. The id is the thumbprint (RFC 7638). */
+/**
+ * Imports public keys in base64url for verification: `[{id, key}]`. The id is the thumbprint (RFC
+ * 7638).
+ */
 export async function importKeys(publicKeys) {
   return Promise.all(publicKeys.map(async x => {
     const bytes = bytesOf(x.replaceAll('-', '+').replaceAll('_', '/') + '='.repeat((4 - x.length % 4) % 4));
@@ -321,8 +346,8 @@ export async function importKeys(publicKeys) {
 }
 
 /**
- * The text that is signed, made of the client's own request and of the answer. It has no account
- * where that is null, as with a server of the version before.
+ * The signed text, made from the client's own request and the answer. It has no account if that is
+ * null, as with a server of the previous version.
  */
 export function signatureBase(request, {status, validator, account}, parameters) {
   const values = {
@@ -339,7 +364,7 @@ export function signatureBase(request, {status, validator, account}, parameters)
 }
 
 /**
- * Verifies that an answer has a current signature by one of the keys over exactly what is demanded.
+ * Verifies that one of the keys has a current signature over exactly the demanded components.
  *
  * Returns the signed time, in seconds, and whether the signature covers the account. Throws a
  * `SignatureFailure` for any other answer.
@@ -371,7 +396,7 @@ async function verify(request, answer, {keys, tolerance, now, account}) {
   }
   const signed = {status: answer.status, validator: await validatorOf(answer), account: isAccountCovered ? namedAccount(answer) : null};
   const base = signatureBase(request, signed, list.parameters);
-  // `verify` gives false for a signature of another length, too.
+  // `verify` also returns false for a signature of another length.
   if (!await crypto.subtle.verify({name: 'Ed25519'}, pinned.key, signature, utf8(base))) {
     throw new SignatureFailure('badSignature', 'the signature is not over this answer to this request');
   }
@@ -390,7 +415,10 @@ function signatureUnder(label, answer) {
   return member.value;
 }
 
-/** Whether the account is covered. It may be left out only while the client does not know its own. */
+/**
+ * Whether the signature covers the account. It may omit the account only while the client does not
+ * know its own.
+ */
 function checkCoverage(list, status, account) {
   const demanded = forStatus(COMPONENTS, status), covered = list.items.map(item => spell(item) + spellParameters(item.parameters));
   if (covered.join(' ') === demanded.join(' ')) return true;
@@ -404,7 +432,9 @@ function namedAccount(answer) {
   return answer.field('sealpost-account') ?? (() => { throw new SignatureFailure('missing', 'there is no Sealpost-Account'); })();
 }
 
-/** The digest, which must match the content, or the `ETag` of a 304, which must have no content. */
+/**
+ * The digest, which must match the content, or the `ETag` of a 304, which must have no content.
+ */
 async function validatorOf(answer) {
   if (answer.status === 304) {
     const tag = answer.field('etag');
@@ -432,7 +462,10 @@ function checkTime(list, {tolerance, now}) {
 
 // MARK: - Checks of an answer
 
-/** The checks that need no body. They come first, so that nothing is read of what a portal sends. */
+/**
+ * The checks that need no body. They run first, so that the client reads no body of a captive
+ * portal.
+ */
 export function checkHead(request, answer) {
   const where = {status: answer.status, path: request.path};
   if (answer.isRedirect || (answer.status >= 300 && answer.status <= 399 && answer.status !== 304)) {
@@ -444,14 +477,19 @@ export function checkHead(request, answer) {
 }
 
 /**
- * Tells the server's own answer from everything else, and gives what is needed of it. Throws a `SealpostError` for an interference.
+ * Distinguishes the server's own answer from everything else, and returns its content. Throws a
+ * `SealpostError` for an interference.
  *
- * - `request`: `method`, `path`, `query` (null without one), `token` and `condition` (null without one), as sent.
- * - `answer`: `status`, `field(name)` (null if it is not there), `body` (bytes), `end`: `complete`, `cut` or `oversized`.
- * - `keys`: of `importKeys`; none: answers are told by `MyToken` alone. `now` is in seconds.
- * - `account`: the identifier of the client's account; null if the client does not know it.
+ * - `request`: `method`, `path`, `query` (null without one), `token` and `condition` (null without
+ *   one), as sent.
+ * - `answer`: `status`, `field(name)` (null if missing), `body` (bytes), `end`: `complete`, `cut`
+ *   or `oversized`.
+ * - `keys`: from `importKeys`; if empty, `MyToken` alone authenticates answers. `now` is in
+ *   seconds.
+ * - `account`: the identifier of the client's account; null if unknown.
  *
- * The result has the answer's `account`; null if that is nobody's, or not covered by the signature.
+ * The result has the answer's `account`; null if it is for nobody, or if the signature does not
+ * cover it.
  */
 export async function checkAnswer(request, answer, {keys, tolerance = 300, now, account = null}) {
   const where = {status: answer.status, path: request.path};
@@ -467,16 +505,17 @@ export async function checkAnswer(request, answer, {keys, tolerance = 300, now, 
       throw interference(kind, 'a signature by a pinned key over this answer to this request', printable(error.message), where);
     }
   } else {
-    // What is not signed may be wrong, but is the best that there is.
+    // An unsigned time may be wrong, but it is the best available.
     const date = Date.parse(answer.field('date') ?? '');
     time = Number.isNaN(date) ? null : date / 1000;
   }
-  // Without signatures the account shows accidents, as the echo does.
+  // Without signatures the account detects accidents, as the echo does.
   const seen = isAccountCovered ? checkAccount(request, answer, account) : null;
   if (answer.status === 304) checkNotModified(request, answer, where);
   return {
     status: answer.status, path: request.path, account: seen, time, tag: answer.field('etag'), json: readBody(answer, where),
-    // Unknown where answers are signed: there all of them are `no-store`, for the caches of proxies.
+    // Unknown if answers are signed: all signed answers have `no-store`, for the caches of
+    // proxies.
     isNoStore: keys.length === 0 && /(^|,)\s*no-store\s*(,|$)/i.test(answer.field('cache-control') ?? ''),
     retryAfter: /^[0-9]{1,9}$/.test(answer.field('retry-after') ?? '') ? Number(answer.field('retry-after')) : null,
   };
@@ -490,9 +529,13 @@ function checkEnd(request, answer, where) {
   if (announced !== null && announced !== count) throw interference('truncated', `${announced} bytes`, `${count} bytes`, where);
 }
 
-/** How many bytes the body must have; null where nothing tells, and for a body that the browser has decompressed. */
+/**
+ * The announced length of the body in bytes; null if unknown, and for a body that the browser has
+ * decompressed.
+ */
 function announcedLength(request, answer) {
-  // A page of another origin cannot see whether it was compressed. The browser compares the length itself, and cuts such an answer.
+  // A page of another origin cannot see whether the body was compressed. The browser itself
+  // compares the length, and then breaks off such an answer.
   if (answer.hidesCoding || [204, 304].includes(answer.status) || request.method === 'HEAD') return null;
   if (!['', 'identity'].includes((answer.field('content-encoding') ?? '').toLowerCase())) return null;
   const length = answer.field('content-length') ?? '';
@@ -503,14 +546,15 @@ function announcedLength(request, answer) {
 const SESSIONS = '/api/sessions';
 
 /**
- * The account that an answer is for; null if it is for nobody, or does not say. Throws for a
- * foreign one. `own` is the client's account; null if the client does not know it.
+ * The account that an answer is for; null if it is for nobody, or names none. Throws for a foreign
+ * account. `own` is the client's account; null if unknown.
  */
 function checkAccount(request, answer, own) {
   const seen = answer.field('sealpost-account'), {status} = answer, {path} = request;
   if (seen === null) return null;
   if (seen === 'none') {
-    // Credentials may be missing or refused. Everything else the server says only to somebody.
+    // The caller may be unknown if its credentials are missing or refused. All other answers name
+    // an account.
     if (status >= 400 && ![403, 404, 409, 410, 412].includes(status)) return null;
   } else if (isIdentifier(seen) && (own === null || seen === own || (path === SESSIONS && status === 201))) {
     return seen;
@@ -518,10 +562,10 @@ function checkAccount(request, answer, own) {
   throw interference('wrongAccount', own ?? 'an account', printable(seen), {status, path});
 }
 
-/** Whether a text can be the identifier of an account, which clients only compare. */
+/** Whether a text can be an account's identifier, which is opaque to clients. */
 const isIdentifier = text => typeof text === 'string' && text !== '' && text.length <= 128;
 
-/** A 304 answers a request with a condition, and repeats its validator. */
+/** A 304 answers a conditional request, and repeats its validator. */
 function checkNotModified(request, answer, where) {
   if (request.condition === null) throw interference('unexpectedNotModified', 'an answer without a condition', '304', where);
   const seen = answer.field('etag');
@@ -530,10 +574,12 @@ function checkNotModified(request, answer, where) {
   }
 }
 
-/** A tag as the server made it: proxies that compress mark it as weak, or append the coding's name. */
+/**
+ * A tag as the server made it: proxies that compress mark it as weak, or append the coding's name.
+ */
 const opaque = tag => tag.replace(/^W\//, '').replace(/-gzip"$/, '"');
 
-/** The body's JSON; undefined if there is none. */
+/** The body's JSON; undefined if the body is empty. */
 function readBody(answer, where) {
   if (answer.body.length === 0) return undefined;
   try {
@@ -547,7 +593,9 @@ function readBody(answer, where) {
   }
 }
 
-/** Throws for what the server's parser refuses: more than 64 levels, and half a surrogate pair. */
+/**
+ * Throws for JSON that the server's parser refuses: more than 64 levels, or half a surrogate pair.
+ */
 function checkJSON(json, depth) {
   if (typeof json === 'string' && /\p{Surrogate}/u.test(json)) throw new SyntaxError('half a surrogate pair');
   if (typeof json !== 'object' || json === null) return;
@@ -558,9 +606,9 @@ function checkJSON(json, depth) {
   }
 }
 
-// MARK: - What the calls are answered with
+// MARK: - Results of calls
 
-/** A member of an object, whatever the case of its name. */
+/** A member of an object, in any case of its name. */
 function member(json, name) {
   if (typeof json !== 'object' || json === null || Array.isArray(json)) return undefined;
   const found = Object.keys(json).findLast(key => key.toLowerCase() === name);
@@ -573,7 +621,7 @@ const unexpected = (answer, expected) => {
   return interference('unexpectedBody', expected, seen, answer);
 };
 
-/** A notification as apps see it; null for JSON that is none. */
+/** A notification as apps see it; null for other JSON. */
 function itemOf(json) {
   const id = member(json, 'id'), isRead = member(json, 'read'), payload = member(json, 'payload');
   if (!Number.isSafeInteger(id) || typeof isRead !== 'boolean') return null;
@@ -585,12 +633,12 @@ function itemOf(json) {
   };
 }
 
-/** How many bytes of UTF-8 a cursor may have. */
+/** The longest cursor, in bytes of UTF-8. */
 const MAXIMUM_CURSOR = 1024;
 
 const withoutPayload = item => ({...item, payload: undefined, hasPayload: false});
 
-/** The notification of an answer; with an `id`, it must be that one. */
+/** The notification of an answer; if `id` is set, it must be that one. */
 export function readItem(answer, id) {
   const item = itemOf(answer.json);
   if (!item) throw unexpected(answer, 'a notification');
@@ -599,16 +647,18 @@ export function readItem(answer, id) {
 }
 
 /**
- * A page of the list: `items` with `isKept`, `deleted`, `cursor`, `hasMore`. Of a list of some `ids` there is no cursor.
+ * A page of the list: `items` with `isKept`, `deleted`, `cursor`, `hasMore`. A list of some `ids`
+ * has no cursor.
  *
- * If an answer must not be kept, and none of its items is a reason for that, no payload of the page is kept.
+ * If an answer must not be stored and no item is the reason for that, no payload of the page is
+ * stored.
  */
 export function readPage(answer, {ids} = {}) {
   const [list, gone, cursor, hasMore] = ['notifications', 'deleted', 'cursor', 'more'].map(name => member(answer.json, name));
   if (!Array.isArray(list) || !Array.isArray(gone) || typeof hasMore !== 'boolean' || (!ids && typeof cursor !== 'string')) {
     throw unexpected(answer, 'a list of notifications');
   }
-  // Those of the server have some forty bytes; it comes back in each request.
+  // The server's cursors have about 40 bytes. Each request sends the cursor back.
   if (!ids && utf8(cursor).length > MAXIMUM_CURSOR) throw unexpected(answer, `a cursor of at most ${MAXIMUM_CURSOR} bytes`);
   const items = list.map(json => itemOf(json) ?? (() => { throw unexpected(answer, 'a list of notifications'); })());
   if (!gone.every(Number.isSafeInteger)) throw unexpected(answer, 'a list of ids');
@@ -626,14 +676,15 @@ export function readPage(answer, {ids} = {}) {
 const lowered = name => name.replace(/[A-Z]/g, letter => letter.toLowerCase());
 
 /**
- * The identifier of the account that a session is of; null if the server has none. Throws unless
- * the session is that of this user.
+ * The identifier of the session's account; null if the server has none. Throws unless the session
+ * belongs to this user.
  *
- * Names are compared without the case of ASCII letters; other letters tell accounts apart.
+ * The comparison of names ignores the case of ASCII letters; the case of other letters
+ * distinguishes accounts.
  */
 export function readAccount(answer, username) {
   const name = member(answer.json, 'name'), id = member(answer.json, 'account') ?? null;
-  // A server of the version before does not say whose a new session is.
+  // A server of the previous version does not name the account of a new session.
   if (name === undefined && id === null && answer.account === null && answer.path === SESSIONS) return null;
   if (typeof name !== 'string' || (id !== null && !isIdentifier(id))) throw unexpected(answer, 'the session of a user');
   if (lowered(name) !== lowered(username)) throw interference('wrongAccount', 'the own name', 'another name', answer);
@@ -641,7 +692,7 @@ export function readAccount(answer, username) {
   return id;
 }
 
-/** The answer itself if it is a success or 304; the server's refusals are thrown. */
+/** The answer itself if it is a success or 304; throws the server's refusal otherwise. */
 export function success(answer) {
   if ((answer.status >= 200 && answer.status <= 299) || answer.status === 304) return answer;
   const [type, title, status, detail] = ['type', 'title', 'status', 'detail'].map(name => member(answer.json, name));
@@ -650,7 +701,8 @@ export function success(answer) {
   }
   const problem = {code: type.replace(/^urn:sealpost:problem:/, ''), title, status, detail: detail ?? null};
   if (status === 401) throw new SealpostError('unauthorized', title, {problem});
-  // A 408 came before the request was whole, and the last one while another of the same key is at work: neither is a decision.
+  // The server sends 408 before it has the whole request; `idempotency-key-in-use` means that a
+  // request with the same key is running. Neither is a decision.
   const isForNow = [408, 429, 503].includes(status) || problem.code === 'idempotency-key-in-use';
   if (isForNow) throw new SealpostError('busy', title, {problem, retryAfter: answer.retryAfter});
   throw new SealpostError('problem', title, {problem});
@@ -660,14 +712,23 @@ const isGone = error => error.code === 'problem' && [404, 410].includes(error.pr
 
 // MARK: - Conversation
 
-/** Everything but letters, digits, `-`, `_` and `.` is encoded, as the other clients do it: the query is signed as it is sent. */
+/**
+ * Encodes everything except letters, digits, `-`, `_` and `.`, as the other clients do: the server
+ * signs the query as sent.
+ */
 const escape = value => encodeURIComponent(value).replace(/[!~*'()]/g, character => `%${character.charCodeAt(0).toString(16).toUpperCase()}`);
 const queryOf = parameters => parameters.length ? parameters.map(([name, value]) => `${name}=${escape(value)}`).join('&') : null;
 
-/** Whether what is sent stays on this machine. The host is one of a URL, which has one spelling for each address. */
+/**
+ * Whether requests stay on this machine. The host is from a URL, which has one spelling for each
+ * address.
+ */
 const isThisMachine = host => host === 'localhost' || host === '[::1]' || /^127(\.[0-9]{1,3}){3}$/.test(host);
 
-/** One request at a time to the server: each with a `MyToken` of its own, its answer checked before anything of it is used. */
+/**
+ * Sends requests to the server: each has a `MyToken` of its own, and its answer is checked before
+ * use.
+ */
 class Conversation {
   constructor({server, keys, tolerance, timeout, maximumBody, fetch, now, makeToken}) {
     let base;
@@ -681,7 +742,10 @@ class Conversation {
       const why = keys.length > 0 ? 'where keys are pinned' : 'to another host than 127.0.0.1, ::1 or localhost';
       throw new SealpostError('insecureServer', `http sends passwords and tokens in clear, and is not used ${why}: use https.`);
     }
-    /** A path in it, as behind a proxy that serves several, stands before those of the API, and is not signed. */
+    /**
+     * A path in the server's URL, such as behind a proxy with several servers, precedes the API's
+     * paths and is not signed.
+     */
     this.base = base.origin + base.pathname.replace(/\/+$/, '');
     Object.assign(this, {keys, tolerance, timeout, maximumBody, fetch, now, makeToken});
   }
@@ -691,12 +755,15 @@ class Conversation {
     return Date.now() + this.timeout * 1000 * factor;
   }
 
-  /** The server's answer if it is a success or 304. */
+  /** The server's answer if it is a success or 304; throws its refusal otherwise. */
   async call(method, path, options) {
     return success(await this.ask(method, path, options));
   }
 
-  /** The server's own answer, whatever its status. Sent once more if the connection failed before any of an answer came. */
+  /**
+   * The server's own answer, with any status. Sends the request again if the connection failed
+   * before any of the answer arrived.
+   */
   async ask(method, path, {isRepeatable = true, ...options} = {}) {
     const deadline = options.deadline ?? this.deadline();
     for (const isLast of isRepeatable ? [false, true] : [true]) {
@@ -718,7 +785,7 @@ class Conversation {
       try {
         checkHead(request, answer);
       } catch (error) {
-        // Nothing of it is read: a portal may send without an end.
+        // The client reads nothing of it: a captive portal may send without an end.
         response.body?.cancel().catch(() => {});
         throw error;
       }
@@ -733,7 +800,10 @@ class Conversation {
     return checkAnswer(request, answer, {keys: this.keys, tolerance: this.tolerance, now: this.now() / 1000, account});
   }
 
-  /** The head of the answer. Throws `offline`, or an interference if the browser withholds what was answered. */
+  /**
+   * The head of the answer. Throws `offline`, or an interference if the browser withholds the
+   * answer.
+   */
   async send(request, {body, key, authorization, account, lastEvent, signal, isLast = true}) {
     const headers = {MyToken: request.token};
     if (authorization) headers.Authorization = authorization;
@@ -745,7 +815,7 @@ class Conversation {
     try {
       return await this.fetch(this.base + request.path + (request.query === null ? '' : `?${request.query}`), {
         method: request.method, headers, body: body === undefined ? undefined : JSON.stringify(body), signal,
-        // No caches, no cookies, no passwords that the browser keeps, and no redirects.
+        // No caches, no cookies, no passwords of the browser, and no redirects.
         cache: 'no-store', credentials: 'omit', redirect: 'manual', mode: 'cors', referrerPolicy: 'no-referrer',
       });
     } catch {
@@ -757,7 +827,10 @@ class Conversation {
     }
   }
 
-  /** Whether something answers at the address of another origin, though not as a server that allows this page (Fetch section 4.10). */
+  /**
+   * Whether a server answers at an address of another origin, but does not allow this page (Fetch
+   * section 4.10).
+   */
   async isWithheld(signal) {
     if (typeof location === 'undefined' || new URL(this.base).origin === location.origin) return false;
     try {
@@ -768,7 +841,7 @@ class Conversation {
     }
   }
 
-  /** Reads the body, to its bound. */
+  /** Reads the body, up to the limit. */
   async receive(response, signal) {
     const pieces = [];
     let count = 0, end = 'complete';
@@ -795,7 +868,7 @@ class Conversation {
   }
 }
 
-/** What a promise gives, or `offline` when the time is up: what it waits for may never come. */
+/** The value of a promise; throws `offline` at the deadline, since a promise may never settle. */
 async function within(deadline, promise, message) {
   let timer;
   const late = new Promise((_, fail) => { timer = setTimeout(() => fail(offline(message)), Math.max(0, deadline - Date.now())); });
@@ -808,7 +881,10 @@ async function within(deadline, promise, message) {
 
 const offline = (message, details) => new SealpostError('offline', message, details);
 
-/** The value of a field without the blanks around it. No regular expression: one for the end tries each blank in between. */
+/**
+ * The value of a field without surrounding blanks. This avoids a regular expression: one for the
+ * end would try each blank in between.
+ */
 function withoutBlanks(value) {
   if (value === null) return null;
   const isBlank = index => value[index] === ' ' || value[index] === '\t';
@@ -818,7 +894,7 @@ function withoutBlanks(value) {
   return value.slice(start, end);
 }
 
-/** What `checkHead` needs of a response. */
+/** The values that `checkHead` needs of a response. */
 const headOf = response => ({
   status: response.status, isRedirect: response.type === 'opaqueredirect', hidesCoding: response.type === 'cors',
   field: name => withoutBlanks(response.headers.get(name)),
@@ -826,10 +902,16 @@ const headOf = response => ({
 
 // MARK: - Stores
 
-/** What every store begins with. `revision` counts commits, `change` numbers changes of the inbox, `floor` is what is forgotten of them. */
+/**
+ * The first head of every store. `revision` counts commits, `change` numbers changes of the inbox,
+ * and `floor` is the last change whose deletions may be unknown.
+ */
 const NEW_HEAD = {revision: 0, epoch: '', change: 0, floor: 0};
 
-/** Errors of IndexedDB after the browser has closed a connection. The transaction has changed nothing. */
+/**
+ * Errors of IndexedDB after the browser has closed a connection. The transaction has changed
+ * nothing.
+ */
 const LOST_CONNECTION = ['InvalidStateError', 'AbortError', 'UnknownError'];
 
 function storeFailure(error) {
@@ -840,10 +922,12 @@ function storeFailure(error) {
 }
 
 /**
- * Rows by name in IndexedDB. A commit is one transaction, and is refused if there was another since the head was read: so page and
- * worker, who share it, cannot mix, and no transaction waits for cryptography.
+ * Rows by name in IndexedDB. Each commit is one transaction, and fails if another commit happened
+ * since the head was read. Page and worker share the store, so their changes cannot mix, and no
+ * transaction waits for cryptography.
  *
- * Browsers close connections, as of pages in the background: the next transaction opens a new one.
+ * Browsers close connections, such as those of pages in the background: the next transaction opens
+ * a new one.
  */
 export class IndexedStore {
   #name; #connection = null; #isClosed = false;
@@ -854,7 +938,7 @@ export class IndexedStore {
     return store;
   }
 
-  /** Use `open`. */
+  /** Use `open` instead. */
   constructor(name) {
     this.#name = name;
   }
@@ -867,7 +951,7 @@ export class IndexedStore {
     return this.#transact('readonly', (rows, give) => { rows.get(name).onsuccess = event => give(event.target.result); });
   }
 
-  /** The rows whose names begin so, as a map. */
+  /** The rows whose names have a prefix, as a map. */
   list(prefix) {
     const range = IDBKeyRange.bound(prefix, `${prefix}\uFFFF`);
     return this.#transact('readonly', (rows, give) => {
@@ -877,7 +961,10 @@ export class IndexedStore {
     });
   }
 
-  /** Writes rows, null for those that go, and the head; false, and nothing is written, if the revision is no longer that. */
+  /**
+   * Writes rows and the head; a null value deletes the row. Returns false and writes nothing if
+   * the revision has changed.
+   */
   commit(revision, changes, head) {
     return this.#transact('readwrite', (rows, give) => {
       rows.get('head').onsuccess = event => {
@@ -892,7 +979,10 @@ export class IndexedStore {
     });
   }
 
-  /** Deletes the database. This needs no free space, and no connection: other tabs and the worker close theirs. */
+  /**
+   * Deletes the database. This needs neither free space nor a connection: other tabs and the
+   * worker close theirs.
+   */
   async removeAll() {
     const connection = this.#connection;
     this.#connection = null;
@@ -931,7 +1021,7 @@ export class IndexedStore {
     });
   }
 
-  /** Runs a transaction, once more over a new connection if the first one is gone. */
+  /** Runs a transaction, and again on a new connection if the first one was closed. */
   async #transact(mode, body) {
     for (const isLast of [false, true]) {
       const connection = this.#connect(), database = await connection;
@@ -952,7 +1042,10 @@ export class IndexedStore {
   }
 }
 
-/** The same for as long as the page lasts: for tests, and where a browser has no IndexedDB. */
+/**
+ * The same store in memory, for as long as the page lasts: for tests, and for browsers without
+ * IndexedDB.
+ */
 export class MemoryStore {
   rows = new Map();
 
@@ -974,14 +1067,17 @@ export class MemoryStore {
   close() {}
 }
 
-/** Seals a value for its name, so that no row can be put in the place of another. */
+/** Encrypts a value for its name, so that no row can replace another. */
 async function seal(key, name, value) {
   const iv = crypto.getRandomValues(new Uint8Array(12));
   const data = await crypto.subtle.encrypt({name: 'AES-GCM', iv, additionalData: utf8(name)}, key, utf8(JSON.stringify(value)));
   return {iv, data: new Uint8Array(data)};
 }
 
-/** The value; undefined if the row is not there, or was not sealed with this key for this name. */
+/**
+ * Decrypts a value; undefined if the row is missing, or was encrypted with another key or for
+ * another name.
+ */
 async function unseal(key, name, row) {
   if (!row || !key) return undefined;
   try {
@@ -995,13 +1091,16 @@ async function unseal(key, name, row) {
 
 const newKey = () => crypto.subtle.generateKey({name: 'AES-GCM', length: 256}, false, ['encrypt', 'decrypt']);
 
-/** One change to come: reads of one revision, and what is to be written. */
+/** A change before its commit: reads of one revision, and the rows to write. */
 class Draft {
   constructor(store, head, key) {
     Object.assign(this, {store, head: {...head}, key, changes: new Map(), known: new Map()});
   }
 
-  /** The same each time: what another has committed meanwhile refuses this draft, and must not break it before. */
+  /**
+   * Every call returns the same row: a concurrent commit makes this draft fail at its end, and
+   * must not break it before.
+   */
   async row(name) {
     if (this.changes.has(name)) return this.changes.get(name);
     if (!this.known.has(name)) this.known.set(name, await this.store.get(name));
@@ -1012,7 +1111,7 @@ class Draft {
     return unseal(this.key, name, await this.row(name));
   }
 
-  /** Seals and writes; `clear` is what can be read without the key. */
+  /** Encrypts and writes; `clear` has the members that are readable without the key. */
   async write(name, value, clear = {}) {
     this.changes.set(name, {...clear, ...await seal(this.key, name, value)});
   }
@@ -1035,9 +1134,12 @@ class Draft {
   }
 }
 
-// MARK: - The kept inbox
+// MARK: - The cached inbox
 
-/** What is kept: beyond it the oldest give up their payloads, which can still be fetched one by one, and then go. */
+/**
+ * The limits of the cache. Beyond them the oldest entries first drop their payloads, which can
+ * still be fetched one by one, and then go.
+ */
 const MAXIMUM = {count: 10_000, bytes: 16 << 20, tombstones: 2000, failures: 100};
 
 const entryName = id => `entry/${id}`;
@@ -1051,9 +1153,12 @@ const unpacked = item => {
 const isPast = (item, time) => item.expiresAt !== null && time !== null && item.expiresAt.getTime() <= time;
 const inOrder = (one, other) => (one.createdAt?.getTime() ?? 0) - (other.createdAt?.getTime() ?? 0) || one.id - other.id;
 
-/** Changes of the inbox in a draft. Each of them has a number, which consumers of changes go by. */
+/**
+ * Changes of the inbox in a draft. Each has a number, which consumers of changes use as their
+ * mark.
+ */
 const inbox = {
-  /** Keeps an item, and says whether anything of it is new. */
+  /** Stores an item, and returns whether it differs from the stored one. */
   async put(draft, item, {tag = null, date}) {
     const name = entryName(item.id), old = await draft.read(name), wanted = packed(item);
     const isSame = old !== undefined && JSON.stringify(old.item) === JSON.stringify(wanted);
@@ -1063,7 +1168,7 @@ const inbox = {
     return !isSame;
   },
 
-  /** Marks those that are kept as read, or as not. */
+  /** Marks the stored items of these ids as read or unread. */
   async mark(draft, ids, isRead) {
     for (const id of ids) {
       const kept = await draft.read(entryName(id));
@@ -1072,8 +1177,8 @@ const inbox = {
   },
 
   /**
-   * Notes that an id is no longer shown, for consumers and for answers that are still on their way: so it does for one that is not
-   * kept, too.
+   * Records a deletion, for consumers and for answers that are still under way; so it records ids
+   * that are not stored, too.
    */
   remove(draft, id) {
     draft.remove(entryName(id));
@@ -1081,24 +1186,25 @@ const inbox = {
   },
 
   /**
-   * Whether nothing has happened to an id since a change of that number: an answer to a request of that time is then its latest state.
-   * What has happened is newer, or comes again with the next page, whose cursor is of an earlier time.
+   * Whether an id is unchanged since a change with that number, so that an answer to a request of
+   * that time has its latest state. A later change is newer, or returns with the next page, whose
+   * cursor is older.
    */
   async isUntouched(draft, id, since) {
     const [row, grave] = await Promise.all([draft.row(entryName(id)), draft.row(goneName(id))]);
     return (row?.change ?? 0) <= since && (grave?.change ?? 0) <= since && draft.head.floor <= since;
   },
 
-  /** Whether an id has gone since, which ids never come back from. */
+  /** Whether an id was deleted since a change. Deleted ids never return. */
   async wasRemoved(draft, id, since) {
     return ((await draft.row(goneName(id)))?.change ?? 0) > since;
   },
 
   /**
-   * Merges a page; false, and nothing is changed, if the cursor is no longer `after`.
+   * Merges a page; returns false and changes nothing if the cursor is no longer `after`.
    *
-   * What the user has read or dismissed here, and the server has not been told yet, stays so; what has gone since the change `before`,
-   * when the page was asked for, does not come back.
+   * Reads and dismissals that the server does not know yet stay as they are. Ids deleted since the
+   * change `before`, at the time of the request, do not return.
    */
   async merge(draft, page, {after, before, replaces, pending, date}) {
     if ((await draft.read('cursor'))?.cursor !== after) return false;
@@ -1118,13 +1224,13 @@ const inbox = {
     return true;
   },
 
-  /** Deletes what has expired by the server's time, which alone deletes. */
+  /** Deletes expired items by the server's time. The device's clock never deletes anything. */
   async expire(draft, entries, time) {
     if (time === null) return;
     for (const {item} of entries) if (isPast(item, time * 1000)) inbox.remove(draft, item.id);
   },
 
-  /** Keeps to the bounds. */
+  /** Enforces the limits. */
   async shrink(draft, entries) {
     let count = entries.length, bytes = entries.reduce((sum, entry) => sum + entry.size, 0);
     if (count > MAXIMUM.count || bytes > MAXIMUM.bytes) {
@@ -1145,16 +1251,19 @@ const inbox = {
     }
   },
 
-  /** Everything of the account goes but what is still to be told to the server. */
+  /** Deletes everything of the account except for its pending sign-outs. */
   async clear(draft) {
     for (const prefix of ['entry/', 'gone/', 'outbox/']) for (const name of await draft.names(prefix)) draft.remove(name);
     for (const name of ['cursor', ...OF_ACCOUNT]) draft.remove(name);
-    // Numbers begin anew, so that no mark of before is one of these.
+    // Numbers restart in a new epoch, so that all earlier marks become invalid.
     Object.assign(draft.head, {change: 0, floor: 0, epoch: ''});
   },
 };
 
-/** The rows of the account itself. `identity` is its identifier, which the server's answers must have. */
+/**
+ * The rows of the account itself. `identity` is its identifier, which the server's answers must
+ * have.
+ */
 const OF_ACCOUNT = ['session', 'identity', 'registration', 'stream'];
 
 // MARK: - The client
@@ -1163,14 +1272,14 @@ const DEFAULTS = {
   app: null, tolerance: 300, timeout: 30, maximumBody: 8 << 20, limit: 500, name: '',
   title: null, icon: null, page: null, placeholder: 'New message. Open to read.', worker: 'sealpost-worker.js', scope: undefined,
   shared: false,
-  // What tests choose.
+  // Tests replace these.
   fetch: null, store: null, now: null, makeToken: randomToken,
 };
-/** What the worker must know, too. Nothing of it is secret. */
+/** The settings that the worker also needs. None is secret. */
 const SHARED = ['server', 'app', 'signatures', 'tolerance', 'title', 'icon', 'page', 'placeholder', 'shared'];
 const DAY = 86_400_000;
 
-/** The keys that an app pins. There is no default: an app writes down what it relies on. */
+/** The keys that an app pins. There is no default: the app names the keys that it trusts. */
 function pinnedKeys(signatures) {
   if (signatures === 'unsigned') return [];
   if (Array.isArray(signatures?.keys) && signatures.keys.length > 0) return signatures.keys;
@@ -1178,26 +1287,32 @@ function pinnedKeys(signatures) {
 }
 
 /**
- * A device's side of the API, for one account in one browser: register, collect, read, dismiss, send.
+ * A client of the API, for one account in one browser: registers, fetches, marks as read,
+ * dismisses, sends.
  *
- * All values are kept in IndexedDB, sealed with a key that no script can export. Any number of tabs and the worker may use it at once.
- * Calls throw `SealpostError`.
+ * It stores all values in IndexedDB, encrypted with a key that no script can export. Any number of
+ * tabs and the worker may use it at once. Calls throw `SealpostError`.
  */
 export class Sealpost {
   /**
-   * Opens what is kept; needs no network.
+   * Opens the stored state; needs no network.
    *
-   * - `server`: where the API is; the page's own origin by default. A page of another origin must be in `server.allowedOrigins`.
-   * - `signatures`, which every app chooses: `{keys: [...]}`, public keys that answers must be signed
-   *   by, the first one being asked for; or `'unsigned'`: then `MyToken` alone tells the server's
-   *   answers, which shows accidents, and attackers can calculate it.
-   * - `app`: where the server sends for several apps. `tolerance`: how far clocks may be apart, in seconds. `timeout`: for each call.
-   * - `token`: called when a token is needed and none is kept, or the kept one ends or is refused. It returns the answer of
-   *   `POST /api/sessions`, or such a `{Token, ExpiresAt}` of the app's own backend.
-   * - `title`, `icon`, `placeholder`, `page`: what the worker's notifications show, and which page a click opens.
-   * - `worker`, `scope`: the service worker's file and scope. `name`: where one origin has several accounts, a name for each.
-   * - `shared`: those accounts are signed in side by side, and share this browser's subscription: pushes tell whose they are. It is
-   *   the same for all of them.
+   * - `server`: the API's URL; the page's own origin by default. A page of another origin must be
+   *   in `server.allowedOrigins`.
+   * - `signatures`, which every app chooses: `{keys: [...]}`, the public keys that may sign
+   *   answers; requests ask for the first. Or `'unsigned'`: then `MyToken` alone authenticates
+   *   answers; it detects accidents, but attackers can calculate it.
+   * - `app`: the app, if the server sends for several. `tolerance`: the largest clock skew, in
+   *   seconds. `timeout`: for each call.
+   * - `token`: called when a token is needed and none is stored, or the stored one ends or is
+   *   refused. It returns the answer of `POST /api/sessions`, or a similar `{Token, ExpiresAt}` of
+   *   the app's own backend.
+   * - `title`, `icon`, `placeholder`, `page`: the content of the worker's notifications, and the
+   *   page that a click opens.
+   * - `worker`, `scope`: the service worker's file and scope. `name`: a name for each account, if
+   *   one origin has several.
+   * - `shared`: those accounts are signed in side by side, and share this browser's subscription:
+   *   each push carries a hint that identifies its account. All of them set it to the same value.
    */
   static async open(options = {}) {
     if (!globalThis.crypto?.subtle) throw new SealpostError('unavailable', 'This page was not loaded over https.');
@@ -1207,12 +1322,12 @@ export class Sealpost {
     settings.title = settings.title ?? globalThis.location?.hostname ?? 'Sealpost';
     const push = new Sealpost(settings, await storeOf(settings));
     await push.#begin();
-    // What a sign-out without a network has left; it keeps nobody waiting.
+    // An earlier sign-out without a network may still be pending; the caller does not wait for it.
     push.finishSigningOut().catch(error => console.warn(error));
     return push;
   }
 
-  /** For the worker: with the settings that the page has last opened it with; null before that. */
+  /** For the worker: opens with the settings that the page used last; null before that. */
   static async reopen(name = '', options = {}) {
     const store = await storeOf({name, ...options});
     const kept = await store.get('settings');
@@ -1231,12 +1346,12 @@ export class Sealpost {
   #settings; #store; #keys; #api; #epoch = ''; #renewal = null; #cache = {revision: -1, entries: new Map()};
   #channel = null; #channelName; #sent = null; #telling = Promise.resolve();
 
-  /** Use `open`. */
+  /** Use `open` instead. */
   constructor(settings, store) {
     this.#settings = settings;
     this.#store = store;
     this.#channelName = `sealpost ${settings.name}`;
-    /** The name of the account that is signed in; null if there is none. */
+    /** The name of the signed-in account; null if there is none. */
     this.account = null;
   }
 
@@ -1255,7 +1370,8 @@ export class Sealpost {
     this.#api = new Conversation({server, keys: this.#keys, tolerance, timeout, maximumBody, fetch, now: () => this.#now(), makeToken});
     await this.#change(async draft => {
       const kept = await draft.row('settings');
-      // What was kept of another server or app is not this one's; what was believed without signatures is not read by who demands them.
+      // State of another server or app is not this client's. A client that demands signatures does
+      // not read state that was accepted without them.
       const isAnother = kept && ['server', 'app'].some(name => kept[name] !== this.#settings[name]);
       const isWeaker = kept && !kept.signatures?.keys && this.#keys.length > 0;
       if (isAnother) {
@@ -1263,10 +1379,10 @@ export class Sealpost {
       } else if (isWeaker) {
         for (const prefix of ['entry/', 'gone/']) for (const name of await draft.names(prefix)) draft.remove(name);
         for (const name of ['cursor', 'identity']) draft.remove(name);
-        // Beyond the mark of every consumer: none of them knows what is left.
+        // A floor beyond every consumer's mark: all of them receive the full list.
         draft.head.floor = draft.head.change += 1;
       }
-      // An inbox whose key is gone cannot be read by anybody: all of it goes.
+      // Without its key the inbox is unreadable, so all of it goes.
       if (draft.isDamaged) await inbox.clear(draft);
       const account = isAnother || draft.isDamaged ? null : kept?.account ?? null;
       const settings = {...this.#sharedSettings(), account};
@@ -1280,7 +1396,7 @@ export class Sealpost {
     return Object.fromEntries(SHARED.map(name => [name, this.#settings[name]]));
   }
 
-  /** The kept settings; those of this client where a sign-out has removed them, or the browser. */
+  /** The stored settings; this client's own if a sign-out or the browser has removed them. */
   async #keptSettings(draft) {
     return await draft.row('settings') ?? {...this.#sharedSettings(), account: null};
   }
@@ -1288,13 +1404,15 @@ export class Sealpost {
   // MARK: Signing in and out
 
   /**
-   * Exchanges the password for a token, which is kept, sealed; the password is not. Another account's values go.
+   * Exchanges the password for a token, and stores the token encrypted; it does not store the
+   * password. Removes another account's values.
    *
-   * The password is shown only to a server that has answered, and whose answer has passed the checks: no portal gets to see it.
+   * The client sends the password only after an answer of the server has passed the checks: no
+   * captive portal sees it.
    *
-   * A session of another name is the interference `wrongAccount`, and from then on so is each
-   * answer for another account. If an administrator has deleted the account and made a new one of
-   * that name, the client drops all that it has kept of the old one.
+   * A session of another name is the interference `wrongAccount`, and so is each later answer for
+   * another account. If an administrator has deleted the account and made a new one with that
+   * name, the client deletes the old one's state.
    */
   async signIn(username, password) {
     const known = username === this.account ? await this.#identity() : null;
@@ -1306,16 +1424,16 @@ export class Sealpost {
   }
 
   /**
-   * Signs in with a token that the app has got otherwise. `account` must stand for one user only.
+   * Signs in with a token from elsewhere. `account` must stand for one user only.
    *
    * `id` is the `Account` of the token's session. Without it, the first answer decides which
-   * account the client takes answers for.
+   * account's answers the client accepts.
    */
   async useToken(token, {account, id = null, expiresAt = null}) {
     let isAnother = false;
     await this.#change(async draft => {
       const settings = await this.#keptSettings(draft), known = (await draft.read('identity'))?.id;
-      // The old account was deleted: of its session the server has nothing left to end.
+      // The old account was deleted, so the server has no session of it to end.
       const isAnew = settings.account === account && known !== undefined && id !== null && id !== known;
       if (isAnew) for (const name of OF_ACCOUNT) draft.remove(name);
       isAnother = isAnew || (settings.account !== null && settings.account !== account);
@@ -1332,29 +1450,30 @@ export class Sealpost {
   }
 
   /**
-   * Deletes all that is kept of the account, ends every writer of it, and ends the device and the token at the server.
+   * Deletes the account's stored state, ends every writer of it, and ends the device and the token
+   * at the server.
    *
-   * The first two come first, and need neither a network nor free space. Returns whether the server
-   * has said, in answers for this account, that device and session have ended. If not, that is
-   * kept where it can be, and done as soon as the server can be reached: at the next start of the
-   * page, and with each event of the worker. A device that the token can no longer end is ended
-   * when the account signs in here again.
+   * The first two come first, and need neither a network nor free space. Returns whether the
+   * server has confirmed, in answers for this account, the end of device and session. If not, the
+   * client stores the order, if it can, and repeats it at the next start of the page and with each
+   * event of the worker. If the token can no longer end a device, the account's next sign-in here
+   * does.
    *
-   * Throws `unavailable` only if the browser cannot delete what is kept.
+   * Throws `unavailable` only if the browser cannot delete the stored state.
    */
   async signOut() {
     const {account} = this, {ending, isKept} = await this.#endHere();
     this.account = null;
     this.#announce();
-    // A failure here, or a wait without end, keeps nobody from telling the server.
+    // A failure or an endless wait here must not keep the client from telling the server.
     await within(this.#api.deadline(), Promise.allSettled([this.#unsubscribe(), this.#closeNotifications(null)]), '').catch(() => {});
     const deadline = this.#api.deadline();
-    // Nothing that is kept has waited for the app's token.
+    // The stored state is gone before the client asks for the app's token.
     const renew = () => within(deadline, this.#newSession(), '').then(({token}) => token, () => null);
     try {
       if (ending && !isKept) return (await this.#tellEnd(ending, deadline, renew)).isTold;
       const isDone = await this.#inTurn(() => this.#tellSignOuts({account, renew}));
-      // Without a token there is a session at the server that nobody has ended.
+      // Without a token the session may still be open at the server.
       return isDone && (ending !== null || account === null);
     } catch (error) {
       if (!(error instanceof SealpostError)) throw error;
@@ -1364,7 +1483,7 @@ export class Sealpost {
 
   /**
    * Ends the account on this device. Returns the order for the server, null without device and
-   * token, and whether the order is kept.
+   * token, and whether the order is stored.
    */
   async #endHere() {
     let ending = null, draft = null;
@@ -1379,7 +1498,7 @@ export class Sealpost {
       await limited(this.#change(end, {isAnyEpoch: true}));
       return {ending, isKept: true};
     } catch {
-      // The disk is full, or the database is out of order. Removing needs no room, and makes some.
+      // The disk is full, or the database is broken. Deleting needs no space, and frees some.
     }
     await limited(this.#store.removeAll()).catch(cause => {
       throw new SealpostError('unavailable', 'The browser cannot delete what is kept.', {cause});
@@ -1390,19 +1509,21 @@ export class Sealpost {
   }
 
   /**
-   * Tells the server of sign-outs that it has not heard of yet. Returns whether the server has said,
-   * in answers for their own accounts, that all of them have ended.
+   * Reports pending sign-outs to the server. Returns whether the server has confirmed, in answers
+   * for their own accounts, that all of them have ended.
    */
   finishSigningOut() {
     return this.#inTurn(() => this.#tellSignOuts());
   }
 
-  /** One after the other: the second of two at the same time would find its token dead. */
+  /**
+   * Runs one after the other: a concurrent second call would use a token that the first has ended.
+   */
   #inTurn(tell) {
     return this.#telling = this.#telling.catch(() => {}).then(tell);
   }
 
-  /** `renew` is for the orders of that account only. */
+  /** Carries out the pending orders; `renew` applies only to orders of that account. */
   async #tellSignOuts({account = null, renew} = {}) {
     const deadline = this.#api.deadline();
     let isDone = true, isWaiting = false;
@@ -1428,7 +1549,7 @@ export class Sealpost {
 
   /**
    * Ends devices and session. Returns whether the server has confirmed that, and the order that is
-   * `left` for another token of the account, or null. `renew` replaces a missing or dead token.
+   * `left` for another token of the account, or null. `renew` replaces a missing or invalid token.
    */
   async #tellEnd(ending, deadline, renew = async () => null) {
     const {server, keys, account, id = null} = ending;
@@ -1444,11 +1565,11 @@ export class Sealpost {
       const token = await give();
       if (token === null) break;
       await endDevices(token);
-      // The session has ended already, or somebody has sent the request without its token.
+      // The session has ended already, or a proxy has sent the request without its token.
       isNobody = await tell(`${SESSIONS}/current`, token) === 'nobody';
       if (!isNobody) break;
     }
-    // Of an account that has signed in again; its session is not the one to end.
+    // If the account has signed in again, its new token ends the devices; its new session stays.
     const identity = await this.#identity(), isSameID = id === null || identity === null || id === identity;
     const isSame = isSameID && this.account !== null && this.account === account && this.#api.base === server;
     const own = isSame && left.length > 0 ? (await this.#read('session'))?.token : null;
@@ -1458,7 +1579,7 @@ export class Sealpost {
 
   /**
    * Asks the server to end a device or a session. Returns `ended`, `refused`, or `nobody` if the
-   * server knows no such token. Throws where another try may help, and for a foreign answer.
+   * server does not know the token. Throws if a retry may help, and for a foreign answer.
    */
   async #end(api, path, authorization, options) {
     try {
@@ -1471,9 +1592,10 @@ export class Sealpost {
   }
 
   /**
-   * Makes what is kept unreadable. Returns the order for the server; null without device and token.
+   * Makes the stored state unreadable. Returns the order for the server; null without device and
+   * token.
    *
-   * Nobody writes any more who has begun before.
+   * Writers that opened before this can no longer write.
    */
   async #endSession(draft, settings) {
     const [session, identity, registration, stream] = await Promise.all(OF_ACCOUNT.map(name => draft.read(name)));
@@ -1493,9 +1615,12 @@ export class Sealpost {
     return ending;
   }
 
-  // MARK: What is kept
+  // MARK: Stored state
 
-  /** The inbox as it is kept, at once and without a network; `date` is when it was last known to be right, null if never. */
+  /**
+   * The cached inbox, at once and without a network; `date` is the time at which it was last
+   * current, null if never.
+   */
   async kept() {
     return this.#inboxOf(await this.#entries(), {isFresh: false});
   }
@@ -1508,14 +1633,16 @@ export class Sealpost {
   }
 
   /**
-   * What has changed since a mark: `arrived`, the items that are new or changed; `deleted`, the ids to stop showing; the next `mark`.
+   * The changes since a mark: `arrived`, the new or changed items; `deleted`, the ids to stop
+   * showing; the next `mark`.
    *
-   * Nothing is lost between two calls, whoever has fetched it and whatever has failed in between. Without a mark, or if it is too old,
-   * `isWhole` is true and `arrived` is the whole inbox.
+   * No change is lost between two calls, whichever tab fetched it and whatever failed in between.
+   * Without a mark, or with one that is too old, `isWhole` is true and `arrived` is the whole
+   * inbox.
    */
   async changes(mark = null) {
     let head, entries, rows;
-    // All of one revision: a mark beyond what was read would lose what is in between.
+    // All values must be of one revision: a mark beyond them would lose the changes in between.
     do {
       head = await this.#store.head();
       [entries, rows] = [await this.#entries(), await this.#store.list('gone/')];
@@ -1530,7 +1657,7 @@ export class Sealpost {
     return {arrived, deleted, isWhole, mark: `${head.epoch}/${head.change}`};
   }
 
-  /** The changes as they come, from this tab, from others and from the worker. Ends with `signal`. */
+  /** The changes as they arrive, from this tab, other tabs and the worker. Ends with `signal`. */
   async *updates({mark, signal} = {}) {
     const channel = new BroadcastChannel(this.#channelName);
     let ring = () => {}, isRung = false;
@@ -1552,22 +1679,23 @@ export class Sealpost {
     }
   }
 
-  // MARK: Collecting
+  // MARK: Fetching
 
   /**
-   * Fetches what has changed since the last time, after what is still to be sent.
+   * Sends the outbox, and then fetches the changes since the last time.
    *
-   * `isFresh` is true if the server has just said that this is the inbox. If the network fails or interferes, it is false, `failure`
-   * says why, and `date` is when the inbox was last known to be right; where nothing is kept, the call throws instead.
+   * `isFresh` is true if the server has just confirmed this inbox. If the network fails or
+   * interferes, it is false, `failure` has the reason, and `date` is the time at which the inbox
+   * was last current. If nothing is cached, the call throws instead.
    */
   async sync() {
     const deadline = this.#api.deadline(4), unkept = new Map();
     let restart = null;
     try {
-      // What the server does not take now does not keep the user from what is new.
+      // Entries that the server does not accept now must not block the fetch.
       await this.#drain(deadline).catch(error => { if (error.code === 'offline' || !error.leavesWhatIsKept) throw error; });
       for (let pages = 0; ; pages += 1) {
-        // Far more pages than an inbox has: somebody answers `More` for ever.
+        // Far more pages than an inbox has: the answers always have `More`.
         if (pages === 1000) {
           const where = {status: 200, path: '/api/notifications'};
           throw interference('unexpectedBody', 'a last page', 'more pages than an inbox has', where);
@@ -1588,7 +1716,7 @@ export class Sealpost {
     }
   }
 
-  /** One page: fetched, checked and merged. */
+  /** Fetches, checks and merges one page. */
   async #advance(isRestart, unkept, deadline) {
     const before = (await this.#store.head()).change;
     const kept = (await this.#read('cursor'))?.cursor, cursor = isRestart ? undefined : kept;
@@ -1597,19 +1725,20 @@ export class Sealpost {
     if (cursor !== undefined) query.push(['since', cursor]);
     let answer;
     try {
-      // If nothing follows a cursor, the server's answer has that cursor as its tag.
+      // If nothing follows a cursor, the tag of the server's answer is that cursor.
       answer = await this.#call('GET', '/api/notifications', {query, condition: cursor === undefined ? null : `"${cursor}"`, deadline});
     } catch (error) {
       if (error.problem?.code === 'invalid-cursor' && cursor !== undefined) return 'restart';
       throw error;
     }
     const page = answer.status === 304 ? null : readPage(answer);
-    // Unseals what is kept once, and not with each page.
+    // Fills the cache, so that entries are decrypted once and not for each page.
     await this.#entries();
     const isMerged = await this.#change(async draft => {
       if (page) {
         const pending = await this.#pending(draft);
-        // Without a cursor the server names nothing that is gone, such as what was collected before the first page.
+        // Without a cursor the server names no deletions, such as of notifications fetched before
+        // the first page.
         const how = {after: kept, before, replaces: cursor === undefined, pending, date: this.#now()};
         if (!await inbox.merge(draft, page, how)) return false;
       } else {
@@ -1621,7 +1750,7 @@ export class Sealpost {
     });
     if (isMerged && page) for (const {item, isKept} of page.items) if (isKept) unkept.delete(item.id); else unkept.set(item.id, item);
     this.#announce();
-    // Another tab was faster: go on from its cursor.
+    // Another tab was faster: the next page begins at its cursor.
     if (!isMerged) return 'more';
     if (page?.hasMore) return 'more';
     await this.#change(async draft => inbox.shrink(draft, await this.#entriesOf(draft)));
@@ -1631,9 +1760,10 @@ export class Sealpost {
   /**
    * Fetches a notification by its id, as `{item, isFresh, date, failure}`.
    *
-   * If the network fails or interferes, what is kept is given with its date. If the server says that it is gone, what is kept goes, and
-   * the call throws. A payload that may be read only once (`isReadOnce`) comes this way and is not kept; the server gives it for a
-   * minute: show it, then call `confirmTaken`.
+   * If the network fails or interferes, this returns the cached notification with its date. If the
+   * server says that it is gone, the client deletes its copy and throws. A read-once payload
+   * (`isReadOnce`) arrives here and is not cached; the server returns it for a minute: show it,
+   * then call `confirmTaken`.
    */
   async notification(id) {
     const before = (await this.#store.head()).change, name = entryName(id), kept = await this.#read(name);
@@ -1657,9 +1787,10 @@ export class Sealpost {
   }
 
   /**
-   * For the worker: the item of a push, or null if there is none any more. It is kept for the page.
+   * For the worker: the item of a push; null if it is gone. The client stores it for the page.
    *
-   * It is asked for as a list of one, which has no payload of what may be read once: else its minute would begin before its reader is there.
+   * The request is a list of one id, since a list has no read-once payloads: fetching such a
+   * payload would start its minute before its reader is there.
    */
   async collect(id) {
     const query = [['ids', String(checked(id))]];
@@ -1681,16 +1812,20 @@ export class Sealpost {
     return found.item;
   }
 
-  /** Keeps the item of an answer, if that is allowed, and nothing newer was kept since the change `before`. */
+  /**
+   * Stores the item of an answer, if that is allowed and nothing newer was stored since the change
+   * `before`.
+   */
   async #take(answer, id, before) {
     const item = readItem(answer, id), isKept = !answer.isNoStore && !item.isReadOnce && !item.isNeverStored && item.hasPayload;
     await this.#change(async draft => {
       const pending = await this.#pending(draft);
       if (pending.dismissed.has(id) || !await inbox.isUntouched(draft, id, before)) return;
       const isRead = pending.read.get(id) ?? item.isRead;
-      // With a tag of another state a 304 would say that this one is right.
+      // With the tag of another state, a 304 would wrongly confirm this one.
       if (isKept) return void await inbox.put(draft, {...item, isRead}, {tag: isRead === item.isRead ? answer.tag : null, date: this.#now()});
-      // Its entry stays, without the payload, and so does the change's number: nothing has changed for consumers but what is kept.
+      // The entry stays without its payload, and keeps the change's number: for consumers nothing
+      // has changed.
       const row = await draft.row(entryName(id));
       if (row) await draft.write(entryName(id), {item: packed(withoutPayload({...item, isRead})), tag: null, date: this.#now()}, {change: row.change});
     });
@@ -1707,8 +1842,9 @@ export class Sealpost {
   // MARK: Reading, dismissing, sending
 
   /**
-   * Marks one notification, or several, as read or not: at once here, and at the server when it can be reached. Whether the server has
-   * it by now. If it has refused, the `outbox` says so, and the notification is as before after the next `sync`.
+   * Marks one or several notifications as read or unread: here at once, and at the server when it
+   * can be reached. Returns whether the server has accepted it by now. If the server refuses, the
+   * `outbox` says so, and the next `sync` restores the notification.
    */
   async markRead(ids, isRead = true) {
     const wanted = [ids].flat().map(checked);
@@ -1716,7 +1852,7 @@ export class Sealpost {
     await this.#change(async draft => {
       names = [];
       await inbox.mark(draft, wanted, isRead);
-      // The server marks as many in one request; not as "not read", which is for one.
+      // The server marks up to 500 as read in one request, but only one as unread.
       const size = isRead ? 500 : 1;
       for (let start = 0; start < wanted.length; start += size) {
         names.push(await this.#enqueue(draft, {kind: 'read', ids: wanted.slice(start, start + size), isRead}));
@@ -1727,7 +1863,10 @@ export class Sealpost {
     return await this.#tell() && !await this.#isRefused(names);
   }
 
-  /** Dismisses a notification on all of the user's devices: at once here, and at the server when it can be reached; as `markRead`. */
+  /**
+   * Dismisses a notification on all of the user's devices: here at once, and at the server when it
+   * can be reached. Returns the same as `markRead`.
+   */
   async dismiss(id) {
     let name;
     await this.#change(async draft => {
@@ -1739,7 +1878,7 @@ export class Sealpost {
     return await this.#tell() && !await this.#isRefused([name]);
   }
 
-  /** Confirms that a payload that may be read only once has arrived, so that it is erased at once. */
+  /** Confirms that a read-once payload has arrived, so that the server erases it at once. */
   async confirmTaken(id) {
     try {
       await this.#call('POST', `/api/notifications/${checked(id)}/taken`);
@@ -1750,9 +1889,10 @@ export class Sealpost {
   }
 
   /**
-   * Sends any JSON value to the account's own devices, when the server can be reached, and once: the key stays the same for all tries.
+   * Sends any JSON value to the account's own devices, when the server can be reached, and only
+   * once: all attempts have the same key.
    *
-   * Returns its id, or null if it waits in the `outbox`. A refusal throws, and the message is then no longer there.
+   * Returns its id, or null if it waits in the `outbox`. A refusal throws and removes the message.
    */
   async send(payload) {
     const key = crypto.randomUUID();
@@ -1767,15 +1907,15 @@ export class Sealpost {
   }
 
   /**
-   * What waits to be told to the server, the oldest first. `failure` says why something will not be tried again; `discard` it then. Of
-   * those the last hundred are kept.
+   * The entries that wait for the server, the oldest first. An entry with a `failure` is not
+   * retried: `discard` it then. Of failed entries the last hundred are kept.
    */
   async outbox() {
     const rows = [...(await this.#store.list('outbox/')).keys()];
     return (await Promise.all(rows.map(name => this.#read(name)))).filter(Boolean);
   }
 
-  /** Gives up something that waits, or forgets what has failed, by its `key`. */
+  /** Removes a waiting or failed entry by its `key`. */
   async discard(key) {
     await this.#change(async draft => {
       for (const name of await draft.names('outbox/')) if ((await draft.read(name))?.key === key) draft.remove(name);
@@ -1783,7 +1923,7 @@ export class Sealpost {
   }
 
   async #enqueue(draft, call) {
-    // What was wanted of the same notification before no longer counts.
+    // A new change of a notification replaces an earlier mark.
     for (const name of call.ids.length === 1 ? await draft.names('outbox/') : []) {
       const before = await draft.read(name);
       if (before?.ids.length === 1 && before.ids[0] === call.ids[0] && before.kind === 'read') draft.remove(name);
@@ -1798,7 +1938,7 @@ export class Sealpost {
     const pending = {read: new Map(), dismissed: new Set()};
     for (const name of (await draft.names('outbox/')).sort()) {
       const call = await draft.read(name);
-      // What the server has refused is not so.
+      // A refused change does not count.
       if (call?.failure) continue;
       if (call?.kind === 'read') for (const id of call.ids) pending.read.set(id, call.isRead);
       if (call?.kind === 'dismiss') pending.dismissed.add(call.ids[0]);
@@ -1806,7 +1946,7 @@ export class Sealpost {
     return pending;
   }
 
-  /** Tells the server what waits. Whether nothing is left. */
+  /** Sends the waiting entries. Returns whether none is left. */
   async #tell() {
     try {
       await this.#drain();
@@ -1818,7 +1958,10 @@ export class Sealpost {
     }
   }
 
-  /** Sends what waits, in its order; throws what stops it. One tab or worker at a time: each call may be repeated, but need not be. */
+  /**
+   * Sends the waiting entries in their order; throws the error that stops it. Only one tab or
+   * worker sends at a time: a repeated call would be harmless, but is unnecessary.
+   */
   async #drain(deadline = this.#api.deadline()) {
     const drain = async () => {
       for (const name of [...(await this.#store.list('outbox/')).keys()].sort()) {
@@ -1827,7 +1970,8 @@ export class Sealpost {
       }
     };
     if (!globalThis.navigator?.locks) return drain();
-    // A tab that the browser has suspended keeps its lock: what waits then goes on waiting, and nothing else does.
+    // A tab that the browser has suspended keeps its lock: the entries then wait on, and nothing
+    // else does.
     const limit = new AbortController(), end = Math.min(deadline, this.#api.deadline());
     const timer = setTimeout(() => limit.abort(), Math.max(0, end - Date.now()));
     try {
@@ -1841,7 +1985,7 @@ export class Sealpost {
   }
 
   async #deliver(name, call, deadline) {
-    // The server remembers a key for 24 hours. Later a message that may have arrived would be sent twice.
+    // The server stores a key for 24 hours. A later retry could send the message twice.
     const isLate = call.kind === 'send' && call.firstTry !== null && this.#now() - call.firstTry > 23 * 3_600_000;
     if (isLate) return this.#fail(name, call, {code: 'uncertain', title: 'It is not known whether this was sent.', status: 0});
     if (call.kind === 'send' && call.firstTry === null) {
@@ -1851,7 +1995,7 @@ export class Sealpost {
     try {
       const answer = await this.#request(call, deadline);
       if (call.kind === 'send') this.#sent = {name, id: readItem(answer).id};
-      // Of several it marks those that are there.
+      // Of several ids, the server marks those that exist.
       if (call.ids.length > 1) unmarked = call.ids.filter(id => ![member(answer.json, 'read')].flat().includes(id));
     } catch (error) {
       if (error.code !== 'problem' || error.leavesWhatIsKept) throw error;
@@ -1869,13 +2013,16 @@ export class Sealpost {
     const path = `/api/notifications/${ids[0]}`;
     if (kind === 'read') return this.#call('PATCH', path, {body: {Read: isRead}, deadline});
     if (kind === 'dismiss') return this.#call('DELETE', path, {deadline});
-    // An object would be taken for an order: a string is the payload itself.
+    // The server would read an object as a long-form request; a string is the payload itself.
     const body = typeof payload === 'string' ? payload : {Payload: payload, ...(this.#settings.app ? {App: this.#settings.app} : {})};
     const query = this.#settings.app && typeof payload === 'string' ? [['app', this.#settings.app]] : [];
     return this.#call('POST', '/api/notifications', {body, query, key, deadline});
   }
 
-  /** Gives something up, of which the app is told until it is discarded. What was shown as done here comes back with the next page. */
+  /**
+   * Marks an entry as failed until the app discards it. The next page restores the state that was
+   * shown as done.
+   */
   async #fail(name, call, failure) {
     await this.#change(async draft => {
       if (!await draft.row(name)) return;
@@ -1887,7 +2034,7 @@ export class Sealpost {
     });
   }
 
-  /** Whether one of these was refused for good. */
+  /** Whether the server has refused one of these for good. */
   async #isRefused(names) {
     return (await Promise.all(names.map(name => this.#read(name)))).some(call => call?.failure);
   }
@@ -1895,9 +2042,11 @@ export class Sealpost {
   // MARK: Registering
 
   /**
-   * Asks for permission, subscribes and registers. Call it when the user has asked for it, by a click: browsers demand that.
+   * Asks for permission, subscribes and registers. Call it after a click of the user: browsers
+   * demand that.
    *
-   * `tags` are the topics of this device. Throws `denied` if the user does not allow it, `unavailable` if the browser has no Web Push.
+   * `tags` are the topics of this device. Throws `denied` if the user does not allow it,
+   * `unavailable` if the browser has no Web Push.
    */
   async enablePush({tags = []} = {}) {
     if (!isPushAvailable()) throw new SealpostError('unavailable', 'This browser has no Web Push for this page.');
@@ -1909,10 +2058,11 @@ export class Sealpost {
   }
 
   /**
-   * Registers again if the browser's subscription, the server's key or the session has changed, or a week has passed. Call it at each
-   * start, and after signing in.
+   * Registers again if the browser's subscription, the server's key or the session has changed, or
+   * a week has passed. Call it at each start, and after signing in.
    *
-   * A session that is ended at the server, by a new password, by an administrator or by signing out, takes its device along.
+   * The server removes the device of a session that ends by a new password, an administrator or a
+   * sign-out.
    */
   async refresh() {
     const kept = await this.#read('registration');
@@ -1932,8 +2082,8 @@ export class Sealpost {
   }
 
   /**
-   * Whether a push is for this account: its `accountHint` must be that of this account's registration. One without a hint is for an
-   * account that shares its browser with no other.
+   * Whether a push is for this account: its `accountHint` must be that of this account's
+   * registration. A push without a hint is for an account that does not share its browser.
    */
   async isRecipient(message) {
     const hint = pushedHint(message), id = pushedID(message);
@@ -1948,14 +2098,17 @@ export class Sealpost {
     await this.#unregister('registration');
   }
 
-  /** Installs the worker, which also sends what waits; pages that never ask for push call it at their start. */
+  /**
+   * Installs the worker, which also sends the outbox; pages that never ask for push call it at
+   * their start.
+   */
   async startWorker() {
     const {worker, scope, name} = this.#settings;
     const url = new URL(worker, location.href);
     if (this.#settings.shared) url.searchParams.set('shared', '');
     else if (name) url.searchParams.set('name', name);
     const registered = await navigator.serviceWorker.register(url, {scope, type: 'module', updateViaCache: 'none'});
-    // Otherwise nothing would ever be ready.
+    // Otherwise `ready` would wait for ever.
     if (!location.href.startsWith(registered.scope)) {
       throw new SealpostError('unavailable', `The worker of ${registered.scope} is not that of this page: put its file beside the page, or above it.`);
     }
@@ -1969,7 +2122,8 @@ export class Sealpost {
     const {pushManager} = await this.#worker();
     let subscription = await pushManager.getSubscription();
     const bound = subscription?.options?.applicationServerKey;
-    // A subscription is bound to its key: the push service refuses pushes that are signed with another.
+    // A subscription is bound to its key: the push service refuses pushes that another key has
+    // signed.
     if (bound && base64URL(new Uint8Array(bound)) !== key) {
       await subscription.unsubscribe();
       subscription = null;
@@ -1981,11 +2135,15 @@ export class Sealpost {
     return this.#register('registration', body, {handle: JSON.stringify(handle), tags, shared: this.#settings.shared});
   }
 
-  /** Registers under the kept id; if the server says that it is no longer good, under a new one, once. */
+  /**
+   * Registers under the stored id; if the server says that it is gone, registers once under a new
+   * one.
+   */
   async #register(name, body, details) {
     if (this.#settings.app) body.App = this.#settings.app;
     const put = id => this.#call('PUT', `/api/register/${id}`, {body});
-    // Noted before the server has it, so that a sign-out meanwhile, or after a lost answer, names it, too.
+    // Stores the id before the server has it, so that a sign-out names it even during the request
+    // or after a lost answer.
     const note = async id => {
       await this.#change(async draft => draft.write(name, {id, date: 0, ...details, handle: null}));
       return id;
@@ -2016,15 +2174,16 @@ export class Sealpost {
 
   async #requestID() {
     const answer = await this.#call('POST', '/api/register'), id = answer.json;
-    // It becomes a part of a path.
+    // The id becomes a part of a path.
     if (typeof id !== 'string' || !/^[A-Za-z0-9_.-]{1,128}$/.test(id) || /^\.{1,2}$/.test(id)) throw unexpected(answer, 'a registration id');
     return id;
   }
 
   async #unsubscribe() {
-    // Other accounts have it, too; the server pushes to it for those only.
+    // Other accounts share the subscription; the server pushes to it for those only.
     if (this.#settings.shared) return;
-    // Without a network it is done here all the same; the push service hears of it later.
+    // Without a network this still ends the subscription here; the push service learns of it
+    // later.
     try {
       await (await (await this.#worker())?.pushManager?.getSubscription())?.unsubscribe();
     } catch (error) {
@@ -2038,7 +2197,7 @@ export class Sealpost {
     return globalThis.navigator?.serviceWorker?.getRegistration?.(this.#settings.scope ?? undefined);
   }
 
-  /** Takes back what the worker has shown of some ids, or of all. */
+  /** Closes the notifications that the worker has shown for some ids, or for all. */
   async #closeNotifications(ids) {
     const worker = await this.#worker();
     if (!worker?.getNotifications) return;
@@ -2049,12 +2208,12 @@ export class Sealpost {
     if (!ids) await navigator.clearAppBadge?.().catch(() => {});
   }
 
-  /** Has the browser wake the worker when there is a network again, where it can. */
+  /** Asks the browser to wake the worker when there is a network again, if it can. */
   async #wakeWorkerLater() {
     try {
       await (await this.#worker())?.sync?.register('sealpost');
     } catch (error) {
-      // The user, or the browser, does not allow it: the next start of the page does the same.
+      // The user or the browser does not allow it: the next start of the page does the same.
       if (!(error instanceof DOMException)) throw error;
     }
   }
@@ -2062,10 +2221,12 @@ export class Sealpost {
   // MARK: Events
 
   /**
-   * Notifications as they arrive, without Web Push: over server-sent events, for as long as the page is open.
+   * Notifications as they arrive, without Web Push: over server-sent events, for as long as the
+   * page is open.
    *
-   * Gives each as `{id, item}`, the item being null if it could not be fetched or is gone; the inbox and `updates` have them, too.
-   * Connects again, later and later, until `signal` ends it. End it before `enablePush`, which ends the stream's registration.
+   * Yields each as `{id, item}`; the item is null if it could not be fetched or is gone. The inbox
+   * and `updates` have them, too. Reconnects with backoff until `signal` ends it. End it before
+   * `enablePush`, which ends the stream's registration.
    */
   async *events({signal, silence = 45} = {}) {
     let last = null, pause = 0;
@@ -2095,7 +2256,10 @@ export class Sealpost {
     }
   }
 
-  /** One stream to its end. Streams are not signed: what is fetched for their ids is. */
+  /**
+   * Reads one stream until it ends. Streams are not signed; the notifications fetched for their
+   * ids are.
+   */
   async *#stream(device, last, signal, silence) {
     const authorization = await this.#authorization(null, this.#api.deadline()), account = await this.#identity();
     const request = {method: 'GET', path: '/api/stream', query: queryOf([['device', device]]), token: this.#settings.makeToken(), condition: null};
@@ -2119,7 +2283,7 @@ export class Sealpost {
         const {done, value} = await reader.read().catch(() => { throw offline('The stream has ended.'); });
         if (done) return;
         clearTimeout(timer);
-        // The server shows every 15 seconds that the stream lives.
+        // The server sends a sign of life every 15 seconds.
         timer = setTimeout(end, silence * 1000);
         yield {};
         for (const id of lines.take(value)) yield {id};
@@ -2133,7 +2297,7 @@ export class Sealpost {
 
   // MARK: Calls
 
-  /** A call with the account's token; if the server refuses it, once more with another. */
+  /** Sends a call with the account's token; if the server refuses it, again with a new one. */
   async #call(method, path, given = {}) {
     const options = {...given, deadline: given.deadline ?? this.#api.deadline()};
     const authorization = await this.#authorization(null, options.deadline);
@@ -2148,7 +2312,10 @@ export class Sealpost {
     }
   }
 
-  /** One call, whose answer must be for the client's account. The first answer decides which it is. */
+  /**
+   * Sends one call, whose answer must be for the client's account. The first answer decides which
+   * account that is.
+   */
   async #ask(method, path, options, epoch) {
     const account = await this.#identity(), answer = await this.#api.ask(method, path, {...options, account});
     // Another account has signed in here meanwhile.
@@ -2157,7 +2324,7 @@ export class Sealpost {
     return success(answer);
   }
 
-  /** The identifier of the account; null if it is not known yet. */
+  /** The identifier of the account; null if unknown. */
   async #identity() {
     return (await this.#read('identity'))?.id ?? null;
   }
@@ -2172,12 +2339,15 @@ export class Sealpost {
     if (known !== answer.account) throw interference('wrongAccount', known, printable(answer.account), answer);
   }
 
-  /** The field that signs a request in; with `refused`, another one than that, or null if there is none. */
+  /**
+   * The `Authorization` of a request; with `refused`, a different one, or null if there is none.
+   */
   async #authorization(refused, deadline) {
     const head = await this.#store.head();
     if (this.account === null || head.epoch !== this.#epoch) throw new SealpostError('signedOut', 'Nobody is signed in.');
     const session = await this.#read('session'), kept = session && `Bearer ${session.token}`;
-    // A tenth of a minute is for the way. Without a provider the token is used to its end.
+    // A token is renewed a minute early, since the request takes time. Without a provider the
+    // client uses it until its end.
     const isEnding = session?.expiresAt && session.expiresAt - this.#now() < 60_000;
     if (kept && kept !== refused && !(isEnding && this.#settings.token)) return kept;
     if (!this.#settings.token) {
@@ -2185,7 +2355,7 @@ export class Sealpost {
       throw new SealpostError('unauthorized', 'There is no token.');
     }
     const renewal = this.#renewal ??= this.#renew(), forget = () => { if (this.#renewal === renewal) this.#renewal = null; };
-    // One that never ends is left alone: the next call asks anew.
+    // A renewal that never ends is abandoned: the next call starts a new one.
     return within(deadline, renewal, 'There was no token in time.').finally(forget);
   }
 
@@ -2198,7 +2368,7 @@ export class Sealpost {
     return `Bearer ${token}`;
   }
 
-  /** A session of the app's own making; for none, and for an app that makes none, it throws. */
+  /** A session from the app's token provider; throws if the app has none or it returns none. */
   async #newSession() {
     const given = await this.#settings.token?.();
     const session = readSession({json: typeof given === 'string' ? {Token: given, ExpiresAt: null} : given, status: 200, path: SESSIONS});
@@ -2217,9 +2387,9 @@ export class Sealpost {
   }
 
   /**
-   * Makes one change, in one transaction, and again from the start if another was faster.
+   * Makes a change in one transaction, and retries from the start if another commit was faster.
    *
-   * Throws `signedOut`, and changes nothing, if the account has ended since this client was opened.
+   * Throws `signedOut` and changes nothing if the account has ended since this client was opened.
    */
   async #change(body, {isAnyEpoch = false} = {}) {
     for (;;) {
@@ -2240,7 +2410,7 @@ export class Sealpost {
     }
   }
 
-  /** All entries, the oldest first. Only those that have changed are unsealed again. */
+  /** All entries, the oldest first. Decrypts only those that have changed. */
   async #entries() {
     const head = await this.#store.head();
     if (this.#cache.revision !== head.revision) {
@@ -2253,14 +2423,15 @@ export class Sealpost {
   }
 
   /**
-   * Gives up rows that cannot be read, and the cursor with them, so that the next page brings all again; whether there were any. They are
-   * told as deleted: what is gone at the server meanwhile no page would name.
+   * Drops unreadable rows and the cursor, so that the next page fetches everything; returns
+   * whether there were any. The rows count as deleted: no page would name those that the server
+   * has deleted meanwhile.
    */
   async #giveUp(names) {
     return this.#change(async draft => {
       let isAny = false;
       for (const name of names) {
-        // Another may have written it meanwhile, or signed out.
+        // Another tab may have written it meanwhile, or signed out.
         if (!await draft.row(name) || await draft.read(name) !== undefined) continue;
         isAny = true;
         inbox.remove(draft, Number(name.slice(6)));
@@ -2270,7 +2441,7 @@ export class Sealpost {
     }, {isAnyEpoch: true});
   }
 
-  /** The same as a draft will leave them. */
+  /** All entries as they will be after a draft's commit. */
   async #entriesOf(draft) {
     const rows = await draft.store.list('entry/');
     for (const [name, row] of draft.changes) {
@@ -2285,7 +2456,7 @@ export class Sealpost {
       const known = this.#cache.entries.get(name);
       if (known && base64(known.iv) === base64(row.iv)) return [name, known];
       const value = await unseal(key, name, row);
-      // A row that cannot be read is not shown.
+      // Unreadable rows are not shown.
       return value && [name, {item: unpacked(value.item), date: value.date, tag: value.tag, change: row.change, size: row.data.length, iv: row.iv}];
     }));
     return new Map(all.filter(Boolean));
@@ -2297,7 +2468,7 @@ export class Sealpost {
     this.#channel.postMessage('changed');
   }
 
-  /** Lets go of the database; calls fail from then on. */
+  /** Closes the database; calls fail from then on. */
   close() {
     this.#channel?.close();
     this.#store.close();
@@ -2310,11 +2481,14 @@ async function storeOf({store, name}) {
   return IndexedStore.open(name ? `sealpost ${name}` : 'sealpost');
 }
 
-/** Whether this page can be pushed to. On an iPhone that needs it to be on the home screen. */
+/** Whether this page can receive pushes. On an iPhone it must be on the home screen. */
 export const isPushAvailable = () =>
   typeof Notification !== 'undefined' && (typeof PushManager !== 'undefined') && Boolean(globalThis.navigator?.serviceWorker ?? globalThis.registration);
 
-/** The first characters of a session's token, as the server's lists show them; nothing of another's token. */
+/**
+ * The first characters of a session's token, as the server's lists show them; empty for another
+ * issuer's token.
+ */
 const sessionOf = token => token.startsWith('spt_') ? token.slice(0, 12) : '';
 
 function readSession(answer) {
@@ -2329,7 +2503,7 @@ function checked(id) {
   return id;
 }
 
-/** The ids in an event stream (WHATWG HTML section 9.2.6), however it comes in pieces. */
+/** The ids in an event stream (WHATWG HTML section 9.2.6), however the network splits it. */
 export class EventLines {
   #decoder = new TextDecoder();
   #rest = '';
@@ -2339,13 +2513,13 @@ export class EventLines {
   take(bytes) {
     const lines = (this.#rest + this.#decoder.decode(bytes, {stream: true})).split(/\r\n|\n|\r(?!$)/), ids = [];
     this.#rest = lines.pop();
-    // Something that never ends a line is no stream of ours.
+    // A stream with an endless line is not the server's.
     if (this.#rest.length > 65_536) throw offline('The stream has a line without an end.');
     for (const line of lines) {
       if (line.startsWith('data:')) {
         this.#data.push(line.slice(5).trim());
         this.#count += line.length;
-        // Nor is an event without an end.
+        // Nor is a stream with an endless event.
         if (this.#count > 16_384) throw offline('The stream has an event without an end.');
       }
       if (line !== '' || this.#data.length === 0) continue;
@@ -2357,7 +2531,10 @@ export class EventLines {
   }
 }
 
-/** The hint of a push whose it is, `{"secureId":"4711","accountHint":"aV0mTHJ1xBI"}`; null if it has none. */
+/**
+ * The hint that identifies a push's account, `{"secureId":"4711","accountHint":"aV0mTHJ1xBI"}`;
+ * null if it has none.
+ */
 export function pushedHint(message) {
   try {
     const hint = member(JSON.parse(message), 'accounthint');
@@ -2367,14 +2544,17 @@ export function pushedHint(message) {
   }
 }
 
-/** The hint of a shared registration's push: an HMAC under the registration id, which no push service learns. */
+/**
+ * The hint of a shared registration's push: an HMAC keyed with the registration id, which no push
+ * service learns.
+ */
 export async function accountHint(registration, id) {
   const key = await crypto.subtle.importKey('raw', utf8(registration), {name: 'HMAC', hash: 'SHA-256'}, false, ['sign']);
   const code = await crypto.subtle.sign('HMAC', key, utf8(`hint ${id}`));
   return base64URL(new Uint8Array(code).subarray(0, 8));
 }
 
-/** The id that a push names, `{"secureId":"4711"}`; null for any other text. */
+/** The id in a push, `{"secureId":"4711"}`; null for any other text. */
 export function pushedID(message) {
   try {
     const id = member(JSON.parse(message), 'secureid');

@@ -1,4 +1,5 @@
-// What a client does over time: nothing lost between pages, what waits for a network, tokens that end, signing out.
+// Tests of a client over time: losing nothing between pages, the outbox, tokens that end, signing
+// out.
 
 import assert from 'node:assert/strict';
 import {randomInt, webcrypto} from 'node:crypto';
@@ -13,7 +14,7 @@ globalThis.crypto ??= webcrypto;
 
 const lost = () => { throw new TypeError('Failed to fetch'); };
 
-/** A client that is signed in, which the test closes by itself. */
+/** A signed-in client, which the test closes at its end. */
 async function clientOf(t, server, {store = new MemoryStore(), isIn = true, ...options} = {}) {
   const push = await Sealpost.open({server: 'https://push.example', signatures: 'unsigned', fetch: server.fetch, store, timeout: 5, ...options});
   t.after(() => push.close());
@@ -54,7 +55,7 @@ test('without a network the inbox is there with its date, and before there is on
   server.before = lost;
   const inbox = await push.sync();
   assert.deepEqual([inbox.isFresh, inbox.date.getTime(), inbox.notifications[0].payload], [false, now - 60_000, 'kept']);
-  // The server's own refusal for now leaves what is kept, too.
+  // A temporary refusal by the server keeps the cached state, too.
   server.before = () => {};
   server.after = (response, {headers}) => new Response('{"type":"urn:sealpost:problem:busy","title":"busy","status":503}', {status: 503, headers: response.headers});
   assert.equal((await push.sync()).failure.code, 'busy');
@@ -76,7 +77,7 @@ test('what is read, dismissed and sent without a network is told later, once, an
   const server = new FakeServer(), push = await clientOf(t, server);
   const [read, gone] = [server.post('to read'), server.post('to dismiss')];
   await push.sync();
-  // The server takes nothing for a while, and lists both as they were.
+  // The server refuses changes for a while, and lists both notifications in their old state.
   server.isBusy = true;
   assert.equal(await push.markRead(read), false);
   assert.equal(await push.dismiss(gone), false);
@@ -88,7 +89,7 @@ test('what is read, dismissed and sent without a network is told later, once, an
   let inbox = await push.kept();
   assert.deepEqual(inbox.notifications.map(({id, isRead}) => [id, isRead]), [[read, true], [gone + 1, false]]);
   server.isBusy = false;
-  // An answer is lost after the server has acted.
+  // The answer is lost after the server has acted.
   let answers = 0;
   server.after = (_, {path, method}) => { if (method === 'POST' && path === '/api/notifications' && (answers += 1) <= 2) lost(); };
   await push.sync();
@@ -107,7 +108,10 @@ test('an answer that was on its way undoes nothing of what has happened meanwhil
   server.change(gone, {Title: 'changed'});
   server.change(read, {Title: 'changed'});
 
-  /** Has the server answer, makes changes that it is told of, and lets the answers through only then. */
+  /**
+   * Lets the server answer, makes changes that reach the server, and only then delivers the
+   * answers.
+   */
   async function late(calls, changes) {
     let release;
     const held = new Promise(done => { release = done; }), statuses = [];
@@ -164,7 +168,7 @@ test('a message that may have arrived is not sent again after the server has for
 
 test('a message that the server is still working on waits, and is sent once', async t => {
   const server = new FakeServer(), push = await clientOf(t, server), answers = [];
-  // The connection is lost while the server works, and the repeat comes too early.
+  // The connection is lost while the server works, and the retry arrives too early.
   server.before = ({method}) => { if (method === 'POST' && answers.length === 0) { answers.push('lost'); lost(); } };
   server.after = (response, {method}) => {
     if (method !== 'POST' || answers.length > 1) return response;
@@ -205,7 +209,7 @@ test('a token that is refused or about to end is renewed, once for all that wait
   server.tokens.delete('spt_renewed_1');
   await push.notification(id);
   assert.equal(renewals, 2);
-  // It ends in half a minute.
+  // The token ends in half a minute.
   await push.notification(id);
   assert.equal(renewals, 3);
 });
@@ -235,7 +239,7 @@ test('signing out ends every writer, leaves nothing, and is told to the server w
   const other = await clientOf(t, server, {store});
   server.post('secret');
   await push.sync();
-  // A page is on its way while the other tab signs out.
+  // A page is under way while the other tab signs out.
   let release;
   const waiting = new Promise(done => { release = done; });
   server.after = async (response, {path, method}) => {
@@ -257,7 +261,7 @@ test('signing out ends every writer, leaves nothing, and is told to the server w
   assert.equal(server.tokens.has('spt_first'), false, 'the server has acted, and its answer was lost');
   server.after = response => response;
   server.tokens.add('spt_first');
-  // The next start of the page tells it.
+  // The next start of the page reports the sign-out.
   const again = await clientOf(t, server, {store, isIn: false});
   assert.equal(await again.finishSigningOut(), true);
   assert.deepEqual([server.tokens.has('spt_first'), (await store.list('ending/')).size], [false, 0]);
@@ -475,12 +479,12 @@ test('page and worker over one store, with failures anywhere: nothing is lost or
       () => id && server.change(id, {Read: !server.items.get(id).Read}), () => push.sync(), () => push.sync(), () => id && push.collect(id), () => id && push.notification(id),
       () => id && push.markRead(id, randomInt(2) === 0), () => id && randomInt(3) === 0 && push.dismiss(id),
       async () => {
-        // To the end of both, whichever fails.
+        // Waits for both, even if one fails.
         for (const {reason} of await Promise.allSettled(clients.map(client => client.sync()))) if (reason) throw reason;
       },
       async () => {
         if (!id) return;
-        // One is asked for while something happens to it.
+        // Fetches a notification while it changes.
         const other = clients[randomInt(2)], calls = [push.notification(id), randomInt(2) === 0 ? push.sync() : push.collect(id)];
         calls.push((randomInt(3) === 0 ? other.dismiss(id) : other.markRead(id, randomInt(2) === 0)).then(() => other.sync()));
         for (const {reason} of await Promise.allSettled(calls)) {
@@ -531,7 +535,7 @@ test('an event stream is read however it comes in pieces, and a push names an id
     assert.deepEqual(found, [7, 8], `in pieces of ${size}`);
   }
   const bytes = text => new TextEncoder().encode(text), lines = new EventLines();
-  // A message of thirty bytes, and blanks that are none of it.
+  // A message of thirty bytes, followed by blanks.
   for (let count = 0; count < 600; count += 1) assert.deepEqual(lines.take(bytes(`data: {"secureId":"7"}${' '.repeat(100)}\n\n`)), [7]);
   for (let count = 0; count < 160; count += 1) lines.take(bytes(`data: ${'x'.repeat(94)}\n`));
   assert.throws(() => { for (let count = 0; count < 10; count += 1) lines.take(bytes(`data: ${'x'.repeat(94)}\n`)); }, {code: 'offline'});
@@ -542,7 +546,7 @@ test('an event stream is read however it comes in pieces, and a push names an id
   assert.deepEqual(['9007199254740991', '9007199254740992'].map(id => pushedID(`{"secureId":"${id}"}`)), [2 ** 53 - 1, null]);
 });
 
-/** A browser, as far as registering asks it: one subscription, and a worker's address. */
+/** A fake of the browser features that registering uses: one subscription, and a worker's URL. */
 function browser(t) {
   const subscription = {
     options: {}, ended: false, toJSON: () => ({endpoint: 'https://push.example/s', keys: {p256dh: 'p', auth: 'a'}}),
@@ -577,7 +581,7 @@ test('accounts that share a browser register so, and each knows its own pushes',
   assert.deepEqual([await alice.isRecipient(await message(7, alice)), await bob.isRecipient(await message(7, alice))], [true, false]);
   assert.equal(await alice.isRecipient((await message(7, alice)).replace('"7"', '"8"')), false);
   for (const text of ['', '{"secureId":"7"}', '{"secureId":"7","accountHint":""}']) assert.equal(await alice.isRecipient(text), false);
-  // Who signs out leaves the subscription to the other.
+  // Alice's sign-out leaves the subscription to the other account.
   await alice.signOut();
   assert.equal(subscription.ended, false);
   assert.equal(await alice.isRecipient(await message(7, bob)), false);
@@ -624,7 +628,7 @@ test('a device whose token is dead stays to be ended, and is when its account si
   const again = await clientOf(t, server, {store, isIn: false});
   assert.equal(await again.finishSigningOut(), false);
   assert.deepEqual([...server.devices], [device]);
-  // Another account's token is not for it.
+  // The order does not use another account's token.
   server.tokens.add('spt_bob').add('spt_second');
   await again.useToken('spt_bob', {account: 'bob'});
   assert.deepEqual([...server.devices], [device]);
@@ -699,7 +703,7 @@ test('a field full of blanks is read at once', async t => {
   };
   const start = performance.now();
   await push.sync().catch(() => {});
-  // A search for blanks at the end that begins anew at each of them takes fifteen seconds.
+  // A search for trailing blanks that restarts at each blank would take fifteen seconds.
   assert.ok(performance.now() - start < 3000);
 });
 
@@ -728,7 +732,7 @@ test('http is for this machine, and without pinned keys', async () => {
 
 // MARK: Signing out whatever happens
 
-/** A client that keeps something in a database of a browser, and the database's faults. */
+/** A client with stored state in a browser's database, and the database's faults. */
 async function keeper(t, options = {}) {
   browser(t);
   const faults = new FakeIndexedDB(), server = new FakeServer();
@@ -812,7 +816,7 @@ for (const isFull of [false, true]) {
       isDead = false;
       let steps = 0, die;
       const death = new Promise(done => { die = () => { isDead = true; done(); return new Promise(() => {}); }; });
-      // From one step on nothing is done any more.
+      // From this step on no operation returns.
       const step = work => (steps += 1) < end ? work() : die();
       for (const name of ['get', 'list', 'head', 'commit', 'removeAll']) {
         const work = store[name].bind(store);
@@ -839,7 +843,7 @@ test('nothing that is kept waits for the app to give a token', async t => {
   let isAsked, give;
   const asked = new Promise(done => { isAsked = done; }), given = new Promise(done => { give = done; });
   const {push, server, left} = await keeper(t, {token: () => { isAsked(); return given; }});
-  // Its token ends soon, and is dead already.
+  // The token ends soon, and the server already refuses it.
   await push.useToken('spt_first', {account: 'alice', expiresAt: new Date(Date.now() + 30_000)});
   server.tokens.delete('spt_first');
   server.tokens.add('spt_asked');
@@ -863,7 +867,10 @@ test('a token of the app is not for the sign-outs of another account', async t =
 
 // MARK: A proxy that has an account
 
-/** A server that signs, and a proxy before it that can show an account of its own for the client's: the server signs for that one. */
+/**
+ * A server that signs, and a proxy in front of it. The proxy can replace the client's account by
+ * its own, which the server then signs for.
+ */
 function signingServers() {
   const [server, other] = ['alice', 'mallory'].map(username => Object.assign(new FakeServer(), {isSigned: true, username}));
   other.account = MALLORY;
@@ -871,7 +878,7 @@ function signingServers() {
   let isOther = false;
   const fetch = (url, options = {}) => {
     if (!isOther) return server.fetch(url, options);
-    // The proxy signs in as itself, whatever the client has shown.
+    // The proxy sends its own credentials, whatever the client sent.
     return other.fetch(url, {...options, headers: {...options.headers, Authorization: 'Bearer spt_first'}});
   };
   return {server, other, fetch, showOther: value => { isOther = value; }};
@@ -952,7 +959,7 @@ test('a session of another name is refused, and one of the own name in other let
   await push.sync();
   showOther(true);
   assert.ok(isWrongAccount((await push.sync()).failure));
-  // The session that is there goes on.
+  // The existing session stays valid.
   await assert.rejects(push.signIn('Alice', 'correct horse'), isWrongAccount);
   showOther(false);
   assert.equal((await push.sync()).isFresh, true);
@@ -970,7 +977,7 @@ test('an account that was made anew begins with nothing', async t => {
   await push.signIn('alice', 'correct horse');
   const changes = await push.changes(mark);
   assert.deepEqual([changes.isWhole, changes.arrived, await push.registrationID()], [true, [], null]);
-  // The server has nothing left of the old one to end.
+  // The server has nothing of the old account to end.
   assert.equal((await store.list('ending/')).size, 0);
   assert.equal((await push.sync()).isFresh, true);
 });

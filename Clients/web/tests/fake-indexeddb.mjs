@@ -1,9 +1,9 @@
-// As much of IndexedDB as the client uses, with the faults that browsers have.
+// The part of IndexedDB that the client uses, with the faults that browsers have.
 
 export class FakeIndexedDB {
   databases = new Map();
   connections = new Set();
-  /** Whether nothing can be written; whether no connection can be opened; whether nothing can be deleted. */
+  /** Faults: all writes fail; no connection opens; all deletions fail. */
   isFull = false;
   isBroken = false;
   isLocked = false;
@@ -26,13 +26,13 @@ export class FakeIndexedDB {
     });
   }
 
-  /** Closes all connections, as browsers do with pages in the background, and tells nobody. */
+  /** Closes all connections without an event, as browsers do with pages in the background. */
   closeAll() {
     for (const connection of this.connections) connection.close();
   }
 }
 
-/** A request that is answered later. */
+/** A request whose result arrives later. */
 function ask(answer, isDone = () => {}) {
   const request = {};
   queueMicrotask(() => {

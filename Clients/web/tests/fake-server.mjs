@@ -1,4 +1,4 @@
-// A server in memory, for one account: as `fetch` for a client.
+// A server in memory, for one account, with `fetch` for a client.
 
 import {createPrivateKey, sign} from 'node:crypto';
 import {readFileSync} from 'node:fs';
@@ -6,14 +6,14 @@ import {readFileSync} from 'node:fs';
 import {digestField, echoOf, signatureBase} from '../sealpost.js';
 
 const folder = process.env.SEALPOST_VECTORS ?? new URL('../../../docs/vectors', import.meta.url).pathname;
-/** The key of the vectors, which a server signs with. */
+/** The key of the vectors, with which the server signs. */
 export const {pinned} = JSON.parse(readFileSync(`${folder}/keys.json`, 'utf8'));
 // A seed in PKCS #8 (RFC 8410 section 7).
 const key = createPrivateKey({key: Buffer.from(`302e020100300506032b657004220420${pinned.seedHex}`, 'hex'), format: 'der', type: 'pkcs8'});
 
 export const [ALICE, MALLORY] = ['YWxpY2Uncy1hY2NvdW50Lg', 'bWFsbG9yeXMtYWNjb3VudA'];
 
-/** The fields of a signature over an answer, with the account if there is one. */
+/** The signature fields of an answer, covering the account if there is one. */
 export async function signatureFields({method, url, headers}, {status, body, tag, account, created = Math.floor(Date.now() / 1000)}) {
   const {pathname: path, search} = new URL(url), validator = status === 304 ? tag : await digestField(new TextEncoder().encode(body));
   const parameters = [
@@ -29,24 +29,30 @@ export async function signatureFields({method, url, headers}, {status, body, tag
 
 export class FakeServer {
   items = new Map();
-  /** The ids in the order of their changes; a cursor is a place in it. */
+  /** The ids in the order of their changes; a cursor is a position in this list. */
   log = [];
   devices = new Set();
   tokens = new Set(['spt_first']);
   /** All requests, as `GET /api/notifications`. */
   requests = [];
-  /** Whether it takes nothing for now. */
+  /** Whether the server refuses changes for now. */
   isBusy = false;
   keys = new Map();
-  /** Called with each request before it is acted on, and with its answer after; what it throws is a network's failure. */
+  /**
+   * The server calls `before` with each request, and `after` with its answer; an exception acts as
+   * a network failure.
+   */
   before = () => {};
   after = response => response;
-  /** The identifier of its account; null: a server of the version before. What it says in that place, if that is another. */
+  /**
+   * The identifier of its account; null for a server of the previous version. `says` is sent in
+   * its place, if set.
+   */
   account = ALICE;
   says = null;
   username = 'alice';
   isSigned = false;
-  /** What registration ids begin with. */
+  /** The prefix of registration ids. */
   prefix = 'device';
   #next = 1;
 
@@ -66,7 +72,7 @@ export class FakeServer {
     if (this.items.delete(id)) this.log.push(id);
   }
 
-  /** As `fetch`. */
+  /** Acts as `fetch`. */
   fetch = async (url, options = {}) => {
     const {pathname, searchParams} = new URL(url), {method = 'GET', headers = {}} = options;
     const request = {method, path: pathname, query: searchParams, headers, body: options.body && JSON.parse(options.body)};

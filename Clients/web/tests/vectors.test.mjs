@@ -1,4 +1,5 @@
-// The vectors that every client is tested with, through the module that pages use: docs/vectors/README.md says what they are.
+// Runs the vectors that test every client, through the module that pages use;
+// docs/vectors/README.md explains them.
 
 import assert from 'node:assert/strict';
 import {randomInt, webcrypto} from 'node:crypto';
@@ -20,16 +21,22 @@ const {pinned, acceptSignature: asked, acceptSignatureOfEither: either, toleranc
 const keys = await importKeys([pinned.publicKey]);
 const bytesOf = ({body, bodyBase64}) => new Uint8Array(Buffer.from(bodyBase64 ?? body ?? '', bodyBase64 === undefined ? 'utf8' : 'base64'));
 
-/** An answer of a vector as the module takes it: a browser joins the lines of a field, and takes blanks away. */
+/**
+ * A vector's answer as the module receives it: a browser joins the lines of a field, and removes
+ * surrounding blanks.
+ */
 function answerOf(answer) {
   const headers = new Headers(answer.fields.map(([name, value]) => [name, value]));
   return {status: answer.status, field: name => headers.get(name), body: bytesOf(answer), end: answer.end};
 }
 
-/** A client makes no other tokens than whole numbers of the range, and asks routes of the API only. */
+/**
+ * Whether a client could send the request: clients send only whole numbers in range as tokens, and
+ * use only routes of the API.
+ */
 const isAskedByClients = ({path, token}) => path.startsWith('/api/') && echoOf(token) !== null;
 
-/** What the client makes of an answer to a call: `accepted`, or the kind of interference. */
+/** The client's verdict on an answer to a call: `accepted`, or the kind of interference. */
 async function verdict(call, request, answer, options) {
   try {
     const checked = await checkAnswer(request, answer, options);
@@ -142,9 +149,9 @@ test('a changed byte in any of 1,000 sampled answers is refused', async () => {
     const {name, request, answer} = vectors[randomInt(vectors.length)], given = answerOf(answer);
     const fields = [...signed, answer.status === 304 ? 'etag' : 'content-digest'];
     const places = [['status'], ...fields.map(field => ['field', field]), ...['method', 'path', 'query', 'token'].map(part => ['request', part])];
-    // Half of all samples change the content, if there is any.
+    // Half of all samples change the content, if it is not empty.
     const [kind, part] = given.body.length > 0 && randomInt(2) ? ['body'] : places[randomInt(places.length)];
-    // The control: it is the change that is refused.
+    // The control: only the change causes the refusal.
     await checkAnswer(request, given, {keys, tolerance: toleranceSeconds, now});
     const asked = {...request}, changed = {...given};
     if (kind === 'body') {
@@ -166,7 +173,7 @@ test('a changed byte in any of 1,000 sampled answers is refused', async () => {
   assert.equal(refused, 1000);
 });
 
-/** A text with one character that is another one; of an empty one, a text. */
+/** A text with one character changed; for an empty text, a different text. */
 function spoiled(text) {
   if (text === '') return 'x';
   const place = randomInt(text.length), code = text.charCodeAt(place);
@@ -185,10 +192,10 @@ test('answers to sign-outs mean what the vectors say', async t => {
         const {pathname} = new URL(url), isDue = method === request.method && pathname === request.path;
         asked.push(`${method} ${pathname}`);
         if (isDue) return new Response(answer.status === 204 ? null : bytesOf(answer), {status: answer.status, headers: answer.fields});
-        // The client registers, and nothing else.
+        // The client only registers.
         if (pathname === '/api/stream') end.abort();
         if (!pathname.startsWith('/api/register') && method !== 'DELETE') return lost();
-        // To a token that is dead the server says so each time.
+        // The server answers 401 to each request with an invalid token.
         const isDead = answer.status === 401 && method === 'DELETE';
         const body = method === 'POST' ? JSON.stringify(id) : isDead ? answer.body : '', status = isDead ? 401 : 200;
         const owner = isDead ? 'none' : account, signature = await signatureFields({method, url, headers}, {status, body, account: owner, created: now});
@@ -214,14 +221,14 @@ for (const [kind, signatures] of [['signed', {keys: [pinned.publicKey]}], ['unsi
   }
 }
 
-/** Has a client sync through the steps, and compares what it keeps and shows after each. */
+/** Lets a client sync through the steps, and compares its stored and shown state after each. */
 async function follow(steps, signatures) {
   let number = -1, clock = null, mark = null, push;
   const now = () => clock ?? steps[Math.max(0, number)].deviceTime * 1000;
 
-  /** What the step has left is compared before the next one is asked for. */
+  /** Compares the result of a step before the next request. */
   async function compare(step) {
-    // A clock at the beginning of time hides nothing.
+    // With a clock at 1970 nothing is expired, so the client shows everything.
     clock = 0;
     const all = (await push.kept()).notifications;
     clock = null;
@@ -245,18 +252,20 @@ async function follow(steps, signatures) {
     const {request, answer} = steps[number], {pathname, search} = new URL(url);
     assert.equal(pathname + search, request.path + (request.query === null ? '' : `?${request.query}`));
     assert.equal(options.headers['If-None-Match'] ?? null, request.condition);
-    // All signed answers are `no-store`; one who goes by the token alone takes that for the sender's word.
+    // All signed answers are `no-store`; an unsigned client would read that as the sender's
+    // choice.
     const headers = answer.fields.filter(([name]) => signatures !== 'unsigned' || name !== 'Cache-Control');
     return new Response([204, 304].includes(answer.status) ? null : bytesOf(answer), {status: answer.status, headers});
   }
 
-  // Some histories go on at a server of another database, for which the account is another one.
+  // Some histories continue at a server with another database, where the account has another
+  // identifier.
   const store = new MemoryStore(), get = store.get.bind(store);
   store.get = async name => name === 'identity' ? undefined : get(name);
   const limit = Number(new URLSearchParams(steps[0].request.query).get('limit'));
   push = await Sealpost.open({
     server: 'https://push.example', signatures, store, fetch, now, limit, makeToken: () => '1000',
-    // The clock of the device is wrong in one of them, and that is not what these are about.
+    // The device's clock is wrong in one of them, which these tests do not check.
     tolerance: 1_000_000,
   });
   try {
@@ -280,7 +289,7 @@ async function follow(steps, signatures) {
 
 const lost = () => { throw new TypeError('Failed to fetch'); };
 
-/** An answer of a vector that leaves out what belongs to the exchange. */
+/** Builds an answer from a vector without the fields of its exchange. */
 function responseTo(options, answer) {
   if (answer === null || answer === undefined) lost();
   const echo = answer.hasEcho ? [['MyToken', echoOf(options.headers.MyToken)]] : [];
@@ -303,7 +312,7 @@ const states = async push => (await push.kept()).notifications.map(({id, isRead}
 test('what waits is done, waits on or has failed as the vectors say', async t => {
   const {deviceTime, lists, answers} = read('outbox'), outcomes = new Set();
   for (const {name, task, wasRead, method, path, answer, outcome, code, shown} of answers) {
-    // One is marked by itself, as this client marks it; several in one request are the other way.
+    // This client marks a single notification with PATCH; several share one request.
     const isSeveral = path.endsWith('/read'), {list, unchanged} = lists.find(({isRead}) => isRead === wasRead);
     const asked = [];
     const push = await clientOf(t, async (url, options) => {
@@ -315,15 +324,15 @@ test('what waits is done, waits on or has failed as the vectors say', async t =>
       return lost();
     }, deviceTime);
     await push.sync();
-    // The second one is of a notification that is not there.
+    // The second notification does not exist.
     await (isSeveral ? push.markRead([7, 9]) : does[task](push));
     const isFailed = outcome === 'failed', left = await push.outbox();
-    // A message that was refused was thrown, and is no longer there.
+    // A refused message throws and leaves the outbox.
     const expected = outcome === 'waits' ? [null] : isFailed && task !== 'send' ? [code] : [];
     assert.deepEqual(left.map(({failure}) => failure?.code ?? null), expected, name);
     assert.equal(await push.dismiss(8), outcome !== 'waits', name);
     assert.equal(asked.includes('DELETE /api/notifications/8'), outcome !== 'waits', `${name}: what is behind it`);
-    // What cannot be told now is no reason to show nothing.
+    // A failure to send must not hide the inbox.
     await push.sync().catch(() => {});
     assert.deepEqual((await states(push)).find(({Id}) => Id === 7) ?? null, shown, name);
     for (const {key} of await push.outbox()) await push.discard(key);
