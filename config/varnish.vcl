@@ -1,5 +1,6 @@
-# Sealpost behind Varnish, which has no TLS of its own: hitch, HAProxy or nginx stands before it. The tests run it as it
-# is, except for the addresses. The same in Sealpost: server.trustedProxies: ["127.0.0.1", "unix"].
+# Sealpost behind Varnish, which has no TLS of its own: put hitch, HAProxy or nginx in front of it.
+# The tests run this file unchanged except for the addresses. The matching setting of Sealpost:
+# server.trustedProxies: ["127.0.0.1", "unix"].
 vcl 4.1;
 
 backend sealpost {
@@ -10,18 +11,19 @@ backend sealpost {
 }
 
 sub vcl_recv {
-    # Set and not added to: what a client claims of its own address does not count. Where the proxy before this one is
-    # trusted, leave out the first of the three.
+    # Replaces the fields: a client's own claims about its address do not count. If the proxy in
+    # front of this one is trusted, omit the first of the three.
     set req.http.X-Forwarded-For = client.ip;
     set req.http.X-Forwarded-Proto = "https";
     unset req.http.Forwarded;
-    # Every answer is one user's. Never return (hash): a cache that does not ask who calls hands payloads to strangers,
-    # and PushClient takes an answer that was kept for interference.
+    # Every answer belongs to one user. Never return (hash): a cache that ignores the caller sends
+    # payloads to strangers, and PushClient treats a cached answer as interference.
     return (pass);
 }
 
 sub vcl_backend_fetch {
-    # A kept connection may be closed by the other side in the very moment in which it is used again. Varnish has no kept
-    # ones for some methods only, and would answer a POST with 503 then: so it keeps none.
+    # The server may close a reused connection just as Varnish sends a request on it, and Varnish
+    # would then answer a POST with 503. Varnish cannot reuse connections for some methods only, so
+    # it reuses none.
     set bereq.http.Connection = "close";
 }
