@@ -608,7 +608,7 @@ function checkJSON(json, depth) {
 
 // MARK: - Results of calls
 
-/** A member of an object, in any case of its name. */
+/** A member of an object, ignoring the case of its name. */
 function member(json, name) {
   if (typeof json !== 'object' || json === null || Array.isArray(json)) return undefined;
   const found = Object.keys(json).findLast(key => key.toLowerCase() === name);
@@ -1455,9 +1455,9 @@ export class Sealpost {
    *
    * The first two come first, and need neither a network nor free space. Returns whether the
    * server has confirmed, in answers for this account, the end of device and session. If not, the
-   * client stores the order, if it can, and repeats it at the next start of the page and with each
-   * event of the worker. If the token can no longer end a device, the account's next sign-in here
-   * does.
+   * client stores the order, if it can. It then retries at the next start of the page and with
+   * each event of the worker. If the token can no longer end a device, the account's next sign-in
+   * here does.
    *
    * Throws `unavailable` only if the browser cannot delete the stored state.
    */
@@ -1636,9 +1636,9 @@ export class Sealpost {
    * The changes since a mark: `arrived`, the new or changed items; `deleted`, the ids to stop
    * showing; the next `mark`.
    *
-   * No change is lost between two calls, whichever tab fetched it and whatever failed in between.
-   * Without a mark, or with one that is too old, `isWhole` is true and `arrived` is the whole
-   * inbox.
+   * No change is lost between two calls, even if another tab fetched it or a call failed in
+   * between. Without a mark, or with one that is too old, `isWhole` is true and `arrived` is the
+   * whole inbox.
    */
   async changes(mark = null) {
     let head, entries, rows;

@@ -104,7 +104,7 @@ final class Account {
                 Index index = index(folder, commit);
                 if (index != null) return index;
             } catch (FileNotFoundException removed) {
-                // Only the latest indexes are kept.
+                // A commit keeps only the latest indexes.
             }
         }
         Index index = new Index();
@@ -185,7 +185,7 @@ final class Account {
         File made = null;
         try {
             made = Files.makeFolder(folder);
-            // The new folder is inside the sign-in's folder: removing the sign-in removes both.
+            // The new folder is inside the sign-in's folder, so a later sign-out removes it, too.
             if (!open().equals(folder)) return false;
             draft.finish();
             for (Map.Entry<Integer, byte[]> content : draft.contents.entrySet()) {
@@ -260,7 +260,7 @@ final class Account {
     // Names
 
     /**
-     * The account's folder, made at the client's first use; throws if it belongs to another
+     * The account's folder, made at the client's first use; throws if it no longer belongs to this
      * sign-in.
      */
     private File open() throws PushException {

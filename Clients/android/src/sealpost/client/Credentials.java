@@ -30,21 +30,21 @@ public final class Credentials {
         this.accountId = accountId;
     }
 
-    /** Sends a name and a password with each request, unasked. */
+    /** A name and a password, which the client sends with each request, unasked. */
     public static Credentials basic(String username, String password) {
         return new Credentials(header(username, password), false, null, "user:" + username, username, null);
     }
 
     /**
-     * Sends a name and a password once the server has asked for them, in an answer that passes the
-     * checks.
+     * A name and a password, which the client sends once the server has asked for them, in an
+     * answer that passes the checks.
      */
     public static Credentials challenged(String username, String password) {
         return new Credentials(header(username, password), true, null, "user:" + username, username, null);
     }
 
     /**
-     * Sends the token of a session, or one that an administrator made.
+     * The token of a session, or one that an administrator made.
      *
      * <p>The client accepts answers for one account only. A sign-in under the same name has stored
      * its identifier. Otherwise pass the identifier to {@link #accountId(String)}, or the first
@@ -58,7 +58,7 @@ public final class Credentials {
     }
 
     /**
-     * Sends the token that {@link PushClient#signIn(String, String)} stores with the account.
+     * The token that {@link PushClient#signIn(String, String)} stores with the account.
      *
      * <p>Signing out removes the token together with the account's other state, in one step.
      *
@@ -76,7 +76,7 @@ public final class Credentials {
         return new Credentials(basic, isAskedFirst, provider, account, username, id);
     }
 
-    /** Sends a token that cannot be renewed. */
+    /** A single token, which cannot be renewed. */
     public static Credentials token(final String token, String account) {
         return token(new FixedToken(token), account);
     }

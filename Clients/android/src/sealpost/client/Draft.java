@@ -11,8 +11,8 @@ import java.util.TreeMap;
 /** The next state of an account, before its commit. */
 final class Draft {
     /**
-     * The maximum size of all payloads. Beyond it the oldest entries drop their payloads, which
-     * can still be fetched one by one.
+     * The limit of the entries' contents, in units of 256 bytes. Beyond it the oldest entries drop
+     * their payloads, which can still be fetched one by one.
      */
     private static final long MAXIMUM_UNITS = (32 << 20) / 256;
 

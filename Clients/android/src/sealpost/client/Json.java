@@ -134,7 +134,7 @@ public final class Json {
         return names;
     }
 
-    /** The value of the last member with that name, in any case; null if missing. */
+    /** The value of the last member with that name, ignoring case; null if missing. */
     public @Nullable Json get(String name) {
         int index = indexOf(name);
         return index < 0 ? null : elements.get(index);

@@ -96,8 +96,8 @@ public final class PushException extends Exception {
     }
 
     /**
-     * Whether the network failed, the server is busy or failing, or the answer was not its own, so
-     * that the cached state is the best available.
+     * Whether the cached state is the best available: the network failed, the server is busy or
+     * failing, or the answer was not its own.
      */
     boolean leavesWhatIsKept() {
         switch (reason) {

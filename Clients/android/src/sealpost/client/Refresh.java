@@ -6,7 +6,7 @@ import java.util.Set;
 
 /** Fetches all changes since the cursor, page by page; each page is one commit with its cursor. */
 final class Refresh {
-    /** Far more pages than an inbox has: ends the loop if an answer always has {@code More}. */
+    /** Far more pages than an inbox has: ends the loop if the answers always have {@code More}. */
     private static final int MAXIMUM_PAGES = 1000;
 
     private final PushClient client;

@@ -21,9 +21,9 @@ import javax.net.ssl.X509TrustManager;
  * each.
  *
  * <p>The argument is the certificate to trust. A command is JSON: {@code server}, {@code keys},
- * {@code client} (a name; each name has a folder, which is empty at first), {@code call},
- * {@code id}, {@code user}, {@code pin}, and of a session {@code token} and {@code account};
- * without them the client sends a name and a password.
+ * {@code client}, {@code call}, {@code id}, {@code user}, {@code pin}, and of a session
+ * {@code token} and {@code account}. Without a token and an account the client sends a name and a
+ * password. Each name of a {@code client} has its own folder, which is empty at first.
  */
 public final class ClientProgram {
     private final X509TrustManager trust;
