@@ -6,10 +6,10 @@ extension ConnectionPool {
 
     /// Runs a transaction on a connection of its own; read committed.
     ///
-    /// `body` runs again, from its beginning, after a serialization failure or a deadlock (40001,
-    /// 40P01), and when it did not get a lock in time (55P03, 57014). It also runs again when a
-    /// connection was lost before the commit. So it must have no other effects. If `body` throws,
-    /// rolls the transaction back and rethrows the error.
+    /// `body` runs again, from its beginning, after a serialization failure, a deadlock (40001,
+    /// 40P01) or a lock timeout (55P03, 57014). It also runs again when a connection was lost
+    /// before the commit. So it must have no other effects. If `body` throws, rolls the
+    /// transaction back and rethrows the error.
     ///
     /// Throws `busy` or `unavailable` if no connection is free within `PoolOptions.writeLimit`,
     /// after which no run begins. Throws `unknownOutcome` if a commit was sent but not confirmed.

@@ -9,7 +9,7 @@ package import Reactor
 /// await pool.close()
 /// ```
 /// Opens connections when they are first needed. Never connects to a server of another cluster, or
-/// of an older timeline than it has used, or than `newest`, which the caller has used before.
+/// of an older timeline than the pool has used. `newest`, from an earlier use, counts as used.
 ///
 /// Tasks on its loop use it at the lowest cost. Completes the statement of a cancelled task, whose
 /// time is limited anyway.

@@ -169,7 +169,7 @@ class GroupSeat<Member: GroupMember, End: GroupEnd>: @unchecked Sendable {
 
 /// The sizes of groups, and of the queue in front of them.
 struct GroupLimits: Sendable {
-    /// The groups that run at the same time.
+    /// The number of groups that may run at the same time.
     let groups: Int
     /// The most members of a group.
     let members: Int

@@ -38,7 +38,7 @@ package struct Row: Sendable {
 
     package func optionalText(_ column: Int) throws(DatabaseError) -> String? {
         guard let bytes = try self.bytes(column, of: String.typeNumber) else { return nil }
-        // PostgreSQL converts a database in another encoding to UTF-8, except `SQL_ASCII`.
+        // PostgreSQL converts text from other encodings to UTF-8, but not from `SQL_ASCII`.
         guard let text = String(validating: bytes, as: UTF8.self) else { throw .badColumn(column) }
         return text
     }

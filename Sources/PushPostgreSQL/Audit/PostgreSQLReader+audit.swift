@@ -8,7 +8,7 @@ extension PostgreSQLReader {
         self.store.audit.name(of: token)
     }
 
-    /// Newest first by time; entries of the same time by number.
+    /// The entries, newest first by time; entries of the same time by number.
     package func auditEntries(before number: Int64?, limit: Int) async throws(StoreError) -> [AuditEntry] {
         let time: Int64 =
             if let number {

@@ -15,7 +15,8 @@ struct DeviceRow {
     let handle: Data?
     let handleKey: Data?
     let tags: Data?
-    /// The moves to the platform's other environment since the device registered the handle.
+    /// The number of moves to the platform's other environment since the device registered the
+    /// handle.
     let environmentMoves: Int64
     /// The number of its claim to another handle.
     let claim: Int64?
@@ -61,8 +62,8 @@ struct DeviceRow {
         order by d.number for update of d
         """
 
-    /// Reads no rows of other users, so that the response time reveals nothing about them: `offset
-    /// 0` keeps the planner from the index by handle.
+    /// Reads no rows of other users, so that the response time reveals nothing about them. With
+    /// `offset 0`, the planner cannot use the index by handle.
     static let isHeld = """
         select exists (
             select 1 from (select platform, handle_key from device where user_id = $1 offset 0) own

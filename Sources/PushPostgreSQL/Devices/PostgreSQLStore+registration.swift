@@ -86,7 +86,7 @@ extension PostgreSQLStore {
 
     // MARK: - Private
 
-    /// The pushes that move to a device's new lane in one transaction.
+    /// The number of pushes that move to a device's new lane in one transaction.
     private static let movingPage = 500
     /// Attempts for a registration while other requests register its handle at the same time.
     private static let attempts = 10

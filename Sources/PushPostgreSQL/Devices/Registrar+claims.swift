@@ -8,8 +8,8 @@ internal import PushStore
 /// A claim is a row of `device` that no audience includes. So the push of its code is sent as any
 /// other push is, with the lane's rate, retries, health and signature.
 extension Registrar {
-    /// Stores a claim of the device to the handle, and a push of a new code, unless the last code
-    /// was pushed a short time ago.
+    /// Stores a claim of the device to the handle, and a push of a new code. Skips the push if the
+    /// last code was pushed a short time ago.
     ///
     /// Reads nothing that depends on other users' registrations.
     func claim(

@@ -99,7 +99,7 @@ struct Registrar {
         _ = try await self.tx.query(PostgreSQLStore.lockUserID, self.user.id)
     }
 
-    /// Whether the token is still valid since the request was admitted. Otherwise the device of an
+    /// Whether the token is still valid after the request was admitted. Otherwise the device of an
     /// ended session would stay. A transaction that ends a session locks the user, too.
     func isSignedIn() async throws -> Bool {
         guard let token else { return true }

@@ -96,8 +96,8 @@ extension PostgreSQLStore: LimitStore {
         on conflict (process, round) do nothing
         """
 
-    /// The number of live servers, the pauses that providers have requested from others, and the
-    /// news of other processes since the rounds already read.
+    /// The number of live servers, the pauses that providers have requested from other processes,
+    /// and the news of other processes since the rounds already read.
     static let limitNews = """
         select 0::int8, 0::int8, count(*), 0::int8, null::bytea, null::text, null::text
         from node where not is_fenced and until > \(DatabaseClock.now)

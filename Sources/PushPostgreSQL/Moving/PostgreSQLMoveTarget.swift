@@ -141,7 +141,7 @@ package struct PostgreSQLMoveTarget: MoveTarget {
 
     // MARK: - Private
 
-    /// The rows that one statement deletes.
+    /// The number of rows that one statement deletes.
     private static let clearedRows: Int64 = 10_000
 
     /// The servers and commands that have the database open.

@@ -23,7 +23,8 @@ enum Schema {
     ///
     /// Throws `StoreError` if the database has a migration that this program must know but does
     /// not, or one that has changed since. Also throws if a missing migration would break servers
-    /// of an older version that run now, or if other roles can change the schema or somebody has.
+    /// of an older version that run now. Also throws if other roles can change the schema, or if
+    /// somebody has changed it.
     ///
     /// Writes nothing if no migration is missing, so that the role needs no right to create
     /// tables.

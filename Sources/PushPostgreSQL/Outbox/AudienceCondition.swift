@@ -16,8 +16,8 @@ struct AudienceCondition {
     let app: String
     /// Holds for a row of `device`, here called `d`, if it is a living device of the audience.
     private(set) var onDevice = ""
-    /// Holds for a row of `account`, here called `u`, if an expression holds for the user's tags
-    /// and name, whatever the tags of the user's devices are.
+    /// Holds for a row of `account`, here called `u`, if an expression holds for the tags given to
+    /// the user and the user's name. Ignores the tags of the user's devices.
     private(set) var onUser = ""
 
     private let index: BlindIndex

@@ -4,9 +4,9 @@ internal import Synchronization
 
 /// The times from which the searches for due pushes of each queue start.
 ///
-/// Entries of deleted rows at the head of an index stay as long as any snapshot is older, and each
-/// search would scan all of them. So the search after a full lease starts where that lease's
-/// search started, and every two seconds at the index's start again.
+/// Entries of deleted rows at the head of an index stay as long as any snapshot is older. Each
+/// search would scan all of them. So the search after a full lease starts at the oldest push of
+/// that lease, and every two seconds at the index's start again.
 ///
 /// After a slow search from the start, the next one from there follows only after twenty times its
 /// duration, at most half a minute. A push inserted below the mark waits until then. Pushes that a

@@ -58,8 +58,8 @@ extension PostgreSQLStore {
         return ended
     }
 
-    /// The same for a large batch whose pushes the caller need not know: the database counts them.
-    /// Throws `EndedBefore` if any of them has ended before.
+    /// The same for large batches, without the list of pushes: the database counts them. Throws
+    /// `EndedBefore` if any of them has ended before.
     static func endAll(_ tx: WriteTransaction, _ ends: [PushEnd], now: Date) async throws {
         guard !PushEvent.Kind.allCases.contains(where: tx.keeps) else {
             try await Self.end(tx, ends, now: now)

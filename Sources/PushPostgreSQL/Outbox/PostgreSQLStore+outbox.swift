@@ -3,7 +3,7 @@ internal import PostgreSQL
 package import PushCore
 package import PushStore
 
-/// A lease lasts as long as its process is not fenced; then other processes take it over.
+/// A lease lasts until its process is fenced; then other processes take over its pushes.
 extension PostgreSQLStore {
     package var maySend: Bool { self.node.isAlive }
 
@@ -99,8 +99,8 @@ extension PostgreSQLStore {
         if self.leases.takeSearch(now: .now) { try await self.findLostLeases() }
         let noted = NotedLeases(in: self.leases)
         do {
-            // If a crash of the database undoes a lease, another lease repeats it, as after a
-            // process's death: the push was in flight.
+            // If a crash of the database undoes a lease, the push is leased again, as after the
+            // death of a process: it was in flight.
             return try await self.write([.relaxed, .ordered]) { tx in
                 noted.forget()
                 let leased = try await leasing.lease(try await select(tx), tx)

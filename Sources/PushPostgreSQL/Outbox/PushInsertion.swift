@@ -33,9 +33,9 @@ struct PushInsertion {
         self.now = now
     }
 
-    /// Makes the users of the page recipients, and inserts pushes to its devices. Skips a device
-    /// that already has a push or a newer notification with the same collapse key, and devices of
-    /// users who have dismissed the notification.
+    /// Makes the users of the page recipients, and inserts pushes to its devices. Skips devices
+    /// that already have a push or a newer notification with the same collapse key. Also skips
+    /// devices of users who have dismissed the notification.
     mutating func insert(_ page: AudiencePage) async throws {
         try await self.addRecipients(Set(page.devices.map(\.user)).union(page.users))
         let known = page.devices.filter {

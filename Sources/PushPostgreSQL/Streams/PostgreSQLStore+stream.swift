@@ -79,7 +79,7 @@ extension PostgreSQLStore {
         returning device
         """
 
-    /// Enqueues again the pushes that a stream has accepted, and the user has not fetched, since
+    /// Enqueues pushes again that the user has not fetched, and that a stream has accepted since
     /// the first of the devices accepted the last notification. Reads only the later pushes,
     /// however many are older.
     ///

@@ -1,9 +1,9 @@
 /// An index of two columns for reading pages: rows with the same value in the first column, in the
 /// order of the second.
 ///
-/// Tables of pairs have an index in each direction. If most rows have the same value, such as one
-/// broadcast's pushes or one topic's devices, the planner rates both indexes equal, whatever the
-/// requested value. Through the wrong one, it reads the whole table to find the few rows of
+/// Tables of pairs have an index in each direction. Most rows may have the same value, such as one
+/// broadcast's pushes or one topic's devices. Then the planner rates both indexes equal, whatever
+/// value is requested. Through the wrong one, it reads the whole table to find the few rows of
 /// another value. A comparison and order by pairs fits only this index.
 struct PairIndex {
     let first: String

@@ -4,8 +4,8 @@ internal import PushStore
 struct PostMember: GroupMember {
     let post: PreparedPost
     let bounds: StorageBounds?
-    /// The term in which its caller's credentials were verified; another caller's task may store
-    /// the post.
+    /// The term of the credential lease when its caller's request began; another caller's task may
+    /// store the post.
     let term = CredentialLease.admission
 
     var byteCount: Int { self.post.notification.sealedPayload.count }
