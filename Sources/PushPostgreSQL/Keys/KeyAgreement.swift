@@ -16,7 +16,7 @@ struct KeyAgreement: Sendable {
         let sealing: UInt32
         /// `nil` for a process of an older version, which does not publish its keys.
         let held: HeldKeys?
-        /// Commands do not count for agreement: no server waits until a command has a key.
+        /// Whether the process is a command: no server waits until a command has a key.
         let isCommand: Bool
 
         var keys: ServerKeys { ServerKeys(name: self.name, sealing: self.sealing, checkValues: self.held?.checkValues) }

@@ -97,7 +97,7 @@ final class SharedKeys: Sendable {
         if let event { self.onEvent(event) }
     }
 
-    // MARK: Joining anew
+    // MARK: Joining again
 
     /// The values to join with after this process was fenced. `nil`: it lacks a key in use, so it
     /// stops encrypting and stays out; or another change of the keys runs, and the caller must

@@ -50,7 +50,7 @@ extension Node {
         update node set is_fenced = true where not is_fenced and number <> $1 and until < \(DatabaseClock.now)
         """
 
-    // MARK: What has ended
+    // MARK: Ended credentials
 
     /// Beyond this number of ends, a process evicts its whole cache.
     static let mostEnds = 4096

@@ -18,14 +18,15 @@ final class Node: Sendable {
     /// The interval of renewals and of checks for late processes: a fraction of the time that a
     /// takeover takes.
     static let interval = Duration.milliseconds(500)
-    /// How long a number is valid without renewal, by the database's clock, in milliseconds.
+    /// The validity of a number without renewal, by the database's clock, in milliseconds.
     static let duration: Int64 = 5000
-    /// How long after it sent the last renewal this process may start sending pushes. Shorter than
-    /// the lease, so that a process that was paused and resumes has already stopped sending.
+    /// The time, counted from when the last renewal was sent, in which this process may start
+    /// sending pushes. Shorter than the lease, so that a process that was paused and resumes has
+    /// already stopped sending.
     static let confidence = Duration.seconds(4)
-    /// How long this process's renewals must have succeeded before it fences others. After a
-    /// failover all processes seem late, and each renews within 2.5 s: pauses and attempts to
-    /// connect take at most a second, plus `interval`. Less than `duration`, so that a process
+    /// The time for which this process's renewals must have succeeded before it fences others.
+    /// After a failover all processes seem late, and each renews within 2.5 s: pauses and attempts
+    /// to connect take at most a second, plus `interval`. Less than `duration`, so that a process
     /// that has just started or resumed takes over as soon as another one.
     static let fencingDelay = Duration.seconds(4)
     /// The number of renewals between deletions of old ends.
@@ -169,7 +170,7 @@ final class Node: Sendable {
     }
 
     private func noteRenewal(at start: ContinuousClock.Instant, _ isCurrent: Bool) {
-        // A process that was paused, perhaps together with the others, measures the time from now
+        // A process that was paused, perhaps together with the others, counts the time from now
         // on.
         let wasHeld = self.lease.term != nil
         let (number, mayFence, mayTrim) = self.state.withLock { state in

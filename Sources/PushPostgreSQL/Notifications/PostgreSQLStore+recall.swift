@@ -7,8 +7,8 @@ package import PushStore
 /// each with a change number of its own.
 ///
 /// SQLite's store gives all recipients one number; here, a row of `recall` stands for the
-/// recipients who have none yet. Until then they can fetch nothing, and see the notification as
-/// gone at its former place in the order of changes.
+/// recipients who have none yet. Until they are marked, they can fetch nothing, and see the
+/// notification as gone at its former place in the order of changes.
 extension PostgreSQLStore {
     /// The most recipients who are marked in the transaction of the recall.
     static let recallPage = 500

@@ -30,7 +30,7 @@ final class RetentionMarks: Sendable {
     /// The duration from which a search counts as slow.
     private static let slowness = Duration.milliseconds(100)
     private static let longestRest = Duration.seconds(600)
-    /// How far back a search goes after one that timed out, in milliseconds.
+    /// The range of a search after one that timed out, in milliseconds before now.
     private static let reach: Int64 = 3_600_000
 
     private let marks = Mutex([Kind: Mark]())

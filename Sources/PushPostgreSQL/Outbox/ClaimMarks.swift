@@ -40,8 +40,8 @@ final class ClaimMarks: Sendable {
     /// The duration from which a search counts as slow.
     private static let slowness = Duration.milliseconds(100)
     private static let longestRest = Duration.seconds(30)
-    /// How much earlier than now a push may be due that another transaction is about to commit, in
-    /// milliseconds.
+    /// The margin for pushes that other transactions are about to commit, in milliseconds: they
+    /// may be due earlier than now.
     private static let delay: Int64 = 1000
 
     private struct State {

@@ -27,7 +27,8 @@ extension PostgreSQLStore {
     ///
     /// Each push may be in the list only once. For an accepted push, the device's row of
     /// `device_push` stores the time, with a precision of a minute unless the next push is paced.
-    /// If every push wrote that row, each read during a long snapshot would scan all its versions.
+    /// If every push wrote that row, each read would scan all its versions while an old snapshot
+    /// is held.
     @discardableResult
     static func end(_ tx: WriteTransaction, _ ends: [PushEnd], now: Date) async throws -> Set<DuePush> {
         if ends.isEmpty { return [] }

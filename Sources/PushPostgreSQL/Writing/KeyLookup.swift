@@ -4,8 +4,8 @@ struct KeyLookup {
     let columns: [String]
 
     /// The condition that a row has the key of another one. PostgreSQL then looks it up by an
-    /// index, whatever the planner assumes. For statements that read more than the key: for the
-    /// keys alone, PostgreSQL may scan their whole index.
+    /// index, whatever the planner assumes. Use it in statements that read more than the key: for
+    /// the keys alone, PostgreSQL may scan their whole index.
     ///
     /// A table that is empty when it is analyzed counts as empty until the next time, however many
     /// rows are inserted. A join by plain equality then reads all of an index for each batch.

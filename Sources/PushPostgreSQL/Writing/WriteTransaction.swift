@@ -50,8 +50,8 @@ final class WriteTransaction: Sendable {
         try await self.transaction.query(sql, values: values)
     }
 
-    /// Pipelines statements in their order: sends each without waiting for the last one's answer.
-    /// Returns the rows of each.
+    /// Pipelines statements in their order: sends each without waiting for the answer to the one
+    /// before. Returns the rows of each.
     func query(all statements: [Statement]) async throws -> [Rows] {
         try await self.transaction.query(all: statements)
     }
