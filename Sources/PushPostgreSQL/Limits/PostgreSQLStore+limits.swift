@@ -8,7 +8,7 @@ extension PostgreSQLStore: LimitStore {
     private static let lifetime: Int64 = 120_000
     /// The most messages read at a time.
     private static let page = 64
-    /// The longest pause that a provider may request, in milliseconds: a year.
+    /// The limit for pauses that providers request, in milliseconds: a year.
     private static let longestRest: Int64 = 31_536_000_000
 
     package var limits: (any LimitStore)? { self }

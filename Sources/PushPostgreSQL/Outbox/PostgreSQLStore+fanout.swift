@@ -40,7 +40,7 @@ extension PostgreSQLStore {
     /// remaining ones.
     ///
     /// `recipients` are the users who became recipients in this transaction. Returns the number of
-    /// users and pushes, and whether any push is due now.
+    /// users and pushes, and whether delivery has work now: due pushes, or further pages.
     static func enqueue(
         _ tx: WriteTransaction,
         _ target: PushTarget,
