@@ -1,21 +1,21 @@
 internal import CPostgreSQL
 
-/// A connection for commands and for the start of a server, which may wait. Belongs to one thread.
+/// A blocking connection, for commands and for the start of a server. Belongs to one thread.
 package final class BlockingConnection {
     private let connection: OpaquePointer
     private let identity: ClusterIdentity
 
-    /// Tries the hosts one after the other. Throws `DatabaseError.unavailable` if none takes writes, or if the
-    /// server may lose in a crash what it has confirmed.
+    /// Tries the hosts one after the other. Throws `DatabaseError.unavailable` if none takes
+    /// writes, or if a crash of the server may lose commits that it has confirmed.
     ///
-    /// Its statements have no limit of time.
+    /// Its statements have no time limit.
     package convenience init(_ address: DatabaseAddress) throws(DatabaseError) {
         try self.init(address, hosts: address.hosts)
     }
 
     private init(_ address: DatabaseAddress, hosts: [DatabaseHost]) throws(DatabaseError) {
         var parameters = address.parameters(hosts: hosts, SessionSettings())
-        // For each of the hosts' addresses.
+        // Applies to each of the hosts' addresses.
         parameters.append((name: "connect_timeout", value: "3"))
         let connection = withCStrings(parameters.map(\.name)) { names in
             withCStrings(parameters.map(\.value)) { PQconnectdbParams(names, $0, 0) }
@@ -23,7 +23,7 @@ package final class BlockingConnection {
         guard let connection else { throw .unavailable(reason: "out of memory") }
         guard PQstatus(connection) == CONNECTION_OK else {
             let reasons = String(cString: PQerrorMessage(connection)).split(separator: "\n")
-                // The others explain the line before.
+                // The other lines explain the line before.
                 .filter { !$0.hasPrefix("\t") }
             PQfinish(connection)
             throw .unavailable(reason: reasons.joined(separator: "; "))
@@ -48,9 +48,11 @@ package final class BlockingConnection {
         PQfinish(self.connection)
     }
 
-    /// Opens a connection to the first host that takes writes and is not older than `newest`; returns what it is, too.
+    /// Opens a connection to the first host that takes writes and is not older than `newest`; also
+    /// returns its identity.
     ///
-    /// Throws the `ClusterFault` of a host that was turned down if there is no other, and else `DatabaseError.unavailable`.
+    /// If no host qualifies, throws the `ClusterFault` of a refused host, or else
+    /// `DatabaseError.unavailable`.
     package static func open(
         _ address: DatabaseAddress,
         after newest: ClusterIdentity?
@@ -85,14 +87,15 @@ package final class BlockingConnection {
         return try self.rows(result)
     }
 
-    /// Runs several statements without parameters, such as a migration; one transaction, unless they contain one.
+    /// Runs several statements without parameters, such as a migration; in one transaction, unless
+    /// they contain one.
     package func execute(_ script: String) throws(DatabaseError) {
         _ = try self.rows(PQexec(self.connection, script))
     }
 
     /// Runs `body` between `begin` and `commit`.
     ///
-    /// Throws `unknownOutcome` if the commit was sent and not confirmed.
+    /// Throws `unknownOutcome` if the commit was sent but not confirmed.
     package func transaction<Value>(_ body: () throws -> Value) throws -> Value {
         try self.execute("begin")
         let value: Value

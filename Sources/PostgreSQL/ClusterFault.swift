@@ -1,9 +1,9 @@
-/// Why a server is not used though it takes writes: what was stored before may be missing there.
+/// The reason why a server that takes writes is not used: it may lack data that was stored before.
 package struct ClusterFault: Error, Sendable, Hashable {
     package enum Kind: Sendable, Hashable {
-        /// Its timeline, and the newest that was used.
+        /// The server's timeline, and the newest that was used.
         case olderTimeline(UInt32, newest: UInt32)
-        /// It was made by another `initdb`.
+        /// Another `initdb` has created the server's cluster.
         case otherCluster
     }
 
@@ -12,13 +12,14 @@ package struct ClusterFault: Error, Sendable, Hashable {
     package let kind: Kind
 }
 
-/// What a pool tells about the servers that it finds.
+/// The events of a pool about the servers that it finds.
 package enum ClusterEvent: Sendable, Hashable {
-    /// The only server that takes writes is not used.
+    /// The pool refuses the only server that takes writes.
     case refused(ClusterFault)
-    /// Another one is used again.
+    /// The pool uses a server again.
     case trusted
-    /// A standby has become the primary. Without synchronous replication it may lack what the last one confirmed.
+    /// A replica has become the primary. Without synchronous replication it may lack commits that
+    /// the last primary confirmed.
     case advanced(ClusterIdentity)
 }
 

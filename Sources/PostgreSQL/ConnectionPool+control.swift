@@ -1,10 +1,10 @@
 internal import Reactor
 
-/// One connection more, for few and small statements that must not wait behind those of others, and for messages between
-/// processes. It is opened with its first statement.
+/// One more connection, for a few small statements that must not wait behind others, and for
+/// messages between processes. Opened with its first statement.
 extension ConnectionPool {
-    /// Runs one statement, which may run twice, on that connection. `completion` is called once, on the pool's loop unless that
-    /// has ended.
+    /// Runs one statement, which may run twice, on that connection. Calls `completion` once, on
+    /// the pool's loop unless that has ended.
     package func control(
         _ sql: String,
         _ values: any Bindable...,
@@ -19,15 +19,16 @@ extension ConnectionPool {
         let connections = self.connections
         let isTaken = self.loop.execute {
             let request = Request(statement, countsAtSync: !statement.onlyReads, completion: completion)
-            // Each is a transaction of its own, so that none is undone, or stored later, for another's sake.
+            // Each statement is a transaction of its own, so that another one's failure neither
+            // undoes nor delays it.
             request.isAlone = true
             connections.submitControl(request)
         }
         if !isTaken { completion(.failure(.unavailable(reason: "the event loop has ended"))) }
     }
 
-    /// Calls `body` on the loop with the messages that processes send each other by `pg_notify`, as long as the connection is
-    /// open: some may be missed. `statement` is `listen` with the channel.
+    /// Calls `body` on the loop with the messages that processes send each other by `pg_notify`.
+    /// Misses messages while the connection is not open. `statement` is `listen` with the channel.
     package func listen(_ statement: StaticString, _ body: @escaping @Sendable (String) -> Void) {
         let connections = self.connections
         self.loop.execute {

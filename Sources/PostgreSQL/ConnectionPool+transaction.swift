@@ -6,10 +6,13 @@ extension ConnectionPool {
 
     /// Runs a transaction on a connection of its own; read committed.
     ///
-    /// `body` runs again, from its beginning, after a serialization failure or a deadlock (40001, 40P01), when a lock was not
-    /// free in time (55P03, 57014), and when a connection was lost before the commit: it must have no other effects. If `body`
-    /// throws, the transaction is rolled back and the error is rethrown. Throws `busy` or `unavailable` if there is no connection within `PoolOptions.writeLimit`,
-    /// after which no run begins; and `unknownOutcome` if a commit was sent and not confirmed.
+    /// `body` runs again, from its beginning, after a serialization failure, a deadlock (40001,
+    /// 40P01) or a lock timeout (55P03, 57014). It also runs again when a connection was lost
+    /// before the commit. So it must have no other effects. If `body` throws, rolls the
+    /// transaction back and rethrows the error.
+    ///
+    /// Throws `busy` or `unavailable` if no connection is free within `PoolOptions.writeLimit`,
+    /// after which no run begins. Throws `unknownOutcome` if a commit was sent but not confirmed.
     package func transaction<Value: Sendable>(
         _ traits: TransactionTraits = [],
         _ body: @Sendable (Transaction) async throws -> Value
@@ -22,27 +25,27 @@ extension ConnectionPool {
             runs += 1
             let (result, failure) = try await self.run(traits, until: deadline, body)
             guard let failure else { return try result.get() }
-            // A statement that a migration has made stale is prepared anew, once.
+            // Prepares a statement again, once, if a migration has made its plan stale.
             let isStale = failure.isStalePlan && !hasPreparedAnew
             hasPreparedAnew = hasPreparedAnew || isStale
             guard
                 failure.isConflict || failure.isLostConnection || isStale, runs < Self.maximumRuns,
                 !Task.isCancelled, ContinuousClock.now < deadline
             else {
-                // What the body made of the failure, if it threw.
+                // Rethrows the error that the body has thrown instead of the failure, if any.
                 _ = try result.get()
                 throw failure
             }
             let connections = self.connections
             self.loop.execute { connections.retries += 1 }
-            // Cut short by a cancellation, after which there is one run more at most.
+            // Cancellation ends the sleep early; after it, at most one more run follows.
             try? await Task.sleep(for: isStale ? .zero : backoff.next(), clock: .continuous)
         }
     }
 
     // MARK: - Private
 
-    /// Runs the body once. `failure`: nothing is stored, for a reason of the database's.
+    /// Runs the body once. `failure`: nothing is stored, because the database failed.
     private func run<Value: Sendable>(
         _ traits: TransactionTraits,
         until deadline: ContinuousClock.Instant,

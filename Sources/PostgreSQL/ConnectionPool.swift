@@ -8,17 +8,21 @@ package import Reactor
 /// try await pool.transaction { try await $0.query("delete from device where user_id = $1", id) }
 /// await pool.close()
 /// ```
-/// Opens connections when they are first needed; never to a server of another cluster or of an older timeline than it has used,
-/// or than `newest`, which was used before.
-/// Cheapest from tasks of its loop. What a cancelled task has asked for is carried through, as its time is limited anyway.
-/// `close()` it before its loop is stopped.
+/// Opens connections when they are first needed. Never connects to a server of another cluster, or
+/// of an older timeline than the pool has used. `newest`, from an earlier use, counts as used.
+///
+/// Tasks on its loop use it at the lowest cost. Completes the statement of a cancelled task, whose
+/// time is limited anyway.
+///
+/// The caller must `close()` it before it stops its loop.
 package final class ConnectionPool: Sendable {
     let loop: EventLoop
     let options: PoolOptions
     let connections: Connections
     private let cluster: ClusterGuard
 
-    /// `onEvent` is called on the loop, and `advanced` before the first statement on the newer timeline.
+    /// Calls `onEvent` on the loop; `advanced` comes before the first statement on the newer
+    /// timeline.
     package init(
         _ address: DatabaseAddress,
         _ options: PoolOptions,
@@ -32,19 +36,20 @@ package final class ConnectionPool: Sendable {
         self.connections = Connections(address, options, on: loop, self.cluster)
     }
 
-    /// Why the database is not used; `nil` unless it was turned down.
+    /// The reason why the pool refuses the database; `nil` if it does not.
     package var fault: ClusterFault? { self.cluster.fault }
 
     deinit {
         let connections = self.connections
-        // Without its loop's thread there is no other that could use them.
+        // If the loop's thread has ended, no other thread can use the connections.
         if !self.loop.execute({ connections.close() }) { connections.close() }
     }
 
-    /// Runs one statement that only reads, or that may run twice; it shares a pipelined connection with others.
+    /// Runs one statement that only reads, or that may run twice; it shares a pipelined connection
+    /// with others.
     ///
-    /// Sent again once if its connection is lost. Throws `unavailable` at `PoolOptions.readLimit`, or at twice that if it
-    /// was sent again; `busy` if too many wait.
+    /// Sends it again once if its connection is lost. Throws `unavailable` at
+    /// `PoolOptions.readLimit`, or at twice that if it was sent again; `busy` if too many wait.
     package func query(_ sql: String, _ values: any Bindable...) async throws(DatabaseError) -> Rows {
         try await self.query(sql, values: values)
     }
@@ -58,13 +63,14 @@ package final class ConnectionPool: Sendable {
         }.get()
     }
 
-    /// What the pool does at the moment, and has done so far.
+    /// The pool's present state and past work, in figures.
     package func counters() async -> PoolCounters {
         let connections = self.connections
         return await self.loop.value { connections.counters } ?? PoolCounters()
     }
 
-    /// Ends the connections after what was submitted; later statements fail with `unavailable`.
+    /// Closes the connections after the work that was submitted; later statements fail with
+    /// `unavailable`.
     package func close() async {
         let connections = self.connections
         let _: Result<Bool, DatabaseError> = await self.loop.outcome { completion in

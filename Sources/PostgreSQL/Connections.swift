@@ -2,16 +2,16 @@ internal import Reactor
 
 /// The connections of a pool.
 ///
-/// `@unchecked Sendable`: every member is used on the loop's thread only, which the methods assert.
+/// `@unchecked Sendable`: only the loop's thread uses the members, which the methods assert.
 final class Connections: @unchecked Sendable {
-    /// A further reader is opened when all open ones have this many statements under way.
+    /// The pool opens a further reader when each open one has this many statements in flight.
     private static let busyReader = 32
     private static let drainInterval = Duration.milliseconds(5)
 
     private let loop: EventLoop
     private let readers: [PipelineConnection]
     let writers: WriterPool
-    /// For few and small statements that must not wait behind others; opened when it is first used.
+    /// For a few small statements that must not wait behind others; opened at its first use.
     private let control: PipelineConnection
     var retries = 0
     private var isClosed = false
@@ -33,7 +33,7 @@ final class Connections: @unchecked Sendable {
         self.submit(request, to: self.readers.first { $0.waiting < Self.busyReader } ?? least)
     }
 
-    /// The same on the connection that others do not use.
+    /// The same on the control connection.
     func submitControl(_ request: Request) {
         self.submit(request, to: self.control)
     }
@@ -55,7 +55,7 @@ final class Connections: @unchecked Sendable {
 
     private var pipelines: [PipelineConnection] { self.readers + [self.control] }
 
-    /// Closes the connections once all that was submitted has its answer.
+    /// Closes the connections once all submitted requests have their answers.
     func drain(_ completion: @escaping () -> Void) {
         self.loop.assertOnLoop()
         guard !self.isClosed else { return completion() }
@@ -63,7 +63,7 @@ final class Connections: @unchecked Sendable {
         self.closeIfDrained()
     }
 
-    /// Closes the connections at once; what is under way fails.
+    /// Closes the connections at once; unfinished work fails.
     func close() {
         self.loop.assertOnLoop()
         self.isClosed = true

@@ -1,16 +1,19 @@
-/// Why a statement or a transaction failed.
+/// The failure of a statement or a transaction.
 ///
 /// Its texts are for the log: they contain neither parameters nor stored values.
 package enum DatabaseError: Error, Sendable, Hashable {
-    /// The server refused the statement; nothing of its transaction is stored. `code`: the SQLSTATE.
+    /// The server refused the statement; nothing of its transaction is stored. `code`: the
+    /// SQLSTATE.
     case refused(code: String, message: String)
-    /// No server could be reached, or none that takes writes; nothing is stored.
+    /// The client could reach no server that takes writes; nothing is stored.
     case unavailable(reason: String)
-    /// The connection was lost, or the server confirmed with a warning, after the work was sent: it may be stored or not.
+    /// The connection was lost, or the server confirmed with a warning, after the work was sent:
+    /// it may or may not be stored.
     case unknownOutcome(reason: String)
-    /// More statements wait than the connection accepts, or a transaction has waited too long for a connection.
+    /// More statements wait than the connection accepts, or a transaction has waited too long for
+    /// a connection.
     case busy
-    /// A column is not as the statement's author expected.
+    /// A column differs from the type that the code expects.
     case badColumn(Int)
 }
 
@@ -32,8 +35,9 @@ extension DatabaseError {
         if case .refused(let code, _) = self { code } else { nil }
     }
 
-    /// Whether the same transaction can succeed if it runs again from its beginning: after a serialization failure, a deadlock,
-    /// a lock that was not free in time, or several that together were not (57014).
+    /// Whether a retry of the transaction from its beginning can succeed. True after a
+    /// serialization failure, a deadlock, a lock timeout, or several lock waits that together took
+    /// too long (57014).
     var isConflict: Bool {
         guard case .refused(let code, _) = self else { return false }
         return code == "40001" || code == "40P01" || code == "55P03" || code == "57014"

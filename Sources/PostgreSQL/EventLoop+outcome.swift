@@ -1,10 +1,11 @@
 internal import Reactor
 
 extension EventLoop {
-    /// Runs `start` on the loop, at once if the caller is there, and waits for the one call of the completion.
+    /// Runs `start` on the loop, immediately if the caller is on it, and waits for the one call of
+    /// the completion.
     ///
-    /// Unsafe continuations, because a checked one costs an allocation for each statement: the pool calls each completion
-    /// exactly once, also when it is closed.
+    /// Uses unsafe continuations, because a checked one costs an allocation for each statement.
+    /// The pool calls each completion exactly once, even when it closes.
     func outcome<Value: Sendable>(
         _ start: @escaping @Sendable (@escaping (Result<Value, DatabaseError>) -> Void) -> Void
     ) async -> Result<Value, DatabaseError> {

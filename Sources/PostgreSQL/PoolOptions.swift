@@ -2,30 +2,33 @@
 package struct PoolOptions: Sendable {
     /// Connections for transactions.
     package var writers = 8
-    /// Pipelined connections for single statements; the second and further ones are opened when many wait on the others.
+    /// Pipelined connections for single statements; the pool opens further ones when many
+    /// statements wait on the others.
     package var readers = 2
-    /// The longest that the server may leave the oldest single statement unanswered. One that was sent again has twice as long in all.
+    /// The timeout for the server's answer to the oldest single statement. A statement that was
+    /// sent again has twice as long in total.
     package var readLimit = Duration.milliseconds(2400)
-    /// The longest that the server may leave a statement of a transaction unanswered.
+    /// The timeout for the server's answer to a statement of a transaction.
     package var silenceLimit = Duration.milliseconds(2400)
-    /// The longest that a transaction waits for a connection, and after which none is run again.
+    /// The longest wait of a transaction for a connection; after it, no run begins.
     package var writeLimit = Duration.seconds(5)
-    /// The longest that the server keeps a transaction, and what it has locked, whose client sends nothing: the client was
-    /// stopped, or its machine is gone.
+    /// The longest that the server keeps an idle transaction, and its locks: the client was
+    /// paused, or its machine has failed.
     package var transactionLimit = Duration.seconds(4)
-    /// How long a connection for transactions is kept unused, if it is not the only one.
+    /// How long the pool keeps an idle connection for transactions, if it is not the only one.
     package var idleLimit = Duration.seconds(60)
-    /// The longest that one attempt to connect may take.
+    /// The timeout of one attempt to connect.
     package var connectLimit = Duration.seconds(1)
-    /// The most single statements under way on one connection, and the most transactions that wait for one; more fail with
-    /// `busy`.
+    /// The most single statements in flight on one connection, and the most transactions that wait
+    /// for one; more fail with `busy`.
     package var maximumWaiting = 4096
     /// Shown in the server's list of sessions.
     package var name = "sealpost"
 
     package init() {}
 
-    /// The server gives up before its client does, which then learns the reason and keeps the connection.
+    /// The server's limits end before the client's, so that the client learns the reason and keeps
+    /// the connection.
     var readerSettings: SessionSettings {
         SessionSettings(name: self.name, statementLimit: self.readLimit * 4 / 5, lockLimit: self.readLimit * 3 / 5)
     }
@@ -40,7 +43,7 @@ package struct PoolOptions: Sendable {
     }
 }
 
-/// What a pool does at the moment, and has done so far.
+/// The present state and past work of a pool.
 package struct PoolCounters: Sendable, Hashable {
     /// Open connections.
     package var open = 0

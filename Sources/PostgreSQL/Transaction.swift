@@ -1,7 +1,7 @@
 internal import CPostgreSQL
 internal import Reactor
 
-/// What a transaction does in another way than usual.
+/// Deviations of a transaction from the defaults.
 package struct TransactionTraits: OptionSet, Sendable {
     package let rawValue: Int
 
@@ -9,11 +9,12 @@ package struct TransactionTraits: OptionSet, Sendable {
         self.rawValue = rawValue
     }
 
-    /// Its commit waits neither for the disk nor for standbys: a crash of the database within the next second may undo it, but
-    /// not if one that has waited has followed.
+    /// Its commit waits neither for the disk nor for replicas. A crash of the database within the
+    /// next second may undo it, unless a commit that has waited came after it.
     package static let relaxed = TransactionTraits(rawValue: 1)
-    /// Its statements read in the order of an index, and no more than their limit: a bitmap gathers all that match before, which
-    /// the planner prefers where it believes that they are fewer than the limit.
+    /// Its statements read in the order of an index, and no more rows than their limit. A bitmap
+    /// scan would first gather all matches; the planner prefers it if it expects fewer matches
+    /// than the limit.
     package static let ordered = TransactionTraits(rawValue: 2)
 
     fileprivate var opening: [Statement] {
@@ -22,12 +23,12 @@ package struct TransactionTraits: OptionSet, Sendable {
     }
 }
 
-/// A transaction under way.
+/// A running transaction.
 ///
-/// Begins with its first statement, in the same message. `@unchecked Sendable`: all that changes is used on the loop's thread
-/// only.
+/// Begins with its first statement, in the same message. `@unchecked Sendable`: only the loop's
+/// thread uses its mutable state.
 package final class Transaction: @unchecked Sendable {
-    /// How a transaction ended.
+    /// The end of a transaction.
     enum Ending: Sendable {
         case committed
         case rolledBack
@@ -53,7 +54,8 @@ package final class Transaction: @unchecked Sendable {
 
     private var hasBegun = false
     private var hasEnded = false
-    /// Set once a commit that was sent with other statements has an outcome, unless one of them failed before it.
+    /// Set once a commit that was sent with other statements has an outcome, unless one of them
+    /// failed before it.
     private var earlyEnding: Ending?
     /// The first failure of a statement: nothing of the transaction will be stored.
     private var failure: DatabaseError?
@@ -66,8 +68,8 @@ package final class Transaction: @unchecked Sendable {
 
     /// Runs a statement in the transaction.
     ///
-    /// After its failure the transaction can only end. A cancelled task's statement is carried through, as its time is limited
-    /// anyway.
+    /// After its failure the transaction can only end. Completes the statement of a cancelled
+    /// task, whose time is limited anyway.
     package func query(_ sql: String, _ values: any Bindable...) async throws(DatabaseError) -> Rows {
         try await self.query(sql, values: values)
     }
@@ -77,23 +79,26 @@ package final class Transaction: @unchecked Sendable {
         try await self.query(all: [Statement(sql, values: values)])[0]
     }
 
-    /// Runs statements in their order; none waits for the answer to the one before it. Returns the rows of each.
+    /// Pipelines statements in their order. Returns the rows of each.
     ///
-    /// Throws the first one's failure, after which the later ones were not run.
+    /// Throws the first failure; the server does not run the statements after it.
     package func query(all statements: [Statement]) async throws(DatabaseError) -> [Rows] {
         if statements.isEmpty { return [] }
         return try await self.loop.outcome { self.start(all: statements, $0) }.get()
     }
 
-    /// Runs statements, and commits, in one message: what the transaction has locked waits no more for this process.
+    /// Runs statements, and commits, in one message, so that locks do not stay while the server
+    /// waits for this process.
     ///
-    /// The first failure of a statement is thrown; nothing is stored then. Throws `unknownOutcome` if the connection is lost
-    /// before the commit is confirmed. After it the transaction can only end.
+    /// Throws the first failure of a statement; then nothing is stored. Throws `unknownOutcome` if
+    /// the connection is lost before the commit is confirmed. Afterwards the transaction can only
+    /// end.
     package func commit(after statements: [Statement]) async throws(DatabaseError) -> [Rows] {
         try await self.loop.outcome { self.startCommit(after: statements, $0) }.get()
     }
 
-    /// Commits, or rolls back, unless that is done; then calls `finally` on the loop. `failure`: the first one of a statement.
+    /// Commits or rolls back, unless that is done; then calls `finally` on the loop. `failure`:
+    /// the first failure of a statement.
     func end(
         commits: Bool,
         finally: @escaping @Sendable () -> Void
@@ -126,7 +131,7 @@ package final class Transaction: @unchecked Sendable {
         var failure: DatabaseError?
         var missing = statements.count
         for statement in statements {
-            // The answers come in the statements' order.
+            // The answers arrive in the statements' order.
             self.start(statement) { outcome in
                 switch outcome {
                 case .success(let rows): answers.append(rows)
@@ -153,13 +158,13 @@ package final class Transaction: @unchecked Sendable {
         let isSent =
             self.failure == nil
             && self.send(Self.commit, isLast: true) { outcome in
-                // Whether the server has come to the commit is not known.
+                // It is unknown whether the server has reached the commit.
                 if case .failure(.unavailable(let reason)) = outcome, self.failure?.isLostConnection ?? true {
                     self.failure = nil
                     self.earlyEnding = .unknown(reason: reason)
                     return completion(.failure(.unknownOutcome(reason: reason)))
                 }
-                // It was passed over; the transaction has still to be rolled back.
+                // The server skipped the commit; the transaction must still be rolled back.
                 if let failure = self.failure {
                     self.hasEnded = false
                     return completion(.failure(failure))
@@ -174,7 +179,8 @@ package final class Transaction: @unchecked Sendable {
                 case .unknown(let reason): completion(.failure(.unknownOutcome(reason: reason)))
                 }
             }
-        // Part of it may be on its way even if it could not be sent; without the commit's end nothing is stored.
+        // The server may receive part of the message even though sending failed; without the
+        // commit's end, nothing is stored.
         guard isSent else {
             return completion(.failure(self.failure ?? .unavailable(reason: "the connection was lost")))
         }
@@ -209,7 +215,7 @@ package final class Transaction: @unchecked Sendable {
         isLast: Bool = false,
         _ completion: @escaping (Request.Outcome) -> Void
     ) -> Bool {
-        // The last one's result counts when the connection is free for the next transaction.
+        // The last statement's result counts when the connection is free for the next transaction.
         self.session.submit(Request(statement, countsAtSync: isLast, completion: completion))
     }
 
@@ -217,7 +223,7 @@ package final class Transaction: @unchecked Sendable {
         if case .failure(let error) = outcome, self.failure == nil { self.failure = error }
     }
 
-    /// Sends the last statement, if there was a first.
+    /// Sends the last statement, if a first one was sent.
     private func finish(_ statement: Statement, _ completion: @escaping (Request.Outcome) -> Void) {
         self.hasEnded = true
         let lost = DatabaseError.unavailable(reason: "the connection was lost")
@@ -225,7 +231,7 @@ package final class Transaction: @unchecked Sendable {
             if self.hasBegun, self.failure == nil { self.failure = lost }
             return completion(.failure(lost))
         }
-        // Part of it may be on its way even if it could not be sent.
+        // The server may receive part of the message even though sending failed.
         guard self.send(statement, isLast: true, completion) else { return completion(.failure(lost)) }
         self.session.sync()
     }

@@ -1,13 +1,13 @@
 internal import PushStore
 internal import Synchronization
 
-/// What may be done for several callers at once.
+/// Work that may be done for several callers at once.
 protocol GroupMember: Sendable {
-    /// What it adds to the size of its group.
+    /// The bytes that the member adds to the size of its group.
     var byteCount: Int { get }
 }
 
-/// What became of a member of a group.
+/// The outcome of a group's work for one of its members.
 protocol GroupEnd: Sendable {
     static func failed(_ error: StoreError) -> Self
 
@@ -15,18 +15,21 @@ protocol GroupEnd: Sendable {
     var failure: StoreError? { get }
 }
 
-/// The callers of this process that wait for a common statement or transaction. Any thread may use it.
+/// The callers of this process that wait for a common statement or transaction. Any thread may use
+/// it.
 ///
-/// A caller that finds fewer than `groups` on their way leads the next group: it does the work for all who wait then.
-/// At its end it leaves the lead to the first of those who have come meanwhile. So callers wait for nothing but the groups
-/// before theirs, and more callers make larger groups.
+/// A caller that finds fewer than `groups` running leads the next group: it does the work for all
+/// callers that wait then. At its end it passes the lead to the first caller that has arrived
+/// meanwhile. So callers wait only for the groups before theirs, and more callers make larger
+/// groups.
 ///
-/// Clients that were answered together ask again together. The first of them gives the others some turns of its loop to come:
-/// otherwise it would lead a group of one, and they would wait for that.
+/// Clients that were answered together send their next requests together. The first of them yields
+/// some turns of its loop, so that the others can join. Otherwise it would lead a group of one,
+/// and they would wait for it.
 final class GroupQueue<Member: GroupMember, End: GroupEnd>: Sendable {
-    /// A caller that has not begun for so long is refused.
+    /// A caller that has waited this long without starting is refused.
     private static var limit: Duration { .seconds(5) }
-    /// The most turns of its loop that a caller lets others come before it leads them.
+    /// The most turns of its loop that a caller yields to others before it leads them.
     private static var turns: Int { 8 }
 
     typealias Seat = GroupSeat<Member, End>
@@ -37,7 +40,7 @@ final class GroupQueue<Member: GroupMember, End: GroupEnd>: Sendable {
         /// The members of the group that ended last.
         var lastCount = 1
 
-        /// Removes those who have waited for too long.
+        /// Removes the callers that have waited too long.
         mutating func removeExpired(_ limit: Duration) -> [Seat] {
             let start = ContinuousClock.now - limit
             let count = self.waiting.prefix { $0.start <= start }.count
@@ -45,7 +48,8 @@ final class GroupQueue<Member: GroupMember, End: GroupEnd>: Sendable {
             return Array(self.waiting.prefix(count))
         }
 
-        /// Removes those who fit into a group with `member`, in the order in which they came.
+        /// Removes the callers that fit into a group with `member`, in the order in which they
+        /// arrived.
         mutating func removeGroup(with member: Member, _ limits: GroupLimits) -> [Seat] {
             var bytes = member.byteCount
             let count = self.waiting.prefix(limits.members - 1).prefix { seat in
@@ -64,11 +68,12 @@ final class GroupQueue<Member: GroupMember, End: GroupEnd>: Sendable {
         self.limits = limits
     }
 
-    /// How many callers wait for a group.
+    /// The number of callers that wait for a group.
     var waiting: Int { self.state.withLock { $0.waiting.count } }
 
-    /// Has a member's work done in a group, for which `work` does it: called by this caller or by another one, whose task may
-    /// be cancelled. `work` returns an end for each member.
+    /// Runs `work` for a group that contains this member, and returns the member's end. This
+    /// caller or another one calls `work`; that caller's task may be cancelled. `work` returns an
+    /// end for each member.
     func end(of member: Member, work: @Sendable ([Member]) async -> [End]) async -> End {
         let seat = Seat(member)
         await withUnsafeContinuation { self.wait(on: seat, resume: $0) }
@@ -76,11 +81,11 @@ final class GroupQueue<Member: GroupMember, End: GroupEnd>: Sendable {
         return await self.lead(seat, work)
     }
 
-    /// Waits for the end of a group that another caller leads, or until this one is to lead the next: then the seat has no end.
-    /// Resumes the caller once.
+    /// Waits until another caller's group has done this seat's work, or until this caller must
+    /// lead the next group: then the seat has no end. Resumes the caller once.
     func wait(on seat: Seat, resume caller: UnsafeContinuation<Void, Never>) {
         seat.caller = caller
-        // To resume a task only enqueues it, which may be done under the lock.
+        // Resuming a task only enqueues it, so it may be done under the lock.
         self.state.withLock { state in
             if state.groups < self.limits.groups {
                 state.groups += 1
@@ -93,7 +98,8 @@ final class GroupQueue<Member: GroupMember, End: GroupEnd>: Sendable {
         }
     }
 
-    /// Leads a group of the seat's caller, who is to lead, and those who wait. The seat has its end then, too.
+    /// Leads a group of the seat's caller, whose turn it is, and of the callers that wait.
+    /// Afterwards the seat has its end, too.
     @discardableResult
     func lead(_ seat: Seat, _ work: @Sendable ([Member]) async -> [End]) async -> End {
         await self.letOthersCome()
@@ -107,7 +113,7 @@ final class GroupQueue<Member: GroupMember, End: GroupEnd>: Sendable {
 
     // MARK: - Private
 
-    /// Waits until as many wait as the last group had, or for some turns.
+    /// Waits until as many callers wait as the last group had, or for some turns.
     private func letOthersCome() async {
         for _ in 0..<Self.turns {
             if self.state.withLock({ $0.waiting.count + 1 >= $0.lastCount }) { return }
@@ -115,8 +121,9 @@ final class GroupQueue<Member: GroupMember, End: GroupEnd>: Sendable {
         }
     }
 
-    /// Leaves the lead to the first who waits. Where the database does not answer, those who have waited for half of the limit
-    /// already are told so, since they would wait for all of it again.
+    /// Passes the lead to the first caller that waits. If the database does not answer, callers
+    /// that have already waited for half of the limit get its error: they would wait for the whole
+    /// limit again.
     private func leave(after ends: [End]) {
         var (limit, failure) = (Self.limit, StoreError.busy)
         if let error = ends[0].failure, case .unavailable = error { (limit, failure) = (Self.limit / 2, error) }
@@ -134,13 +141,14 @@ final class GroupQueue<Member: GroupMember, End: GroupEnd>: Sendable {
     }
 }
 
-/// A caller's place in a queue of groups. A class of the caller's may have it as its base, which saves it an object of its own.
+/// A caller's place in a queue of groups. A caller's class may inherit from it, which saves an
+/// object.
 ///
-/// `@unchecked Sendable`: the leader who has removed it from the queue, under the queue's lock, is the only one to use it until it resumes
-/// the caller; from then on the caller is.
+/// `@unchecked Sendable`: the leader removes the seat from the queue under the queue's lock. Until
+/// it resumes the caller, only the leader uses the seat; from then on, only the caller.
 class GroupSeat<Member: GroupMember, End: GroupEnd>: @unchecked Sendable {
     let member: Member
-    /// `nil`: the caller still waits, or is to lead.
+    /// `nil`: the caller still waits, or leads the next group.
     fileprivate(set) var end: End?
     fileprivate let start = ContinuousClock.now
     fileprivate var caller: UnsafeContinuation<Void, Never>?
@@ -161,12 +169,12 @@ class GroupSeat<Member: GroupMember, End: GroupEnd>: @unchecked Sendable {
 
 /// The sizes of groups, and of the queue in front of them.
 struct GroupLimits: Sendable {
-    /// The groups that are on their way at the same time.
+    /// The number of groups that may run at the same time.
     let groups: Int
     /// The most members of a group.
     let members: Int
     /// The most bytes of a group; a larger member is a group of its own.
     let bytes: Int
-    /// The most callers that wait; more are refused as `busy`.
+    /// The most callers that wait; the queue refuses more of them as `busy`.
     let waiting: Int
 }

@@ -4,19 +4,21 @@ package import PostgreSQL
 package import PushCore
 package import PushStore
 
-/// A database of PostgreSQL, given by its address.
+/// A PostgreSQL database, identified by its address.
 package struct PostgreSQLPlace: Sendable, CustomStringConvertible {
-    /// `nil`: it cannot be used, for the reason `fault`.
+    /// `nil`: the address is invalid; `fault` has the reason.
     private let address: DatabaseAddress?
-    /// Why the address cannot be used, without its text, which may contain a password; `nil` if it can.
+    /// The reason why the address is invalid; `nil` if it is valid. Never contains the address,
+    /// which may include a password.
     package let fault: String?
     private let migrations: [Migration]
     private let pool: PoolOptions
 
     /// `nil` if the text is the path of a file. An invalid address has a `fault`.
     ///
-    /// A text with `://`, `@` or `password=` is never a path: an invalid address may have a password, and
-    /// messages show paths. `secret` returns the text of the password's file, or throws if others may read it.
+    /// A text with `://`, `@` or `password=` is never a path: an invalid address may have a
+    /// password, and messages show paths. `secret` returns the text of the password's file, or
+    /// throws if others may read it.
     package init?(_ text: String, secret: (_ file: String) throws -> String) {
         guard ["://", "@", "password="].contains(where: text.lowercased().contains) else { return nil }
         do throws(AddressError) {
@@ -44,7 +46,8 @@ package struct PostgreSQLPlace: Sendable, CustomStringConvertible {
     /// The address without its password.
     package var description: String { self.address?.description ?? "postgres://…" }
 
-    /// Opens the database, creates its tables if there are none, and migrates its schema. Waits for the database.
+    /// Opens the database, creates its tables if there are none, and migrates its schema. Waits
+    /// for the database.
     func openStore(_ keyring: Keyring, _ options: StoreOptions) throws(StoreError) -> PostgreSQLStore {
         guard let address else { throw .cannotOpen(place: self.description, reason: self.fault ?? "") }
         return try PostgreSQLStore(address, keyring, options, self.migrations, self.pool)
@@ -59,7 +62,8 @@ package struct PostgreSQLPlace: Sendable, CustomStringConvertible {
         }
     }
 
-    /// Whether the table of migrations is there; `true` if the database cannot be asked, since there may be one.
+    /// Whether the table of migrations exists; `true` if the database cannot be reached, since the
+    /// table may exist.
     package var exists: Bool {
         do {
             return try Schema.exists(self.connect())
@@ -93,7 +97,7 @@ package struct PostgreSQLPlace: Sendable, CustomStringConvertible {
         }
     }
 
-    /// Has a key of the keyring counted as one in use, so that the next pass re-encrypts what is under it.
+    /// Marks a key of the keyring as in use, so that the next pass re-encrypts values under it.
     package func takeIntoUse(_ number: UInt32, of keyring: Keyring) throws(StoreError) {
         guard let checkValue = keyring.checkValue(of: number) else { return }
         do {
@@ -123,9 +127,10 @@ package struct PostgreSQLPlace: Sendable, CustomStringConvertible {
         }
     }
 
-    /// Reads each row of each table. What the server finds on the way is damage; `pg_amcheck` looks deeper.
+    /// Reads each row of each table. Reports the corruption that PostgreSQL finds while reading;
+    /// `pg_amcheck` looks deeper.
     ///
-    /// Throws if other roles can change the schema, or if somebody has.
+    /// Throws if other roles can change the schema, or if somebody has changed it.
     package func inspect() throws(StoreError) -> StoreInspection {
         do {
             let connection = try self.connect()
@@ -144,18 +149,18 @@ package struct PostgreSQLPlace: Sendable, CustomStringConvertible {
         }
     }
 
-    /// The last sign of life of a process that has the store open, by the database's clock.
+    /// The last time that a process renewed its lease on this database, by the database's clock.
     package var lastWrite: (place: String, at: Date)? {
         do {
             let renewed = try self.connect().query("select max(until) from node")[0].integer(0)
             return (place: self.description, at: Date(milliseconds: renewed - Node.duration))
         } catch {
-            // Without the database, or the table, there is nothing to compare with.
+            // Without the database, or the table, there is no time to compare with.
             return nil
         }
     }
 
-    /// The database's disk is its server's.
+    /// `nil`: the database's disk belongs to the PostgreSQL server.
     package func freeSpace() throws(StoreError) -> (bytes: UInt64, place: String)? { nil }
 
     // MARK: - Private
@@ -167,7 +172,7 @@ package struct PostgreSQLPlace: Sendable, CustomStringConvertible {
         return try BlockingConnection(address)
     }
 
-    /// The tables that cannot be read to their end.
+    /// The tables that PostgreSQL cannot read completely, each with the error.
     private static func damage(_ connection: BlockingConnection) throws -> [String] {
         let tables = try connection.query(PostgreSQLStore.columns)
         var damage: [String] = []

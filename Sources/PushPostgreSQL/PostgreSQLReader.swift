@@ -10,12 +10,12 @@ package final class PostgreSQLReader: Sendable {
         self.store = store
     }
 
-    /// No read is answered without waiting for the network.
+    /// `nil`: each read waits for the network.
     package var immediate: (any ImmediateReader)? { nil }
 
     package var gathering: (any GatheringReader)? { self }
 
-    /// Runs a statement, and reads its rows with `body`, whose errors become `StoreError`.
+    /// Runs a statement, and decodes its rows with `body`, whose errors become `StoreError`.
     func read<Value>(
         _ sql: String,
         _ values: any Bindable...,

@@ -4,7 +4,8 @@ package import PushStore
 internal import Synchronization
 
 extension PostgreSQLStore {
-    /// Set only once the store is closed: a database that cannot be reached may come back, and writes fail until then.
+    /// Set if the store is closed, a data key is missing, or the database has not answered for
+    /// some seconds.
     package var failure: String? {
         if self.condition.isClosed { return "the database is closed" }
         if let lack = self.keys.lack { return lack }
@@ -17,7 +18,8 @@ extension PostgreSQLStore {
 
     package var isFull: Bool { self.condition.isFull }
 
-    /// The log is the server's, and so are its checkpoints.
+    /// The log and its checkpoints belong to the PostgreSQL server, so this report has no figures
+    /// for them.
     package var report: StoreReport {
         StoreReport(
             waiting: self.condition.waiting.load(ordering: .relaxed) + self.posts.waiting,
@@ -30,10 +32,11 @@ extension PostgreSQLStore {
         )
     }
 
-    /// The values of all rows, of each table, and, if the role may read them (`pg_read_server_files`), the files of the tables
-    /// and their indexes after a checkpoint, where values of deleted rows may still be.
+    /// The values of all rows of each table. If the role may read them (`pg_read_server_files`),
+    /// also the files of the tables and indexes after a checkpoint. They may contain values of
+    /// deleted rows.
     ///
-    /// Neither the server's write-ahead log nor its backups and standbys are looked at. Waits for the database.
+    /// Does not read the server's write-ahead log, backups or replicas. Waits for the database.
     package func bytesAtRest() throws -> [(name: String, bytes: Data)] {
         let connection = try BlockingConnection(self.address)
         let rows = try Self.rows(connection)
@@ -45,7 +48,8 @@ extension PostgreSQLStore {
         }
     }
 
-    /// The values of all rows, of each table: all that a query can find. Waits for the database.
+    /// The values of all rows of each table: everything that a query can find. Waits for the
+    /// database.
     package func rows() throws -> [(name: String, bytes: Data)] {
         try Self.rows(BlockingConnection(self.address))
     }
@@ -78,8 +82,8 @@ extension PostgreSQLStore {
         return files
     }
 
-    /// Each table, and an expression that has all bytes of a row: `bytea` as it is, other types as text. Without `node`, which
-    /// changes by itself.
+    /// Each table, and an expression that has all bytes of a row: `bytea` as it is, other types as
+    /// text. Leaves out `node`, which changes by itself.
     static let columns = """
         select c.relname::text, string_agg(
             'coalesce(' || case a.atttypid when 17 then quote_ident(a.attname)
@@ -91,7 +95,7 @@ extension PostgreSQLStore {
         group by c.relname order by c.relname
         """
 
-    /// The tables, their indexes, and what is stored beside them for its length.
+    /// The tables, their indexes, and the TOAST tables that hold their long values.
     static let relations = """
         with t as (
             select c.oid, c.reltoastrelid from pg_class c

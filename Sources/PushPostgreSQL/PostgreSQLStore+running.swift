@@ -6,16 +6,17 @@ extension PostgreSQLStore {
     private static let gathering = Duration.milliseconds(500)
     /// The pause before receipts that could not be written are retried.
     private static let pause = Duration.seconds(1)
-    /// After this time without a signal it looks for itself.
+    /// Without a signal, the store checks for receipts after this time.
     private static let longestWait = Duration.seconds(60)
 
-    /// Has `run` write the receipts soon. From any thread.
+    /// Wakes `run`, which writes the receipts soon. Any thread may call it.
     func receiptsAreWaiting() {
         self.receiptSignal.set()
     }
 
-    /// Writes receipts and the ends of event streams, some time after the first of them, repeats what other processes send to
-    /// devices that have a stream here, too, and seals with another key when all have it.
+    /// Writes receipts and the ends of event streams in groups, a short time after the first.
+    /// Repeats events that other processes send to devices with a stream here. Encrypts with
+    /// another key once all servers have it.
     package func run() async {
         await withDiscardingTaskGroup { group in
             group.addTask { await self.keepReceipts() }
@@ -29,12 +30,13 @@ extension PostgreSQLStore {
         await withTaskCancellationHandler {
             while !Task.isCancelled {
                 if self.receipts.count == 0 { await self.receiptSignal.wait(atMost: Self.longestWait) }
-                // Ended early by the task's end, which the loop's condition sees.
+                // Cancellation of the task ends the sleep early; the loop's condition sees it.
                 try? await Task.sleep(for: Self.gathering)
                 do {
                     try await self.writeReceipts()
                 } catch {
-                    // They are put back; while the database fails, posts report it.
+                    // `writeReceipts` has requeued them; while the database fails, posts report
+                    // it.
                     try? await Task.sleep(for: Self.pause)
                 }
             }

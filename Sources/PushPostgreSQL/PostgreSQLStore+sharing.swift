@@ -6,7 +6,7 @@ package import PushStore
 extension PostgreSQLStore {
     package func sharing() async throws(StoreError) -> SharingReport? {
         let servers = try await self.read(Self.liveServers)
-        // Other engines of this wire have other ways to say it.
+        // Other databases that speak PostgreSQL's protocol may lack these views.
         let standbys = try? await self.read(Self.standbys).first
         let clock = try? await self.read(Self.otherClock).first
         let pool = await self.database.counters()
@@ -43,7 +43,7 @@ extension PostgreSQLStore {
 
     // MARK: - Private
 
-    /// The end of a lease tells when it was renewed.
+    /// The lease's end less its duration is the time of its renewal.
     private static let servers = """
         select name, release, started_at, greatest(started_at, until - \(Node.duration)),
             case when is_fenced then 'gone' when until < \(DatabaseClock.now) then 'late' else 'alive' end, number = $1
@@ -60,7 +60,7 @@ extension PostgreSQLStore {
         select \(DatabaseClock.now) where inet_server_addr() is distinct from inet_client_addr()
         """
 
-    /// Any role sees how many there are, and only one with `pg_monitor` how far they are.
+    /// Any role sees the number of replicas; only a role with `pg_monitor` sees their lag.
     private static let standbys = """
         select count(*), max(pg_wal_lsn_diff(pg_current_wal_lsn(), flush_lsn))::int8 from pg_stat_replication
         """

@@ -17,7 +17,7 @@ package final class PostgreSQLStore: Sendable {
     let sealing: Sealing
     let keys: SharedKeys
     let audit: AuditChain
-    /// This process, as the others see it: pushes are leased under its number.
+    /// This process, as the others see it: it leases pushes under its number.
     let node: Node
     let slots = WriterSlots()
     let posts = GroupQueue<PostMember, PostEnd>(.posts)
@@ -32,7 +32,7 @@ package final class PostgreSQLStore: Sendable {
     let streamBook = StreamBook()
     let echoes = StreamEchoes()
     let condition: StoreCondition
-    /// How often the keyring was exchanged, or was about to be.
+    /// The number of keyring exchanges that have started.
     let exchanges = Atomic(0)
     /// Set when receipts wait to be written.
     let receiptSignal = Signal()
@@ -59,7 +59,7 @@ package final class PostgreSQLStore: Sendable {
         let condition = StoreCondition(mark: options.mark, onEvent: options.onEvent)
         let leases = self.leases
         self.database = ConnectionPool(opened.address, pool, on: loop, after: opened.identity) { event in
-            // The new primary may have leases that were settled at the old one.
+            // The new primary may still have leases of pushes that the old one had settled.
             if case .advanced = event { leases.noteUnknownOutcome(now: .now) }
             condition.note(event)
         }
@@ -88,11 +88,13 @@ package final class PostgreSQLStore: Sendable {
         options.streams.watch { [streamBook] in streamBook.note($0) }
     }
 
-    /// A store that was not closed ends as its process would: others take over what it has leased some seconds later.
+    /// If the store was not closed, its leases end as after a crash: other processes take them
+    /// over some seconds later.
     deinit {
         guard self.condition.beginClosing() else { return }
         self.node.abandon()
-        // The thread that drops the last reference may be the loop's, and must not wait. Its end closes the connections.
+        // The thread that drops the last reference may be the loop's, which must not wait. The end
+        // of the loop closes the connections.
         DispatchQueue.global().async { [loop] in loop.stop() }
     }
 
@@ -104,14 +106,14 @@ package final class PostgreSQLStore: Sendable {
 
     package var indexSecret: IndexSecret { self.sealing.secret }
 
-    /// Which tags of devices count.
+    /// The policy that decides which tags of devices count.
     var tags: TagPolicy { self.options.tags }
 
-    /// Writes the receipts, lets others have what this process has leased, and ends the connections after the work that was
-    /// submitted.
+    /// Writes the receipts, gives up the leases of this process, and closes the connections after
+    /// the work that was submitted.
     package func close() async {
         guard self.condition.beginClosing() else { return }
-        // What cannot be written is lost with the process, as in a crash.
+        // Receipts that cannot be written are lost, as in a crash.
         try? await self.writeReceipts()
         await self.node.end()
         await self.database.close()

@@ -3,7 +3,7 @@ internal import PushCore
 internal import PushStore
 internal import Synchronization
 
-/// Whether the store takes writes, and counts for its report. Any thread may use it.
+/// Tracks whether the store takes writes, and counts for its report. Any thread may use it.
 final class StoreCondition: Sendable {
     private struct State {
         var isFull = false
@@ -14,9 +14,9 @@ final class StoreCondition: Sendable {
     private let mark: (any DatabaseMarkKeeper)?
     private let onEvent: @Sendable (StoreEvent) -> Void
     private let state = Mutex(State())
-    /// Transactions under way, or waiting for a connection.
+    /// Transactions that run, or wait for a connection.
     let waiting = Atomic(0)
-    /// Rows that could not be read, and were set aside.
+    /// Rows that could not be read and were set aside.
     let setAside = Atomic(0)
     private let commits = Mutex(StoreReport.Commits(writes: 0, times: TimeHistogram()))
 
@@ -36,7 +36,8 @@ final class StoreCondition: Sendable {
         }
     }
 
-    /// Records that a write succeeded, or that the database's disk was full; reports each change once.
+    /// Records that a write succeeded, or that the database's disk was full; reports each change
+    /// once.
     func note(isFull: Bool) {
         let hasChanged = self.state.withLock { state in
             defer { state.isFull = isFull }
@@ -45,7 +46,7 @@ final class StoreCondition: Sendable {
         if hasChanged { self.onEvent(isFull ? .diskFull : .roomAgain) }
     }
 
-    /// Counts a transaction: the writes of callers in it, and how long its commit took.
+    /// Counts a transaction: its callers' writes, and the duration of its commit.
     func noteCommit(of writes: Int, after time: Duration) {
         self.commits.withLock { commits in
             commits.writes += writes
@@ -55,7 +56,7 @@ final class StoreCondition: Sendable {
 
     var committed: StoreReport.Commits { self.commits.withLock { $0 } }
 
-    /// Reports what the pool tells about the database's servers.
+    /// Reports the pool's events about the database's servers.
     func note(_ event: ClusterEvent) {
         switch event {
         case .refused(let fault): self.onEvent(.databaseRefused(reason: fault.description))
@@ -64,12 +65,13 @@ final class StoreCondition: Sendable {
         }
     }
 
-    /// Waits for the disk, once for each failover: what is confirmed on the newer timeline is confirmed after its mark is kept.
+    /// Waits for the disk, once for each failover. Stores the mark of a newer timeline before any
+    /// write on it is acknowledged.
     private func keep(_ identity: ClusterIdentity) {
         do {
             try self.mark?.keep(DatabaseMark(identity))
         } catch {
-            // The process knows it all the same, until it ends.
+            // The process still has the identity in memory, until it ends.
             self.onEvent(.markNotKept(reason: "\(error)"))
         }
     }

@@ -9,7 +9,8 @@ extension StoreError {
             switch error {
             case .busy: .busy
             case .refused(let code, _) where code == "53100": .full
-            // Too many connections, a shutdown, or others whose transactions did not end in time.
+            // Too many connections, a shutdown, or transactions of others that did not end in
+            // time.
             case .refused(let code, let message) where code.hasPrefix("57") || Self.passing.contains(code):
                 .unavailable(reason: "\(message) (SQLSTATE \(code))")
             case .refused(let code, let message): .failed(reason: "\(message) (SQLSTATE \(code))")
@@ -19,10 +20,12 @@ extension StoreError {
             }
     }
 
-    /// Codes of what passes by itself: too many connections, and locks and rows that others have.
+    /// Codes of temporary errors: too many connections, and locks and rows that other transactions
+    /// hold.
     private static let passing: Set = ["53300", "40001", "40P01", "55P03"]
 
-    /// The error of the database or a decoder, without values of the row; `nil` for an error of another kind.
+    /// The error of the database or a decoder, without values of the row; `nil` for an error of
+    /// another kind.
     init?(reading error: any Error) {
         switch error {
         case let error as StoreError: self = error

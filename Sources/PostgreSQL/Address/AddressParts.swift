@@ -52,7 +52,8 @@ struct AddressParts {
         guard parts.count <= 2, let places = parts.last else {
             throw AddressError("it has two @; one in the user's name must be written %40")
         }
-        // More users may read a configuration than a secret, and child processes get the environment.
+        // More users may read a configuration than a secret, and child processes inherit the
+        // environment.
         guard parts.count < 2 || !parts[0].contains(":") else {
             throw AddressError("it has a password; write that into a file, and name the file with passwordFile")
         }
@@ -87,7 +88,7 @@ struct AddressParts {
         var options: [String: String] = [:]
         for option in text.split(separator: "&", omittingEmptySubsequences: false) {
             let words = option.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            // A name that is not plain is not quoted in the error.
+            // The error does not quote a name with other characters.
             guard words.count == 2, !words[1].isEmpty, words[0].utf8.allSatisfy({ $0.isLetterOrDigit || $0 == 0x5F })
             else {
                 throw AddressError("an option is not a name, = and a value")

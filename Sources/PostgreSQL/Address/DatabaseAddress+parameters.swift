@@ -6,18 +6,20 @@ struct SessionSettings: Sendable {
     var statementLimit: Duration?
     /// The longest that a statement waits for a lock; `nil`: without limit.
     var lockLimit: Duration?
-    /// The longest that a transaction may stand still; `nil`: without limit.
+    /// The longest that a transaction may be idle; `nil`: without limit.
     var idleLimit: Duration?
 
     /// The settings in the notation of libpq's parameter `options`.
     var options: String {
-        // The isolation is read committed, whatever the database's default is: the statements are written for it.
+        // The isolation is read committed, whatever the database's default is: the statements
+        // assume it.
         var settings = [
             #"default_transaction_isolation=read\ committed"#, "client_min_messages=warning",
-            // Each statement has its index, and one plan for good: one that is made while tables are small must not read them
-            // whole when they have grown, and planning costs more than most statements do.
+            // Each statement has its index, and one permanent plan. A plan made while tables are
+            // small must not scan them whole when they have grown. Planning costs more than most
+            // statements do.
             "enable_seqscan=off", "plan_cache_mode=force_generic_plan", "jit=off",
-            // A client whose machine is gone is noticed, and its session ended.
+            // The server detects a client whose machine has failed, and ends its session.
             "tcp_keepalives_idle=10", "tcp_keepalives_interval=5", "tcp_keepalives_count=3",
         ]
         for (name, limit) in [
@@ -35,13 +37,13 @@ extension Duration {
 }
 
 extension DatabaseAddress {
-    /// A file that does not exist, and none can: libpq then looks for none in the user's home.
+    /// The path of a file that cannot exist: libpq then reads no file in the user's home.
     private static let noFile = "/dev/null/none"
 
-    /// The parameters of a connection to some of the hosts, for `PQconnectStartParams`; `addresses`: the hosts' numeric
-    /// addresses, empty if libpq need not know them.
+    /// The parameters of a connection to some of the hosts, for `PQconnectStartParams`;
+    /// `addresses`: the hosts' numeric addresses, empty if libpq need not know them.
     ///
-    /// Names all that an environment variable could set otherwise.
+    /// Sets every parameter that an environment variable could change.
     func parameters(
         hosts: [DatabaseHost],
         addresses: [String] = [],

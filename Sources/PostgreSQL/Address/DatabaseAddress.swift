@@ -1,18 +1,21 @@
 internal import Foundation
 
-/// A database's address: `postgres://user@host:port,host:port/name?passwordFile=secret&sslrootcert=ca.pem`.
+/// A database's address:
+/// `postgres://user@host:port,host:port/name?passwordFile=secret&sslrootcert=ca.pem`.
 ///
-/// The notation is libpq's, read more strictly. A host is a name, a numeric address (IPv6 in brackets) or a unix socket's
-/// folder, as `%2Frun%2Fpostgresql` or `postgres:///name?host=/run/postgresql&port=5433`. The options are a closed list:
-/// `host`, `passwordFile`, `port`, `sslcert`, `sslkey`, `sslmode`, `sslrootcert`. The address itself has no password.
+/// The notation is libpq's, read more strictly. A host is a name, a numeric address (IPv6 in
+/// brackets) or a unix socket's folder, as `%2Frun%2Fpostgresql` or
+/// `postgres:///name?host=/run/postgresql&port=5433`. The options are a closed list: `host`,
+/// `passwordFile`, `port`, `sslcert`, `sslkey`, `sslmode`, `sslrootcert`. The address itself has
+/// no password.
 ///
-/// With a host other than this machine, the default of `sslmode` is `verify-full`; the modes that fall back to clear text are
-/// refused.
+/// With a host other than this machine, the default of `sslmode` is `verify-full`; the modes that
+/// fall back to clear text are refused.
 package struct DatabaseAddress: Sendable, Hashable {
-    /// How connections over TCP are protected, as libpq names it.
+    /// The protection of connections over TCP, by libpq's names.
     enum Protection: String, Sendable, Hashable, CaseIterable {
         case disable
-        /// Encrypted, but to any server.
+        /// Encrypted, but without verification of the server.
         case require
         case verifyAuthority = "verify-ca"
         case verifyFull = "verify-full"
@@ -20,7 +23,7 @@ package struct DatabaseAddress: Sendable, Hashable {
         var verifies: Bool { self == .verifyAuthority || self == .verifyFull }
     }
 
-    /// At least one.
+    /// At least one host.
     let hosts: [DatabaseHost]
     /// `nil`: the name of the process's user.
     let user: String?
@@ -33,9 +36,10 @@ package struct DatabaseAddress: Sendable, Hashable {
     let key: String?
     let passwordFile: String?
 
-    /// Reads the notation above.
+    /// Parses the notation above.
     ///
-    /// If the address names a file with the password, `secret` returns its text, or throws if others may read the file.
+    /// If the address names a file with the password, `secret` returns its text, or throws if
+    /// others may read the file.
     package init(_ text: String, secret: (_ file: String) throws -> String = { _ in "" }) throws(AddressError) {
         let parts = try AddressParts(text)
         var options = parts.options
@@ -115,7 +119,7 @@ package struct DatabaseAddress: Sendable, Hashable {
 }
 
 extension DatabaseAddress: CustomStringConvertible, CustomReflectable {
-    /// Without the password, also in a dump.
+    /// Omits the password, also in a dump.
     package var description: String {
         let user = self.user.map { "\(AddressParts.encoded($0))@" } ?? ""
         let hosts = self.hosts.map(\.description).joined(separator: ",")
@@ -133,7 +137,8 @@ extension DatabaseAddress: CustomStringConvertible, CustomReflectable {
     package var customMirror: Mirror { Mirror(self, children: ["address": self.description]) }
 }
 
-/// Why a text is not a database's address. Never quotes the text: it may contain a password.
+/// The reason why a text is not a database's address. Never quotes the text: it may contain a
+/// password.
 package struct AddressError: Error, Sendable, Hashable, CustomStringConvertible {
     package let reason: String
 

@@ -1,7 +1,7 @@
 internal import Bytes
 internal import Glibc
 
-/// A server's place: a name, a numeric address or a unix socket's folder, with the port.
+/// A server's address: a name, a numeric address or a unix socket's folder, with the port.
 struct DatabaseHost: Sendable, Hashable, CustomStringConvertible {
     enum Kind: Sendable, Hashable {
         case name
@@ -20,7 +20,7 @@ struct DatabaseHost: Sendable, Hashable, CustomStringConvertible {
         self.port = try Self.port(port)
         self.name = name
         guard !name.hasPrefix("/") else {
-            // libpq takes a comma for the end of a host.
+            // libpq treats a comma as the end of a host.
             guard name.utf8.allSatisfy({ $0.isVisible && $0 != UInt8(ascii: ",") }) else {
                 throw AddressError("a socket's folder has a comma or an invisible character")
             }

@@ -1,4 +1,5 @@
-/// How long to rest between attempts: twice as long each time, with jitter, so that many clients do not come back at once.
+/// The delays between retries: twice as long each time, with jitter, so that many clients do not
+/// retry at once.
 struct Backoff {
     private let first: Duration
     private let longest: Duration
@@ -10,7 +11,7 @@ struct Backoff {
         self.current = first
     }
 
-    /// The next rest: between half of it and all.
+    /// The next delay: between half of the current one and all of it.
     mutating func next() -> Duration {
         defer { self.current = min(self.current * 2, self.longest) }
         return self.current * Double.random(in: 0.5...1)

@@ -1,12 +1,14 @@
 internal import Synchronization
 
-/// Remembers which cluster a pool uses and the newest timeline of it, and turns down servers that would take the pool back.
+/// Tracks which cluster a pool uses and its newest timeline, and refuses servers with older data.
 ///
-/// The memory begins with what the caller knows, or with the first connection, and ends with the pool. Any thread may use it.
+/// Starts with the identity that the caller gives, or with the first connection, and ends with the
+/// pool. Any thread may use it.
 final class ClusterGuard: Sendable {
     enum Verdict: Hashable {
         case admitted
-        /// The first one of a newer timeline: what is connected to an older one must not be used any more.
+        /// The first server of a newer timeline: connections to an older one must not be used any
+        /// more.
         case advanced
         case refused(ClusterFault.Kind)
     }
@@ -24,7 +26,7 @@ final class ClusterGuard: Sendable {
         self.state = Mutex(State(newest: newest))
     }
 
-    /// Why the database is not used at the moment.
+    /// The reason why the database is refused now.
     var fault: ClusterFault? { self.state.withLock { $0.fault } }
 
     /// Decides whether a server may be used.
@@ -40,7 +42,7 @@ final class ClusterGuard: Sendable {
         return verdict
     }
 
-    /// Records that none but this server took a connection.
+    /// Records that only this refused server took a connection.
     func note(_ fault: ClusterFault) {
         let hasChanged = self.state.withLock { state in
             defer { state.fault = fault }

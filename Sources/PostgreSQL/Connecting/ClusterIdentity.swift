@@ -1,19 +1,21 @@
 internal import CPostgreSQL
 
-/// Which cluster a server belongs to, and on which timeline of it the server writes.
+/// The cluster of a server, and the timeline on which it writes.
 ///
-/// A standby that becomes the primary begins the next timeline; one that goes on with an older timeline lacks what was stored
-/// since.
+/// A replica that becomes the primary begins the next timeline. A server that continues an older
+/// timeline lacks the data stored since.
 package struct ClusterIdentity: Sendable, Hashable {
-    /// A number that is given out once, when a cluster is made.
+    /// A number that `initdb` assigns once, when it creates a cluster.
     package let system: String
     package let timeline: UInt32
 
-    /// The first statement of each session: what the server is, and the settings on which a confirmed commit depends.
+    /// The first statement of each session: reads the server's identity, and the settings that
+    /// make a confirmed commit durable.
     ///
-    /// Keeps of `search_path` its first schema only, so that names lead to no object of another one. Raises
-    /// `synchronous_commit` where a role, a database or the server has it below a flush to the disk. Calls functions
-    /// that every role may call. The timeline of the checkpoint would be the older one for a while after a failover.
+    /// Reduces `search_path` to its first schema, so that names refer to no object of another one.
+    /// Raises `synchronous_commit` if a role, a database or the server has it below a flush to the
+    /// disk. Calls only functions that every role may call. Does not read the checkpoint's
+    /// timeline, which stays the older one for a while after a failover.
     static let query = """
         select system_identifier, pg_walfile_name(pg_current_wal_insert_lsn()), current_setting('fsync'),
             current_setting('full_page_writes'),
@@ -24,7 +26,7 @@ package struct ClusterIdentity: Sendable, Hashable {
         from pg_control_system()
         """
 
-    /// Reads the result of the query; throws why the server must not be used.
+    /// Reads the result of the query; throws if the server must not be used.
     init(_ result: OpaquePointer) throws(ConnectFailure) {
         guard PQresultStatus(result) == PGRES_TUPLES_OK else { throw ConnectFailure(ServerReport(result).message) }
         guard PQntuples(result) == 1, PQnfields(result) == 6 else {
@@ -45,7 +47,8 @@ package struct ClusterIdentity: Sendable, Hashable {
         self = identity
     }
 
-    /// The name of a segment of the log begins with its timeline, in 8 hexadecimal digits. `nil` if it does not.
+    /// Reads the timeline from the name of a segment of the log, which begins with it, in 8
+    /// hexadecimal digits. `nil` if it does not.
     init?(system: String, segment: String) {
         let digits = segment.prefix(8)
         guard digits.utf8.count == 8, let timeline = UInt32(digits, radix: 16) else { return nil }
@@ -58,7 +61,7 @@ package struct ClusterIdentity: Sendable, Hashable {
     }
 }
 
-/// An open connection, and what its server is.
+/// An open connection, and its server's identity.
 struct OpenedConnection {
     let connection: OpaquePointer
     let identity: ClusterIdentity

@@ -1,7 +1,8 @@
 internal import CPostgreSQL
 internal import Reactor
 
-/// One attempt to connect to one address and to ask what the server is, with a deadline for both. On the loop only.
+/// One attempt to connect to one address and to read the server's identity, with a deadline for
+/// both. On the loop only.
 final class ConnectAttempt: ReadinessHandler {
     typealias Completion = (Result<OpenedConnection, ConnectFailure>) -> Void
 
@@ -12,7 +13,7 @@ final class ConnectAttempt: ReadinessHandler {
     private var token: WatchToken?
     private var timer: LoopTimer?
     private var completion: Completion?
-    /// Whether the connection is open, and the server was asked what it is.
+    /// Whether the connection is open, and the identity query is sent.
     private var hasAsked = false
     private var identity: ClusterIdentity?
 
@@ -28,7 +29,7 @@ final class ConnectAttempt: ReadinessHandler {
         if let connection { PQfinish(connection) }
     }
 
-    /// The completion has the connection, which is then its own.
+    /// Passes the open connection to the completion, which then owns it.
     func start(_ parameters: [(name: String, value: String)]) {
         self.timer?.arm(at: .now + self.limit)
         let connection = withCStrings(parameters.map(\.name)) { names in
@@ -42,7 +43,7 @@ final class ConnectAttempt: ReadinessHandler {
         self.watch(connection, for: .write)
     }
 
-    /// Ends the attempt without a word.
+    /// Ends the attempt without a call of the completion.
     func cancel() {
         self.completion = nil
         self.end(nil)
@@ -137,7 +138,7 @@ final class ConnectAttempt: ReadinessHandler {
     }
 }
 
-/// Why there is no connection; names hosts and users, never a password.
+/// The reason why there is no connection; names hosts and users, never a password.
 struct ConnectFailure: Error {
     let reason: String
 

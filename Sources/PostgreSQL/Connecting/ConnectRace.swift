@@ -3,11 +3,11 @@ internal import Reactor
 
 /// Connects to every address at once; the first that accepts writes and passes the guard wins.
 ///
-/// The address that won last has a head start: the others are only tried if it is silent or fails. On
-/// the loop only.
+/// The address that won last has a head start: the race tries the others only if it is silent or
+/// fails. On the loop only.
 final class ConnectRace {
     private static let headStart = Duration.milliseconds(250)
-    /// The time limit of a whole race, in limits of one attempt: it ends a lookup of a name.
+    /// The time limit of a whole race, in limits of one attempt: it ends a name lookup.
     private static let raceLimits = 3
 
     private let connector: Connector
@@ -37,14 +37,14 @@ final class ConnectRace {
         self.attempt(winner)
     }
 
-    /// What has failed so far, and which hosts have not answered.
+    /// The failures so far, and the hosts that have not answered.
     var state: String {
         let silent = self.running.keys.map { "\($0): no answer yet" }.sorted()
         let names = self.pendingNames > 0 ? ["a host's name is not resolved yet"] : []
         return (self.reasons + silent + names).joined(separator: "; ")
     }
 
-    /// Ends the attempts without a word.
+    /// Ends the attempts without a call of the completion.
     func cancel() {
         self.completion = nil
         self.end()
@@ -56,7 +56,7 @@ final class ConnectRace {
         guard !self.hasStartedAll, self.completion != nil else { return }
         self.hasStartedAll = true
         self.headStartTimer?.disarm()
-        // Counted first: the race is not over before all hosts have been looked at.
+        // Counts first, so that the race does not end before all hosts have been tried.
         self.pendingNames += 1
         for host in self.connector.address.hosts {
             guard host.kind == .name else {
@@ -116,7 +116,7 @@ final class ConnectRace {
         completion?(.success(opened))
     }
 
-    /// Tries the others, unless there are none left.
+    /// Tries the others, unless none are left.
     private func goOn(after reason: String) {
         if !self.reasons.contains(reason) { self.reasons.append(reason) }
         if !self.hasStartedAll { self.startAll() }

@@ -1,17 +1,18 @@
 internal import Foundation
 internal import Reactor
 
-/// The addresses of hosts' names, asked for on threads of their own, since `getaddrinfo` blocks; kept for 30 s.
+/// Resolves hosts' names on threads of their own, since `getaddrinfo` blocks; caches the addresses
+/// for 30 s.
 ///
-/// `@unchecked Sendable`: every member is used on the loop's thread only; the threads get copies, and come back through
-/// `execute`.
+/// `@unchecked Sendable`: only the loop's thread uses the members; the other threads get copies,
+/// and return results through `execute`.
 final class NameResolver: @unchecked Sendable {
     private static let lifetime = Duration.seconds(30)
 
     private struct Entry {
         var addresses: [String] = []
         var end: ContinuousClock.Instant?
-        /// Those who wait for the thread that asks; empty: there is none.
+        /// The callers that wait for the resolving thread; empty: no thread is resolving.
         var waiting: [([String]) -> Void] = []
     }
 
@@ -22,9 +23,10 @@ final class NameResolver: @unchecked Sendable {
         self.loop = loop
     }
 
-    /// Calls `completion` with the addresses of a name, at once if they are known; empty: it has none.
+    /// Calls `completion` with the addresses of a name, immediately if they are cached; empty if
+    /// it has none.
     ///
-    /// May take as long as the system's resolver does: the caller needs a deadline of its own.
+    /// May take as long as the system's resolver does: the caller needs its own deadline.
     func addresses(of name: String, _ completion: @escaping ([String]) -> Void) {
         self.loop.assertOnLoop()
         let entry = self.entries[name] ?? Entry()
@@ -37,7 +39,7 @@ final class NameResolver: @unchecked Sendable {
         }
     }
 
-    /// Asks anew from now on: after none of the addresses answered.
+    /// Expires the cache, after none of the addresses answered.
     func forget() {
         for name in self.entries.keys { self.entries[name]?.end = nil }
     }

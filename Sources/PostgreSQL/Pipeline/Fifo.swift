@@ -11,7 +11,7 @@ struct Fifo<Element> {
         self.elements.append(element)
     }
 
-    /// Puts elements before all others, in their order.
+    /// Inserts elements before all others, in their order.
     mutating func prepend(_ elements: [Element]) {
         self.elements.replaceSubrange(0..<self.start, with: elements)
         self.start = 0
@@ -21,7 +21,7 @@ struct Fifo<Element> {
         guard !self.isEmpty else { return nil }
         let element = self.elements[self.start].take()
         self.start += 1
-        // Each element moves at most once for each that has left.
+        // On average, each removal moves at most one element.
         if self.start >= 64, self.start * 2 >= self.elements.count {
             self.elements.removeFirst(self.start)
             self.start = 0
@@ -29,7 +29,7 @@ struct Fifo<Element> {
         return element
     }
 
-    /// Empties the queue.
+    /// Empties the queue, and returns its elements.
     mutating func removeAll() -> [Element] {
         let all = self.all
         self.elements.removeAll()

@@ -1,14 +1,16 @@
 internal import CPostgreSQL
 internal import Reactor
 
-/// A connection that single statements of many callers share, opened anew when it is lost. On the loop only.
+/// A connection that single statements of many callers share; it reconnects when the connection is
+/// lost. On the loop only.
 ///
-/// All statements of a turn of the loop go out together, in groups with one Sync each. A group is one implicit transaction:
-/// what another one's failure undoes is sent again with a Sync of its own.
+/// Sends all statements of a turn of the loop together, in groups with one Sync each. A group is
+/// one implicit transaction: a statement that another one's failure has undone is sent again with
+/// a Sync of its own.
 final class PipelineConnection: SessionOwner {
-    /// Larger groups gain nothing, and more is sent again when one fails.
+    /// Larger groups gain nothing, and repeat more statements when one fails.
     private static let groupSize = 64
-    /// A statement is answered with its error after this many repeats.
+    /// After this many repeats, a statement gets its error.
     private static let maximumRepeats = 4
 
     private let connector: Connector
@@ -61,23 +63,23 @@ final class PipelineConnection: SessionOwner {
         self.waiting += 1
         if !self.isWatched { self.watchDeadlines() }
         self.queue.append(request)
-        // Due at once: at the end of this turn, after all others of it have submitted theirs.
+        // Flushes at the end of this turn, after all others of it have submitted theirs.
         self.flushTimer?.arm(at: self.loop.now)
     }
 
-    /// Listens to a channel on this connection, and on those that come after it.
+    /// Listens to a channel on this connection, and on later ones.
     func listen(_ listening: Listening) {
         self.loop.assertOnLoop()
         self.listening = listening
         if let session { self.listen(on: session) }
     }
 
-    /// Leaves a server that is behind this timeline.
+    /// Closes the connection if its server is behind this timeline.
     func leave(olderThan timeline: UInt32) {
         self.session?.fail(ifOlderThan: timeline)
     }
 
-    /// Closes the connection; what has no answer yet fails.
+    /// Closes the connection; unanswered requests fail.
     func close() {
         self.isClosed = true
         let requests = self.requests
@@ -146,7 +148,7 @@ final class PipelineConnection: SessionOwner {
                 size = 0
             }
             guard session.submit(request) else {
-                // The owner knows already that the connection is lost, and this one was not sent.
+                // The owner already knows that the connection is lost; this request was not sent.
                 self.queue.prepend([request])
                 return self.connectIfNeeded()
             }
@@ -185,7 +187,7 @@ final class PipelineConnection: SessionOwner {
         }
     }
 
-    /// What is said before the server has got this is missed: messages are no more than hints.
+    /// Misses messages that are sent before the server has received this: messages are only hints.
     private func listen(on session: Session) {
         guard let listening else { return }
         session.onMessage = listening.onMessage
@@ -209,7 +211,7 @@ final class PipelineConnection: SessionOwner {
         self.connectIfNeeded()
     }
 
-    /// All that may lack an answer.
+    /// All requests that may lack an answer.
     private var requests: [Request] { self.queue.all + (self.session?.requests ?? []) }
 
     private func watchDeadlines() {
@@ -229,7 +231,7 @@ final class PipelineConnection: SessionOwner {
         if self.waiting > 0 || self.session?.inFlight.isEmpty == false { self.watchDeadlines() }
     }
 
-    /// How long a request may take in all.
+    /// The total time that a request may take.
     private func limit(of request: Request) -> Duration {
         request.hasLostConnection ? self.options.readLimit * 2 : self.options.readLimit
     }

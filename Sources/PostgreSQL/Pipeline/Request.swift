@@ -1,20 +1,21 @@
-/// A statement under way, and what is to be done with its result.
+/// A statement in flight, and the handler of its result.
 ///
-/// `@unchecked Sendable`: the caller's thread creates it and passes it to the loop; from then on, only the loop's thread uses
-/// it.
+/// `@unchecked Sendable`: the caller's thread creates it and passes it to the loop; from then on,
+/// only the loop's thread uses it.
 final class Request: @unchecked Sendable {
     typealias Outcome = Result<Rows, DatabaseError>
 
     let statement: Statement
-    /// Whether the result counts only once the whole group is stored: the failure of another statement of the group undoes it.
+    /// Whether the result counts only once the whole group is stored: the failure of another
+    /// statement of the group undoes it.
     let countsAtSync: Bool
     private var completion: ((Outcome) -> Void)?
 
-    /// When it was submitted, for the deadline.
+    /// The time of submission, for the deadline.
     var start = ContinuousClock.now
     /// Whether it has a Sync of its own, so that no other statement's failure undoes it.
     var isAlone = false
-    /// How often it was sent again.
+    /// The number of times that it was sent again.
     var repeats = 0
     /// Whether its connection was lost once.
     var hasLostConnection = false
@@ -28,7 +29,7 @@ final class Request: @unchecked Sendable {
     /// Whether the caller has its answer, maybe because its deadline has passed.
     var isFinished: Bool { self.completion == nil }
 
-    /// Gives the caller its answer; later ones are dropped. Whether this was the first.
+    /// Gives the caller its answer, and drops later ones. Returns whether this was the first.
     @discardableResult
     func finish(_ outcome: Outcome) -> Bool {
         guard let completion = self.completion.take() else { return false }
@@ -37,15 +38,15 @@ final class Request: @unchecked Sendable {
     }
 }
 
-/// What became of a request on a connection.
+/// The outcome of a request on a connection.
 enum Answer {
     case rows(Rows)
     case failed(DatabaseError)
-    /// It was not run, or is undone, because another one of its group failed.
+    /// The failure of another request in its group skipped it or undid it.
     case undone
 }
 
-/// What uses an open connection. All calls come on the loop.
+/// The user of an open connection. All calls come on the loop.
 protocol SessionOwner: AnyObject {
     func session(_ session: Session, answered request: Request, with answer: Answer)
 

@@ -1,6 +1,6 @@
 internal import CPostgreSQL
 
-/// What the server says in an error or a notice, without its detail, which may quote a row.
+/// The server's error or notice, without its detail, which may quote a row.
 struct ServerReport {
     let severity: String
     /// The SQLSTATE; `nil`: libpq itself reports, and the connection is lost.
@@ -8,12 +8,12 @@ struct ServerReport {
     let message: String
 
     init(_ result: OpaquePointer) {
-        // Not localized (`V`), unlike `S`.
+        // `V`, unlike `S`, is not localized.
         self.severity = Self.field("V", of: result) ?? ""
         self.code = Self.field("C", of: result)
         let primary = Self.field("M", of: result) ?? Self.firstLine(PQresultErrorMessage(result))
         let isData = self.code?.hasPrefix("22") ?? false
-        // The messages of class 22 quote the value that is wrong.
+        // The messages of class 22 quote the wrong value.
         var message = isData ? Self.withoutValues(primary) : primary
         if self.code == "23505", let constraint = Self.field("n", of: result), !message.contains(constraint) {
             message += " (\(constraint))"
@@ -24,7 +24,7 @@ struct ServerReport {
     /// Whether the server ends the connection with it.
     var endsConnection: Bool {
         guard let code else { return true }
-        // Read-only: what was the primary has become a standby.
+        // 25006 is read-only: the former primary has become a replica.
         return self.severity == "FATAL" || self.severity == "PANIC" || code.hasPrefix("57P") || code == "25006"
     }
 
@@ -32,7 +32,7 @@ struct ServerReport {
 
     var error: DatabaseError { .refused(code: self.code ?? "08006", message: self.message) }
 
-    /// The first line of a text of libpq's, whose others explain.
+    /// The first line of a text from libpq; the other lines explain it.
     static func firstLine(_ text: UnsafePointer<CChar>?) -> String {
         guard let text else { return "" }
         return String(String(cString: text).prefix { $0 != "\n" })

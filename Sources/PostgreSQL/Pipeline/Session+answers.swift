@@ -5,14 +5,16 @@ extension Session {
     struct Group {
         /// Results that count once the group is stored.
         var held: [(request: Request, rows: Rows)] = []
-        /// Why a statement of the group could not be prepared: the next one fails for it.
+        /// The reason why a statement of the group could not be prepared; the next request fails
+        /// with it.
         var prepareFailure: DatabaseError?
         var hasFailed = false
-        /// Whether the group's end itself failed, such as for a deferred constraint.
+        /// The failure of the group's end itself, such as for a deferred constraint.
         var failureOfEnd: DatabaseError?
-        /// Whether the first one in flight has had its result; libpq then says that there is no other.
+        /// Whether the first item in flight has had its result; libpq then reports that there is
+        /// no other.
         var hasResult = false
-        /// How often libpq had nothing where something was due.
+        /// The number of times that libpq returned nothing although a result was due.
         var silences = 0
     }
 
@@ -91,7 +93,7 @@ extension Session {
         let warning = self.warning.take()
         for (request, rows) in ended.held {
             if let warning, !ended.hasFailed {
-                // The server says that it is stored here, and maybe not on a standby.
+                // The server reports that it is stored here, but maybe not on a replica.
                 self.answer(request, .failed(.unknownOutcome(reason: warning)))
             } else if let failure = ended.failureOfEnd, ended.held.count == 1 {
                 self.answer(request, .failed(failure))

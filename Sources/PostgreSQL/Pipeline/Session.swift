@@ -3,12 +3,14 @@ internal import Reactor
 
 /// An open connection in pipeline mode.
 ///
-/// Prepares each statement when it is first sent, in the same flush. Level-triggered: readable until libpq has consumed all,
-/// writable only while libpq has more than fits into the socket.
+/// Prepares each statement when it is first sent, in the same flush. Level-triggered: readable
+/// until libpq has consumed all input, writable only while libpq has more output than fits into
+/// the socket.
 ///
-/// `@unchecked Sendable`: every member is used on the loop's thread only, which the methods assert.
+/// `@unchecked Sendable`: only the loop's thread uses the members, which the methods assert.
 final class Session: ReadinessHandler, @unchecked Sendable {
-    /// With more statements, which only texts made of values can be, the others are not prepared.
+    /// Beyond this number, statements are not prepared. Only SQL texts that contain values can
+    /// reach it.
     private static let maximumPrepared = 1000
 
     enum Item {
@@ -18,7 +20,7 @@ final class Session: ReadinessHandler, @unchecked Sendable {
     }
 
     let loop: EventLoop
-    /// The server's, when the connection was opened.
+    /// The server's timeline when the connection was opened.
     let timeline: UInt32
     weak var owner: (any SessionOwner)?
     /// `nil`: closed.
@@ -28,20 +30,21 @@ final class Session: ReadinessHandler, @unchecked Sendable {
     private var prepared: [Statement.Key: String] = [:]
     private var lastName = 0
 
-    /// What was sent, in order; each has one result, and a `sync` ends a group.
+    /// The items that were sent, in order; each has one result, and a `sync` ends a group.
     var inFlight = Fifo<Item>()
     /// The state of the group whose results arrive.
     var group = Group()
-    /// When the server was last heard, or when it was asked after a rest.
+    /// The time when the server last sent data, or when the first request after an idle time was
+    /// sent.
     var lastHeard = ContinuousClock.now
-    /// A warning of the server's since the last group ended.
+    /// A warning of the server since the last group ended.
     var warning: String?
     /// Whether a request was answered on this connection.
     var hasAnswered = false
     /// Called with each message of a channel that the connection listens to.
     var onMessage: ((String) -> Void)?
 
-    /// Takes ownership of the connection; it is closed even if this throws.
+    /// Takes ownership of the connection; closes it even if this throws.
     init(_ opened: OpenedConnection, on loop: EventLoop) throws(DatabaseError) {
         let connection = opened.connection
         self.loop = loop
@@ -62,13 +65,13 @@ final class Session: ReadinessHandler, @unchecked Sendable {
     }
 
     deinit {
-        // Closed before, unless the loop has ended.
+        // The owner has closed it before, unless the loop has ended.
         if let connection { PQfinish(connection) }
     }
 
     var isOpen: Bool { self.connection != nil }
 
-    /// What was sent and has no answer yet.
+    /// The requests that were sent and have no answer yet.
     var requests: [Request] {
         let held = self.group.held.map(\.request)
         return (held + self.inFlight.all.compactMap(\.request)).filter { !$0.isFinished }
@@ -79,21 +82,23 @@ final class Session: ReadinessHandler, @unchecked Sendable {
         !self.inFlight.isEmpty && self.loop.now - self.lastHeard > limit
     }
 
-    /// Whether the connection is open, and neither in a transaction nor in the middle of an answer.
+    /// Whether the connection is open, and neither in a transaction nor in the middle of an
+    /// answer.
     var isClean: Bool {
         guard let connection else { return false }
         return self.inFlight.isEmpty && PQtransactionStatus(connection) == PQTRANS_IDLE
     }
 
-    /// Sends a statement; `sync()` must follow, and ends the group of statements that succeed or fail together. `false`:
-    /// nothing was sent, since the connection is lost, which the owner is told.
+    /// Sends a statement; `sync()` must follow, and ends the group of statements that succeed or
+    /// fail together. `false`: the connection is lost, so nothing was sent; `fail` notifies the
+    /// owner.
     func submit(_ request: Request) -> Bool {
         self.loop.assertOnLoop()
         guard let connection else { return false }
         if self.inFlight.isEmpty { self.lastHeard = self.loop.now }
         let key = request.statement.key
         if self.prepared[key] == nil, self.prepared.count < Self.maximumPrepared {
-            // A name is never used again: a failed statement may have left its own behind.
+            // A name is never used again: a failed statement may have left its own on the server.
             self.lastName += 1
             let name = "s\(self.lastName)"
             guard PQsendPrepare(connection, name, key.sql, Int32(key.types.count), key.types) == 1 else {
@@ -118,7 +123,7 @@ final class Session: ReadinessHandler, @unchecked Sendable {
         return true
     }
 
-    /// Ends the group, and has libpq write what it has.
+    /// Ends the group, and makes libpq write its output.
     func sync() {
         guard let connection else { return }
         guard PQpipelineSync(connection) == 1 else { return self.failSending(connection) }
@@ -126,16 +131,16 @@ final class Session: ReadinessHandler, @unchecked Sendable {
         self.flush()
     }
 
-    /// Has the statement prepared anew when it is sent again.
+    /// Makes the statement be prepared again when it is next sent.
     func forget(_ key: Statement.Key) {
         self.prepared[key] = nil
     }
 
-    /// Closes the connection and tells the owner.
+    /// Closes the connection and notifies the owner.
     func fail(_ reason: String) {
         guard self.isOpen else { return }
         self.close()
-        // The first one may have had its result already.
+        // The first request may already have had its result.
         if self.group.hasResult { _ = self.inFlight.popFirst() }
         self.group.hasResult = false
         let requests = self.requests
@@ -144,13 +149,14 @@ final class Session: ReadinessHandler, @unchecked Sendable {
         self.owner?.session(self, lost: requests, reason: reason)
     }
 
-    /// Closes the connection, if its server is behind this timeline: it lacks what the others have stored since.
+    /// Closes the connection, if its server is behind this timeline: it lacks data that the others
+    /// have stored since.
     func fail(ifOlderThan timeline: UInt32) {
         guard self.timeline < timeline else { return }
         self.fail("the server is on timeline \(self.timeline), and \(timeline) is in use")
     }
 
-    /// Closes the connection without a word; for an owner that expects no answer.
+    /// Closes the connection without notifying the owner, for an owner that expects no answer.
     func close() {
         guard let connection = self.connection.take() else { return }
         if let token = self.token.take() { self.loop.forget(token, of: PQsocket(connection)) }
@@ -162,7 +168,7 @@ final class Session: ReadinessHandler, @unchecked Sendable {
         if !readiness.isDisjoint(with: [.read, .hangUp]) {
             let isAlive = PQconsumeInput(connection) == 1
             self.lastHeard = self.loop.now
-            // What arrived before the end still counts.
+            // Results that arrived before the end still count.
             self.readAnswers()
             self.readMessages()
             // By then the owner may have closed it.
@@ -174,7 +180,7 @@ final class Session: ReadinessHandler, @unchecked Sendable {
 
     // MARK: - Private
 
-    /// Passes on the messages that have arrived.
+    /// Passes the messages that have arrived to `onMessage`.
     private func readMessages() {
         while let connection = self.connection, let message = PQnotifies(connection) {
             let text = String(cString: message.pointee.extra)

@@ -1,7 +1,8 @@
 internal import CPostgreSQL
 internal import Reactor
 
-/// The connections that transactions borrow, one each; opened when they are first needed. On the loop only.
+/// The connections that transactions borrow, one each; opened when they are first needed. On the
+/// loop only.
 final class WriterPool: SessionOwner {
     typealias Loan = Result<Session, DatabaseError>
 
@@ -14,7 +15,7 @@ final class WriterPool: SessionOwner {
     private let connector: Connector
     private let options: PoolOptions
     private let loop: EventLoop
-    /// The one used last is borrowed first, so that the others may be closed.
+    /// Lends the last used connection first, so that the others may be closed.
     private var idle: [(session: Session, since: ContinuousClock.Instant)] = []
     private var borrowed: [ObjectIdentifier: Session] = [:]
     private var races: [ObjectIdentifier: ConnectRace] = [:]
@@ -41,10 +42,10 @@ final class WriterPool: SessionOwner {
     var open: Int { self.idle.count + self.borrowed.count }
     var waiting: Int { self.waiters.count }
     var oldestWait: Duration { self.waiters.first.map { self.loop.now - $0.start } ?? .zero }
-    /// Whether no transaction is under way or waits for a connection.
+    /// Whether no transaction runs or waits for a connection.
     var isQuiet: Bool { self.borrowed.isEmpty && self.waiters.isEmpty }
 
-    /// Passes a connection to `completion`, in the order of the calls; it must come back by `giveBack`.
+    /// Passes a connection to `completion`, in the order of the calls; `giveBack` must return it.
     func borrow(until deadline: ContinuousClock.Instant, _ completion: @escaping (Loan) -> Void) {
         self.loop.assertOnLoop()
         guard !self.isClosed else { return completion(.failure(.unavailable(reason: "the pool is closed"))) }
@@ -67,12 +68,13 @@ final class WriterPool: SessionOwner {
         self.serve()
     }
 
-    /// Leaves servers that are behind this timeline; transactions under way there fail.
+    /// Closes connections to servers that are behind this timeline; transactions that run there
+    /// fail.
     func leave(olderThan timeline: UInt32) {
         for session in self.idle.map(\.session) + self.borrowed.values { session.fail(ifOlderThan: timeline) }
     }
 
-    /// Closes the connections; transactions under way fail.
+    /// Closes the connections; running transactions fail.
     func close() {
         self.isClosed = true
         self.restTimer?.abandon()
@@ -101,7 +103,7 @@ final class WriterPool: SessionOwner {
         self.lost += 1
         self.lastFailure = reason
         self.idle.removeAll { $0.session === session }
-        // A borrowed one is given back by its transaction.
+        // The transaction of a borrowed connection gives it back.
         for request in requests { request.finish(.failure(.unavailable(reason: reason))) }
         self.serve()
     }
@@ -110,7 +112,7 @@ final class WriterPool: SessionOwner {
 
     private func serve() {
         while !self.waiters.isEmpty, let session = self.idle.popLast()?.session {
-            // The transaction that had it may have left a statement behind, whose answer is still to come.
+            // The last transaction may have left a statement that has no answer yet.
             guard session.isClean else {
                 session.close()
                 continue
@@ -126,7 +128,8 @@ final class WriterPool: SessionOwner {
         if self.idle.count == 2 { self.idleTimer?.arm(at: self.loop.now + self.options.idleLimit) }
     }
 
-    /// Closes those that were not used for long, but one, so that a rush leaves no connections behind.
+    /// Closes idle connections after the limit, except one, so that a burst leaves no connections
+    /// open.
     private func closeIdle() {
         let oldest = self.loop.now - self.options.idleLimit
         while self.idle.count > 1, self.idle[0].since <= oldest { self.idle.removeFirst().session.close() }
@@ -187,7 +190,7 @@ final class WriterPool: SessionOwner {
             session.fail("no answer within \(limit)")
         }
         let now = self.loop.now
-        // All connections in use is not the server's failure.
+        // If all connections are in use, the server has not failed.
         let reason = self.lastFailure ?? self.races.values.first?.state
         let failure = reason.map { DatabaseError.unavailable(reason: $0) } ?? .busy
         let expired = self.waiters.all.filter { $0.deadline <= now }

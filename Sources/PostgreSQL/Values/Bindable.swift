@@ -1,9 +1,9 @@
 package import Foundation
 
-/// A value that a statement's parameter can have, in the binary format of its type.
+/// A value of a statement's parameter, in the binary format of its type.
 ///
-/// These are the types of the subset of SQL that `docs/scale.md` names: `bigint`, `boolean`, `text`, `bytea` and arrays
-/// of them.
+/// These are the types of the subset of SQL that `docs/scale.md` names: `bigint`, `boolean`,
+/// `text`, `bytea` and arrays of them.
 package protocol Bindable: Sendable {
     /// The type's number in `pg_type`.
     static var typeNumber: UInt32 { get }
@@ -14,7 +14,8 @@ package protocol Bindable: Sendable {
     /// Appends the value in the type's binary format; `false` for SQL's null, which has no bytes.
     func append(to bytes: inout [UInt8]) -> Bool
 
-    /// Appends several values, each as an element of an array: its length, then its bytes. `true` if one is SQL's null.
+    /// Appends several values, each as an element of an array: its length, then its bytes. `true`
+    /// if one is SQL's null.
     static func append(elements: [Self], to bytes: inout [UInt8]) -> Bool
 }
 
@@ -48,7 +49,7 @@ extension Bindable {
 extension Int64: Bindable {
     package static var typeNumber: UInt32 { 20 }
 
-    /// All at once: these are the keys of groups of fetches, one for each of them.
+    /// Appends all at once: each group of fetches has arrays of keys, one key for each fetch.
     package static func append(elements: [Int64], to bytes: inout [UInt8]) -> Bool {
         let size = MemoryLayout<Int32>.size + MemoryLayout<Int64>.size
         withUnsafeTemporaryAllocation(byteCount: elements.count * size, alignment: 1) { room in

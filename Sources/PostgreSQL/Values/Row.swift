@@ -1,7 +1,8 @@
 internal import CPostgreSQL
 package import Foundation
 
-/// One row. A column of another type than is asked for, or a null where none is allowed, is a `DatabaseError.badColumn`.
+/// One row. Throws `DatabaseError.badColumn` for a column of another type than requested, or a
+/// null where none is allowed.
 package struct Row: Sendable {
     let rows: Rows
     let index: Int
@@ -37,7 +38,7 @@ package struct Row: Sendable {
 
     package func optionalText(_ column: Int) throws(DatabaseError) -> String? {
         guard let bytes = try self.bytes(column, of: String.typeNumber) else { return nil }
-        // A database in another encoding than UTF-8 is converted, but `SQL_ASCII` is not.
+        // PostgreSQL converts text from other encodings to UTF-8, but not from `SQL_ASCII`.
         guard let text = String(validating: bytes, as: UTF8.self) else { throw .badColumn(column) }
         return text
     }
@@ -53,7 +54,8 @@ package struct Row: Sendable {
     // MARK: - Private
 
     private func has(_ column: Int) -> Bool {
-        // libpq reports an index outside to the connection's notice receiver, which may be gone by then.
+        // libpq reports an index outside to the connection's notice receiver, which may be gone by
+        // then.
         column >= 0 && column < self.rows.columns && self.index >= 0 && self.index < self.rows.count
     }
 

@@ -1,15 +1,15 @@
 internal import CPostgreSQL
 
-/// The rows that a statement returned, and how many it changed.
+/// The rows that a statement returned, and the number that it changed.
 ///
-/// Owns a `PGresult`, which libpq never changes once it has handed it out, and whose accessors only read: that is what lets
-/// several threads use it.
+/// Owns a `PGresult`. libpq never changes it once it has returned it, and its accessors only read:
+/// so several threads may use it.
 package final class Rows: Sendable {
     /// Safe: see above; freed in `deinit`, after the last use.
     nonisolated(unsafe) let result: OpaquePointer
     package let count: Int
     let columns: Int
-    /// Whether all columns came in the binary format, as every statement here asks for.
+    /// Whether all columns came in the binary format, which every statement here requests.
     let isBinary: Bool
 
     /// Takes ownership of `result`.
@@ -24,8 +24,8 @@ package final class Rows: Sendable {
         PQclear(self.result)
     }
 
-    /// How many rows an `insert`, `update` or `delete` changed; 0 for a statement that begins with `with` and ends in a
-    /// `select`.
+    /// The number of rows that an `insert`, `update` or `delete` changed; 0 for a statement that
+    /// begins with `with` and ends in a `select`.
     package var changed: Int {
         // `INSERT 0 3`, `UPDATE 3`, `SELECT 3`.
         let words = self.command.split(separator: " ")
@@ -33,7 +33,7 @@ package final class Rows: Sendable {
         return Int(last) ?? 0
     }
 
-    /// What the server reports as done, such as `COMMIT`.
+    /// The server's command tag, such as `COMMIT`.
     var command: String { PQcmdStatus(self.result).map { String(cString: $0) } ?? "" }
 
     package var first: Row? { self.count > 0 ? self[0] : nil }

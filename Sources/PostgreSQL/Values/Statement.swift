@@ -1,6 +1,6 @@
-/// A statement and its parameters, as libpq takes them.
+/// A statement and its parameters, in libpq's form.
 package struct Statement: Sendable {
-    /// What a prepared statement is found by: the same text with other types is another statement.
+    /// The key of a prepared statement: the same text with other types is another statement.
     struct Key: Hashable {
         let sql: String
         let types: [UInt32]
@@ -12,7 +12,7 @@ package struct Statement: Sendable {
     let key: Key
     /// The values of all parameters, one after the other.
     private let bytes: [UInt8]
-    /// Where each value lies in `bytes`; `nil`: SQL's null.
+    /// The range of each value in `bytes`; `nil`: SQL's null.
     private let values: [Range<Int>?]
 
     /// Throws `refused` if the values are larger than 512 MiB.
@@ -35,7 +35,7 @@ package struct Statement: Sendable {
         guard bytes.count <= Self.maximumSize else {
             throw .refused(code: "54000", message: "the parameters are larger than 512 MiB")
         }
-        // An empty value needs an address too, since libpq takes none for null.
+        // Gives an empty value an address too, since libpq treats a null pointer as SQL's null.
         bytes.append(0)
         self.key = Key(sql: sql, types: types)
         self.bytes = bytes
@@ -48,13 +48,15 @@ package struct Statement: Sendable {
         self.values = []
     }
 
-    /// Whether the statement changes nothing, as far as its first word tells: `with` may begin both.
+    /// Whether the statement changes nothing, judged by its first word: `with` may begin a write,
+    /// so it does not count.
     var onlyReads: Bool {
         self.key.sql.utf8.lazy.drop { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\n") }
             .prefix(6).map { $0 | 0x20 }.elementsEqual("select".utf8)
     }
 
-    /// Calls `body` with the number of parameters, their addresses and lengths, and their formats, which are all binary.
+    /// Calls `body` with the number of parameters, their addresses and lengths, and their formats,
+    /// which are all binary.
     func withParameters<Result>(
         _ body: (Int32, [UnsafePointer<CChar>?], [Int32], [Int32]) -> Result
     ) -> Result {

@@ -2,18 +2,19 @@ internal import Foundation
 internal import PostgreSQL
 internal import PushStore
 
-/// A user's row that is locked, to be changed or deleted.
+/// A user's row, locked for a change or a deletion.
 struct LockedAccount {
     let id: Int64
     /// `nil` if only a later version knows the role.
     let rights: AccountRights?
-    /// Whether there would be no enabled administrator without this one.
+    /// Whether no enabled administrator would be left without this one.
     let isLastAdministrator: Bool
 
-    /// Locks the row of the user whose name has that hash; `nil` if there is none.
+    /// Locks the row of the user whose name has that hash; `nil` if there is no such user.
     ///
-    /// `isLosing`: the user will not be an enabled administrator afterwards. The rows of all enabled administrators are locked
-    /// then, if the user is one: otherwise the last two could go at the same time.
+    /// `isLosing`: the user will not be an enabled administrator afterwards. If the user is one
+    /// now, the lock covers the rows of all enabled administrators. Otherwise the last two could
+    /// be removed at the same time.
     init?(_ tx: WriteTransaction, _ key: Data, isLosing: Bool) async throws {
         var others: [Int64]?
         if isLosing {
@@ -23,7 +24,8 @@ struct LockedAccount {
         guard let row = try await tx.query("\(Self.find) for update", key).first else { return nil }
         let isAdministrator = try row.boolean(2)
         if isLosing, isAdministrator, others == nil {
-            // The user has become one since. Two such transactions may wait for each other: then one of them runs again.
+            // The user has become an administrator since. Two such transactions may deadlock; one
+            // of them is then retried.
             others = try await tx.query(Self.administrators).map { try $0.integer(0) }
         }
         let id = try row.integer(0)

@@ -22,7 +22,8 @@ extension PostgreSQLReader {
 
     private static let lastUser = "select max(id) from account"
 
-    /// The last user's, if all from that id on were deleted after `lastUser`.
+    /// Falls back to the last user's password, if all users from that id on were deleted after
+    /// `lastUser`.
     private static let passwordFrom = """
         select coalesce(
             (select password from account where id >= $1 order by id limit 1),

@@ -81,7 +81,7 @@ extension PostgreSQLReader {
 }
 
 extension TokenEntry {
-    /// `nil` if this version cannot have written the row; throws if the name cannot be opened.
+    /// `nil` if this version cannot have written the row; throws if the name cannot be decrypted.
     fileprivate init?(_ row: Row, _ sealing: Sealing) throws {
         guard let prefix = TokenPrefix(try row.text(2)) else { return nil }
         self.init(

@@ -72,7 +72,7 @@ extension PostgreSQLReader {
 }
 
 extension IssuedAccount {
-    /// `nil` if the account belongs to nobody yet.
+    /// `nil` if the account has no owner yet.
     init?(_ row: Row) throws {
         self.init(
             owner: try row.optionalData(0),
@@ -85,7 +85,7 @@ extension IssuedAccount {
 }
 
 extension User {
-    /// `nil` if this version cannot have written the row; throws if the name cannot be opened.
+    /// `nil` if this version cannot have written the row; throws if the name cannot be decrypted.
     fileprivate init?(_ row: Row, _ sealing: Sealing) throws {
         guard let role = Role(rawValue: try row.text(2)) else { return nil }
         let id = try row.integer(0)
@@ -101,7 +101,7 @@ extension User {
 }
 
 extension UserEntry {
-    /// `nil` if this version cannot have written the row; throws if the name cannot be opened.
+    /// `nil` if this version cannot have written the row; throws if the name cannot be decrypted.
     fileprivate init?(_ row: Row, _ sealing: Sealing) throws {
         guard let role = Role(rawValue: try row.text(2)) else { return nil }
         self.init(
@@ -119,7 +119,7 @@ extension UserEntry {
 }
 
 extension Sealing {
-    /// Opens the tags given to a user; empty without a value.
+    /// Decrypts the tags given to a user; empty without a value.
     package func tags(_ sealed: Data?, ofUser user: Int64) throws -> [Tag] {
         try sealed.map { try self.tags($0, in: .userTags(user)) } ?? []
     }

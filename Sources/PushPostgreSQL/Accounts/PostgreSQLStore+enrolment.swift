@@ -24,7 +24,7 @@ extension PostgreSQLStore {
             _ = try await tx.query(
                 Self.insertCode,
                 code.bytes,
-                // The column wants a value of its own; it is shown to nobody.
+                // The column needs a unique value; no answer shows it.
                 BearerToken.random().prefix.description,
                 user.id,
                 Enrolment.mark + scopes.description,
@@ -59,19 +59,19 @@ extension PostgreSQLStore {
         by record: @escaping @Sendable (Username, Scopes) -> AuditRecord
     ) async throws -> Enrolment? {
         try await self.write { [sealing] tx in
-            // The user first, as in `addSession`.
+            // Locks the user first, as `addSession` does.
             guard let row = try await tx.query(Self.lockUserOfCode, code.bytes, now.milliseconds).first else {
                 return nil
             }
             let id = try row.integer(0)
             guard let role = Role(rawValue: try row.text(2)) else { throw StoreError.damaged(row: "a user's") }
-            // Of two that use a code at the same time, the second finds it gone.
+            // If two requests use a code at the same time, the second finds it deleted.
             guard let used = try await tx.query(Self.useCode, code.bytes).first else { return nil }
             guard try used.integer(1) == sealing.rows.token(code, user: id) else {
                 throw StoreError.damaged(row: "a code's")
             }
             let user = try sealing.username(row.data(1), ofUser: id)
-            // The mark is no scope's name.
+            // No scope has the mark's name, so parsing drops it.
             let scopes = Scopes(try used.text(0)).intersection(role.scopes)
             let token = try await self.insert(
                 NewToken(user: id, isSession: true, isVouched: false, scopes: scopes, expiresAt: expiresAt),

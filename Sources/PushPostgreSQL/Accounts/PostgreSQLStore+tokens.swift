@@ -12,7 +12,7 @@ extension PostgreSQLStore {
         now: Date
     ) async throws -> BearerToken? {
         try await self.write { [sealing] tx in
-            // Locked, so that no token is left behind if the user is deleted at the same time.
+            // Locks the user, so that no token remains if the user is deleted at the same time.
             guard let row = try await tx.query(Self.lockUser, sealing.index.hash(name)).first else { return nil }
             let token = NewToken(
                 user: try row.integer(0),
@@ -47,7 +47,7 @@ extension PostgreSQLStore {
         }
     }
 
-    /// Ends the oldest sessions beyond the most that a user has.
+    /// Ends the oldest sessions beyond the limit for each user.
     static func endOldestSessions(
         of user: Int64,
         but token: BearerToken,
@@ -78,12 +78,12 @@ extension PostgreSQLStore {
 
     package func revokeToken(_ prefix: TokenPrefix, by record: AuditRecord?, now: Date) async throws -> Fingerprint? {
         try await self.write { [audit] tx in
-            // The user first, as in `addSession`.
+            // Locks the user first, as `addSession` does.
             guard let owner = try await tx.query(Self.newVersionOfOwner, prefix.description).first else { return nil }
             guard let row = try await tx.query(Self.revoke, prefix.description).first else { return nil }
             if let record { tx.append(record.about(prefix, in: audit)) }
             let (fingerprint, user) = (Fingerprint(bytes: try row.data(0)), try owner.integer(0))
-            // A token of an administrator's is no session, and no device names it.
+            // An administrator's token is not a session, and no device names it.
             try await Self.retireDevices(tx, ofUser: user, with: [prefix.description], by: record, now: now)
             if let fingerprint { tx.end(.token(fingerprint, user: user)) }
             return fingerprint
@@ -124,7 +124,7 @@ extension PostgreSQLStore {
         return uses.count
     }
 
-    /// Other nodes may have stored later uses.
+    /// Other servers may have stored later uses.
     private static let tokensUsed = """
         with used as (
             select t.prefix, u.at from token t join unnest($1::text[], $2::bigint[]) as u (prefix, at) on u.prefix = t.prefix
@@ -142,14 +142,14 @@ extension PostgreSQLStore {
         let expiresAt: Date
     }
 
-    /// Inserts a random token, and adds the record with it to the audit.
+    /// Inserts a random token, and adds the record with the token to the audit.
     func insert(
         _ new: NewToken,
         by record: AuditRecord?,
         _ tx: WriteTransaction,
         now: Date
     ) async throws -> BearerToken {
-        // Of 62^8 prefixes hardly one is taken.
+        // The retry is rare: there are 62^8 prefixes.
         while true {
             let token = BearerToken.random()
             let inserted = try await tx.query(
@@ -177,7 +177,7 @@ extension PostgreSQLStore {
 }
 
 extension AuditRecord {
-    /// The record with the token that it is about before its detail.
+    /// The record with the token's name in front of its detail.
     fileprivate func about(_ token: TokenPrefix, in audit: AuditChain) -> AuditRecord {
         var record = self
         let details = ["token \(audit.name(of: token))", record.detail]

@@ -38,7 +38,7 @@ extension PostgreSQLStore {
         insert into user_tag (user_id, tag) select $1, tag from pg_catalog.unnest($2::bytea[]) as t (tag) on conflict do nothing
         """
 
-    /// A text for the audit: `added board, crew; removed night`.
+    /// A text for the audit, such as `added board, crew; removed night`.
     private static func difference(from old: Set<Tag>, to new: Set<Tag>) -> String {
         let parts = [("added", new.subtracting(old)), ("removed", old.subtracting(new))].compactMap { verb, tags in
             tags.isEmpty ? nil : "\(verb) \(tags.map(\.description).sorted().joined(separator: ", "))"

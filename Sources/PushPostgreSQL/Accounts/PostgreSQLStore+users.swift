@@ -28,14 +28,15 @@ extension PostgreSQLStore {
         }
     }
 
-    /// Without the name, which is sealed to the id. The condition keeps a name that is taken from using an id up.
+    /// Leaves the name empty: it is encrypted for the id, which the insert assigns. The condition
+    /// keeps a taken name from consuming an id.
     private static let insertUser = """
         insert into account (name, name_key, role, apps, password, created_at)
         select ''::bytea, $1, $2, $3, $4, $5 where not exists (select 1 from account where name_key = $1)
         on conflict (name_key) do nothing returning id
         """
 
-    /// The counter is there from the beginning: `makeDue` locks it.
+    /// Creates the counter with the user, because `makeDue` locks it.
     private static let nameUser = """
         with counter as (insert into user_change (user_id, change) values ($1, 0))
         update account set name = $2 where id = $1
@@ -60,7 +61,7 @@ extension PostgreSQLStore {
                     try IssuedAccount($0)
                 }
                 guard issued.isOfOwner(of: stored), !issued.isOlder(than: stored) else { return .missing }
-                // A newer token with the rights of the one before ends nothing.
+                // A newer token with the same rights as the last one ends nothing.
                 let isNews = role != nil || apps != nil || stored?.rights != issued.account.rights
                 if !isNews, password == nil, isDisabled == nil {
                     try await Self.set(issued.account, ofUser: account.id, tx)
@@ -82,7 +83,7 @@ extension PostgreSQLStore {
             )
             if account.rights?.gains(role, apps) ?? true || password != nil {
                 let sessions = try await tx.query(Self.endSessions, account.id).map { try $0.text(0) }
-                // A user who gains rights stays the same person, on the same devices.
+                // A user who gains rights is still the same person on the same devices.
                 if password != nil {
                     try await Self.retireDevices(tx, ofUser: account.id, with: sessions, by: record, now: now)
                 }
@@ -123,7 +124,8 @@ extension PostgreSQLStore {
 
     // MARK: - Private
 
-    /// Retires the devices of the apps that the user has left, and deletes claims to handles there.
+    /// Retires the devices of the apps that the user has left, and deletes claims to handles
+    /// there.
     private static func retireDevices(
         _ tx: WriteTransaction,
         ofUser user: Int64,

@@ -8,7 +8,7 @@ extension PostgreSQLReader {
         self.store.audit.name(of: token)
     }
 
-    /// The newest first by their times; of the same time, by their numbers.
+    /// The entries, newest first by time; entries of the same time by number.
     package func auditEntries(before number: Int64?, limit: Int) async throws(StoreError) -> [AuditEntry] {
         let time: Int64 =
             if let number {
@@ -21,12 +21,13 @@ extension PostgreSQLReader {
         }
     }
 
-    /// How many entries were ever written: the newest one's number, if there is one chain.
+    /// The number of entries ever written: with one chain, the newest entry's number.
     package func lastAuditNumber() async throws(StoreError) -> Int64 {
         try await self.read(Self.entryCount) { try $0.first?.integer(0) ?? 0 }
     }
 
-    /// The time of the entry with a number. If it is deleted, so are those before it; if it is none, all are before it.
+    /// The time of the entry with a number. For a deleted entry, a time before all others; for a
+    /// number that was never used, a time after all others.
     static let timeBefore = """
         select coalesce(
             (select at from audit where number = $1),
@@ -46,7 +47,7 @@ extension PostgreSQLReader {
 }
 
 extension SealedAuditEntry {
-    /// Reads a row of `number, at, entry, link`.
+    /// Decodes a row of `number, at, entry, link`.
     init(_ row: Row) throws {
         self.init(
             at: try row.integer(1),

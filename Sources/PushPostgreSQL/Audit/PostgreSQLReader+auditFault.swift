@@ -8,10 +8,10 @@ extension PostgreSQLReader {
         var next: Int64 = 0
         while true {
             guard let chain = try await self.chain(from: next) else { return nil }
-            // None is ever deleted.
+            // Chains are never deleted, so a gap in their numbers is a fault.
             guard chain.chain == next else { return AuditFault(number: AuditNumber.start(ofChain: next)) }
             if let fault = try await self.fault(in: chain) {
-                // An entry that was deleted for its age meanwhile is missing rightly.
+                // The entry is rightly missing if `trimAudit` has deleted it meanwhile.
                 guard let now = try await self.chain(from: next), now.start != chain.start else { return fault }
                 continue
             }
@@ -21,7 +21,7 @@ extension PostgreSQLReader {
 
     // MARK: - Private
 
-    /// A row of `audit_chain`, with the number of the last entry that is there.
+    /// A row of `audit_chain`, with the number of the last entry that exists.
     private struct Chain {
         let chain: Int64
         let start: AuditLink
@@ -56,7 +56,7 @@ extension PostgreSQLReader {
         var link = chain.start
         while link.number < chain.end.number {
             let page = try await self.read(Self.entriesAfter, link.number, chain.end.number) { rows in
-                // A column that cannot be read is a fault of its row.
+                // Treats a column that cannot be decoded as a fault of its row.
                 rows.map { try? SealedAuditEntry($0) }
             }
             if page.isEmpty { return AuditFault(number: link.number + 1) }

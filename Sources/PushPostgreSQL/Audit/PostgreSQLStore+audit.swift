@@ -16,7 +16,7 @@ extension PostgreSQLStore {
             let chain = try row.integer(0)
             let left = limit - count
             count += try await self.write { [audit] tx in
-                // Locked, so that two processes do not trim it at once.
+                // Locks the chain, so that two processes do not trim it at once.
                 let rows = try await tx.query(
                     "select start_number from audit_chain where chain = $1 for update",
                     chain
@@ -42,7 +42,7 @@ extension PostgreSQLStore {
         return count
     }
 
-    /// The chains whose oldest entry is old.
+    /// The chains whose oldest entry is older than the given time.
     static let trimmableChains = """
         select c.chain from audit_chain c
         where (
@@ -51,7 +51,8 @@ extension PostgreSQLStore {
         order by c.chain
         """
 
-    /// The last entry to be deleted, of the first `$4` of a chain. Their times are not exactly in the order of their numbers.
+    /// The last entry to delete among the first `$4` of a chain. The order of the times differs
+    /// slightly from that of the numbers.
     static let lastOld = """
         select number, link from (
             select a.number, a.link, a.at from audit a

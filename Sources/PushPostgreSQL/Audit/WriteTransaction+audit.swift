@@ -3,10 +3,11 @@ internal import PostgreSQL
 internal import PushCore
 internal import PushStore
 
-/// A chain of the audit does not end where its writer knows it to end: another process adds to it now.
+/// The chain's stored end differs from the end that its writer knows: another process adds to it
+/// now.
 struct AuditChainLost: Error {}
 
-/// The numbers of entries: the chain's, shifted, and the place in it.
+/// Numbers of entries: the chain's number, shifted, plus the position within the chain.
 enum AuditNumber {
     static let placeBits: Int64 = 40
 
@@ -16,10 +17,11 @@ enum AuditNumber {
 
 /// Entries that a transaction adds to a chain.
 ///
-/// As many rows must be inserted as there are entries, or the statement fails. Otherwise the chain does not end any more where it
-/// was known to: so a process that was stopped for long, and whose chain another one has taken, cannot fork it.
+/// The statement fails unless it inserts one row for each entry. It inserts fewer if the chain no
+/// longer ends where this process knows. So a process that was paused for long cannot fork a chain
+/// that another process has taken over.
 struct AuditExtension {
-    /// The code of the statement's failure: a division by zero.
+    /// The SQLSTATE of the statement's failure: a division by zero.
     static let refusal = "22012"
 
     private let before: AuditHead
@@ -75,7 +77,7 @@ struct AuditExtension {
 }
 
 extension WriteTransaction {
-    /// The end of the slot's chain, or of one that this transaction takes.
+    /// The end of the slot's chain, or of a chain that this transaction takes over.
     func head(of slot: WriterSlot, node: Int64, with audit: AuditChain) async throws -> AuditHead {
         if let head = slot.head { return head }
         return try await self.takeChain(node: node, with: audit)
@@ -83,11 +85,11 @@ extension WriteTransaction {
 
     // MARK: - Private
 
-    /// Takes the first chain whose process has ended, or begins one.
+    /// Takes over the first chain whose process has ended, or begins a chain.
     private func takeChain(node: Int64, with audit: AuditChain) async throws -> AuditHead {
         if let row = try await self.query(Self.freeChain, node).first {
             let link = AuditLink(number: try row.integer(1), code: try row.data(2))
-            // One that was changed stays as it is, for `auditFault` to report.
+            // Leaves a chain that was altered as it is, for `auditFault` to report.
             if try row.data(3) == audit.mac(ofEnd: link) {
                 return AuditHead(chain: try row.integer(0), node: node, link: link)
             }
@@ -105,7 +107,8 @@ extension WriteTransaction {
                 audit.mac(ofEnd: start)
             )
             if isNew.changed == 1 { return AuditHead(chain: chain, node: node, link: start) }
-            // Another transaction has begun it, and has committed.
+            // Another transaction has begun this chain and committed, so the loop tries the next
+            // number.
         }
     }
 

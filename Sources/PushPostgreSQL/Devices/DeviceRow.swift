@@ -2,7 +2,8 @@ internal import Foundation
 internal import PostgreSQL
 internal import PushCore
 
-/// A row of `device` that a registration is about, or that has its handle. It is locked.
+/// A locked row of `device`: the device of a registration, or a device or claim that has its
+/// handle.
 struct DeviceRow {
     let number: Int64
     let id: String
@@ -14,7 +15,8 @@ struct DeviceRow {
     let handle: Data?
     let handleKey: Data?
     let tags: Data?
-    /// How often it was moved to the platform's other environment since it registered the handle.
+    /// The number of moves to the platform's other environment since the device registered the
+    /// handle.
     let environmentMoves: Int64
     /// The number of its claim to another handle.
     let claim: Int64?
@@ -39,11 +41,12 @@ struct DeviceRow {
         from device d
         """
 
-    /// The device with that id, if the id was issued to the user and names no claim.
+    /// The device with that id, if the id was issued to the user and is not a claim's.
     static let issued = "\(columns) where d.id = $1 and d.user_id = $2 and d.claims_for is null for update of d"
 
-    /// The same, and the devices that have the handle, in one statement: two users who exchange their handles would otherwise
-    /// wait for each other. Other users' devices are read only for an id that was issued, and not if the handle is shared.
+    /// The same, and the devices that have the handle, in one statement: otherwise two users who
+    /// exchange their handles would deadlock. Reads other users' devices only for an id that was
+    /// issued, and not if the handle is shared.
     static let issuedAndHolder = """
         \(columns)
         where (d.id = $1 and d.user_id = $2 and d.claims_for is null)
@@ -52,15 +55,15 @@ struct DeviceRow {
         order by d.number for update of d
         """
 
-    /// The devices or claims that have the handle; `$3` names a user whose alone are meant.
+    /// The devices or claims that have the handle; `$3` limits them to one user's.
     static let holders = """
         \(columns)
         where d.platform = $1 and d.handle_key = $2 and ($3::int8 is null or d.user_id = $3)
         order by d.number for update of d
         """
 
-    /// Reads no other user's rows, so that the time tells nothing of them: `offset 0` keeps the planner from the index by
-    /// handle.
+    /// Reads no rows of other users, so that the response time reveals nothing about them. With
+    /// `offset 0`, the planner cannot use the index by handle.
     static let isHeld = """
         select exists (
             select 1 from (select platform, handle_key from device where user_id = $1 offset 0) own

@@ -37,7 +37,7 @@ extension PostgreSQLReader {
 }
 
 extension DeviceEntry {
-    /// `nil` if this version cannot have written the row; throws if a value cannot be opened.
+    /// `nil` if this version cannot have written the row; throws if a value cannot be decrypted.
     fileprivate init?(_ row: Row, _ sealing: Sealing) throws {
         let number = try row.integer(0)
         guard let id = RegistrationID(try row.text(1)) else { return nil }

@@ -68,7 +68,7 @@ extension PostgreSQLReader {
 }
 
 extension RegisteredDevice {
-    /// `nil` if this version cannot have written the row; throws if a value cannot be opened.
+    /// `nil` if this version cannot have written the row; throws if a value cannot be decrypted.
     fileprivate init?(_ row: Row, _ sealing: Sealing) throws {
         let number = try row.integer(0)
         let handle = DeviceHandle(try sealing.text(row.data(4), in: .handle(number)))

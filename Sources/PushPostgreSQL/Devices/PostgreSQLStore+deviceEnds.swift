@@ -4,13 +4,14 @@ internal import PushCore
 internal import PushStore
 
 extension PostgreSQLStore {
-    /// The number of tombstones kept for each user; a deleted one's id may be registered again.
+    /// The number of tombstones kept for each user. The id of a deleted tombstone may be
+    /// registered again.
     private static let tombstoneLimit = 100
 
-    /// Deletes devices and claims with all rows that are theirs, and the claims of these devices; returns whether there was
-    /// any.
+    /// Deletes devices and claims with all their rows, and the claims of these devices. Returns
+    /// whether any existed.
     ///
-    /// Their pushes are cancelled at the database's time, for not all callers have one.
+    /// Cancels their pushes at the database's time, because not all callers have a time.
     @discardableResult
     static func delete(_ tx: WriteTransaction, devices: [Int64]) async throws -> Bool {
         if devices.isEmpty { return false }
@@ -40,8 +41,8 @@ extension PostgreSQLStore {
         delete from device where number = any($1::bigint[])
         """
 
-    /// Retires devices of one user, cancels their pushes, and ends their claims. `moved`: another account has registered the
-    /// handle, on that platform.
+    /// Retires devices of one user, cancels their pushes, and ends their claims. `moved`: another
+    /// account has registered the handle, on that platform.
     static func retire(
         _ tx: WriteTransaction,
         devices: [Int64],
@@ -79,7 +80,8 @@ extension PostgreSQLStore {
         from old where d.number = old.number returning d.number, old.platform
         """
 
-    /// Deletes the tags of devices that are retired; returns their claims, and the user's oldest tombstones.
+    /// Deletes the tags of retired devices; returns their claims, and the user's oldest
+    /// tombstones.
     static let endTags = """
         with tags as (delete from device_tag where device = any($1::bigint[])),
         old as (

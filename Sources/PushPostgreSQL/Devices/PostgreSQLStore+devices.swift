@@ -4,7 +4,7 @@ package import PushCore
 internal import PushStore
 
 extension PostgreSQLStore {
-    /// The most registration ids of a user without a handle; older ones are deleted.
+    /// The most registration ids without a handle for each user; older ones are deleted.
     private static let unusedLimit = 20
 
     package func requestRegistration(
@@ -26,7 +26,7 @@ extension PostgreSQLStore {
         }
     }
 
-    /// Keeps the user's other registrations and the user's deletion away until the commit.
+    /// Blocks the user's other registrations and the user's deletion until the commit.
     static let lockUserID = "select id from account where id = $1 for no key update"
     private static let insertDevice = """
         insert into device (id, user_id, created_at, registered_at) values ($1, $2, $3, $3) on conflict (id) do nothing
@@ -107,7 +107,7 @@ extension PostgreSQLStore {
 
     // MARK: - Private
 
-    /// The user's registration id for a handle, whose duplicates are deleted; `nil` if there is none.
+    /// The user's registration id for a handle, or `nil`. Deletes duplicates.
     private static func reuse(
         _ tx: WriteTransaction,
         _ user: Int64,

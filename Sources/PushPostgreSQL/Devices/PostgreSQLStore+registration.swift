@@ -74,7 +74,7 @@ extension PostgreSQLStore {
         return true
     }
 
-    /// Pushes accepted in the other environment say nothing about this one.
+    /// Pushes accepted in the other environment do not show that this one works.
     private static let moveDevice = """
         with moved as (
             update device set lane = $2, environment_moves = environment_moves + 1
@@ -86,9 +86,9 @@ extension PostgreSQLStore {
 
     // MARK: - Private
 
-    /// How many pushes move to a device's new lane in one transaction.
+    /// The number of pushes that move to a device's new lane in one transaction.
     private static let movingPage = 500
-    /// How often a registration is tried whose handle another one takes at the same time.
+    /// Attempts for a registration while other requests register its handle at the same time.
     private static let attempts = 10
 
     private func registrar(
@@ -112,7 +112,8 @@ extension PostgreSQLStore {
         )
     }
 
-    /// Runs a transaction again if its handle was registered by another one at the same time, which it then finds.
+    /// Retries a transaction if another one has registered its handle at the same time; the retry
+    /// finds that handle.
     private func writeRegistration<Value: Sendable>(
         _ body: @Sendable (WriteTransaction) async throws -> Value
     ) async throws -> Value {
@@ -124,9 +125,11 @@ extension PostgreSQLStore {
         throw StoreError.busy
     }
 
-    /// Moves the pushes that the first page has left over; returns how many pushes have moved in all.
+    /// Moves the pushes that remain after the first page; returns how many pushes have moved in
+    /// total.
     ///
-    /// Each further page has its own transaction: a push that is claimed before its page is moved then.
+    /// Each further page has its own transaction. If a push is leased before its page, the lease
+    /// moves it.
     private func moveRest(ofDevice device: Int64, after first: Int, page: Int, now: Date) async throws -> Int {
         var (moved, last) = (first, first)
         while last == page {

@@ -4,8 +4,9 @@ internal import PushCore
 internal import PushStore
 
 extension PostgreSQLStore {
-    /// Retires the devices of a user that were last registered with sessions that somebody ends; the audit gets each, by the actor of
-    /// `record`. The user must be locked.
+    /// Retires the devices of a user that were last registered with the given sessions, which
+    /// somebody ends. Adds each device to the audit, with the actor of `record`. The user must be
+    /// locked.
     static func retireDevices(
         _ tx: WriteTransaction,
         ofUser user: Int64,
@@ -26,7 +27,8 @@ extension PostgreSQLStore {
         }
     }
 
-    /// A server of an older version that registers a device again leaves the session's name there, and changes `registered_at`.
+    /// A server of an older version that registers a device again leaves the old session's name
+    /// there, but changes `registered_at`.
     static let devicesOfSessions = """
         select number, id from device
         where user_id = $1 and session = any($2::text[]) and session_at = registered_at and handle is not null

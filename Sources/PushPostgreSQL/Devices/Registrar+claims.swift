@@ -5,11 +5,11 @@ internal import PushStore
 
 /// Handles that can be guessed: a user who registers one must return a code that is pushed to it.
 ///
-/// A claim is a row of `device` that no audience finds, so that the push of its code goes the way of all pushes: the lane's
-/// rate, retries, health and signature hold for it.
+/// A claim is a row of `device` that no audience includes. So the push of its code is sent as any
+/// other push is, with the lane's rate, retries, health and signature.
 extension Registrar {
-    /// Stores a claim of the device to the handle, and a push of a new code, unless the last one was pushed a short time
-    /// ago.
+    /// Stores a claim of the device to the handle, and a push of a new code. Skips the push if the
+    /// last code was pushed a short time ago.
     ///
     /// Reads nothing that depends on other users' registrations.
     func claim(
@@ -23,10 +23,10 @@ extension Registrar {
         if last == nil, let until = try await self.nextClaim() { return .tooManyClaims(until: until) }
         if issued.lane == nil, try await self.areDevicesUsedUp(butFor: nil) { return .tooMany }
         let earlier = try await self.holders(of: key, platform, onlyOwn: true).first?.number
-        // Without the earlier claim its push was cancelled, so its code may not have arrived.
+        // Without the earlier claim, its push was cancelled, so its code may not have arrived.
         let isPushed = earlier != nil && last?.isJustPushed(self.now) == true && last?.isGood(self.now) == true
         let due = isPushed ? nil : last?.nextPush(self.now) ?? self.now
-        // First, so that nothing has changed if the id is taken.
+        // Inserts first, so that nothing has changed if the id is taken.
         if let due, try await !self.insert(notification, at: due) { return .idTaken }
         if let claim = issued.claim, claim != earlier { try await PostgreSQLStore.delete(self.tx, devices: [claim]) }
         let number = try await self.claimRow(earlier, for: issued.number)
@@ -97,7 +97,7 @@ extension Registrar {
         where c.handle_key = $1
         """
 
-    /// When the user may claim another handle; `nil` for now.
+    /// The time when the user may claim another handle; `nil` for now.
     private func nextClaim() async throws -> Date? {
         let lifetime = HandleClaim.lifetime.timeInterval
         let since = (self.now - lifetime).milliseconds
@@ -109,7 +109,7 @@ extension Registrar {
         select pushed_at from confirmation where user_id = $1 and pushed_at > $2 order by pushed_at desc limit 1 offset $3
         """
 
-    /// The earlier claim, which is now the device's, or a new one.
+    /// The earlier claim, which now belongs to the device, or a new one.
     private func claimRow(_ earlier: Int64?, for device: Int64) async throws -> Int64 {
         if let earlier {
             _ = try await self.tx.query(Self.moveClaim, earlier, device)
@@ -134,7 +134,8 @@ extension Registrar {
         returning number
         """
 
-    /// Inserts the notification of a code, which has neither payload nor recipients; `false` if its id is taken.
+    /// Inserts the notification of a code, which has neither payload nor recipients; `false` if
+    /// its id is taken.
     private func insert(_ notification: NotificationID, at due: Date) async throws -> Bool {
         let inserted = try await self.tx.query(
             Self.insertNotification,
@@ -148,8 +149,8 @@ extension Registrar {
         return inserted.count == 1
     }
 
-    /// It counts among what the user has stored, as each row of `notification` does until it is deleted. Its place in the order
-    /// of notifications is made of the time, as in a post.
+    /// Counts towards the user's stored notifications, as each row of `notification` does until it
+    /// is deleted. Its place in the order of notifications comes from the time, as in a post.
     private static let insertNotification = """
         with new as (
             insert into notification (id, sender_id, is_stored_by_clients, is_read_once, priority, sequence, seed,
@@ -163,7 +164,7 @@ extension Registrar {
         select id from new
         """
 
-    /// Enqueues the push of a code, in place of any earlier one.
+    /// Enqueues the push of a code, and cancels any earlier one.
     private func push(
         _ notification: NotificationID,
         at due: Date,
@@ -219,7 +220,8 @@ extension Registrar {
         where number = $1 and claims_for = $2 and handle is not null for update
         """
 
-    /// Whether the code has registered the device's present handle: the answer to that request may have been lost.
+    /// Whether the code has registered the device's present handle: the answer to that request may
+    /// have been lost.
     private func hasConfirmed(_ issued: DeviceRow, with code: String) async throws -> Bool {
         guard let platform = issued.platform, let sealed = issued.handle,
             let handle = DeviceHandle(try self.sealing.text(sealed, in: .handle(issued.number)))

@@ -11,7 +11,7 @@ extension Registrar {
         if let reason = issued.retiredReason { return .gone(reason: reason) }
         guard let platform = issued.platform, let sealed = issued.tags else { return .unregistered }
         let old = Set(try self.sealing.tags(sealed, in: .tags(issued.number)))
-        // The user's own tag is not among those that a device chooses, and stays.
+        // Keeps the user's own tag, which is not among the tags that a device chooses.
         let own = Tag(of: self.user.name)
         var chosen = old.subtracting([own])
         switch change {

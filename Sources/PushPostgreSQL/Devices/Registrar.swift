@@ -3,28 +3,30 @@ internal import PostgreSQL
 internal import PushCore
 internal import PushStore
 
-/// Registers devices of one user within one transaction, which locks the user's row first: so the user's registrations come
-/// one after the other on all nodes.
+/// Registers devices of one user within one transaction. It locks the user's row first, so the
+/// user's registrations run one after the other on all servers.
 struct Registrar {
     let tx: WriteTransaction
     let sealing: Sealing
     let user: User
-    /// What the user has shown, if it is a token.
+    /// The token that the request has presented, if any.
     let token: TokenPrefix?
-    /// The request and the registration; the entries of the audit are made of it.
+    /// The request and the registration; `Registrar` derives the entries of the audit from it.
     let record: AuditRecord?
     let bounds: StorageBounds?
     /// The largest number of pushes that move to the device's new lane in this transaction.
     let page: Int
     let now: Date
 
-    /// Another transaction has registered the handle since this one looked for its holder.
+    /// Another transaction has registered the handle since this one searched for its holder.
     struct HandleTaken: Error {}
 
-    /// Why an id cannot be used, the same whether another account has it or none: an id is not worth guessing.
+    /// The reason why an id cannot be used. It is the same whether another account has the id or
+    /// nobody has, so guessing ids reveals nothing.
     static let notIssued = "the registration id was not issued to this account"
 
-    /// Stores the registration, or a claim to its handle; also returns the number of the device if it is registered.
+    /// Stores the registration, or a claim to its handle; also returns the number of the device if
+    /// it is registered.
     func register(
         _ registration: DeviceRegistration,
         as id: RegistrationID
@@ -57,15 +59,15 @@ struct Registrar {
         return moved.map { (.registered(moved: $0), issued.number) } ?? (.tooMany, nil)
     }
 
-    /// Registers the handle for the device, and retires those that had it before; returns how many pushes have moved
-    /// along, or `nil` if the user has too many devices.
+    /// Registers the handle for the device, and retires the devices that had it before. Returns
+    /// how many pushes have moved to the new lane, or `nil` if the user has too many devices.
     func take(
         _ registration: DeviceRegistration,
         for issued: DeviceRow,
         from holders: [DeviceRow]
     ) async throws -> Int? {
         let holders = holders.filter { $0.number != issued.number }
-        // A device that is already registered does not add to the number.
+        // A device that is already registered does not increase the number.
         if issued.lane == nil {
             let replaced = holders.first { $0.user == self.user.id }
             if try await self.areDevicesUsedUp(butFor: replaced?.number) { return nil }
@@ -80,7 +82,7 @@ struct Registrar {
         self.note(.registerDevice, registration.platform)
         guard let lane = issued.lane else { return 0 }
         let isNewLane = lane != registration.lane.description
-        // Pushes accepted at another address say nothing about this one.
+        // Pushes accepted at another address do not show that this one works.
         if isNewLane || issued.handleKey != key { _ = try await self.tx.query(Self.forgetPush, issued.number) }
         // A device registers often, and rarely changes its lane.
         guard isNewLane else { return 0 }
@@ -93,12 +95,12 @@ struct Registrar {
     // MARK: Parts that claims and topics share
 
     func lockUser() async throws {
-        // A user who was deleted meanwhile has no ids either.
+        // A user who was deleted meanwhile has no ids either, so the lock is not checked.
         _ = try await self.tx.query(PostgreSQLStore.lockUserID, self.user.id)
     }
 
-    /// Whether the token has not ended since the request was let in: a device of a session that is over could not end with it. Who
-    /// ends one locks the user, too.
+    /// Whether the token is still valid after the request was admitted. Otherwise the device of an
+    /// ended session would stay. A transaction that ends a session locks the user, too.
     func isSignedIn() async throws -> Bool {
         guard let token else { return true }
         return try await self.tx.query(Self.findToken, token.description).count == 1
@@ -106,7 +108,7 @@ struct Registrar {
 
     private static let findToken = "select 1 from token where prefix = $1"
 
-    /// The id, if it was issued to the user and names no claim.
+    /// The device with this id, if the id was issued to the user and is not a claim's.
     func issued(_ id: RegistrationID) async throws -> DeviceRow? {
         try await self.tx.query(DeviceRow.issued, id.description, self.user.id).first.map(DeviceRow.init)
     }
@@ -133,13 +135,13 @@ struct Registrar {
             where user_id = $1 and handle is not null and claims_for is null and number is distinct from $2 limit $3) d
         """
 
-    /// Adds an action of the user to the audit, about the registration that the user has asked for.
+    /// Adds an action of the user to the audit, about the registration that the user requests.
     func note(_ action: AuditRecord.Action, _ platform: Platform) {
         guard let record else { return }
         self.tx.append(record.another(action, of: record.subject, detail: platform.description))
     }
 
-    /// Writes only what has changed: a device registers often, with the same tags.
+    /// Writes only changed tags: a device registers often, with the same tags.
     func replaceTags(of device: Int64, by tags: Set<Data>) async throws {
         let old = Set(try await self.tx.query(Self.tagsOfDevice, device).map { try $0.data(0) })
         let (gone, new) = (old.subtracting(tags), tags.subtracting(old))
@@ -191,8 +193,9 @@ struct Registrar {
 
     // MARK: - Private
 
-    /// The lane that the device was moved to since it first registered the handle; `nil` if it was not. In the other one it
-    /// would be refused and moved again after each registration.
+    /// The lane that the device was moved to since it first registered the handle; `nil` if it was
+    /// not moved. In the other lane, the provider would refuse it and it would move again after
+    /// each registration.
     private func keptLane(of issued: DeviceRow, _ key: Data, _ registration: DeviceRegistration) -> Lane? {
         guard let other = registration.otherLane, issued.lane == other.description else { return nil }
         return issued.environmentMoves == 1 && issued.handleKey == key ? other : nil
@@ -223,7 +226,8 @@ struct Registrar {
         )
         guard let record else { return }
         let name = try await self.tx.query(Self.nameOfUser, holder.user).first?.data(0)
-        // A damaged name must not keep the new owner from registering; the audit names the registration then.
+        // A damaged name must not keep the new owner from registering; the audit then names the
+        // registration.
         let owner = name.flatMap { try? self.sealing.username($0, ofUser: holder.user) }
         let detail = owner.map { "\(platform), from \($0)" } ?? platform.description
         self.tx.append(record.another(.moveDevice, of: holder.id, detail: detail))

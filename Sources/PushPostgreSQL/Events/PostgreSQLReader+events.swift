@@ -13,19 +13,20 @@ extension PostgreSQLReader {
         let body = { (rows: Rows) throws -> EventPage in
             let state = rows.first
             let (newest, trimmed) = (try state?.integer(0) ?? 0, try state?.integer(1) ?? 0)
-            // Without events there is one row, with the numbers alone.
+            // Without events the query returns one row, with the numbers alone.
             let events = try rows.compactMap { $0.isNull(2) ? nil : try Self.event($0, sealing, to: sender) }
             let hasMore = events.count > limit
             let shown = events.prefix(limit)
             return EventPage(
                 events: shown.compactMap(\.event),
-                // A reader of few events of its own must not fall behind what is deleted.
+                // Skips other senders' events at the end, so that a reader with few events is not
+                // overtaken by deletion.
                 end: hasMore ? shown.last?.number ?? start : max(start, newest),
                 hasMore: hasMore,
                 isTruncated: number.map { $0 < trimmed } ?? false
             )
         }
-        // One more than asked for tells whether there are more.
+        // One event more than requested shows whether there are more.
         if let sender { return try await self.read(Self.eventsOfSender, start, limit + 1, sender.id, as: body) }
         return try await self.read(Self.allEvents, start, limit + 1, as: body)
     }
@@ -65,7 +66,8 @@ extension PostgreSQLReader {
         """
     }
 
-    /// Numbers have gaps only before the starts of processes: each start counts for the numbers since the one before it.
+    /// Numbers have gaps only before the starts of processes. Each start accounts for the numbers
+    /// since the start before it.
     static let backlog = """
         with s as (select newest, greatest(delivered, trimmed) as start from event_state)
         select s.newest, s.start, (
@@ -82,7 +84,7 @@ extension PostgreSQLReader {
         to sender: User?
     ) throws -> (number: Int64, event: PushEvent?) {
         let number = try row.integer(2)
-        // A kind that only a later version knows is passed over.
+        // Skips a kind that only a later version knows.
         guard let kind = PushEvent.Kind(code: try row.integer(4)) else { return (number, nil) }
         let mayRead = try sender?.mayRead(
             eventOn: row.optionalText(9),

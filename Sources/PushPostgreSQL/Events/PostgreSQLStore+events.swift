@@ -15,7 +15,7 @@ extension PostgreSQLStore {
             guard let delivered = try row?.integer(0), let trimmed = try row?.integer(1) else {
                 return TrimmedEvents(count: 0, undelivered: 0)
             }
-            // The newest stays, so that its number is not given out again.
+            // Keeps the newest event, so that its number is not assigned again.
             let rows = try await tx.query(Self.oldestEvents, trimmed, limit).map { row in
                 (
                     number: try row.integer(0),
@@ -23,7 +23,7 @@ extension PostgreSQLStore {
                     isEvent: try row.integer(2) != 0
                 )
             }
-            // Their times are not exactly in the order of their numbers.
+            // The order of the times differs slightly from that of the numbers.
             guard let last = rows.lastIndex(where: \.isOld) else { return TrimmedEvents(count: 0, undelivered: 0) }
             let deleted = rows[...last]
             _ = try await tx.query("delete from event where number > $1 and number <= $2", trimmed, rows[last].number)

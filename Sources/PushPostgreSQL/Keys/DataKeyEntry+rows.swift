@@ -7,7 +7,7 @@ extension DataKeyEntry {
     /// All keys in use, oldest first.
     static let all = "select number, used_at, seals, check_value from data_key order by used_at, number"
 
-    /// Adds a key: its number, its check value, and since when it is in use.
+    /// Adds a key: its number, its check value, and the start of its use.
     static let adding = """
         insert into data_key (number, check_value, used_at) values ($1, $2, $3) on conflict (number) do nothing
         """
@@ -25,9 +25,11 @@ extension DataKeyEntry {
         }
     }
 
-    /// Stores a key of the keyring as one in use, which must be committed before anything is sealed with it.
+    /// Marks a key of the keyring as in use. This must be committed before anything is encrypted
+    /// with it.
     ///
-    /// Throws `StoreError.wrongKeyring` if a key in use is not in the keyring: the transaction must then be rolled back.
+    /// Throws `StoreError.wrongKeyring` if a key in use is not in the keyring: the caller must
+    /// then roll the transaction back.
     static func note(_ number: UInt32, of keyring: Keyring, now: Date, _ connection: BlockingConnection) throws {
         guard let checkValue = keyring.checkValue(of: number) else { return }
         _ = try connection.query(Self.adding, Int64(number), checkValue, now.milliseconds)

@@ -5,12 +5,14 @@ internal import PushCore
 internal import PushStore
 
 extension DayKeyReport {
-    /// How far ahead the day is that the chain is recognised by: all servers' keys must lead there.
+    /// The days from today to the day whose key identifies the chain: the keys of all servers must
+    /// derive the same key for that day.
     private static let lead: UInt32 = 400
-    /// So long before that day another one takes its place.
+    /// The check value is replaced once its day is closer than this.
     private static let renewal: UInt32 = 200
 
-    /// A row at least: the day and the check value, whether day keys seal, and a holder with its day and time.
+    /// At least one row: the day and the check value, whether day keys encrypt, and a holder with
+    /// its day and time.
     static let all = """
         select c.day, c.check_value, m.oldest_known = m.name, h.place, h.day, h.at
         from (select 1) as one left join day_chain c on c.id = 1
@@ -38,11 +40,12 @@ extension DayKeyReport {
         self.init(check: check, isSealing: isSealing, holders: holders)
     }
 
-    /// The day keys of a process that opens the database; a new chain if no process had one before. Throws
-    /// `StoreError.wrongDayKeys`.
+    /// The day keys of a process that opens the database; a new chain if no process had one
+    /// before. Throws `StoreError.wrongDayKeys`.
     static func open(_ keeper: any DayChainKeeper, now: Date, _ connection: BlockingConnection) throws -> DayKeys {
         try connection.transaction {
-            // Processes that start at the same time take turns, and none of an older version joins meanwhile.
+            // The lock makes processes that start at the same time take turns, and keeps older
+            // versions from joining meanwhile.
             _ = try connection.query(Schema.locking)
             let report = try Self(connection.query(Self.all, Migration.dayKeys))
             var chain = try keeper.load()
@@ -61,7 +64,8 @@ extension DayKeyReport {
         }
     }
 
-    /// What the chain is recognised by from now on; `nil` if what is stored will do.
+    /// The check value that identifies the chain from now on; `nil` if the stored one is recent
+    /// enough.
     func nextCheck(_ chain: DayChain, now: Date) -> (day: Day, value: Data)? {
         let today = max(Day(of: now), chain.day)
         if let check, check.day.number > today.number + Self.renewal { return nil }
@@ -74,16 +78,17 @@ extension DayKeyReport {
         on conflict (id) do update set day = excluded.day, check_value = excluded.check_value where c.day < excluded.day
         """
 
-    /// Has day keys seal, unless a process without them may run. From then on none can join.
+    /// Starts encryption with day keys, unless a process without them may run. From then on no
+    /// such process can join.
     static let beginning = """
         update migration set oldest_known = name where name = $1 and oldest_known <> name and not exists (
             select 1 from node where not is_fenced and until >= \(DatabaseClock.now) and schema < $1)
         """
 
-    /// Forgets those that were not heard of for 90 days.
+    /// Deletes holders that have not reported for 90 days.
     static let forgettingHolders = "delete from day_key_holder where at < \(DatabaseClock.now) - 7776000000"
 
-    /// A holder, and how far it has destroyed.
+    /// A holder, and the day up to which it has destroyed keys.
     static let holding = """
         insert into day_key_holder (place, day, at) values ($1, $2, \(DatabaseClock.now))
         on conflict (place) do update set day = excluded.day, at = excluded.at

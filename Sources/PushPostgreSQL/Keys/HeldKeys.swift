@@ -1,7 +1,8 @@
 internal import Foundation
 internal import PushCore
 
-/// The keys of a process's keyring, as the processes beside it see them: a number and a check value each, the first one first.
+/// The keys of a process's keyring, as other processes see them: a number and a check value each,
+/// in the keyring's order.
 struct HeldKeys: Sendable, Hashable {
     struct Key: Sendable, Hashable {
         let number: UInt32
@@ -18,7 +19,7 @@ struct HeldKeys: Sendable, Hashable {
         }
     }
 
-    /// Reads `bytes`; what is left over of them is no key.
+    /// Reads `bytes`; ignores an incomplete key at the end.
     init(_ bytes: Data) {
         var (keys, rest) = ([Key](), bytes[...])
         while rest.count >= Self.length {

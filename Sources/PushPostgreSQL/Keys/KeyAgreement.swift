@@ -3,19 +3,20 @@ internal import PostgreSQL
 internal import PushCore
 internal import PushStore
 
-/// The keys in use, and what those can open that share the database, at one moment: what decides with which key a process seals.
+/// A snapshot of the keys in use, and of the keys that each process holds. It decides with which
+/// key a process encrypts: the first key of its keyring that all servers have.
 ///
-/// It seals with the first key of its keyring that all servers have. Counts every process that is not
-/// fenced, even a late one: a paused process resumes under its number, and its keys are known.
+/// Counts every process that is not fenced, even a late one: a paused process resumes under its
+/// number, and its keys are known.
 struct KeyAgreement: Sendable {
     /// A process that is not fenced.
     struct Holder: Sendable {
         let node: Int64
         let name: String
         let sealing: UInt32
-        /// `nil`: it is of an older version, which does not tell.
+        /// `nil` for a process of an older version, which does not publish its keys.
         let held: HeldKeys?
-        /// Nobody waits for a command to have a key.
+        /// Whether the process is a command: no server waits until a command has a key.
         let isCommand: Bool
 
         var keys: ServerKeys { ServerKeys(name: self.name, sealing: self.sealing, checkValues: self.held?.checkValues) }
@@ -24,7 +25,7 @@ struct KeyAgreement: Sendable {
     let used: [DataKeyEntry]
     let holders: [Holder]
 
-    /// Both at one moment.
+    /// Reads both in one statement, and so in one snapshot.
     static let all = """
         select false, d.number, '', d.used_at, d.seals, d.check_value from data_key d
         union all
@@ -57,13 +58,13 @@ struct KeyAgreement: Sendable {
         (self.used, self.holders) = (used, holders)
     }
 
-    /// The servers, besides the process with that number.
+    /// The servers other than the process with that number.
     func servers(besides node: Int64?) -> [ServerKeys] {
         self.holders.filter { !$0.isCommand && $0.node != node }.map(\.keys)
     }
 
-    /// Throws `StoreError.wrongKeyring` if a key in use is missing from the keyring, or is another one there, with the server that
-    /// seals with it.
+    /// Throws `StoreError.wrongKeyring` if a key in use is missing from the keyring, or differs
+    /// there. Names the server that encrypts with the key.
     func check(_ keyring: Keyring) throws(StoreError) {
         for entry in self.used {
             do {
@@ -81,9 +82,11 @@ struct KeyAgreement: Sendable {
         }
     }
 
-    /// The key that the process with that number seals with, and what its keyring's first key waits for, if that is another one.
+    /// The key with which the process with that number encrypts. If that is not its keyring's
+    /// first key, also what the first key waits for.
     ///
-    /// Where none is known to be everybody's, as beside older versions that seal with different keys, it is one in use.
+    /// With older versions that encrypt with different keys, no key may be known to all servers.
+    /// Then it is a key in use.
     func choice(_ keyring: Keyring, besides node: Int64?) -> (sealing: UInt32, wait: KeyWait?) {
         let servers = self.servers(besides: node)
         let sealing =
@@ -95,7 +98,7 @@ struct KeyAgreement: Sendable {
         return (sealing, KeyWait(number: keyring.sealing, sealing: sealing, lacking: lacking.sorted()))
     }
 
-    /// The keys with which processes seal, or are about to.
+    /// The keys with which processes encrypt, or will soon.
     var needed: Set<UInt32> {
         Set(self.holders.map(\.sealing)).union(self.holders.compactMap { $0.held?.keys.first?.number })
     }

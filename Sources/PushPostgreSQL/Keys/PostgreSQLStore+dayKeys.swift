@@ -5,7 +5,7 @@ internal import PushCore
 package import PushStore
 
 extension PostgreSQLStore {
-    /// Payloads sealed anew in one transaction.
+    /// Payloads that are encrypted again in one transaction.
     private static let dayPage = 200
 
     package func turnDayKeys(now: Date) async throws -> DayKeyTurn? {
@@ -15,7 +15,8 @@ extension PostgreSQLStore {
             days.beginSealing()
             turn.begins = true
         }
-        // A clock that is ahead must not destroy what others still read.
+        // Uses the earlier time: a clock that is ahead must not destroy keys that other servers
+        // still need.
         let moment = min(now, try await self.databaseTime())
         let day = DayKeyReport.firstDay(at: moment)
         try await self.renewReadOnce(before: day, now: moment, &turn)
@@ -34,7 +35,8 @@ extension PostgreSQLStore {
         return turn
     }
 
-    /// In how many files keys of past days are left, by what their servers have told; `nil` if this process has none.
+    /// The number of files with keys of past days, as their servers have reported; `nil` if this
+    /// process has no day keys.
     func lateDayKeys() async throws(StoreError) -> Int? {
         guard self.vault.days != nil else { return nil }
         do {
@@ -51,7 +53,7 @@ extension PostgreSQLStore {
         Date(milliseconds: try await self.read("select \(DatabaseClock.now)")[0].integer(0))
     }
 
-    /// Whether day keys seal by now.
+    /// Whether day keys encrypt now. Starts that if all processes support it.
     private func mayBeginDayKeys() async throws -> Bool {
         try await self.write { tx in
             _ = try await tx.query(Schema.locking)
@@ -60,7 +62,8 @@ extension PostgreSQLStore {
         }
     }
 
-    /// Seals anew what may be read once, was not taken yet, and is sealed for a day before `day`.
+    /// Encrypts again the read-once payloads that recipients still wait for and that are encrypted
+    /// for a day before `day`.
     private func renewReadOnce(before day: Day, now: Date, _ turn: inout DayKeyTurn) async throws {
         var row: Int64? = 0
         while let last = row {
@@ -77,7 +80,7 @@ extension PostgreSQLStore {
     }
 }
 
-/// Payloads that may be read once and whose keys will be destroyed, locked, with what becomes of them.
+/// Locked read-once payloads whose keys will be destroyed, and their new values.
 private struct ReadOncePage: Sendable {
     struct Renewed: Sendable {
         let id: Int64
@@ -88,7 +91,7 @@ private struct ReadOncePage: Sendable {
     /// The last row; `nil` after the last page.
     var last: Int64?
     var renewed: [Renewed] = []
-    /// Those whose key is not there any more.
+    /// Notifications whose key no longer exists.
     var lost: [Int64] = []
     private var freed: [Int64: Usage] = [:]
 
@@ -121,7 +124,7 @@ private struct ReadOncePage: Sendable {
             self.lost.append(id)
             self.freed[sender, default: Usage()].bytes += Int64(payload.count)
         } catch is VaultError {
-            // Damaged: reported to whom it is sent.
+            // Skips a damaged payload; the error is reported when a recipient fetches it.
         }
     }
 

@@ -5,7 +5,7 @@ package import PushStore
 internal import Synchronization
 
 extension PostgreSQLStore {
-    /// After this time without a signal it is looked whether a key waits.
+    /// Without a signal, `keepKeys` checks for a waiting key after this time.
     private static let longestWait = Duration.seconds(60)
 
     package var keyWait: KeyWait? { self.keys.wait }
@@ -25,7 +25,8 @@ extension PostgreSQLStore {
         }
     }
 
-    /// Looks, as long as the keyring's first key waits for other servers, whether they have it, and then seals with it.
+    /// While the keyring's first key waits for other servers, checks whether they have it, and
+    /// then encrypts with it.
     func keepKeys() async {
         await withTaskCancellationHandler {
             while !Task.isCancelled {
@@ -33,9 +34,9 @@ extension PostgreSQLStore {
                     await self.keys.signal.wait(atMost: Self.longestWait)
                     continue
                 }
-                // Ended early by the task's end, which the loop's condition sees.
+                // Cancellation of the task ends the sleep early; the loop's condition sees it.
                 try? await Task.sleep(for: Node.interval)
-                // What fails is tried again.
+                // The next round retries what fails.
                 try? await self.settleKeys()
             }
         } onCancel: {
@@ -43,7 +44,7 @@ extension PostgreSQLStore {
         }
     }
 
-    /// Seals with the keyring's first key, if that waits and all servers have it.
+    /// Encrypts with the keyring's first key, if it waits and all servers have it.
     func settleKeys() async throws {
         guard self.options.mayExchange() else { return }
         try await self.keys.changing {
@@ -78,20 +79,22 @@ extension PostgreSQLStore {
 
     // MARK: - Private
 
-    /// Tells the others of the keyring's keys, and seals with the first one that all have.
+    /// Publishes the keyring's keys to the others, and encrypts with the first key that all have.
     ///
-    /// The row of `schema_state` is locked by all that join, tell of other keys, or take another one to seal with, so that what is
-    /// read of the others after it holds until the commit.
+    /// Every transaction that joins, publishes keys or changes the encrypting key locks the row of
+    /// `schema_state`. So a read of the other processes after the lock holds until the commit.
     private func use(_ keyring: Keyring, _ record: AuditRecord?, at date: Date) async throws {
         let current = try KeyAgreement(await self.read(KeyAgreement.all))
         try current.check(keyring)
-        // Counted first, so that a pass of `rewrap` that ends meanwhile deletes no key that is in use again.
+        // Counts first, so that a pass of `rewrap` that ends meanwhile does not delete a key that
+        // is in use again.
         self.exchanges.wrappingAdd(1, ordering: .relaxed)
         let (vault, node, held) = (self.sealing.vault, self.node.number, self.keys.held(keyring))
         let (before, wasSealing) = (vault.keyring, vault.isSealing)
-        // A server that was out seals with a key in use, which all have.
+        // A server without all keys had stopped encrypting. It starts again with a key in use,
+        // which all servers have.
         let interim = wasSealing ? before.sealing : current.used.last?.number ?? keyring.sealing
-        // Others may seal with any of these keys as soon as they are told of them.
+        // Others may encrypt with any of these keys as soon as they see them.
         if let opening = keyring.joined(with: before).sealing(with: interim), opening != before || !wasSealing {
             vault.exchange(opening)
         }
@@ -108,18 +111,20 @@ extension PostgreSQLStore {
                 return choice
             }
         } catch {
-            // If it may be stored, others may count on it that this process opens what the new keys seal.
+            // If the commit may have happened, others may rely on this process to decrypt values
+            // under the new keys.
             if case StoreError.unknownOutcome = error { throw error }
             if vault.keyring != before || !wasSealing { vault.exchange(before, isSealing: wasSealing) }
             throw error
         }
         self.keys.use(keyring, sealing: choice.sealing, choice.wait)
-        // If it fails, the last key stays in use until `keepKeys` succeeds.
+        // If this fails, the last key stays in use until `keepKeys` succeeds.
         if self.keys.isUntold { try? await self.tellSealing() } else { self.keys.noteTold() }
     }
 
-    /// Tells the others which key seals: only now, so that none takes the last one out of use as long as it may seal here. The new
-    /// one stays in use as the first of the keyring.
+    /// Publishes which key encrypts. This must come after the switch, so that no process deletes
+    /// the old key while this one may encrypt with it. The new key stays in use as the first of
+    /// the keyring.
     private func tellSealing() async throws {
         let (node, sealing) = (self.node.number, Int64(self.sealing.vault.keyring.sealing))
         try await self.write { tx in

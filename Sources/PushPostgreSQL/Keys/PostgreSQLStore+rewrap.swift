@@ -15,7 +15,8 @@ extension PostgreSQLStore {
         let (vault, page) = (self.sealing.vault, max(1, page ?? Self.rewrapPage))
         let exchange = self.exchanges.load(ordering: .relaxed)
         let used = try DataKeyEntry.entries(await self.read(DataKeyEntry.all)).map(\.number)
-        // Others seal with the key that waits here, and what they seal anew must not be sealed back.
+        // Other servers may already encrypt with the key that waits here; a pass must not
+        // re-encrypt their values with the old one.
         if let wait = self.keys.wait, used.contains(wait.number) { return nil }
         let others = used.filter { $0 != vault.keyring.sealing }
         guard !others.isEmpty else { return nil }
@@ -34,11 +35,11 @@ extension PostgreSQLStore {
         }
         guard result.unreadable == 0 else { return result }
         result.unused = try await self.write { tx in
-            // None begins to seal with one of them meanwhile.
+            // The lock keeps processes from starting to encrypt with one of these keys meanwhile.
             _ = try await tx.query(Schema.locking)
-            // The keyring was exchanged meanwhile: the pass for the new one decides.
+            // If the keyring was exchanged meanwhile, the pass for the new one decides.
             guard self.exchanges.load(ordering: .relaxed) == exchange else { return [] }
-            // A key with which another process still seals stays in use.
+            // A key with which another process still encrypts stays in use.
             let needed = try KeyAgreement(await tx.query(KeyAgreement.all)).needed
             let unused = others.filter { !needed.contains($0) }.map { Int64($0) }
             let deleted = try await tx.query(Self.deletingUnused, unused)
@@ -56,7 +57,7 @@ extension SealedColumn {
         /// The last row read; `nil` after the last page.
         let last: Int64?
         let renewed: Int
-        /// Values that cannot be opened.
+        /// Values that cannot be decrypted.
         let unreadable: Int
     }
 
@@ -65,7 +66,8 @@ extension SealedColumn {
         "select count(*) from \(self.table) where substr(\(self.column), 1, \(Vault.keyNumber.upperBound)) = $1"
     }
 
-    /// Seals again the values of the next rows that are not sealed with the first key. Locks these rows until the commit.
+    /// Re-encrypts the values of the next rows that are not under the first key. Locks these rows
+    /// until the commit.
     func rewrap(_ tx: WriteTransaction, _ vault: Vault, after row: Int64, limit: Int) async throws -> Page {
         let last = try await tx.query(
             "select \(self.key) from \(self.table) where \(self.key) > $1 order by \(self.key) limit 1 offset $2",
@@ -96,7 +98,8 @@ extension SealedColumn {
                 guard let value = try vault.renewed(try row.data(1), in: place) else { continue }
                 renewed.append((number, value))
             } catch is VaultError {
-                // Reported to an operator. Its key stays in use, for a backup may repair the value.
+                // The result reports the value to an operator. Its key stays in use, because a
+                // backup may repair the value.
                 unreadable += 1
             }
         }

@@ -3,42 +3,43 @@ internal import PushCore
 internal import PushStore
 internal import Synchronization
 
-/// The keys of this process, one of those that share the database: the keys it has, the one it encrypts
-/// with, and the one it will switch to.
+/// The keys of this process, which shares the database with others: the keys it has, the one it
+/// encrypts with, and the one it will switch to.
 ///
-/// The vault has the same keys, the one that seals in front. Any thread may use it.
+/// The vault has the same keys, with the encrypting key first. Any thread may use it.
 final class SharedKeys: Sendable {
     private struct State {
-        /// Its first key shall seal.
+        /// Its first key is the one to encrypt with.
         var keyring: Keyring
-        /// How often it was exchanged.
+        /// The number of changes of the keyring.
         var exchanges = 0
         var wait: KeyWait?
         var reported: KeyWait?
-        /// Why this process takes no part; `nil` if it does.
+        /// The reason why this process has stopped encrypting; `nil` if it has not.
         var lack: String?
-        /// Whether the others still hold another key for the one that seals here.
+        /// Whether the others have not yet seen which key encrypts here.
         var isUntold = false
         var isChanging = false
     }
 
-    /// What a process joins the others with.
+    /// The values with which a process joins the others.
     struct Entry: Sendable {
         let sealing: UInt32
         let checkValue: Data
-        /// What the others are told.
+        /// The keys that the process publishes.
         let held: Data
         fileprivate let exchanges: Int
     }
 
     let vault: Vault
-    /// Set when there is something to do for `PostgreSQLStore.keepKeys`.
+    /// Set when `PostgreSQLStore.keepKeys` has something to do.
     let signal = Signal()
     private let isCommand: Bool
     private let onEvent: @Sendable (StoreEvent) -> Void
     private let state: Mutex<State>
 
-    /// `wait`: the keyring's first key does not seal yet. The vault has the keyring, with the key that seals in front.
+    /// `wait`: the keyring's first key does not encrypt yet. The vault has the keyring, with the
+    /// encrypting key first.
     init(_ keyring: Keyring, _ wait: KeyWait?, _ vault: Vault, _ options: StoreOptions) {
         self.vault = vault
         self.isCommand = !options.isListedAfterEnd
@@ -50,15 +51,15 @@ final class SharedKeys: Sendable {
     /// The keyring of the last exchange.
     var keyring: Keyring { self.state.withLock { $0.keyring } }
 
-    /// Why the keyring's first key does not seal yet.
+    /// The reason why the keyring's first key does not encrypt yet.
     var wait: KeyWait? { self.state.withLock { $0.wait } }
 
-    /// Why this process takes no part.
+    /// The reason why this process has stopped encrypting.
     var lack: String? { self.state.withLock { $0.lack } }
 
     var isUntold: Bool { self.state.withLock { $0.isUntold } }
 
-    /// What the others are told of a keyring.
+    /// The bytes that this process publishes for a keyring.
     func held(_ keyring: Keyring) -> Data { Self.held(keyring, isCommand: self.isCommand) }
 
     static func held(_ keyring: Keyring, isCommand: Bool) -> Data { isCommand ? Data() : HeldKeys(keyring).bytes }
@@ -70,7 +71,7 @@ final class SharedKeys: Sendable {
         return try await body()
     }
 
-    /// Uses a keyring from now on. Its key `sealing` seals, which all that share the database have.
+    /// Uses a keyring from now on, and encrypts with its key `sealing`, which all processes have.
     func use(_ keyring: Keyring, sealing: UInt32, _ wait: KeyWait?) {
         let before = self.vault.keyring.sealing
         if let ordered = keyring.sealing(with: sealing), ordered != self.vault.keyring || !self.vault.isSealing {
@@ -85,7 +86,7 @@ final class SharedKeys: Sendable {
         self.note(wait)
     }
 
-    /// Records that the others know which key seals. Only now the last one can be taken out of use.
+    /// Records that the others know which key encrypts. Only now can they delete the old key.
     func noteTold() {
         let event = self.state.withLock { state -> StoreEvent? in
             state.isUntold = false
@@ -96,12 +97,14 @@ final class SharedKeys: Sendable {
         if let event { self.onEvent(event) }
     }
 
-    // MARK: Joining anew
+    // MARK: Joining again
 
-    /// What to join with after this process was fenced. `nil`: it lacks a key in use, seals nothing and stays out; or another change
-    /// of the keys runs, after which the caller asks again.
+    /// The values to join with after this process was fenced. `nil`: it lacks a key in use, so it
+    /// stops encrypting and stays out; or another change of the keys runs, and the caller must
+    /// retry.
     ///
-    /// A change has the vault seal with the new keys before the state has them, so this must not judge by the old ones meanwhile.
+    /// During a change, the vault encrypts with the new keys before the state has them. So this
+    /// must not decide by the old ones meanwhile.
     func entry(_ agreement: KeyAgreement) -> Entry? {
         guard self.beginChange() else { return nil }
         defer { self.endChange() }
@@ -112,8 +115,8 @@ final class SharedKeys: Sendable {
         return Entry(sealing: sealing, checkValue: checkValue, held: self.held(keyring), exchanges: exchanges)
     }
 
-    /// Whether this process, which has joined under that number, may go on; calls `body` before the next change of the keys if it
-    /// may. `agreement` was read after it had joined.
+    /// Whether this process, which has joined under that number, may continue. If so, calls `body`
+    /// before the next change of the keys. `agreement` was read after the process had joined.
     func confirm(_ entry: Entry, as node: Int64, _ agreement: KeyAgreement, _ body: () -> Void) -> Bool {
         guard self.beginChange() else { return false }
         defer { self.endChange() }
@@ -141,7 +144,7 @@ final class SharedKeys: Sendable {
         self.state.withLock { $0.isChanging = false }
     }
 
-    /// Whether the keyring has all keys in use; this process stays out if it has not.
+    /// Whether the keyring has all keys in use. If not, this process stays out.
     private func isWhole(_ keyring: Keyring, _ agreement: KeyAgreement) -> Bool {
         do {
             try agreement.check(keyring)

@@ -2,13 +2,13 @@ internal import Foundation
 internal import PostgreSQL
 package import PushStore
 
-/// Rows are only added, each by the process that it is of, so that no process waits for another.
+/// Each process only adds rows of its own, so that no process waits for another.
 extension PostgreSQLStore: LimitStore {
-    /// How long rows of news live, in milliseconds: what a server that starts still learns.
+    /// The lifetime of rows of news, in milliseconds: a server that starts still reads them.
     private static let lifetime: Int64 = 120_000
-    /// The most messages that are read at a time.
+    /// The most messages read at a time.
     private static let page = 64
-    /// The longest rest that is observed, in milliseconds: a year.
+    /// The limit for pauses that providers request, in milliseconds: a year.
     private static let longestRest: Int64 = 31_536_000_000
 
     package var limits: (any LimitStore)? { self }
@@ -90,13 +90,14 @@ extension PostgreSQLStore: LimitStore {
         return answer
     }
 
-    /// The process, the round, and what it says.
+    /// The process, the round, and its news.
     static let newLimitNews = """
         insert into limit_news (process, round, at, body) values ($1, $2, \(DatabaseClock.now), $3)
         on conflict (process, round) do nothing
         """
 
-    /// How many servers are alive, the rests that others were asked for, and what others have said since the rounds that were read.
+    /// The number of live servers, the pauses that providers have requested from other processes,
+    /// and the news of other processes since the rounds already read.
     static let limitNews = """
         select 0::int8, 0::int8, count(*), 0::int8, null::bytea, null::text, null::text
         from node where not is_fenced and until > \(DatabaseClock.now)
@@ -111,7 +112,7 @@ extension PostgreSQLStore: LimitStore {
             order by n.process, n.round limit $4) m
         """
 
-    /// Lanes, lengths in milliseconds and reasons, and the process; the longer rest stays.
+    /// Lanes, lengths in milliseconds and reasons, and the process; the longer pause stays.
     static let newRests = """
         insert into lane_rest as r (lane, until, reason, process)
         select k.lane, \(DatabaseClock.now) + k.length, k.reason, $4

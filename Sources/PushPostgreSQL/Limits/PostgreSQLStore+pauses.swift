@@ -5,13 +5,14 @@ internal import PushStore
 
 /// Pauses of lanes that several processes observe together.
 extension PostgreSQLStore {
-    /// Longer ones, of a provider that asks for more, are another table's.
+    /// Longer pauses, which a provider requests, are in another table.
     private static let longestPause = Duration.seconds(86_400)
-    /// How long a probe may take before another process may send one, in milliseconds; sooner if its process has died.
+    /// The time for a probe before another process may send one, in milliseconds; a dead process's
+    /// probe ends sooner.
     private static let probeTime: Int64 = 60_000
-    /// More make no rest longer.
+    /// A higher count does not make a pause longer.
     private static let mostRests: Int64 = 1000
-    /// Clocks read the end of a pause differently by so much, in milliseconds.
+    /// The tolerated difference between clocks that read the end of a pause, in milliseconds.
     private static let tolerance: Int64 = 250
 
     package func claimProbe(of lane: Lane) async throws -> Bool {
@@ -25,7 +26,8 @@ extension PostgreSQLStore {
         return try rows[0].boolean(0)
     }
 
-    /// Stores pauses that have begun, become longer or ended. A probe of this process that one of them tells of has ended.
+    /// Stores pauses that have begun, been extended or ended. If one of them reports on this
+    /// process's probe, that probe has ended.
     func store(_ pauses: [LanePause], of process: Int64) async throws(DatabaseError) {
         let pauses = pauses.sorted { $0.lane < $1.lane }
         let over = pauses.filter { $0.ongoing == nil }.map(\.lane)
@@ -46,7 +48,7 @@ extension PostgreSQLStore {
         )
     }
 
-    /// What other processes have told last of the pause of each lane.
+    /// The last pause of each lane that other processes have stored.
     func pauses(except process: Int64) async throws(DatabaseError) -> [LanePause] {
         var pauses: [LanePause] = []
         for row in try await self.database.query(Self.pausesOfOthers, process).map({ $0 }) {
@@ -55,7 +57,7 @@ extension PostgreSQLStore {
                 pauses.append(LanePause(lane: lane, nil, number: number))
                 continue
             }
-            // A later version may know more causes.
+            // Skips a cause that only a later version knows.
             guard let cause = Pause.Cause(rawValue: try row.text(2)) else { continue }
             let ongoing = LanePause.Ongoing(
                 cause: cause,
@@ -76,7 +78,8 @@ extension PostgreSQLStore {
         return bounded.components.seconds * 1000 + bounded.components.attoseconds / 1_000_000_000_000_000
     }
 
-    /// The process whose probe has failed says how long the next rest is; others only make it longer.
+    /// The process whose probe has failed sets the length of the next pause; other processes can
+    /// only extend it.
     static let newPauses = """
         insert into lane_pause as r (lane, number, cause, reason, since, until, rests, is_over, process)
         select k.lane, 1, k.cause, k.reason, \(DatabaseClock.now) - k.age, \(DatabaseClock.now) + k.length, k.rests, false, $7
@@ -101,7 +104,7 @@ extension PostgreSQLStore {
         from lane_pause where process <> $1
         """
 
-    /// Whether the probe of the lane `$1` is the node's, `$2`. It is also where there is no pause that others know of.
+    /// Whether process `$2` may probe the lane `$1`. Also true if no pause is stored for the lane.
     static let claimingProbe = """
         with claimed as (
             update lane_pause r set prober = $2, probe_until = \(DatabaseClock.now) + $3
@@ -113,7 +116,7 @@ extension PostgreSQLStore {
             or not exists (select 1 from lane_pause p where p.lane = $1 and not p.is_over)
         """
 
-    /// Those that nobody has probed for an hour, as nothing was due.
+    /// Pauses that no process has probed for an hour, because nothing was due.
     static let oldPauses = """
         delete from lane_pause r using (
             select lane from lane_pause where until < \(DatabaseClock.now) - 3600000 order by lane

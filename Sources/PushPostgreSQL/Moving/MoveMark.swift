@@ -2,13 +2,13 @@ internal import Foundation
 internal import PostgreSQL
 internal import PushStore
 
-/// The row of `move`: which database was moved here, and whether all of it is there.
+/// The row of `move`: which database was moved here, and whether the move is complete.
 struct MoveMark {
-    /// Recognises the other database.
+    /// Identifies the other database.
     let source: Data
     let isFinished: Bool
 
-    /// Reads the row; `nil` if there is none, also in a database that has no tables yet.
+    /// Reads the row; `nil` if it does not exist, also in a database without tables.
     init?(_ connection: BlockingConnection) throws {
         let isThere = try connection.query("select to_regclass('move') is not null")
         guard try isThere[0].boolean(0) else { return nil }
@@ -19,8 +19,8 @@ struct MoveMark {
         self.isFinished = !row.isNull(1)
     }
 
-    /// Throws `StoreError` if a move has not finished. To be called after `Schema.holdMigrations`: until the transaction ends, no
-    /// move begins.
+    /// Throws `StoreError` if a move has not finished. The caller must have called
+    /// `Schema.holdMigrations`: until the transaction ends, no move begins.
     static func refuseUnfinished(_ connection: BlockingConnection, _ address: DatabaseAddress) throws {
         guard let mark = try MoveMark(connection), !mark.isFinished else { return }
         throw StoreError.cannotOpen(
@@ -29,7 +29,7 @@ struct MoveMark {
         )
     }
 
-    /// Marks the database as that of a move which begins.
+    /// Marks the database as the target of a move that begins.
     static let begin = "insert into move (id, source, begun_at) values (1, $1, $2)"
 
     /// Marks the move as finished.

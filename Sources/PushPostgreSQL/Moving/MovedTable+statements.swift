@@ -3,7 +3,8 @@ internal import PostgreSQL
 internal import PushStore
 
 extension MovedTable {
-    /// Whether there is a row that a server writes only when something is stored; one that it writes when it starts is none.
+    /// Whether the table has a row that a server writes only when something is stored; rows that
+    /// it writes at its start do not count.
     var finding: String {
         "select exists (select 1 from \(self.quotedName))"
     }
@@ -17,13 +18,15 @@ extension MovedTable {
             """
     }
 
-    /// Selects the first rows, at most as many as the first parameter says; those behind a key, if they are to follow one.
+    /// Selects the first rows, at most as many as the first parameter says. Optionally starts
+    /// after a key.
     func selection(isBehindKey: Bool) -> String {
         let key = self.key.map(\.ordered).joined(separator: ", ")
         var condition = ""
         if isBehindKey {
             let parameters = self.key.enumerated().map { "$\($0.offset + 2)" }.joined(separator: ", ")
-            // The first part alone is in the order of the index, whatever the order of texts is there.
+            // The condition on the first column uses the index, whatever the index's order of
+            // texts.
             condition = "where \(self.columns[0].quotedName) >= $2 and (\(key)) > (\(parameters))"
         }
         return """

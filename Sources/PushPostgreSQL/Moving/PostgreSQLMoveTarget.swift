@@ -14,7 +14,8 @@ extension PostgreSQLPlace {
     }
 }
 
-/// A database that a store is moved into. Its functions wait for the database, and throw `StoreError` if that fails.
+/// A database that a store is moved into. Its functions wait for the database, and throw
+/// `StoreError` if that fails.
 package struct PostgreSQLMoveTarget: MoveTarget {
     package let place: String
     private let connection: BlockingConnection
@@ -35,7 +36,8 @@ package struct PostgreSQLMoveTarget: MoveTarget {
         try self.failing {
             try Schema.prepare(self.connection, Migration.allPostgreSQL)
             return try self.connection.transaction {
-                // A server that starts now waits for the end of this transaction, and then finds the mark.
+                // A server that starts now waits for the end of this transaction, and then finds
+                // the mark.
                 _ = try self.connection.query(Schema.locking)
                 if let name = try self.connection.query(Self.servers).first?.text(0) {
                     throw self.refusal("a server uses it, \(name): stop it first, or wait some seconds if it has ended")
@@ -130,7 +132,8 @@ package struct PostgreSQLMoveTarget: MoveTarget {
 
     package func finish(now: Date) throws {
         try self.failing {
-            // Without it the first queries are slow, until the server has looked at the tables by itself.
+            // Updates the planner's statistics. Otherwise the first queries are slow, until
+            // autovacuum has analyzed the tables.
             try self.connection.execute("analyze")
             _ = try self.connection.query(MoveMark.finish, now.milliseconds)
         }
@@ -138,7 +141,7 @@ package struct PostgreSQLMoveTarget: MoveTarget {
 
     // MARK: - Private
 
-    /// How many rows one statement deletes.
+    /// The number of rows that one statement deletes.
     private static let clearedRows: Int64 = 10_000
 
     /// The servers and commands that have the database open.

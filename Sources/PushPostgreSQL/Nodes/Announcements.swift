@@ -2,10 +2,12 @@ internal import PostgreSQL
 internal import Reactor
 internal import Synchronization
 
-/// What a process tells those that share its database, gathered: one message in 20 ms at most.
+/// Gathers the news of a process for the others that share its database: at most one message in 20
+/// ms.
 ///
-/// Messages are hints, which may be lost: each is followed by a look into the database, which comes without them, too, only
-/// later. Each is a transaction of its own, since `pg_notify` takes a lock of the whole server until its commit.
+/// Messages are hints, which may be lost. Each makes the receiver read the database, which it also
+/// does without messages, only later. Each message is a transaction of its own, since `pg_notify`
+/// takes a lock of the whole server until its commit.
 final class Announcements: Sendable {
     private static let interval = Duration.milliseconds(20)
     static let telling = "select pg_notify('sealpost', $1)"
@@ -24,10 +26,11 @@ final class Announcements: Sendable {
         self.loop = loop
     }
 
-    /// Tells the others soon: at once if nothing was told lately. From any thread.
+    /// Sends news to the others soon: immediately if no message was sent recently. Any thread may
+    /// call it.
     func add(_ news: NodeMessage.News, from sender: Int64) {
         let pause = self.state.withLock { state -> Duration? in
-            // What waits already takes this with it.
+            // A message that already waits includes this news.
             defer { state.message = (state.message ?? NodeMessage(sender: sender)).with(news) }
             guard state.message == nil else { return nil }
             return state.sentAt.map { max(.zero, $0 + Self.interval - .now) } ?? .zero
@@ -48,25 +51,25 @@ final class Announcements: Sendable {
             return state.message
         }
         guard let message else { return }
-        // A lost one costs a poll.
+        // If the message is lost, the others find the news at their next poll.
         self.database.control(Self.telling, message.description) { _ in }
     }
 }
 
-/// What processes tell each other: the number of who speaks, and words for what is new.
+/// A message between processes: the sender's number, and words for the news.
 struct NodeMessage: Sendable, Hashable, CustomStringConvertible {
     enum News: Sendable, Hashable {
         /// Credentials have ended.
         case ends
-        /// Streams of devices that have one elsewhere, too, have got events.
+        /// Streams of devices that also have a stream at another process have received events.
         case events
-        /// What a process had leased is anybody's: it was fenced.
+        /// A process was fenced; any process may take over its leases.
         case freed
-        /// There are new pushes in these lanes.
+        /// These lanes have new pushes.
         case work(Set<String>)
     }
 
-    /// The server takes less than 8,000 bytes.
+    /// PostgreSQL limits a message to less than 8,000 bytes.
     private static let mostBytes = 7000
 
     let sender: Int64
@@ -82,7 +85,8 @@ struct NodeMessage: Sendable, Hashable, CustomStringConvertible {
         self.sender = sender
     }
 
-    /// `nil` if the text is no such message; unknown words are skipped, since a newer version may say more.
+    /// `nil` if the text is not a message; skips unknown words, since a newer version may send
+    /// more.
     init?(_ text: String) {
         let words = text.split(separator: " ")
         guard let sender = words.first.flatMap({ Int64($0) }) else { return nil }

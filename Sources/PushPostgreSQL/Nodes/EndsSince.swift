@@ -2,17 +2,17 @@ internal import PostgreSQL
 internal import PushCore
 internal import PushStore
 
-/// What has ended since a number.
+/// The credentials that have ended since a number.
 struct EndsSince: Sendable {
     let newest: Int64
     let ends: [CredentialLease.End]
 
-    /// Takes the rows of `Node.endsSince`.
+    /// Decodes the rows of `Node.endsSince`.
     init(_ seen: Int64, _ rows: Rows) throws {
         guard let first = rows.first else { throw DatabaseError.badColumn(0) }
         self.newest = try first.integer(0)
         let trimmed = try first.integer(1)
-        // The number is lower than before if a database was put back.
+        // The number is lower than before if a database was restored from a backup.
         guard self.newest >= seen, trimmed <= seen, rows.count <= Node.mostEnds else {
             self.ends = [.everything]
             return
@@ -45,7 +45,7 @@ extension CredentialLease.End {
 }
 
 extension WriteTransaction {
-    /// Writes what has ended, and returns the number of the last of it.
+    /// Writes ended credentials, and returns the number of the last.
     ///
     /// Locks `epoch` until the commit, so that the numbers become visible in their order.
     func write(_ ends: [CredentialLease.End]) async throws -> Int64? {

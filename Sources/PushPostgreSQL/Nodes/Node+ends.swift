@@ -2,23 +2,28 @@ internal import PostgreSQL
 internal import PushStore
 internal import Synchronization
 
-/// What ends at one process ends at all before it is answered.
+/// Credentials that end at one process end at all processes before it answers.
 ///
-/// The transaction that ends something raises the epoch's number. Each process reads what is new after each renewal of its
-/// lease, and whenever it is told to; forgets it; and confirms the number. The process that has ended something waits until
-/// each of the others has confirmed, or its lease has run out by the database's clock: such a process has stopped, by its own
-/// clock, to go by what it remembers a second before, and begins again only after it has read what is new.
+/// The transaction that ends credentials raises the epoch's number. Each process reads new ends
+/// after each renewal of its lease, and whenever it gets a message. It evicts the ended
+/// credentials from its cache, and confirms the number.
 ///
-/// It counts that the reading begins after the renewal is stored. If both were one statement, its snapshot could be older than
-/// an end whose process has found the lease run out, and the renewal younger.
+/// The process that has ended credentials waits until each of the others has confirmed, or until
+/// that process's lease has expired by the database's clock. By its own clock, a process stops
+/// trusting its cache a second earlier. It resumes only after it has read the new ends.
+///
+/// The read must begin after the renewal is stored. In one statement, the snapshot could be older
+/// than an end whose process has found the lease expired, although the renewal is younger.
 extension Node {
-    /// The first pause before it is looked again whether all have confirmed; each is twice the last.
+    /// The first pause before the next check whether all have confirmed; each pause is twice the
+    /// last.
     private static let firstPause = Duration.milliseconds(5)
     private static let longestPause = Duration.milliseconds(100)
-    /// A process that has not confirmed for so long, and goes on renewing its lease, is fenced.
+    /// A process that has not confirmed for this time, but renews its lease, is fenced.
     private static let longestSilence = Duration.milliseconds(duration + 1000)
 
-    /// Forgets what has ended, and confirms it. `completion` is called on the loop; `false`: it could not be read.
+    /// Evicts ended credentials, and confirms that. Calls `completion` on the loop, with `false`
+    /// if the read failed.
     func catchUp(_ completion: @escaping @Sendable (_ isCurrent: Bool) -> Void) {
         guard self.options.mayExchange() else { return completion(false) }
         let mustStart = self.state.withLock { state in
@@ -29,8 +34,8 @@ extension Node {
         if mustStart { self.readEnds() }
     }
 
-    /// Returns when no process goes any more by what ended with that number. Throws `StoreError.unknownOutcome` if that is not
-    /// known in time.
+    /// Returns when no process trusts the credentials that ended with that number. Throws
+    /// `StoreError.unknownOutcome` if it cannot verify that in time.
     func awaitEnd(_ epoch: Int64, atMost limit: Duration) async throws {
         self.announcements.add(.ends, from: self.number)
         let _: Bool = await withCheckedContinuation { continuation in
@@ -42,9 +47,10 @@ extension Node {
         while true {
             if await self.isKnownToAll(epoch) { return }
             let waited = ContinuousClock.now - start
-            // Before the limit is looked at: a caller that was held up must not leave such a process renewing.
+            // Fences before it checks the limit: if this caller was delayed, such a process must
+            // not keep renewing.
             if mayFence, waited > Self.longestSilence {
-                // Once is enough. If it fails, the limit ends the wait.
+                // Fencing once is enough. If it fails, the limit ends the wait.
                 mayFence = false
                 if let rows = try? await self.database.query(Self.fencingUnaware, epoch) { self.noteFencing(rows) }
             }
@@ -70,17 +76,18 @@ extension Node {
             return (state.membership, state.waiters)
         }
         self.database.control(Self.endsSince, membership.seen) { outcome in
-            // What cannot be read as what ended is treated as if it had failed.
+            // Treats rows that cannot be decoded as a failed read.
             guard case .success(let rows) = outcome, let ends = try? EndsSince(membership.seen, rows) else {
                 return self.endReading(waiters, false)
             }
             guard ends.newest != membership.seen else { return self.endReading(waiters, true) }
             self.lease.note(ends.ends)
             self.state.withLock { state in
-                // Under another number everything was forgotten anyway.
+                // Joining under another number evicts everything anyway.
                 if state.membership.number == membership.number { state.membership.seen = ends.newest }
             }
-            // If it fails, who waits for it waits until the lease has run out, or the next one is confirmed.
+            // If this fails, waiting processes wait until the lease expires, or the next number is
+            // confirmed.
             self.database.control(Self.confirming, membership.number, ends.newest) { _ in
                 self.endReading(waiters, true)
             }

@@ -1,8 +1,9 @@
 extension Node {
     static let firstEpoch = "insert into epoch (id, newest, trimmed) values (1, 0, 0) on conflict (id) do nothing"
 
-    /// Gives out a number: the process's name, its release, the newest migration that it knows, and the key that it seals with.
-    /// No row if the database has had a migration meanwhile that the process would have to know.
+    /// Assigns a number to a process: its name, its release, the newest migration that it knows,
+    /// and the key with which it encrypts.
+    /// Returns no row if the database has since had a migration that the process must know.
     static let joining = """
         insert into node (name, release, schema, started_at, until, sealing, seen_epoch)
         select $1, $2, $3, \(DatabaseClock.now), \(DatabaseClock.now) + \(duration), $4, e.newest from epoch e
@@ -10,9 +11,11 @@ extension Node {
         returning number, seen_epoch
         """
 
-    /// The same with the keys that the process has, and the check value of the one that it seals with, which is in use from then on.
+    /// The same with the keys that the process has, and the check value of its encrypting key,
+    /// which is in use from then on.
     ///
-    /// None while another process joins or changes its keys, or the schema is changed.
+    /// Returns no row while another process joins or changes its keys, or while the schema
+    /// changes.
     static let joiningWithKeys = """
         with l as (select id from schema_state where id = 1 for update skip locked),
         k as (
@@ -25,7 +28,7 @@ extension Node {
         returning number, seen_epoch
         """
 
-    /// Deletes those that were fenced a day ago: a number without a row is nobody's, too.
+    /// Deletes processes that were fenced a day ago: a number without a row also counts as dead.
     static let forgetting = """
         delete from node where is_fenced and until < \(DatabaseClock.now) - 86400000
         """
@@ -34,25 +37,25 @@ extension Node {
         update node set until = \(DatabaseClock.now) + \(duration) where number = $1 and not is_fenced
         """
 
-    /// From now on nobody waits for this process, which goes by nothing that it remembers any more.
+    /// From now on no process waits for this one, which no longer trusts its cache.
     static let leaving = """
         update node set is_fenced = true, until = least(until, \(DatabaseClock.now)) where number = $1
         """
 
-    /// The same for a process that nobody needs to be told of any more: its number is nobody's.
+    /// The same for a process that operators need not see any more: its row is deleted.
     static let vanishing = "delete from node where number = $1"
 
-    /// Fences those that are late, for the process with this number.
+    /// Fences late processes, on behalf of the process with this number.
     static let fencing = """
         update node set is_fenced = true where not is_fenced and number <> $1 and until < \(DatabaseClock.now)
         """
 
-    // MARK: What has ended
+    // MARK: Ended credentials
 
-    /// More than this is not forgotten one by one.
+    /// Beyond this number of ends, a process evicts its whole cache.
     static let mostEnds = 4096
 
-    /// What has ended since a number; at least one row.
+    /// The credentials that have ended since a number; at least one row.
     static let endsSince = """
         select e.newest, e.trimmed, a.epoch, a.user_id, a.token
         from epoch e left join account_end a on a.epoch > $1 and a.epoch <= e.newest
@@ -61,16 +64,17 @@ extension Node {
 
     static let confirming = "update node set seen_epoch = $2 where number = $1 and not is_fenced"
 
-    /// A process that may go by what it remembers, and has not confirmed a number. Fenced ones count: they learn of that only
-    /// with their next renewal.
+    /// A process that may trust its cache, and has not confirmed a number. Includes fenced
+    /// processes: they notice that only at their next renewal.
     static let unaware = "select number from node where seen_epoch < $1 and until > \(DatabaseClock.now) limit 1"
 
-    /// Fences the processes that go on renewing without confirming.
+    /// Fences the processes that renew without confirming.
     static let fencingUnaware = """
         update node set is_fenced = true where not is_fenced and seen_epoch < $1 and until > \(DatabaseClock.now)
         """
 
-    /// Deletes what ended an hour ago: no process that has not heard of it is good for anything.
+    /// Deletes ends of an hour ago: the lease of a process that has not read them has expired long
+    /// since.
     static let trimming = """
         with gone as (delete from account_end where at < \(DatabaseClock.now) - 3600000 returning epoch)
         update epoch set trimmed = greatest(trimmed, (select max(epoch) from gone))

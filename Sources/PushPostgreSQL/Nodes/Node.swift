@@ -8,28 +8,33 @@ internal import Synchronization
 
 /// This process among those that share the database.
 ///
-/// It has a number, under which it leases pushes, and renews it twice a second. A process that is silent for some seconds is fenced
-/// by another one: what it has leased is anybody's, and its number is never renewed, so that it takes another one when it comes
-/// back. With each renewal it learns what has ended elsewhere (`Node+ends.swift`), and may go by what it remembers for as long
-/// as it may send.
+/// It leases pushes under a number, which it renews twice a second. Another process fences it if
+/// it does not renew for some seconds: then any process may take over its leases. A fenced number
+/// is never renewed; the process joins again under another one.
+///
+/// With each renewal, it learns which credentials have ended elsewhere (`Node+ends.swift`). It may
+/// trust its cache for as long as it may send.
 final class Node: Sendable {
-    /// How often the number is renewed, and others are looked at: a part of the time that a takeover takes.
+    /// The interval of renewals and of checks for late processes: a fraction of the time that a
+    /// takeover takes.
     static let interval = Duration.milliseconds(500)
-    /// How long a number is good without renewal, by the database's clock, in milliseconds.
+    /// The validity of a number without renewal, by the database's clock, in milliseconds.
     static let duration: Int64 = 5000
-    /// How long after the last renewal, counted from when it was sent, this process may begin to send pushes: less than the
-    /// lease, so that a process that was stopped and goes on has stopped sending by itself.
+    /// The time, counted from when the last renewal was sent, in which this process may start
+    /// sending pushes. Shorter than the lease, so that a process that was paused and resumes has
+    /// already stopped sending.
     static let confidence = Duration.seconds(4)
-    /// How long this process's renewals must have been answered before it fences others: after a failover all seem to be late,
-    /// and each renews its number within 2.5 s: pauses and attempts to connect take a second at most, and `interval`. Less than
-    /// `duration`, so that a process that has just started, or gone on, takes over as soon as another one.
+    /// The time for which this process's renewals must have succeeded before it fences others.
+    /// After a failover all processes seem late, and each renews within 2.5 s: pauses and attempts
+    /// to connect take at most a second, plus `interval`. Less than `duration`, so that a process
+    /// that has just started or resumed takes over as soon as another one.
     static let fencingDelay = Duration.seconds(4)
-    /// After how many renewals it deletes what ended an hour ago.
+    /// The number of renewals between deletions of old ends.
     private static let trimInterval = 300
 
     struct State {
         var membership: Membership
-        /// Since when all renewals were answered.
+        /// The time since when all renewals have succeeded.
         var answeredSince: ContinuousClock.Instant?
         var renewals = 0
         var isEnded = false
@@ -40,7 +45,7 @@ final class Node: Sendable {
     }
 
     let options: StoreOptions
-    /// Called from any thread when what others have leased has become anybody's.
+    /// Called from any thread when this process may take over leases of others.
     private let onFreed: @Sendable () -> Void
     let database: ConnectionPool
     let announcements: Announcements
@@ -70,44 +75,48 @@ final class Node: Sendable {
         self.state = Mutex(State(membership: membership))
     }
 
-    /// The process's number, which was given out once. Another one after it was fenced.
+    /// The process's number, which is never assigned again. Changes after the process was fenced.
     var number: Int64 { self.state.withLock { $0.membership.number } }
 
-    /// Whether pushes that are leased under the number may be sent; `false` if it was not renewed in time.
+    /// Whether this process may send pushes that it leased under the number; `false` if it was not
+    /// renewed in time.
     var isAlive: Bool { self.lease.term != nil }
 
     /// The machine and the process, for operators.
     static var name: String {
         var name = [CChar](repeating: 0, count: 256)
-        // Without a name the process's number is left.
+        // Without a host name, the process's id must do.
         guard gethostname(&name, name.count - 1) == 0 else { return "process \(getpid())" }
         return "\(String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)) \(getpid())"
     }
 
-    /// Begins to renew the number, until `end`.
+    /// Renews the number regularly, until `end`.
     func begin() {
         self.loop.execute { self.wait() }
     }
 
-    /// Renews the number no more. What is leased under it stays so until others notice.
+    /// Stops renewing the number. Its leases stay until others fence it.
     func abandon() {
         self.state.withLock { $0.isEnded = true }
         self.lease.end(isFinal: true)
     }
 
-    /// Gives the number up, and with it what is leased under it.
+    /// Gives up the number, and with it its leases.
     func end() async {
         self.abandon()
         let statement = self.options.isListedAfterEnd ? Self.leaving : Self.vanishing
         // If this fails, others fence it some seconds later.
         guard (try? await self.database.query(statement, self.number)) != nil else { return }
         guard self.options.isListedAfterEnd else { return }
-        // Not by `announcements`, which tell some milliseconds later, when the connections are closed. A lost one costs a poll.
+        // Not through `announcements`, which may send some milliseconds later, after the
+        // connections are closed. If the message is lost, the others find the leases at their next
+        // poll.
         let message = NodeMessage(sender: self.number).with(.freed)
         _ = try? await self.database.query(Announcements.telling, message.description)
     }
 
-    /// Takes a message of another process, and returns it; `nil`: it is none.
+    /// Handles a message of another process, and returns it; `nil` if the text is not such a
+    /// message.
     func hear(_ text: String) -> NodeMessage? {
         guard let message = NodeMessage(text), message.sender != self.number, self.options.mayExchange() else {
             return nil
@@ -117,18 +126,19 @@ final class Node: Sendable {
         return message
     }
 
-    /// Tells other processes of new pushes that they may have to send.
+    /// Announces new pushes to other processes, which may have to send them.
     func announce(workIn lanes: Set<String>) {
         let lanes = lanes.intersection(self.options.announcedLanes)
         if !lanes.isEmpty { self.announcements.add(.work(lanes), from: self.number) }
     }
 
-    /// Tells other processes that there is something to repeat at event streams of theirs.
+    /// Announces to other processes that their event streams have events to repeat.
     func announceEvents() {
         self.announcements.add(.events, from: self.number)
     }
 
-    /// Notes a fencing by this process, and tells others: each lane looks at once, and need not wait until it is time.
+    /// Records that this process has fenced others, and announces it, so that each lane checks for
+    /// work immediately.
     func noteFencing(_ rows: Rows) {
         guard rows.changed > 0 else { return }
         self.onFreed()
@@ -137,7 +147,7 @@ final class Node: Sendable {
 
     // MARK: - Private
 
-    /// On the loop.
+    /// Must run on the loop.
     private func wait() {
         guard !self.state.withLock({ $0.isEnded }) else { return }
         // The loop keeps the timer until it has fired.
@@ -151,7 +161,7 @@ final class Node: Sendable {
         let start = ContinuousClock.now
         self.database.control(Self.renewing, number) { outcome in
             switch outcome {
-            // Only what was stored after the renewal counts: see `catchUp`.
+            // Only a read that begins after the renewal counts: see `catchUp`.
             case .success(let rows) where rows.changed == 1: self.catchUp { self.noteRenewal(at: start, $0) }
             case .success: self.rejoin()
             case .failure: self.noteRenewal(at: start, false)
@@ -160,7 +170,8 @@ final class Node: Sendable {
     }
 
     private func noteRenewal(at start: ContinuousClock.Instant, _ isCurrent: Bool) {
-        // A process that was stopped, and perhaps the others with it, begins anew.
+        // A process that was paused, perhaps together with the others, counts the time from now
+        // on.
         let wasHeld = self.lease.term != nil
         let (number, mayFence, mayTrim) = self.state.withLock { state in
             guard isCurrent else {
@@ -173,26 +184,26 @@ final class Node: Sendable {
             return (state.membership.number, .now - since >= Self.fencingDelay, state.renewals == 0)
         }
         if isCurrent { self.lease.extend(until: start + Self.confidence) }
-        // If it fails, it is done later, or by another process.
+        // If this fails, a later renewal or another process does it.
         if mayTrim { self.database.control(Self.trimming) { _ in } }
         guard mayFence else { return self.wait() }
         self.database.control(Self.fencing, number) { outcome in
-            // If it fails, it is done with the next renewal.
+            // If this fails, the next renewal repeats it.
             if case .success(let rows) = outcome { self.noteFencing(rows) }
             self.wait()
         }
     }
 
-    /// Takes another number, after the last one was fenced.
+    /// Joins under another number, after the last one was fenced.
     private func rejoin() {
-        // A renewal that was on its way when the number was given up finds it gone.
+        // A renewal that was in flight when the number was given up finds no row.
         if self.state.withLock({ $0.isEnded }) { return }
         guard self.options.mayExchange() else { return self.wait() }
         // Abandons requests that were admitted under the old number.
         self.lease.end(isFinal: false)
         let start = ContinuousClock.now
         self.readKeys { agreement in
-            // A failure is tried again with the next renewal, and whether a key that is lacking has come.
+            // The next renewal retries, and checks again whether a missing key has been added.
             guard let agreement, let entry = self.keys.entry(agreement) else {
                 return self.noteRenewal(at: start, false)
             }
@@ -214,7 +225,8 @@ final class Node: Sendable {
             guard case .success(let rows) = outcome, let row = rows.first,
                 let membership = try? Membership(row, since: start)
             else { return self.noteRenewal(at: start, false) }
-            // Only what was stored after it had joined counts: who took another key before has not seen it.
+            // Only a read after joining counts: a process that changed its key earlier has not
+            // seen this one.
             self.readKeys { agreement in
                 let mayStay = agreement.map { agreement in
                     self.keys.confirm(entry, as: membership.number, agreement) {
@@ -234,22 +246,22 @@ final class Node: Sendable {
 
     private func readKeys(_ completion: @escaping @Sendable (KeyAgreement?) -> Void) {
         self.database.control(KeyAgreement.all) { outcome in
-            // What cannot be read is treated as if it had failed.
+            // Treats rows that cannot be decoded as a failed read.
             guard case .success(let rows) = outcome else { return completion(nil) }
             completion(try? KeyAgreement(rows))
         }
     }
 }
 
-/// What a process has been given when it joined the others, and how far it has come since.
+/// The number that a process was assigned when it joined, and the ends it has read since.
 struct Membership: Sendable {
     let number: Int64
-    /// When it asked to join, by the process's own clock.
+    /// When the process asked to join, by its own clock.
     let start: ContinuousClock.Instant
-    /// The number up to which it has forgotten all that ended.
+    /// The number up to which the process has evicted ended credentials.
     var seen: Int64
 
-    /// Takes the row that `Node.joining` returns.
+    /// Decodes the row that `Node.joining` returns.
     init(_ row: Row, since start: ContinuousClock.Instant) throws(DatabaseError) {
         self.number = try row.integer(0)
         self.seen = try row.integer(1)

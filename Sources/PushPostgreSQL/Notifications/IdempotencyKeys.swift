@@ -5,11 +5,13 @@ internal import PushStore
 
 /// The idempotent requests of one transaction.
 ///
-/// Their rows are inserted before anything else: of two transactions with the same key, one waits here for the other's end,
-/// and then reads its outcome. Rows of requests that have stored nothing are deleted at the end.
+/// Inserts their rows before anything else: of two transactions with the same key, one waits here
+/// for the other's end, and then reads its outcome. Deletes the rows of requests that have stored
+/// nothing at the end.
 ///
-/// A first run of a group only looks for them, and inserts them at its end, once and not twice: where another transaction was
-/// faster it fails, and runs again as all others do.
+/// The first run of a group only looks the rows up, and inserts them at its end, to save one of
+/// two writes. If another transaction was faster, that run fails, and the group runs again in the
+/// usual way.
 struct IdempotencyKeys {
     /// A request, and the notification that it stores.
     typealias Reserved = (request: IdempotentRequest, for: NewNotification)
@@ -24,20 +26,22 @@ struct IdempotencyKeys {
         let pushes: Int64?
     }
 
-    /// By key: what earlier requests, and those of this transaction, have stored.
+    /// The notifications that earlier requests, and those of this transaction, have stored; by
+    /// key.
     private var stored: [Data: Stored] = [:]
     /// The rows that this transaction has inserted.
     private let reserved: Set<Data>
     /// The keys that have no row yet.
     private let free: Set<Data>
 
-    /// Inserts rows for the requests, in which these notifications stand until `write`.
+    /// Inserts rows for the requests; until `write`, they name these notifications.
     init(_ tx: WriteTransaction, _ requests: [Reserved]) async throws {
         let rows = requests.isEmpty ? nil : try await tx.query(all: [Self.reservation(of: requests)])[0]
         try await self.init(tx, requests, rows)
     }
 
-    /// The same after the statement `reservation`, which has returned these rows; `nil`: there were no requests.
+    /// The same after the statement `reservation`, which has returned these rows; `nil`: there
+    /// were no requests.
     init(_ tx: WriteTransaction, _ requests: [Reserved], _ rows: Rows?) async throws {
         let reserved = Set(try rows?.map { try $0.data(0) } ?? [])
         (self.reserved, self.free) = (reserved, [])
@@ -45,8 +49,8 @@ struct IdempotencyKeys {
         if !earlier.isEmpty { self.stored = try await Self.stored(tx, Array(earlier)) }
     }
 
-    /// After the statement `lookup` of a first run, which has returned these rows. Throws `PostBatch.Overtaken` if a row that does not
-    /// count any more has to be replaced.
+    /// For a first run, after the statement `lookup`, which has returned these rows. Throws
+    /// `PostBatch.Overtaken` if a row is too old to count and must be replaced.
     init(_ requests: [Reserved], found rows: Rows?) throws {
         let found = try rows.map(Self.stored) ?? [:]
         for (request, notification) in requests {
@@ -83,9 +87,10 @@ struct IdempotencyKeys {
         )
     }
 
-    /// Notes the notification that a request has stored.
+    /// Records the notification that a request has stored.
     ///
-    /// A reach that is not complete is not stored: a repeated request gets the same answer, although more may be known.
+    /// Does not store an incomplete reach: a repeated request gets the same answer, although more
+    /// may be known.
     mutating func note(_ request: IdempotentRequest, of notification: NewNotification, _ reach: Reach) {
         self.stored[request.key] = Stored(
             request: request.request,
@@ -97,7 +102,8 @@ struct IdempotencyKeys {
         )
     }
 
-    /// Writes what the requests have stored, and deletes the rows of those that have stored nothing.
+    /// Writes the notifications that the requests have stored, and deletes the rows of requests
+    /// that have stored nothing.
     func write(_ tx: WriteTransaction) throws {
         for (sql, keys) in [(Self.completion, self.reserved), (Self.insertion, self.free)] {
             let outcomes = self.stored.filter { keys.contains($0.key) }
@@ -121,7 +127,7 @@ struct IdempotencyKeys {
         }
     }
 
-    /// Inserts the rows. Of requests with the same key the first counts.
+    /// Inserts the rows. For requests with the same key, the first counts.
     static func reservation(of requests: [Reserved]) throws -> Statement {
         let requests = Dictionary(requests.map { ($0.request.key, $0) }) { first, _ in first }
         return try Statement(
@@ -137,7 +143,7 @@ struct IdempotencyKeys {
 
     // MARK: - Private
 
-    /// Also replaces rows that are too old to count. A row that is not replaced is locked all the same.
+    /// Also replaces rows that are too old to count. The statement locks the other rows, too.
     private static let reservation = """
         insert into idempotency (key, request, notification_id, created_at, expires_at)
         select t.key, t.request, t.notification_id, t.created_at, t.expires_at
@@ -164,7 +170,7 @@ struct IdempotencyKeys {
         where key = any($1::bytea[])
         """
 
-    /// The comparison with an array has each key looked up: see `KeyLookup`.
+    /// The comparison with an array makes PostgreSQL look up each key: see `KeyLookup`.
     private static let completion = """
         update idempotency i set request = t.request, notification_id = t.notification_id, created_at = t.created_at,
             expires_at = t.expires_at, recipients = t.recipients, pushes = t.pushes

@@ -4,7 +4,8 @@ internal import PushCore
 internal import PushStore
 
 extension PreparedPost {
-    /// What it stores sealed. Values sealed before the keyring was exchanged might be stored after the pass of `rewrap`.
+    /// The encrypted values to store. Re-encrypts values from before a keyring exchange, which the
+    /// pass of `rewrap` might otherwise miss.
     func renewed(by vault: Vault) throws -> (payload: Data, alert: Data?) {
         let (post, id) = (self.notification, self.notification.id)
         let payload = try vault.renewed(post.sealedPayload, in: .payload(id, sender: post.sender)) ?? post.sealedPayload
@@ -17,9 +18,10 @@ extension PreparedPost {
 
 /// The statements of a batch.
 extension PostBatch {
-    /// Inserts a notification with its recipients, or its place in the schedule; `nil` if its id is in use.
+    /// Inserts a notification with its recipients, or its place in the schedule; `nil` if its id
+    /// is in use.
     ///
-    /// Returns its place in the order of notifications, and how many bytes of payload are stored.
+    /// Returns its place in the order of notifications, and the number of payload bytes stored.
     mutating func insert(
         _ post: PreparedPost,
         _ recipients: [Int64]
@@ -56,8 +58,9 @@ extension PostBatch {
         return (try row.integer(0), payload.count)
     }
 
-    /// A notification's place in the order of notifications is the time of its insertion, by the database's clock: its
-    /// microseconds since 1970, shifted by 8 bits, and 8 random bits, for notifications of the same microsecond.
+    /// A notification's place in the order of notifications is the time of its insertion, by the
+    /// database's clock. It consists of the microseconds since 1970, shifted by 8 bits, and 8
+    /// random bits for notifications of the same microsecond.
     static let insertion = """
         with n as (
             insert into notification (id, sender_id, app, is_stored_by_clients, is_read_once, priority, collapse_id,
@@ -91,7 +94,7 @@ extension PostBatch {
         ).count > 0
     }
 
-    /// The users whom the posts name, locked against deletion, and what their sender has stored.
+    /// The users whom the posts name, locked against deletion, and the usage of their sender.
     static func users(
         _ tx: WriteTransaction,
         of posts: [PreparedPost],
@@ -118,7 +121,7 @@ extension PostBatch {
         from (select 1) as one left join g on true left join a on true
         """
 
-    /// Locks what the sender has stored, and reads it.
+    /// Locks the sender's usage, and reads it.
     static func lockUsage(_ tx: WriteTransaction, of sender: Int64) async throws -> Usage {
         let row = try await tx.query(
             """

@@ -3,8 +3,8 @@ internal import PostgreSQL
 internal import PushCore
 internal import PushStore
 
-/// A post with what can be made of it before its transaction. A class, since a group hands it from list to list, and each copy of so many
-/// members would be counted.
+/// A post with the values that can be computed before its transaction. A class, because groups
+/// pass it between lists: copying a struct with so many members would retain each of them.
 final class PreparedPost: Sendable {
     let notification: NewNotification
     let request: IdempotentRequest?
@@ -20,29 +20,29 @@ final class PreparedPost: Sendable {
         self.seed = post.seed
     }
 
-    /// The request that stores it once, with what it stores.
+    /// The idempotent request of this post, with the notification that it stores.
     var idempotence: (request: IdempotentRequest, for: NewNotification)? {
         self.request.map { ($0, self.notification) }
     }
 }
 
-/// Posts of one sender that are stored one after the other in one transaction.
+/// Posts of one sender that one transaction stores one after the other.
 ///
-/// What decides, and whatever other transactions wait for, is read and locked once for all of them, in the order that all
-/// transactions lock in: the requests' keys, the accounts of the users whom they name, these users' counters of changes.
+/// Reads and locks the rows for all posts at once, in the order in which all transactions lock:
+/// the requests' keys, the accounts of the users whom they name, these users' counters of changes.
 /// The sender's usage comes last, since all posts of a sender wait for it.
 struct PostBatch {
     /// Other posts of the sender, which were committed meanwhile, have reached its bounds.
     struct Overtaken: Error {}
 
-    /// Which run of the transaction it is.
+    /// The run of the transaction.
     enum Run: Sendable {
-        /// The bounds are checked at the end; throws `Overtaken` if the posts are beyond them then.
+        /// Checks the bounds at the end, and throws `Overtaken` if the posts exceed them.
         case first
         /// Other posts of the sender wait for this transaction before it stores anything.
         case overtaken
-        /// As `overtaken`, after the connection was lost during the first run's commit: stores nothing if that has stored
-        /// anything.
+        /// As `overtaken`, after the connection was lost during the first run's commit. Stores
+        /// nothing if that run has stored anything.
         case afterLoss
     }
 
@@ -61,11 +61,11 @@ struct PostBatch {
     private let users: [Data: NamedUser]
     /// The next number of each of these users.
     var numbers: [Int64: Int64]
-    /// What this transaction has stored.
+    /// The usage that this transaction has added.
     var added = Usage()
     private var records: [AuditRecord] = []
 
-    /// Reads and locks what the posts need.
+    /// Reads and locks the rows that the posts need.
     init(
         _ posts: [PreparedPost],
         of batch: IdempotentRequest?,
@@ -87,15 +87,16 @@ struct PostBatch {
         }
         (self.keys, self.users) = (keys, users)
         self.numbers = try await tx.numbers(counts)
-        // Also waits for the end of the first run's transaction. After the counters: first runs lock these before the usage.
+        // Also waits for the end of the first run's transaction. Must follow the counters, which
+        // first runs lock before the usage.
         self.usage = run == .first ? usage : try await Self.lockUsage(tx, of: first.sender)
     }
 
     /// Stores the posts; returns an outcome for each, or `nil` if the first run was committed.
     mutating func store(_ posts: [PreparedPost], of batch: IdempotentRequest?) async throws -> [PostOutcome]? {
         if self.run == .afterLoss, try await Self.isAnyStored(self.tx, of: posts) {
-            // The commit of this transaction, which has written the sender's usage, confirms the first one's: they are
-            // replicated in their order.
+            // This transaction has written the sender's usage. So its commit confirms the first
+            // one's: PostgreSQL replicates them in order.
             try self.keys.write(self.tx)
             return nil
         }
@@ -110,7 +111,8 @@ struct PostBatch {
         var outcomes: [PostOutcome] = []
         outcomes.reserveCapacity(posts.count)
         for post in posts {
-            // Later ones wait, so that all are stored in their order.
+            // After a taken id, later posts are not stored either, so that all are stored in
+            // order.
             guard outcomes.last != .idTaken else {
                 outcomes.append(.idTaken)
                 continue
@@ -130,7 +132,8 @@ struct PostBatch {
 
     // MARK: - Private
 
-    /// Stores one notification. Refuses it before it writes anything, so that a refusal leaves nothing to roll back.
+    /// Stores one notification. Refuses it before it writes anything, so that a refusal needs no
+    /// rollback.
     private mutating func store(_ post: PreparedPost) async throws -> PostOutcome {
         let notification = post.notification
         if let request = post.request, let earlier = try self.keys.earlierOutcome(of: request) { return earlier }

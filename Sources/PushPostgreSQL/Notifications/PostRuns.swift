@@ -2,9 +2,10 @@ internal import PushCore
 internal import PushStore
 internal import Synchronization
 
-/// The runs of a transaction that stores posts, until it is known what became of them.
+/// The runs of a transaction that stores posts, until their outcome is known.
 ///
-/// `body` returns the outcomes, or `nil` if an earlier run was committed, whose outcomes then hold.
+/// `body` returns the outcomes, or `nil` if an earlier run was committed, whose outcomes then
+/// hold.
 final class PostRuns<Outcomes: Sendable>: Sendable {
     typealias Body = @Sendable (PostBatch.Run, WriteTransaction) async throws -> Outcomes?
 
@@ -24,13 +25,14 @@ final class PostRuns<Outcomes: Sendable>: Sendable {
         self.state = Mutex(State(last: last))
     }
 
-    /// The outcomes of the last run that came to its commit.
+    /// The outcomes of the last run that reached its commit.
     var last: Outcomes? { self.state.withLock { $0.last } }
 
-    /// Whether it was ever unknown what a commit did.
+    /// Whether the outcome of any commit was unknown.
     var hasLost: Bool { self.state.withLock { $0.hasLost } }
 
-    /// Runs the transaction, again where other posts have overtaken it, or where its connection was lost at its commit.
+    /// Runs the transaction. Runs it again if other posts have overtaken it, or if its connection
+    /// was lost at its commit.
     func outcomes(from run: PostBatch.Run) async throws -> Outcomes {
         if run == .afterLoss { return try await self.afterLoss("a connection was lost during a commit") }
         do {
@@ -52,7 +54,8 @@ final class PostRuns<Outcomes: Sendable>: Sendable {
         throw StoreError.failed(reason: "a run of posts has no outcomes")
     }
 
-    /// A sender without an idempotency key could only send it again, under another id.
+    /// Retries to learn the outcome: without an idempotency key, the sender could only send the
+    /// post again, under another id.
     private func afterLoss(_ reason: String) async throws -> Outcomes {
         do {
             if let outcomes = try await self.run(.afterLoss) { return outcomes }

@@ -73,7 +73,7 @@ extension PostgreSQLReader: GatheringReader {
         )
     }
 
-    /// Fetches for all callers by one query.
+    /// Fetches for all callers in one query.
     fileprivate func fetch(_ fetches: [NotificationFetch]) async -> [FetchEnd] {
         do {
             return try await self.read(
@@ -93,8 +93,9 @@ extension PostgreSQLReader: GatheringReader {
         }
     }
 
-    /// Where the payload may be read often, `untaken` is not even looked at. The recipient is found by what is asked for alone: with
-    /// the notification's own id the planner may look it up by that, and read all recipients of a broadcast for each of them.
+    /// Reads `untaken` only for read-once payloads. Finds the recipient by the requested values
+    /// alone. With the notification's own id, the planner may use only that id, and read all
+    /// recipients of a broadcast for each fetch.
     static let fetch = """
         select n.payload, n.is_stored_by_clients, n.is_read_once, n.created_at, n.expires_at, r.user_id is not null,
             r.read_at, r.fetched_at, r.mac, n.sender_id, n.app, coalesce(r.changed_at, n.created_at),
@@ -142,7 +143,7 @@ private final class PendingFetch: GroupSeat<NotificationFetch, FetchEnd>, Pendin
     }
 }
 
-/// What one caller asks for.
+/// The request of one caller.
 struct NotificationFetch: GroupMember {
     let id: NotificationID
     let user: Int64
@@ -152,7 +153,7 @@ struct NotificationFetch: GroupMember {
     var byteCount: Int { 0 }
 }
 
-/// What one caller gets: a row of `PostgreSQLReader.fetch`, if there is one.
+/// The result for one caller: a row of `PostgreSQLReader.fetch`, if there is one.
 enum FetchEnd: GroupEnd {
     case row(Row?)
     case failed(StoreError)
@@ -161,7 +162,7 @@ enum FetchEnd: GroupEnd {
 }
 
 extension GroupLimits {
-    /// While the server works on one group, this process reads the other one's rows.
+    /// While the server works on one group, this process reads the other group's rows.
     static let fetches = GroupLimits(groups: 2, members: 64, bytes: 0, waiting: 65_536)
 }
 
@@ -170,7 +171,8 @@ extension PostgreSQLReader {
         try await self.read(Self.newest, user) { rows in try rows.first?.integer(0) ?? 0 }
     }
 
-    /// The last number that was drawn for the user, or the one below those that can be drawn from now on.
+    /// The last number that was drawn for the user, or the number before the next one that can be
+    /// drawn.
     static let newest = """
         select greatest(
             coalesce((select change from user_change where user_id = $1), 0),

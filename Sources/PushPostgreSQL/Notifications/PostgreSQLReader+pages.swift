@@ -31,13 +31,13 @@ extension PostgreSQLReader {
 
     // MARK: - Private
 
-    /// How often a page is read, if payloads are erased each time before they are read.
+    /// The most reads of a page while payloads are erased between its two statements.
     private static let attempts = 5
 
     /// Reads a page, and its payloads if they are needed.
     ///
-    /// The two statements see the database at two moments. If a payload is erased in between, the page is read again, so
-    /// that it is what the database was at one moment.
+    /// The two statements see the database at two moments. If a payload is erased in between, it
+    /// reads the page again, so that the page is a snapshot.
     private func withPayloads(
         _ needsPayloads: (NotificationPage) -> Bool,
         _ read: () async throws(StoreError) -> NotificationPage
@@ -73,7 +73,8 @@ extension PostgreSQLReader {
         let macs = self.store.sealing.rows
         var builder = PageBuilder(range, within: budget, now: now)
         var (start, removedAt): (Int64, Date?) = (range.start ?? 0, nil)
-        // One more than fits tells whether there are more. Only rows that show nothing make a second statement necessary.
+        // One more row than fits shows whether there are more. A second statement is needed only
+        // if some rows show nothing.
         let limit = min(range.limit, budget.rows, PageBuilder.maximumRows) + 1
         while true {
             let end = try await self.read(Self.changes, user, start, limit) { rows -> Int64? in
@@ -165,7 +166,8 @@ extension PostgreSQLReader {
         )
     }
 
-    /// The next changes of a user. There is always a row with the time of the last removal, if only with nulls behind it.
+    /// The next changes of a user. Always returns a row with the time of the last removal,
+    /// followed by nulls if there are no changes.
     static let changes = """
         select m.at, p.* from (select max(at) as at from removal) m left join (
             select \(ListColumn.list) from recipient r join notification n on n.id = r.notification_id
@@ -173,7 +175,8 @@ extension PostgreSQLReader {
         order by p.change
         """
 
-    /// The user is named with each notification: a user may have very many others, which must not be read.
+    /// Compares the user for each notification: a user may have very many others, which the query
+    /// must not read.
     static let named = """
         select m.at, p.* from (select max(at) as at from removal) m left join (
             select \(ListColumn.list) from unnest($1::int8[], $2::int8[]) as t (notification_id, user_id)
@@ -199,20 +202,21 @@ extension NotificationPage {
         self.entries.removeSubrange(count...)
     }
 
-    /// Removes entries that a later one of the same notification replaces: it was changed between two statements.
+    /// Removes entries that a later one of the same notification replaces: it was changed between
+    /// two statements.
     fileprivate mutating func keepLatest() {
         let last = Dictionary(self.entries.map { ($0.id, $0.change) }) { max($0, $1) }
         if last.count < self.entries.count { self.entries.removeAll { $0.change != last[$0.id] } }
     }
 }
 
-/// The columns of lists: all that the number of a change stands for except the payload, which may be long and is not always
-/// needed.
+/// The columns of lists: everything that a change number covers except the payload, which may be
+/// long and is not always needed.
 private enum ListColumn: Int, CaseIterable {
     case change, id, sender, payloadLength, isStoredByClients, isReadOnce, createdAt, expiresAt, readAt, dismissedAt
     case changedAt, mac, isFetched, app
 
-    /// Behind the time of the last removal.
+    /// The index in a row, whose first column is the time of the last removal.
     var place: Int { self.rawValue + 1 }
 
     var sql: String {

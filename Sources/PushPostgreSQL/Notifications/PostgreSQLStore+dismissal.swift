@@ -13,7 +13,7 @@ extension PostgreSQLStore {
     ) async throws -> Bool {
         let recipient = RecipientKey(notification: id.rawValue, user: user)
         return try await self.write { tx in
-            // Without a lock: most dismissals that come to nothing then write nothing.
+            // Reads without a lock first, so that most dismissals without an effect write nothing.
             let isReadOnce = try await tx.query(
                 """
                 select n.is_read_once from recipient r join notification n on n.id = r.notification_id

@@ -4,7 +4,7 @@ internal import PushStore
 
 /// A notification and one of its recipients.
 struct RecipientKey: Sendable, Hashable, Comparable {
-    /// See P0009 for why recipients are compared by `equality`.
+    /// Migration P0009 explains why recipients are compared by `equality`.
     static let lookup = KeyLookup(columns: ["notification_id", "user_id"])
 
     let notification: Int64
@@ -15,9 +15,10 @@ struct RecipientKey: Sendable, Hashable, Comparable {
     }
 }
 
-/// Payloads that may be read once are erased when no recipient waits for them.
+/// Read-once payloads are erased when no recipient waits for them.
 extension PostgreSQLStore {
-    /// Records that recipients no longer wait for payloads, and erases the payloads that no one waits for any more.
+    /// Records that recipients no longer wait for payloads, and erases the payloads that no
+    /// recipient waits for any more.
     static func noteTaken(_ tx: WriteTransaction, _ recipients: [RecipientKey]) async throws {
         let rows = try await tx.query(
             """
@@ -30,10 +31,12 @@ extension PostgreSQLStore {
         try await Self.eraseIfTaken(tx, Set(try rows.map { try $0.integer(0) }).sorted())
     }
 
-    /// Erases those of the payloads that may be read once, if no recipient waits for them and no fan-out is left.
+    /// Erases the read-once payloads among these notifications that no recipient waits for and
+    /// that have no fan-out left.
     ///
-    /// The rows of `untaken` and `fanout` that the transaction deletes must be deleted before: of two transactions that
-    /// delete the last two, the one that comes second to the notification's row sees what the first one has deleted.
+    /// The transaction must have deleted its rows of `untaken` and `fanout` before. If two
+    /// transactions delete the last two rows, the second to lock the notification's row sees the
+    /// first one's deletion.
     static func eraseIfTaken(_ tx: WriteTransaction, _ notifications: [Int64]) async throws {
         if notifications.isEmpty { return }
         let found = try await tx.query(
@@ -44,7 +47,8 @@ extension PostgreSQLStore {
             notifications
         ).map { (id: try $0.integer(0), sender: try $0.integer(1), bytes: try $0.optionalInteger(2) ?? 0) }
         if found.isEmpty { return }
-        // A statement of its own, since it must see what was committed while the one before waited for the rows.
+        // A separate statement, because it must see commits that happened while the one before
+        // waited for the rows.
         let erased = Set(
             try await tx.query(
                 """
@@ -79,7 +83,7 @@ extension PostgreSQLStore {
         try await Self.cancel(tx, pushes, reason: reason, now: now)
     }
 
-    /// Begins at the devices: a user has few, a broadcast has pushes to very many.
+    /// Starts at the devices: a user has few devices, but a broadcast has very many pushes.
     static let pushesToRecipients = """
         select p.notification_id, p.device from unnest($1::int8[], $2::int8[]) as t (notification_id, user_id)
         join device d on d.user_id = t.user_id

@@ -3,7 +3,8 @@ internal import PostgreSQL
 package import PushCore
 package import PushStore
 
-/// Payloads that may be read once: leased by the first fetch, and erased when no recipient waits for them.
+/// Read-once payloads: the first fetch leases them, and they are erased when no recipient waits
+/// for them.
 extension PostgreSQLStore {
     package func lease(
         _ id: NotificationID,
@@ -29,7 +30,8 @@ extension PostgreSQLStore {
         }
     }
 
-    /// The recipient's row is locked first, as by all that change both rows; of two leases the second one finds it given.
+    /// Locks the recipient's row first, like all transactions that change both rows. The second of
+    /// two leases finds the first.
     static let leasing = """
         with r as (select 1 from recipient where notification_id = $1 and user_id = $2 for no key update),
         w as (
@@ -54,7 +56,8 @@ extension PostgreSQLStore {
             let first = try await Self.outcome(ofTaking: id, by: user, tx, now: now)
             guard first == .taken else { return first }
             let numbers = try await tx.changes(ofUsers: [user])
-            // Another transaction may have taken it meanwhile; from here on none does.
+            // Another transaction may have taken it meanwhile; from here on the lock prevents
+            // that.
             let outcome = try await Self.outcome(ofTaking: id, by: user, tx, now: now)
             guard outcome == .taken else { return outcome }
             let recipient = RecipientKey(notification: id.rawValue, user: user)
@@ -130,7 +133,8 @@ extension PostgreSQLStore {
         return try row.boolean(4) ? .taken : .notFetched
     }
 
-    /// Ends leases; a user's get the user's drawn number and those that follow it, in the order of `leases`.
+    /// Ends leases. Each user's leases get the number drawn for the user and the numbers that
+    /// follow, in the order of `leases`.
     private static func endLeases(
         _ tx: WriteTransaction,
         _ leases: [RecipientKey],
@@ -145,7 +149,7 @@ extension PostgreSQLStore {
             changes.append(number)
             next[lease.user] = number + 1
         }
-        // If a notification was recalled or has expired meanwhile, the user is told that instead.
+        // If a notification was recalled or has expired meanwhile, the user sees that instead.
         let told = try await tx.query(
             """
             with l as (

@@ -21,22 +21,23 @@ extension PostgreSQLStore {
         return try await self.postAlone(posts, of: batch, within: bounds, page: page ?? Self.fanoutPage)
     }
 
-    /// Stores posts of a group, and says what became of each.
+    /// Stores posts of a group, and returns an end for each.
     ///
-    /// What fails for a reason that need not be every member's is left to the members, so that a poisoned one fails alone.
+    /// If a failure may be one member's fault, each member stores its post alone, so that only the
+    /// faulty post fails.
     func store(_ members: [PostMember]) async -> [PostEnd] {
         let runs = PostRuns(by: self) { run, tx in
             tx.share(among: members.count)
             var group = try await PostGroup(members, run, by: self, tx)
             let ends = try await group.store()
-            // `write` checks that of the caller whose task this is.
+            // `write` checks only the term of the caller whose task this is.
             for term in Set(members.compactMap(\.term)) { try self.node.lease.check(term) }
             return ends
         }
         do {
             return try await runs.outcomes(from: .first)
         } catch {
-            // The end of the leader's task is not the others'.
+            // Cancellation of the leader's task must not fail the other members.
             if !Task.isCancelled, let failure = error as? StoreError, failure.isOfAll {
                 return members.map { _ in .failed(failure) }
             }
@@ -95,7 +96,8 @@ extension PostgreSQLStore {
 }
 
 extension StoreError {
-    /// Whether it is the database's state that failed a transaction, rather than what the transaction stores.
+    /// Whether the database's state has failed a transaction, rather than the values that it
+    /// stores.
     fileprivate var isOfAll: Bool {
         switch self {
         case .unavailable, .unknownOutcome, .busy, .full: true

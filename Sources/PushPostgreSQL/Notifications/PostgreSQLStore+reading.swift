@@ -14,7 +14,7 @@ extension PostgreSQLStore {
         try await self.write { tx in
             let old = try await Self.marks(tx, [id.rawValue], of: user, now: now)[id.rawValue]
             if let outcome = Self.outcome(ofMarkingAs: mark, old, ifStill: expected) { return outcome }
-            // From here on no other transaction changes what the user sees.
+            // From here on no other transaction changes the user's notifications.
             let numbers = try await tx.changes(ofUsers: [user])
             let marked = try await Self.mark(tx, [id.rawValue], as: mark, by: user, from: numbers, now: now)
             if marked.contains(id.rawValue) { return .marked }
@@ -42,7 +42,7 @@ extension PostgreSQLStore {
 
     // MARK: - Private
 
-    /// What marking comes to without a change; `nil` if the mark must be changed.
+    /// The outcome of marking without a change; `nil` if the mark must be changed.
     private static func outcome(
         ofMarkingAs mark: ReadMark,
         _ old: ReadMark?,
@@ -54,9 +54,10 @@ extension PostgreSQLStore {
         return old == mark ? .marked : nil
     }
 
-    /// The marks of those of the notifications that the user can see.
+    /// The marks of the notifications that the user can see.
     ///
-    /// The user is named with each notification: a user may have very many others, which must not be read.
+    /// Compares the user for each notification: a user may have very many others, which the query
+    /// must not read.
     private static func marks(
         _ tx: WriteTransaction,
         _ ids: [Int64],
@@ -78,9 +79,9 @@ extension PostgreSQLStore {
         return Dictionary(rows.map { ($0.id, $0.mark) }) { first, _ in first }
     }
 
-    /// Marks those of the notifications that the user can see and that do not have the mark; returns them.
+    /// Marks the visible notifications that do not have the mark; returns them.
     ///
-    /// They get the user's drawn number and those that follow it.
+    /// They get the number drawn for the user and the numbers that follow.
     private static func mark(
         _ tx: WriteTransaction,
         _ ids: [Int64],

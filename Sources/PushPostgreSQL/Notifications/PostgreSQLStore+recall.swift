@@ -3,14 +3,16 @@ internal import PostgreSQL
 package import PushCore
 package import PushStore
 
-/// A recall erases the payload for all at once, and tells the recipients, by a change number of their own, page by page.
+/// A recall erases the payload for all recipients at once. It then marks their rows page by page,
+/// each with a change number of its own.
 ///
-/// Where SQLite's store gives all recipients one number, a row of `recall` stands for those who have none yet. Until they are
-/// told, they can fetch nothing, and see the notification as gone at its former place in the order of changes.
+/// SQLite's store gives all recipients one number; here, a row of `recall` stands for the
+/// recipients who have none yet. Until they are marked, they can fetch nothing, and see the
+/// notification as gone at its former place in the order of changes.
 extension PostgreSQLStore {
-    /// The most recipients who are told in the transaction of the recall.
+    /// The most recipients who are marked in the transaction of the recall.
     static let recallPage = 500
-    /// The recipients who are told in each later transaction.
+    /// The recipients who are marked in each later transaction.
     private static let recallStep = 250
 
     package func recall(
@@ -53,9 +55,11 @@ extension PostgreSQLStore {
         }
     }
 
-    /// Tells the next recipients of a recalled notification, at most `page`; `false` if all have been told.
+    /// Marks the next recipients of a recalled notification, at most `page`; `false` if all are
+    /// marked.
     ///
-    /// Locks the counters of these users: a transaction that has locked others before may have to be run again.
+    /// Locks the counters of these users: if the transaction has locked other counters before, it
+    /// may deadlock and be retried.
     static func goOnWithRecalls(_ tx: WriteTransaction, page: Int) async throws -> Bool {
         let row = try await tx.query(
             """
@@ -93,7 +97,7 @@ extension PostgreSQLStore {
 
     private enum RecallStep: Sendable {
         case refused
-        /// Some recipients have not been told.
+        /// Some recipients are not marked yet.
         case begun
         case complete
     }
@@ -105,7 +109,8 @@ extension PostgreSQLStore {
         page: Int,
         now: Date
     ) async throws -> RecallStep {
-        // Before the rows are read: a fan-out or a release that runs is waited for, and its recipients are there then.
+        // Waits for a running fan-out or release before it reads the rows, so that its recipients
+        // are included.
         _ = try await tx.query(
             """
             with f as (select 1 from fanout where notification_id = $1 for update),
@@ -120,7 +125,7 @@ extension PostgreSQLStore {
             case .scheduler(let user): (user, true)
             case .administrator: (nil, false)
             }
-        // Who has dismissed it already knows that it is gone.
+        // A recipient who has dismissed the notification already knows that it is gone.
         let found = try await tx.query(
             """
             select r.user_id from notification n
@@ -180,15 +185,15 @@ extension PostgreSQLStore {
         order by \(DuePush.byNotification.order) limit $3
         """
 
-    /// Whether the notification `n` can be recalled: `$1` is its id, `$2` the time, `$3` the sender, if it matters, and `$4`
-    /// whether it must be scheduled.
+    /// Whether the notification `n` can be recalled: `$1` is its id, `$2` the time, `$3` the
+    /// sender or null, and `$4` whether it must be scheduled.
     private static let recallable = """
         n.id = $1 and n.expires_at > $2 and n.recalled_at is null and n.payload is not null
             and ($3::int8 is null or n.sender_id = $3)
             and (not $4 or exists (select 1 from scheduled s where s.notification_id = n.id))
         """
 
-    /// Gives recipients the numbers that were drawn for them.
+    /// Assigns recipients the numbers that were drawn for them.
     private static func tell(
         _ tx: WriteTransaction,
         _ users: [Int64],

@@ -3,7 +3,7 @@ internal import PostgreSQL
 package import PushCore
 internal import PushStore
 
-/// Receipts are kept in memory, merged, and written late, many in one statement.
+/// Receipts are buffered in memory, merged, and written later, many in one statement.
 extension PostgreSQLStore {
     /// Receipts in one transaction, which takes some milliseconds.
     private static let receiptSlice = 500
@@ -20,12 +20,13 @@ extension PostgreSQLStore {
         while self.receipts.count > 0, try await self.writeSomeReceipts() {}
     }
 
-    /// Writes a slice of the receipts, or puts them back if that fails; `false` if there are none.
+    /// Writes a slice of the receipts, or returns them to the buffer if that fails; `false` if
+    /// there are none.
     func writeSomeReceipts() async throws -> Bool {
         let receipts = self.receipts.take(Self.receiptSlice)
         if receipts.isEmpty { return false }
         do {
-            // Like the last-used times of tokens, receipts are not worth a wait for the disk.
+            // Like the last-used times of tokens, receipts need not wait for the disk.
             try await self.write(.relaxed) { tx in try await Self.write(receipts, tx) }
             return true
         } catch {
@@ -56,7 +57,7 @@ extension PostgreSQLStore {
         try await Self.cancelPaced(tx, written.map { ($0.key, $0.fetchedAt) })
     }
 
-    /// The rows are locked in the order of their keys before they are changed.
+    /// Locks the rows in the order of their keys before it changes them.
     static let writing = """
         with l as (
             select r.notification_id, r.user_id, t.fetched_at
@@ -69,7 +70,7 @@ extension PostgreSQLStore {
         returning r.notification_id, r.user_id, r.fetched_at, n.sender_id
         """
 
-    /// Cancels pushes that wait for their time, where the fetch must have come from their device.
+    /// Cancels pushes that wait for their interval, if the fetch must have come from their device.
     private static func cancelPaced(
         _ tx: WriteTransaction,
         _ fetched: [(key: RecipientKey, at: Date)]
@@ -94,9 +95,10 @@ extension PostgreSQLStore {
         }
     }
 
-    /// The pushes that wait for their time, of users' devices that are each the only one of its lane.
+    /// The pushes that wait for their interval, to devices that are their user's only ones in the
+    /// lane.
     ///
-    /// Begins at the devices: a user has few, a broadcast has pushes to very many.
+    /// Starts at the devices: a user has few devices, but a broadcast has very many pushes.
     static let pacedPushes = """
         select p.notification_id, p.device, t.fetched_at
         from unnest($1::int8[], $2::int8[], $3::int8[]) as t (notification_id, user_id, fetched_at)

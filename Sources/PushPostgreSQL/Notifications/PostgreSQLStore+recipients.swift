@@ -3,9 +3,11 @@ internal import PostgreSQL
 internal import PushStore
 
 extension PostgreSQLStore {
-    /// Makes users recipients of a notification, with the next change of each; returns those who were none before.
+    /// Makes users recipients of a notification, with the next change of each; returns the new
+    /// recipients.
     ///
-    /// Users who are deleted meanwhile are left out: a deletion and this wait for each other at the user's account.
+    /// Leaves out users who are deleted meanwhile: a deletion and this transaction wait for each
+    /// other at the user's account.
     static func insertRecipients(
         _ tx: WriteTransaction,
         users: [Int64],
@@ -38,15 +40,17 @@ extension PostgreSQLStore {
         return Set(try rows.map { try $0.integer(0) })
     }
 
-    /// Looks each up by the whole key: where the planner may join, it reads all recipients for each page of a broadcast.
-    /// The users among `$1` who are not recipients of `$2` yet, locked against deletion in the order of their ids.
+    /// The users among `$1` who are not recipients of `$2` yet, locked against deletion in the
+    /// order of their ids.
+    /// Looks each up by the whole key: with a join, the planner may read all recipients for each
+    /// page of a broadcast.
     static let newRecipients = """
         select a.id from account a where a.id = any($1::int8[])
             and (select r.user_id from recipient r where r.notification_id = $2 and r.user_id = a.id) is null
         order by a.id for key share of a
         """
 
-    /// A number that was drawn for a user.
+    /// The number that was drawn for a user.
     static func number(of user: Int64, in numbers: [Int64: Int64]) throws -> Int64 {
         guard let number = numbers[user] else { throw StoreError.failed(reason: "user \(user) has no change number") }
         return number

@@ -30,7 +30,7 @@ extension PostgreSQLStore {
         }
     }
 
-    /// Each of several processes deletes other notifications.
+    /// Skips locked rows, so that several processes delete different notifications.
     static let expired = """
         select id, sender_id, collapse_id, expires_at from notification where expires_at >= $1 and expires_at <= $2
         order by expires_at limit $3 for update skip locked
@@ -62,7 +62,8 @@ extension PostgreSQLStore {
         }
     }
 
-    /// Runs a statement that looks for what has expired, from a time in milliseconds on, and returns the time of the first.
+    /// Runs a statement that finds expired rows from a time on, in milliseconds. Records the time
+    /// of the first row found.
     func look<Value>(
         for kind: RetentionMarks.Kind,
         at date: Date,
@@ -79,7 +80,8 @@ extension PostgreSQLStore {
         }
     }
 
-    /// Deletes the next rows of notifications from a table, in the order of their keys; returns these.
+    /// Deletes the next rows of notifications from a table, in the order of their keys; returns
+    /// these.
     private static func delete(
         _ tx: WriteTransaction,
         from table: RetentionProgress.Table,
@@ -94,7 +96,7 @@ extension PostgreSQLStore {
         }
     }
 
-    /// Deletes the rows of work that is under way, so that no further device gets the notifications.
+    /// Deletes the rows of running work, so that no further device gets the notifications.
     private static func deleteWork(_ tx: WriteTransaction, of ids: [Int64]) async throws {
         _ = try await tx.query(
             """
@@ -119,7 +121,7 @@ extension PostgreSQLStore {
         )
     }
 
-    /// Deletes pushes that nothing has become of, and counts them as expired.
+    /// Deletes pushes without an outcome, and counts them as expired.
     private static func deletePushes(
         _ tx: WriteTransaction,
         _ part: RetentionProgress.Part,
@@ -175,7 +177,8 @@ extension PostgreSQLStore {
         """
     }
 
-    /// Deletes the rows in which a notification is the newest of its collapse key for these devices.
+    /// Deletes the rows in which a notification is the newest of its collapse key for these
+    /// devices.
     private static func forgetCollapsing(
         _ tx: WriteTransaction,
         _ pushes: [DuePush],
@@ -218,7 +221,7 @@ extension PostgreSQLStore {
         ).map { DuePush(notification: try $0.integer(0), device: try $0.integer(1)) }
     }
 
-    /// Deletes notifications that nothing else belongs to any more.
+    /// Deletes notifications without any remaining rows in other tables.
     private static func delete(_ tx: WriteTransaction, _ ids: [Int64]) async throws {
         let rows = try await tx.query(
             """

@@ -1,29 +1,29 @@
 internal import PostgreSQL
 internal import PushStore
 
-/// What a user has stored, as the table `usage` counts it.
+/// A user's stored notifications and bytes, as the table `usage` counts them.
 struct Usage: Sendable {
     var notifications: Int64 = 0
-    /// Of the payloads, sealed.
+    /// The bytes of the encrypted payloads.
     var bytes: Int64 = 0
 }
 
 extension StorageBounds {
-    /// Whether a user who has stored this much is within the bounds.
+    /// Whether a user with this usage is within the bounds.
     func allow(_ usage: Usage) -> Bool {
         usage.notifications <= Int64(self.notifications) && usage.bytes <= Int64(self.bytes)
     }
 }
 
 extension PostgreSQLStore {
-    /// Subtracts erased notifications and payloads from what their senders have stored.
+    /// Subtracts erased notifications and payloads from their senders' usage.
     ///
     /// Must come after all other statements: a sender's posts wait for this row.
     static func subtract(_ tx: WriteTransaction, _ erased: [Int64: Usage]) async throws {
         let senders = erased.keys.sorted()
         if senders.isEmpty { return }
         if senders.count > 1 {
-            // The update itself may come to the rows in any order.
+            // The update itself may lock the rows in any order.
             _ = try await tx.query(
                 "select user_id from usage where user_id = any($1::int8[]) order by user_id for no key update",
                 senders

@@ -1,12 +1,13 @@
 internal import Synchronization
 
-/// From which time on what has expired is looked for.
+/// The times from which each search for expired rows starts.
 ///
-/// Entries of deleted rows at the head of an index stay as long as any snapshot is older, and each look would walk over all of
-/// them. So a look after a slow one begins where that one has found the first row, and only now and then at the start again: there
-/// may be rows that another process had locked, or that came in late. Any thread may use it.
+/// Entries of deleted rows at the head of an index stay as long as any snapshot is older. Each
+/// search would scan all of them. So a search after a slow one starts at the first row that the
+/// slow one found. It returns to the index's start only occasionally, for rows that another
+/// process had locked, or that were inserted late. Any thread may use it.
 final class RetentionMarks: Sendable {
-    /// What is looked for by its time.
+    /// The rows to search by their time.
     enum Kind: Hashable {
         case notifications, idempotencyKeys
     }
@@ -20,16 +21,16 @@ final class RetentionMarks: Sendable {
 
     private struct Mark {
         var start: Int64
-        /// When a look last began at the start.
+        /// The time when a search last began at the start.
         var since: ContinuousClock.Instant
-        /// How long none may do so again.
+        /// The delay before the next search from the start.
         var rest: Duration
     }
 
-    /// A look that takes longer is slow.
+    /// The duration from which a search counts as slow.
     private static let slowness = Duration.milliseconds(100)
     private static let longestRest = Duration.seconds(600)
-    /// How far back a look goes after one that did not end within its time, in milliseconds.
+    /// The range of a search after one that timed out, in milliseconds before now.
     private static let reach: Int64 = 3_600_000
 
     private let marks = Mutex([Kind: Mark]())
@@ -39,7 +40,7 @@ final class RetentionMarks: Sendable {
         return Look(kind: kind, start: mark?.start ?? .min, began: now)
     }
 
-    /// Ends a look that has found `first`, in milliseconds.
+    /// Ends a search that has found `first`, in milliseconds.
     func end(_ look: Look, first: Int64?, at now: ContinuousClock.Instant) {
         self.marks.withLock { marks in
             if look.start > .min {
@@ -53,7 +54,7 @@ final class RetentionMarks: Sendable {
         }
     }
 
-    /// Ends a look at the time `date`, in milliseconds, that has found nothing within its time.
+    /// Ends a search at the time `date`, in milliseconds, that has timed out.
     func fail(_ look: Look, date: Int64) {
         self.marks.withLock { marks in
             let start = max(marks[look.kind]?.start ?? .min, date - Self.reach)

@@ -1,11 +1,12 @@
 internal import PushStore
 internal import Synchronization
 
-/// How far the rows of expired notifications are deleted, so that no step walks over those that were deleted before: they stay in
-/// their index as long as any snapshot is older.
+/// Records how far the rows of expired notifications are deleted. So no step scans the entries of
+/// deleted rows, which stay in their index as long as any snapshot is older.
 ///
-/// No row comes in below: an expired notification has no fan-out any more, and its pushes are gone before what they become is
-/// deleted. Any thread may use it; what is noted must be committed.
+/// No row is inserted before that position: an expired notification has no fan-out, and its pushes
+/// are deleted before their ends. Any thread may use it. Callers must record only committed
+/// deletions.
 final class RetentionProgress: Sendable {
     /// Tables whose rows have a notification and a second number as their key.
     enum Table: String, Hashable {
@@ -22,13 +23,15 @@ final class RetentionProgress: Sendable {
         let notification: Int64
     }
 
-    /// More are forgotten: those of notifications that another process has deleted stay.
+    /// Beyond this number all entries are dropped: entries of notifications that another process
+    /// has deleted would otherwise stay.
     private static let limit = 10_000
 
     /// The last second number that is deleted; `Int64.max`: all rows are.
     private let last = Mutex([Key: Int64]())
 
-    /// What is left of notifications, in the order of their ids but that those with rows deleted come first.
+    /// The remaining parts of notifications: first those with some rows deleted, then the others,
+    /// each in the order of ids.
     func parts(of ids: [Int64], in table: Table) -> [Part] {
         self.last.withLock { last in
             var (begun, untouched): ([Part], [Int64]) = ([], [])
@@ -43,7 +46,7 @@ final class RetentionProgress: Sendable {
         }
     }
 
-    /// Notes that the first rows of a part are deleted, up to `row`; `nil`: all of them.
+    /// Records that the first rows of a part are deleted, up to `row`; `nil`: all of them.
     func note(_ part: [Int64], in table: Table, upTo row: DuePush?) {
         self.last.withLock { last in
             if last.count > Self.limit { last.removeAll() }
@@ -54,7 +57,7 @@ final class RetentionProgress: Sendable {
         }
     }
 
-    /// Forgets notifications that are deleted.
+    /// Drops the entries of notifications that are deleted.
     func forget(_ ids: [Int64]) {
         self.last.withLock { last in
             for id in ids {

@@ -2,12 +2,14 @@ internal import PostgreSQL
 internal import PushStore
 
 extension WriteTransaction {
-    /// Draws the next number of changes for each of the users, and locks their counters until the transaction ends.
+    /// Draws the next number of changes for each of the users, and locks their counters until the
+    /// transaction ends.
     func changes(ofUsers users: [Int64]) async throws -> [Int64: Int64] {
         try await self.numbers(Dictionary(users.map { ($0, 1) }) { first, _ in first })
     }
 
-    /// Draws numbers of changes, for some users several, and locks the users' counters until the transaction ends.
+    /// Draws numbers of changes, several for some users, and locks the users' counters until the
+    /// transaction ends.
     ///
     /// Returns each user's first number; a user's other numbers follow it without a gap.
     func numbers(_ counts: [Int64: Int]) async throws -> [Int64: Int64] {
@@ -15,18 +17,20 @@ extension WriteTransaction {
         return try Self.numbers(try await self.query(all: [Self.draw(counts)])[0])
     }
 
-    /// Draws as many numbers for each of the users as the one who needs most of them gets: there are enough for that.
+    /// Draws for each user as many numbers as the user with the most needs; the range of numbers
+    /// is large enough.
     static func draw(_ counts: [Int64: Int]) throws -> Statement {
         try Statement(Self.nextChanges, counts.keys.sorted(), counts.values.max() ?? 1)
     }
 
-    /// Each user's first number, from what `draw` returns.
+    /// Each user's first number, from the rows that `draw` returns.
     static func numbers(_ rows: Rows) throws -> [Int64: Int64] {
         Dictionary(try rows.map { (try $0.integer(0), try $0.integer(1)) }) { first, _ in first }
     }
 
-    /// A number is at least the time since 1970 in units of 2⁻³⁰ s, as `PostgreSQLReader.newest` has it: so a database that was
-    /// restored from a backup does not give numbers out again. The rows are locked in the order in which they are inserted.
+    /// A number is at least the time since 1970 in units of 2⁻³⁰ s, as in
+    /// `PostgreSQLReader.newest`. So a database that was restored from a backup does not assign
+    /// numbers again. Locks the rows in the order of insertion.
     private static let nextChanges = WriteTransaction.nextChanges(
         ofUsers: "pg_catalog.unnest($1::int8[]) as u (user_id)"
     )

@@ -1,5 +1,5 @@
-/// The database's clock, which all processes share, in statements.
+/// SQL for the database's clock, which all processes share.
 enum DatabaseClock {
-    /// Milliseconds since 1970, at the moment of the call and not of the transaction's begin.
+    /// Milliseconds since 1970, at the time of the call, not of the transaction's start.
     static let now = "(extract(epoch from clock_timestamp()) * 1000)::int8"
 }

@@ -14,7 +14,7 @@ extension ClusterIdentity {
 }
 
 extension StoreError {
-    /// `kept` is where the mark is that speaks against the server.
+    /// `kept`: the place of the mark that contradicts the server.
     static func refused(_ fault: ClusterFault, kept place: String?) -> StoreError {
         .refused(summary: fault.summary, reason: fault.description, kept: place ?? "nowhere")
     }

@@ -4,10 +4,11 @@ internal import PostgreSQL
 internal import PushCore
 internal import PushStore
 
-/// A database that is ready: migrated, with the keys in use, and with this process among its nodes.
+/// A database that is ready: migrated, with the keys in use, and with this process registered
+/// among the others.
 struct OpenedDatabase {
     let address: DatabaseAddress
-    /// The cluster and its timeline, which are kept by now.
+    /// The cluster and its timeline, whose mark is already stored.
     let identity: ClusterIdentity
     let sealing: Sealing
     let keys: SharedKeys
@@ -48,7 +49,8 @@ struct OpenedDatabase {
         }
     }
 
-    /// Before anything is read or written, so that an older database is left as it is.
+    /// Checks the mark before it reads or writes anything, so that an older database stays as it
+    /// is.
     private static func connect(
         _ address: DatabaseAddress,
         _ keeper: (any DatabaseMarkKeeper)?
@@ -64,12 +66,13 @@ struct OpenedDatabase {
         }
     }
 
-    /// Whether processes tell each other which data keys they have.
+    /// Whether processes publish which data keys they have.
     private static func areShared(_ migrations: [Migration]) -> Bool {
         migrations.contains { $0.name == Migration.sharedKeys }
     }
 
-    /// The key that seals, which is in use from then on, and what the keyring's first one waits for, if that is another.
+    /// The encrypting key, which is in use from then on. If that is not the keyring's first key,
+    /// also what the first key waits for.
     private static func keys(
         _ connection: BlockingConnection,
         _ keyring: Keyring,
@@ -86,7 +89,7 @@ struct OpenedDatabase {
         return choice
     }
 
-    /// `nil` if the process has no place for them.
+    /// `nil` if the process has no place to store them.
     private static func dayKeys(
         _ connection: BlockingConnection,
         _ options: StoreOptions,
@@ -103,7 +106,8 @@ struct OpenedDatabase {
         let read = "select secret from index_secret where id = 1"
         var row = try connection.query(read).first
         if row == nil {
-            // Waits for another process that creates it at this moment, and then leaves that one's in place.
+            // Waits for another process that creates it at the same time, and then keeps that
+            // process's secret.
             _ = try connection.query(
                 "insert into index_secret (id, secret) values (1, $1) on conflict (id) do nothing",
                 try vault.seal(IndexSecret().bytes, in: .indexSecret)
@@ -116,8 +120,8 @@ struct OpenedDatabase {
         return secret
     }
 
-    /// Stores the row of the events, and, if any kind is kept, one that is no event, after whose number the next event has one
-    /// more.
+    /// Stores the row of the events. If any kind of event is kept, also stores a placeholder row,
+    /// whose number the next event follows.
     private static func beginEvents(
         _ connection: BlockingConnection,
         _ kinds: Set<PushEvent.Kind>,

@@ -5,23 +5,29 @@ internal import PushStore
 
 /// Migrates a database to the newest schema.
 enum Schema {
-    /// The oldest version whose SQL the store uses, as `server_version_num` has it.
+    /// The oldest version whose SQL the store uses, in the form of `server_version_num`.
     private static let oldestServer: Int64 = 140_000
-    /// Locks the row for which starts, migrations and changes of keys take turns, until the transaction ends.
+    /// Locks the row that serializes starts, migrations and changes of keys, until the transaction
+    /// ends.
     static let locking = "select id from schema_state where id = 1 for update"
-    /// How often a table that another session uses, such as a `pg_dump`, is asked for.
+    /// The attempts for a table that another session uses, such as a `pg_dump`.
     private static let attempts = 30
-    /// How long a statement of a migration waits for a table: less than a server's statements wait, since all that use the table
-    /// wait behind it.
+    /// The time that a statement of a migration waits for a table. Shorter than the lock timeout
+    /// of a server's statements, because all users of the table wait behind the migration.
     private static let lockLimit = "500ms"
-    /// The pause before the next attempt, in which the others go on, in seconds.
+    /// The pause before the next attempt, in seconds. The other sessions continue meanwhile.
     private static let pause: TimeInterval = 2
 
-    /// Runs the missing migrations, each in a transaction of its own. Processes that start at the same time take turns.
+    /// Runs the missing migrations, each in its own transaction. Processes that start at the same
+    /// time take turns.
     ///
-    /// Throws `StoreError` if the database has a migration that must be known and is not, or that has changed since; also if a
-    /// missing one would break servers of an older version that run now. If nothing is missing, nothing is written, so that the
-    /// role needs no right to create tables. Throws also if other roles can change the schema, or if somebody has.
+    /// Throws `StoreError` if the database has a migration that this program must know but does
+    /// not, or one that has changed since. Also throws if a missing migration would break servers
+    /// of an older version that run now. Also throws if other roles can change the schema, or if
+    /// somebody has changed it.
+    ///
+    /// Writes nothing if no migration is missing, so that the role needs no right to create
+    /// tables.
     static func prepare(_ connection: BlockingConnection, _ migrations: [Migration]) throws {
         try Self.checkServer(connection)
         try SchemaOwnership.check(connection)
@@ -35,7 +41,7 @@ enum Schema {
         try SchemaComparison.check(connection, migrations)
     }
 
-    /// The table of migrations, and that of the row that is locked during one.
+    /// The table of migrations, and the table with the row that a migration locks.
     static let ownTables = """
         create table if not exists schema_state (id bigint primary key check (id = 1));
         create table if not exists migration (
@@ -55,10 +61,11 @@ enum Schema {
         return AppliedMigrations(hashes: hashes, oldestKnown: oldestKnown)
     }
 
-    /// Throws `StoreError` if the database has had a migration meanwhile that must be known. Holds off others, and all that join or
-    /// change their keys, until the transaction ends, so that a server that is among the nodes then is seen by the next one.
+    /// Throws `StoreError` if the database has since had a migration that this program must know.
+    /// Blocks migrations, and processes that join or change their keys, until the transaction
+    /// ends. So the next of them sees a server that has joined before.
     static func holdMigrations(_ connection: BlockingConnection, _ migrations: [Migration]) throws {
-        // The lock of a process that is stopped here, or whose machine is gone, is not kept.
+        // Releases the lock of a process that is paused here, or whose machine has failed.
         try connection.execute("set local idle_in_transaction_session_timeout = '4s'")
         _ = try connection.query(Self.locking)
         _ = try Self.missing(connection, migrations)
@@ -83,7 +90,7 @@ enum Schema {
         }
     }
 
-    /// The names of the missing migrations; throws `StoreError` for those that do not fit.
+    /// The names of the missing migrations; throws `StoreError` for unknown or changed ones.
     private static func missing(_ connection: BlockingConnection, _ migrations: [Migration]) throws -> [String] {
         let applied = try Self.applied(connection)
         if let unknown = applied.unknown(migrations) { throw StoreError.tooNew(migration: unknown) }
@@ -91,17 +98,18 @@ enum Schema {
         return applied.missing(migrations)
     }
 
-    /// Creates the table of migrations, and the row that is locked during one.
+    /// Creates the table of migrations, and the row that a migration locks.
     private static func createTables(_ connection: BlockingConnection) throws {
         do {
             try connection.execute(Self.ownTables)
         } catch DatabaseError.refused(let code, _) where ["23505", "42P07", "42710"].contains(code) {
-            // `if not exists` does not see a table that another transaction is creating, and then fails; now it is there.
+            // `if not exists` does not see a table that another transaction is creating, and then
+            // fails; now the table exists.
         }
         _ = try connection.query("insert into schema_state (id) values (1) on conflict do nothing")
     }
 
-    /// Runs a migration, also beside sessions that use its tables for some time.
+    /// Runs a migration; retries while other sessions use its tables.
     private static func runPatiently(
         _ name: String,
         of migrations: [Migration],
@@ -124,7 +132,7 @@ enum Schema {
     /// Runs a migration, unless another process has run it meanwhile.
     private static func run(_ name: String, of migrations: [Migration], on connection: BlockingConnection) throws {
         try connection.transaction {
-            // This lock only those wait for that migrate or start.
+            // Only processes that migrate or start wait for this lock.
             _ = try connection.query(Self.locking)
             try connection.execute("set local lock_timeout = '\(Self.lockLimit)'")
             guard try Self.missing(connection, migrations).contains(name),

@@ -3,13 +3,14 @@ internal import PostgreSQL
 internal import PushStore
 internal import Synchronization
 
-/// Compares the catalog with what the same migrations make. A trigger, rule or default of somebody else would run with
-/// the server's statements.
+/// Compares the catalog with the objects that the same migrations create. A trigger, rule or
+/// default that somebody else has added would run with the server's statements.
 enum SchemaComparison {
-    /// The objects that the migrations of these names make. A process computes them once.
+    /// The objects that the migrations of these names create. A process computes them once.
     private static let known = Mutex<[[String]: Set<String>]>([:])
 
-    /// Throws `StoreError` with the differences. Does nothing if the database has migrations that this program lacks.
+    /// Throws `StoreError` with the differences. Does nothing if the database has migrations that
+    /// this program lacks.
     static func check(_ connection: BlockingConnection, _ migrations: [Migration]) throws {
         let applied = try Schema.applied(connection).hashes
         let known = migrations.filter { applied[$0.name] != nil }
@@ -63,8 +64,8 @@ enum SchemaComparison {
         return try Self.objects(of: tables.map { try $0.text(0) }, in: schema, connection)
     }
 
-    /// One line for each object that a statement on one of the server's tables can depend on. Tables that are not the
-    /// server's are left out, and so is what belongs to an extension.
+    /// One line for each object that a statement on one of the server's tables can depend on.
+    /// Leaves out tables of others, and objects of extensions.
     private static func objects(
         of tables: [String],
         in schema: String,

@@ -1,15 +1,17 @@
 internal import PostgreSQL
 internal import PushStore
 
-/// Whether roles other than the server's can make objects in the schema, or write to its tables.
+/// Checks whether roles other than the server's can create objects in the schema, or write to its
+/// tables.
 ///
-/// The server would call a function of such a role, and run the code of its trigger with the server's own rights.
+/// The server would call a function of such a role, and run the code of its trigger with the
+/// server's own rights.
 enum SchemaOwnership {
-    /// Throws `StoreError` with the rights of other roles. Superusers, the database's owner, and roles whose member the
-    /// server's role is have all rights anyway.
+    /// Throws `StoreError` with the rights of other roles. Ignores superusers, the database's
+    /// owner, and roles that the server's role is a member of: they have all rights anyway.
     static func check(_ connection: BlockingConnection) throws {
         let all = try connection.query(Self.foreignRights).map { try $0.text(0) }
-        // A right of all roles is a right of each.
+        // If all roles have a right, lists it once for `public` instead of for each role.
         let ofPublic = all.filter { $0.hasPrefix("public ") }
         let rights = ofPublic.isEmpty ? all : ofPublic
         if rights.isEmpty { return }

@@ -2,20 +2,22 @@ internal import Foundation
 internal import PushCore
 internal import PushStore
 
-/// The SQL conditions that an audience stands for, and the values of their parameters.
+/// The SQL conditions of an audience, and the values of their parameters.
 ///
-/// The first parameter is an array with the keyed hashes of all tags and names, the second one an array of platforms, and
-/// the third one the app's name. So the text depends on nothing but the form of the expressions.
+/// The first parameter is an array with the keyed hashes of all tags and names. The second is an
+/// array of platforms, and the third is the app's name. So the SQL text depends only on the form
+/// of the expressions.
 ///
-/// A tag is looked up by a scalar subquery: for `exists`, PostgreSQL would rather read all rows of the tag once for each page.
+/// Looks up a tag by a scalar subquery: for `exists`, PostgreSQL would rather read all rows of the
+/// tag once for each page.
 struct AudienceCondition {
     private(set) var hashes: [Data] = []
     let platforms: [String]
     let app: String
     /// Holds for a row of `device`, here called `d`, if it is a living device of the audience.
     private(set) var onDevice = ""
-    /// Holds for a row of `account`, here called `u`, if an expression holds for the tags given to the user and the user's
-    /// name, whatever the tags of its devices are.
+    /// Holds for a row of `account`, here called `u`, if an expression holds for the tags given to
+    /// the user and the user's name. Ignores the tags of the user's devices.
     private(set) var onUser = ""
 
     private let index: BlindIndex
@@ -33,7 +35,7 @@ struct AudienceCondition {
         self.onUser = "(\(onUser.joined(separator: " or "))) and \(Self.hasUser(audience.app))"
     }
 
-    /// Holds for a row of `device`, here called `d`, to which pushes can be sent.
+    /// Holds for a row of `device`, here called `d`, that can receive pushes.
     static let living = "d.retired_at is null and d.handle is not null and d.claims_for is null"
 
     // MARK: - Private

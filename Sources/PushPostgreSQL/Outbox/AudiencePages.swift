@@ -13,7 +13,7 @@ struct AudiencePages {
         self.condition = AudienceCondition(audience)
     }
 
-    /// A page, and what follows it.
+    /// A page, and whether more rows follow.
     struct Page {
         var rows = AudiencePage()
         /// Whether the branch has more rows than the page.
@@ -67,7 +67,7 @@ struct AudiencePages {
         }
     }
 
-    /// Moves past branches that certainly have no rows, so that the last page is known to be the last.
+    /// Moves past branches that certainly have no rows, so that it recognises the last page.
     private func skipEmpty(_ walk: inout AudienceWalk, _ tx: WriteTransaction) async throws {
         self.skipNothing(&walk)
         while walk.branch < self.audience.branches.count,
@@ -99,7 +99,7 @@ struct AudiencePages {
         }
     }
 
-    /// One row more than the page tells whether there are more.
+    /// One row more than the page shows whether there are more.
     private func query(
         _ sql: String,
         _ tx: WriteTransaction,
@@ -157,7 +157,8 @@ struct AudiencePages {
     }
 }
 
-/// The statements. `$4` is the row after which a page begins, `$5` the number of its rows, and `$6` the branch's tag or name.
+/// The statements. `$4` is the row after which a page begins, `$5` the number of its rows, and
+/// `$6` the branch's tag or name.
 extension AudiencePages {
     private static let byTag = PairIndex(first: "tag", second: "device")
     private static let usersByTag = PairIndex(first: "tag", second: "user_id")
@@ -185,7 +186,7 @@ extension AudiencePages {
         """
     }
 
-    /// The limit within makes the database look at the devices of the page only.
+    /// The inner limit makes PostgreSQL read only the devices of the page.
     var taggedDevices: String {
         """
         with r as materialized (

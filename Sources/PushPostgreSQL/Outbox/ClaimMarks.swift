@@ -2,21 +2,24 @@ internal import PushCore
 internal import PushStore
 internal import Synchronization
 
-/// From which time on each queue's due pushes are looked for.
+/// The times from which the searches for due pushes of each queue start.
 ///
-/// Entries of deleted rows at the head of an index stay as long as any snapshot is older, and each look would walk over all
-/// of them. So a claim after a full one begins where that one began, and every two seconds at the start again. Where a look
-/// from the start has been slow, the next one follows only after twenty times as long: a push that came in below the mark
-/// waits until then, for half a minute at most. What a process that is gone had leased lies below; the marks are then forgotten.
+/// Entries of deleted rows at the head of an index stay as long as any snapshot is older. Each
+/// search would scan all of them. So the search after a full lease starts at the oldest push of
+/// that lease, and every two seconds at the index's start again.
+///
+/// After a slow search from the start, the next one from there follows only after twenty times its
+/// duration, at most half a minute. A push inserted below the mark waits until then. Pushes that a
+/// dead process had leased may be due below the mark; the marks are then dropped.
 final class ClaimMarks: Sendable {
-    /// One look for due pushes.
+    /// One search for due pushes.
     struct Look: Sendable {
-        /// The first time that it looks at; `Int64.min`: the start.
+        /// The first time that it searches; `Int64.min`: the start.
         let start: Int64
-        /// Whether a claim that finds too few looks below the start as well.
+        /// Whether a search that finds too few pushes continues below its start.
         let mayGoBelow: Bool
         fileprivate let began: ContinuousClock.Instant
-        /// How often all marks had been forgotten.
+        /// The number of times that all marks had been dropped.
         fileprivate let era: Int
     }
 
@@ -27,17 +30,18 @@ final class ClaimMarks: Sendable {
 
     private struct Mark {
         var dueAt: Int64
-        /// When a look last began at the start.
+        /// The time when a search last began at the start.
         var since: ContinuousClock.Instant
-        /// How long none may do so again.
+        /// The delay before the next search from the start.
         var rest: Duration
     }
 
     private static let lifetime = Duration.seconds(2)
-    /// A look that takes longer is slow.
+    /// The duration from which a search counts as slow.
     private static let slowness = Duration.milliseconds(100)
     private static let longestRest = Duration.seconds(30)
-    /// How much earlier than now a push may be due that another transaction is about to commit, in milliseconds.
+    /// The margin for pushes that other transactions are about to commit, in milliseconds: they
+    /// may be due earlier than now.
     private static let delay: Int64 = 1000
 
     private struct State {
@@ -45,10 +49,11 @@ final class ClaimMarks: Sendable {
         var era = 0
     }
 
-    /// Claims of several lanes run at the same time.
+    /// Several lanes lease at the same time.
     private let state = Mutex(State())
 
-    /// Has the next look of each queue begin at the start; a look that has begun leaves no mark.
+    /// Makes the next search of each queue begin at the start; searches that run now leave no
+    /// mark.
     func forgetAll() {
         self.state.withLock { state in
             state.marks = [:]
@@ -56,7 +61,7 @@ final class ClaimMarks: Sendable {
         }
     }
 
-    /// A claim's look.
+    /// Begins the search of a lease.
     func beginClaim(in lane: Lane, _ queue: Queue, at now: ContinuousClock.Instant) -> Look {
         let (mark, era) = self.mark(lane, queue)
         guard let mark else { return Look(start: .min, mayGoBelow: false, began: now, era: era) }
@@ -65,19 +70,20 @@ final class ClaimMarks: Sendable {
         return Look(start: mark.dueAt, mayGoBelow: age >= mark.rest, began: now, era: era)
     }
 
-    /// A look that only asks when the next push is due: at the start, unless that was slow.
+    /// Begins a search that only finds when the next push is due: at the start, unless that was
+    /// slow.
     func beginQuestion(in lane: Lane, _ queue: Queue, at now: ContinuousClock.Instant) -> Look {
         let (mark, era) = self.mark(lane, queue)
         let start = mark.flatMap { now - $0.since < $0.rest ? $0.dueAt : nil }
         return Look(start: start ?? .min, mayGoBelow: false, began: now, era: era)
     }
 
-    /// Ends a claim's look.
+    /// Ends the search of a lease.
     ///
     /// - Parameters:
-    ///   - first: The time of the oldest push if the claim was full, `nil` otherwise.
-    ///   - wentBelow: Whether it looked below its start, too.
-    ///   - date: The time of the claim, in milliseconds.
+    ///   - first: The time of the oldest push if the lease was full, `nil` otherwise.
+    ///   - wentBelow: Whether it continued below its start.
+    ///   - date: The time of the lease, in milliseconds.
     func endClaim(
         _ look: Look,
         in lane: Lane,
@@ -98,7 +104,7 @@ final class ClaimMarks: Sendable {
         }
     }
 
-    /// Ends a question's look, which has found `first`.
+    /// Ends a search for the next due time, which has found `first`.
     func endQuestion(_ look: Look, in lane: Lane, _ queue: Queue, first: Int64?, at now: ContinuousClock.Instant) {
         guard look.start == .min else { return }
         self.state.withLock { state in

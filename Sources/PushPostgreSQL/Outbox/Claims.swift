@@ -1,12 +1,14 @@
 /// The statements that find and lock due pushes of a lane.
 struct Claims {
-    /// Pushes from the mark on: of the lane `$1` and the queue `$2`, due at `$3`, from `$4` on, at most `$5`.
+    /// Pushes from the mark on: of the lane `$1` and the queue `$2`, due at `$3`, from `$4` on, at
+    /// most `$5`.
     let above: String
     /// The same before the mark.
     let below: String
-    /// The push of the notification `$1` to the device `$2`, if it is in the lane `$3` and due at `$4`.
+    /// The push of the notification `$1` to the device `$2`, if it is in the lane `$3` and due at
+    /// `$4`.
     let one: String
-    /// Whether there is one value more, after the others: the process whose streams the devices must have.
+    /// Whether one more value follows the others: the process that must have the devices' streams.
     let areOfHolder: Bool
 
     static let all = Claims(areOfHolder: false)
@@ -15,7 +17,7 @@ struct Claims {
 
     private init(areOfHolder: Bool) {
         self.areOfHolder = areOfHolder
-        // A push that was withdrawn on its way is only settled, which any process can do.
+        // A push that was withdrawn in flight is only settled, which any process can do.
         func condition(_ value: String) -> String {
             areOfHolder ? " and (p.is_withdrawn or \(StreamHolder.ofPush) = \(value))" : ""
         }

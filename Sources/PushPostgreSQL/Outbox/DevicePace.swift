@@ -3,21 +3,21 @@ internal import PostgreSQL
 internal import PushCore
 internal import PushStore
 
-/// Paces the pushes of one transaction: of several that wait for an interval to pass, only the newest is sent, since it
-/// wakes the app for all of them.
+/// Paces the pushes of one transaction. If several pushes wait for an interval to pass, only the
+/// newest is sent, because it wakes the app for all of them.
 struct DevicePace {
     enum Decision {
         case send
         case wait(until: Date)
         /// A newer push waits for the same device.
         case replace
-        /// Another transaction decides about the device's pushes at this moment.
+        /// Another transaction handles the device's pushes now.
         case leave
     }
 
-    /// What the database knows of a push besides the others of this transaction.
+    /// Facts from the database about a push, apart from the others of this transaction.
     private struct Facts {
-        /// When a provider last accepted a push to the device's address.
+        /// The time when a provider last accepted a push to the device's address.
         let acceptedAt: Date?
         /// Whether a newer push, which is not one of this transaction, waits for the same device.
         let hasNewer: Bool
@@ -32,7 +32,7 @@ struct DevicePace {
     /// The devices to which this transaction sends.
     private var sent: Set<Int64> = []
 
-    /// Locks the devices, if there is an interval, and reads what is known of the pushes to them.
+    /// Locks the devices, if there is an interval, and reads the facts about the pushes to them.
     init(_ due: [DueDelivery], interval: Duration?, _ tx: WriteTransaction) async throws {
         self.interval = interval?.timeInterval
         if due.isEmpty { return }
@@ -43,7 +43,8 @@ struct DevicePace {
         }
         let known = due.filter { devices.contains($0.key.device) }
         if known.isEmpty { return }
-        // A statement of its own, so that it sees what other transactions have done with the devices that are locked now.
+        // A separate statement, so that it sees the commits of other transactions on the devices
+        // that are locked now.
         let rows = try await tx.query(
             Self.reading,
             known.map(\.key.notification),
@@ -63,7 +64,7 @@ struct DevicePace {
     /// Whether a provider has accepted a push to the address of a push's device.
     func isAddressKnown(_ delivery: DueDelivery) -> Bool { self.facts[delivery.key]?.acceptedAt != nil }
 
-    /// Decides about a push that is to be sent.
+    /// Decides about a push that would be sent now.
     mutating func decide(_ delivery: DueDelivery, now: Date) -> Decision {
         let device = delivery.key.device
         guard let facts = self.facts[delivery.key] else { return .leave }
@@ -76,12 +77,13 @@ struct DevicePace {
         return .send
     }
 
-    /// Notes that a push is settled.
+    /// Records that a push is settled.
     mutating func noteEnd(of delivery: DueDelivery) {
         self.open[delivery.key.device]?.removeAll { $0.key == delivery.key }
     }
 
-    /// Devices that another transaction has locked are passed over, so that a lease, which holds pushes, waits for none.
+    /// Skips devices that another transaction has locked, because a lease holds locks on pushes
+    /// and must not wait.
     static let lock = """
         select number from device where number = any($1::int8[]) order by number for no key update skip locked
         """

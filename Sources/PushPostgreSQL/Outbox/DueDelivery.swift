@@ -8,9 +8,11 @@ struct DueDelivery {
     enum Decision {
         case send(Push)
         case settle(TallyState, reason: String?)
-        /// It is encrypted with this key, which this process lacks: another one has it, or this one will.
+        /// The push is encrypted with this key, which this process lacks. Another process has it,
+        /// or this one will get it.
         case waitForKey(UInt32)
-        /// The device has another lane: an address at another provider must never be shown to this one.
+        /// The device has another lane: this provider must never see an address at another
+        /// provider.
         case move
     }
 
@@ -28,12 +30,12 @@ struct DueDelivery {
     private let isRetired: Bool
     /// The lane of the device's address, if it has one.
     private let lane: String?
-    /// Set if the device is a claim: the code, which is all that is pushed to it.
+    /// Set if the device is a claim: its push contains only this code.
     private let confirmation: ConfirmationCode?
     /// Set if accounts share the handle: the registration of this one.
     private let shared: RegistrationID?
 
-    /// Reads the rows of a claim, and the notifications whose pushes they are.
+    /// Decodes rows of `select`, and reads the notifications of their pushes.
     static func all(_ rows: Rows, _ tx: WriteTransaction) async throws -> [DueDelivery] {
         let ids = Set(try rows.map { try $0.integer(0) })
         let notifications = try await DueNotification.all(ids, tx)
@@ -67,9 +69,10 @@ struct DueDelivery {
     /// Holds for a push, here called `p`, that no living process has leased.
     static let isFree = "(p.owner is null or p.owner <> all (array(select number from node where not is_fenced)))"
 
-    /// Locks the pushes that meet a condition, oldest first, and reads what decides about them.
+    /// Locks the pushes that meet a condition, oldest first, and reads the columns that decide
+    /// about them.
     ///
-    /// Pushes that another transaction has locked are passed over, so this waits for none.
+    /// Skips pushes that another transaction has locked, so it never waits.
     static func select(where condition: String, limit: String) -> String {
         """
         with c as materialized (
@@ -82,14 +85,14 @@ struct DueDelivery {
         """
     }
 
-    /// Whether its address or its alert is damaged, and not merely encrypted with a key that is not there.
+    /// Whether its address or its alert is damaged, and not merely encrypted with a missing key.
     var isDamaged: Bool {
         if case .failure(.unreadable) = self.handle { return true }
         if case .failure(.unreadable) = self.notification?.alert { return true }
         return false
     }
 
-    /// What is done with the push in a lane, apart from the interval between two pushes to its device.
+    /// Decides about the push in a lane, apart from the interval between two pushes to its device.
     func decision(in lane: String, now: Date) -> Decision {
         if let own = self.lane, own != lane { return .move }
         guard let notification, notification.expiresAt > now.milliseconds else {
@@ -101,7 +104,7 @@ struct DueDelivery {
         // One damaged row must not stop the others.
         if case .failure(let error) = self.handle { return .settle(.failed, reason: "\(error)") }
         if case .failure(let error) = notification.alert { return .settle(.failed, reason: "\(error)") }
-        // A device can be deleted at the same time as a push to it is enqueued.
+        // A device may be deleted while a push to it is enqueued.
         guard self.isDeviceThere, !self.isRetired, let push = self.push(of: notification) else {
             return .settle(.cancelled, reason: PushReason.noDevice)
         }

@@ -3,8 +3,8 @@ internal import PostgreSQL
 internal import PushCore
 internal import PushStore
 
-/// What decides about the pushes of a notification, which are usually leased by the hundred: read, and its alert opened, once for
-/// all of them.
+/// The facts of a notification that decide about its pushes. One lease often has hundreds of its
+/// pushes, so this is read, and its alert decrypted, once for all of them.
 struct DueNotification {
     let sender: Int64
     let isRecalled: Bool
@@ -14,7 +14,7 @@ struct DueNotification {
     let expiresAt: Int64
     let priority: String
     let collapseID: String?
-    /// What its pushes show; `nil`: their sender's constants.
+    /// The text that its pushes show; `nil`: the constants of the lane's sender.
     let alert: Result<PushAlert, VaultError>?
 
     private init(_ row: Row, id: Int64, _ sealing: Sealing) throws {

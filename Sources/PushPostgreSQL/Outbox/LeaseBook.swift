@@ -1,24 +1,25 @@
 internal import PushStore
 internal import Synchronization
 
-/// The pushes that this process has leased, each with the number under which it has.
+/// The pushes that this process has leased, each with the process number of its lease.
 ///
-/// The number matters after the process was fenced: an answer is then stored under the number of its lease, and only if no
-/// other process has taken the push over.
+/// The number matters after the process was fenced: an outcome is then stored under the number of
+/// its lease, and only if no other process has taken the push over.
 final class LeaseBook: Sendable {
     private struct State {
         var owners: [DuePush: Int64] = [:]
-        /// When the database is next searched for leases that are not in the book.
+        /// The times of the next searches in the database for leases that are not in the book.
         var searches: [ContinuousClock.Instant] = []
     }
 
-    /// After this time no commit is under way any more whose connection was lost.
+    /// After this time, no commit is still running whose connection was lost.
     private static let longestCommit = Duration.seconds(60)
 
     /// Several lanes lease and settle at the same time; each only looks up or stores some keys.
     private let state = Mutex(State())
 
-    /// Notes leases. Must be called before they are committed, so that none in the database is unknown while it is valid.
+    /// Records leases. Must be called before they are committed, so that the book has each lease
+    /// in the database while it is valid.
     func note(_ pushes: [DuePush], under owner: Int64) {
         self.state.withLock { state in
             for push in pushes { state.owners[push] = owner }
@@ -43,13 +44,14 @@ final class LeaseBook: Sendable {
             .map { ($0.key, $0.value) }
     }
 
-    /// Notes that it is unknown whether leases were committed: the database is searched now, and again when a commit that is
-    /// under way must have ended.
+    /// Records that the outcome of a commit with leases is unknown. Schedules a search of the
+    /// database now, and another when a running commit must have ended.
     func noteUnknownOutcome(now: ContinuousClock.Instant) {
         self.state.withLock { $0.searches = [now, now + Self.longestCommit] }
     }
 
-    /// Whether the database must be searched for leases that are not in the book; the answer is `true` once.
+    /// Whether the database must be searched for leases that are not in the book. Removes the
+    /// searches that are due.
     func takeSearch(now: ContinuousClock.Instant) -> Bool {
         self.state.withLock { state in
             let count = state.searches.count
@@ -59,7 +61,7 @@ final class LeaseBook: Sendable {
     }
 }
 
-/// The leases that one run of a transaction has noted, which may be repeated or fail.
+/// The leases that one run of a transaction has recorded; the run may be repeated or fail.
 final class NotedLeases: Sendable {
     private let book: LeaseBook
     /// The runs come one after the other, but not on one thread.
@@ -74,7 +76,7 @@ final class NotedLeases: Sendable {
         self.book.note(pushes, under: owner)
     }
 
-    /// Forgets the leases of the last run, which has come to nothing as far as is known.
+    /// Drops the leases of the last run, which was not committed as far as is known.
     func forget() {
         let last = self.pushes.withLock { pushes in
             defer { pushes = [] }

@@ -5,7 +5,7 @@ internal import PushStore
 
 /// Leases the due pushes of a lane that a transaction has locked.
 struct Leasing {
-    /// After which time a push is looked at again whose key this process lacks.
+    /// The delay before the next check of a push whose key this process lacks.
     static let keyPause: TimeInterval = 5
 
     let lane: Lane
@@ -14,10 +14,10 @@ struct Leasing {
     /// The number of this process.
     let owner: Int64
     let now: Date
-    /// Takes note of what is damaged.
+    /// Records damaged rows.
     let condition: StoreCondition
 
-    /// Leases those that are sent now, oldest first; settles, moves or postpones others.
+    /// Leases the pushes that are sent now, oldest first; settles, moves or postpones others.
     func lease(_ due: [DueDelivery], _ tx: WriteTransaction) async throws -> [LeasedDelivery] {
         if due.isEmpty { return [] }
         let decisions = due.map { ($0, $0.decision(in: self.lane.description, now: self.now)) }
@@ -46,7 +46,8 @@ struct Leasing {
             case .send(let push):
                 switch pace?.decide(delivery, now: self.now) ?? .send {
                 case .send: leased.append(self.leased(delivery, push, pace))
-                // The reason marks such a push: it is no longer needed once the device has fetched.
+                // The reason marks such a push, which is no longer needed once the device has
+                // fetched.
                 case .wait(let date): waits.append((key, date))
                 case .replace:
                     ends.append(PushEnd(push: key, state: .cancelled, reason: PushReason.replaced))
@@ -82,7 +83,7 @@ struct Leasing {
         _ = try await tx.query(Self.taking, keys.map(\.notification), keys.map(\.device), self.owner)
     }
 
-    /// Without a reason a push keeps its own.
+    /// Without a reason, a push keeps its own.
     private static func postpone(
         _ waits: [(push: DuePush, date: Date)],
         reason: String?,

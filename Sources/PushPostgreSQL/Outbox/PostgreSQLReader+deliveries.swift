@@ -59,7 +59,8 @@ extension PostgreSQLReader {
 }
 
 extension DeliveryStage {
-    /// The pushes of the notification `$1` after the device `$2`, at most `$3`, in the order of their devices.
+    /// The pushes of the notification `$1` after the device `$2`, at most `$3`, in the order of
+    /// their devices.
     fileprivate static let pushes = """
         (select device, user_id, lane, case when owner is null then 'queued' else 'sending' end as state, attempts, reason,
             null::int8 as settled_at
@@ -80,7 +81,7 @@ extension DeliveryStage {
 }
 
 extension DeliveryEntry {
-    /// `nil` if this version cannot have written the row; throws if the name cannot be opened.
+    /// `nil` if this version cannot have written the row; throws if the name cannot be decrypted.
     fileprivate init?(_ row: Row, _ sealing: Sealing) throws {
         guard let state = DeliveryStage(rawValue: try row.text(5)) else { return nil }
         let receiptAt = state == .fetched || state == .read ? try row.optionalInteger(8) : nil

@@ -6,7 +6,7 @@ package import PushStore
 extension PostgreSQLReader {
     package func nextDue(in lane: Lane, _ queue: Queue) async throws(StoreError) -> Date? {
         if self.store.hasStreams(lane) {
-            // What others send is not this process's work.
+            // Other processes send the pushes of their own streams.
             return try await self.read(
                 Self.nextDueByStream,
                 lane.description,
@@ -36,7 +36,8 @@ extension PostgreSQLReader {
     }
 
     package func oldestWaiting(in lane: Lane, _ queue: Queue) async throws(StoreError) -> Date? {
-        // Begins where the next due push is looked for: entries of deleted rows may lie before.
+        // Starts where the search for the next due push starts: entries of deleted rows may come
+        // before.
         let start = self.store.marks.beginQuestion(in: lane, queue, at: .now).start
         return try await self.read(
             Self.oldestWaiting,
@@ -69,11 +70,12 @@ extension PostgreSQLReader {
     }
 }
 
-/// Searches the due pushes for the best probe. The search steps over all older pushes that do not fit.
+/// Searches the due pushes for the best probe. The search steps over all older pushes that do not
+/// fit.
 extension PostgreSQLReader {
     /// The condition that a push must meet.
     private struct Wish {
-        /// `true`: a push must have been accepted at the address before; `false`: none may have been; `nil`: either.
+        /// Whether a push must have been accepted at the address before; `nil`: either.
         let isKnown: Bool?
         let avoids: Bool
     }
@@ -102,7 +104,8 @@ extension PostgreSQLReader {
         return nil
     }
 
-    /// The scalar subqueries make the database step through the due pushes in their order, and stop at the first that fits.
+    /// The scalar subqueries make PostgreSQL step through the due pushes in order, and stop at the
+    /// first that fits.
     static let search = """
         select p.notification_id, p.device from push p
         where p.lane = $1 and p.is_bulk = $2 and p.due_at <= $3 and \(DueDelivery.isFree)

@@ -5,13 +5,14 @@ internal import PushStore
 
 /// Cancels pushes that are not needed any more.
 ///
-/// A push that is being sent cannot be cancelled: it is withdrawn, which means that it is not retried, and its answer decides
-/// how it counts.
+/// A push that is being sent cannot be cancelled. It is withdrawn instead: it is not retried, and
+/// the provider's answer decides how it counts.
 extension PostgreSQLStore {
-    /// Cancels pushes of a notification, parked ones included: those to `devices`, or all; at most `limit`, in the order of
-    /// their devices.
+    /// Cancels pushes of a notification, including parked ones: those to `devices`, or all; at
+    /// most `limit`, in the order of their devices.
     ///
-    /// Returns the devices whose pushes it has cancelled or withdrawn. Fewer than `limit`: there are no others.
+    /// Returns the devices whose pushes it has cancelled or withdrawn. Fewer than `limit`: no
+    /// others remain.
     static func cancel(
         _ tx: WriteTransaction,
         notification: Int64,
@@ -32,16 +33,17 @@ extension PostgreSQLStore {
         return pushes.map(\.push.device)
     }
 
-    /// Cancels pushes that are in the outbox; others are left alone.
+    /// Cancels pushes that are in the outbox; leaves others as they are.
     static func cancel(_ tx: WriteTransaction, _ pushes: [DuePush], reason: String, now: Date) async throws {
         if pushes.isEmpty { return }
         let rows = try await tx.query(Self.lockKeys, pushes.map(\.notification), pushes.map(\.device))
         try await Self.cancel(tx, try Self.locked(rows), reason: reason, now: now)
     }
 
-    /// Cancels all pushes to devices that get no more: parked ones too, and those that are being sent are withdrawn.
+    /// Cancels all pushes to devices that get no more, including parked ones; withdraws those that
+    /// are being sent.
     ///
-    /// For devices that are retired; their rows remain.
+    /// For retired devices, whose rows remain.
     static func cancelPushes(
         _ tx: WriteTransaction,
         ofDevices devices: [Int64],
@@ -53,10 +55,11 @@ extension PostgreSQLStore {
         try await Self.cancel(tx, pushes, reason: reason, now: now)
     }
 
-    /// Settles all pushes to devices, parked ones and those that are being sent too, whose answers then change nothing.
+    /// Settles all pushes to devices, including parked ones and those that are being sent, whose
+    /// answers then change nothing.
     ///
-    /// For devices that are deleted. Their rows of `device_push` must be deleted afterwards, since an answer that is stored
-    /// just before adds one.
+    /// For deleted devices. The caller must delete their rows of `device_push` afterwards, because
+    /// an answer that is stored just before adds one.
     static func endPushes(
         _ tx: WriteTransaction,
         ofDevices devices: [Int64],
@@ -98,7 +101,7 @@ extension PostgreSQLStore {
         select notification_id, device, owner is not null from push
         where notification_id = $1 and device = any($2::int8[]) order by device limit $3::int8 for update
         """
-    /// Those that are withdrawn already are passed over, so that each call finds others.
+    /// Skips pushes that are already withdrawn, so that each call finds others.
     static let lockAll = """
         select notification_id, device, owner is not null from push
         where \(DuePush.byNotification.rows(of: "$1", after: "0")) and (owner is null or not is_withdrawn)

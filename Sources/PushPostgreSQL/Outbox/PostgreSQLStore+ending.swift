@@ -9,24 +9,26 @@ struct PushEnd: Sendable {
     let state: TallyState
     let reason: String?
     var providerID: String?
-    /// Set: the push is left alone if another node than this one has leased it meanwhile.
+    /// Set: leaves the push as it is if a process with another number has leased it meanwhile.
     var owner: Int64?
-    /// Set: the push is left alone if its device has another address than the one with this keyed hash.
+    /// Set: leaves the push as it is if its device has another address than the one with this
+    /// keyed hash.
     var address: Data?
     /// Whether the next push to the device waits for an interval after this one.
     var isPaced = false
 }
 
-/// A push has ended that had ended before; the transaction is undone.
+/// A push that ends now had ended before; the transaction is rolled back.
 struct EndedBefore: Error {}
 
 extension PostgreSQLStore {
-    /// Moves pushes from the outbox to those that are settled, counts them and notes their events; returns those that were not
-    /// settled before.
+    /// Moves pushes from the outbox to the settled ones, counts them and records their events.
+    /// Returns the pushes that were not settled before.
     ///
-    /// Each push may be there once only. Of an accepted one, the device's row of `device_push` says when, to the minute unless the
-    /// next one is paced after it: beside a held snapshot, each look at a row that every push writes anew goes through all its
-    /// versions.
+    /// Each push may be in the list only once. For an accepted push, the device's row of
+    /// `device_push` stores the time, with a precision of a minute unless the next push is paced.
+    /// If every push wrote that row, each read would scan all its versions while an old snapshot
+    /// is held.
     @discardableResult
     static func end(_ tx: WriteTransaction, _ ends: [PushEnd], now: Date) async throws -> Set<DuePush> {
         if ends.isEmpty { return [] }
@@ -57,8 +59,8 @@ extension PostgreSQLStore {
         return ended
     }
 
-    /// The same for a herd's pushes: nobody asks which ones they were, so the database counts them, and none has ended before, or
-    /// `EndedBefore` is thrown.
+    /// The same for large batches, without the list of pushes: the database counts them. Throws
+    /// `EndedBefore` if any of them has ended before.
     static func endAll(_ tx: WriteTransaction, _ ends: [PushEnd], now: Date) async throws {
         guard !PushEvent.Kind.allCases.contains(where: tx.keeps) else {
             try await Self.end(tx, ends, now: now)
@@ -77,11 +79,11 @@ extension PostgreSQLStore {
 
     // MARK: - Private
 
-    /// How long the time of a device's last push is left as it is, in milliseconds.
+    /// The precision of the time of a device's last push, in milliseconds.
     private static let grain: Int64 = 60_000
 
     private static func values(_ ends: [PushEnd], now: Date) -> [any Bindable] {
-        // In the order of their keys, so that two transactions do not wait for each other.
+        // Sorts by key, so that two transactions do not deadlock.
         let ends = ends.sorted { ($0.push.notification, $0.push.device) < ($1.push.notification, $1.push.device) }
         return [
             ends.map(\.push.notification),
@@ -96,12 +98,15 @@ extension PostgreSQLStore {
         ]
     }
 
-    /// Returns each push; `$10`: the kinds of events that are kept, whose notifications are looked up.
+    /// Returns each push; `$10`: the kinds of events that are kept, for which it reads the
+    /// notification's sender.
     ///
-    /// Checks by key for a push that already ended and was enqueued again: `on conflict` would add an entry
-    /// to the log for each push, and look at the index twice. No other end can come in between, since it would have deleted the same row of
-    /// `push`. The look is a scalar: `not exists` becomes a join, which reads the whole table where the planner believes that it is
-    /// small.
+    /// Checks by key for a push that already ended and was enqueued again: `on conflict` would add
+    /// an entry to the log for each push, and read the index twice. No other end can come in
+    /// between, since it would have deleted the same row of `push`.
+    ///
+    /// The check is a scalar subquery: `not exists` becomes a join, which reads the whole table if
+    /// the planner assumes that it is small.
     static let ending = PostgreSQLStore.statement(
         inserting: "where (select x.state from push_end x where \(DuePush.equal("x", "g"))) is null",
         returning: """
@@ -117,7 +122,7 @@ extension PostgreSQLStore {
         returning: "select g.lane, g.state, count(*) from gone g group by g.lane, g.state"
     )
 
-    /// A claim of a handle is never at another address.
+    /// A claim's row never gets another address, so `handle_key` is not compared for it.
     private static func statement(inserting condition: String, returning report: String) -> String {
         """
         with e as (

@@ -6,7 +6,8 @@ internal import PushStore
 extension PostgreSQLStore {
     /// A notification for more devices than this is a broadcast.
     static let fanoutPage = 1000
-    /// Devices read in one transaction of a broadcast: few enough that a post beside it hardly notices.
+    /// Devices read in one transaction of a broadcast: few enough that concurrent posts are hardly
+    /// delayed.
     static let fanoutStep = 250
 
     package func expandFanout(page: Int?, now: Date) async throws -> Int? {
@@ -35,10 +36,11 @@ extension PostgreSQLStore {
         }
     }
 
-    /// Enqueues a new notification's pushes: all of them, or the first page and a row for the rest.
+    /// Enqueues a new notification's pushes: all of them, or the first page and a row for the
+    /// remaining ones.
     ///
-    /// `recipients` are the users who have been made recipients in this transaction. Returns how many users and pushes
-    /// there are, and whether the delivery has work now.
+    /// `recipients` are the users who became recipients in this transaction. Returns the number of
+    /// users and pushes, and whether delivery has work now: due pushes, or further pages.
     static func enqueue(
         _ tx: WriteTransaction,
         _ target: PushTarget,
@@ -49,7 +51,8 @@ extension PostgreSQLStore {
         let pages = AudiencePages(target.audience)
         var walk = AudienceWalk()
         var found = try await pages.take(page, at: &walk, tx)
-        // A small audience may still have several branches; the usual one ends with its first page, and is not counted.
+        // A small audience may still have several branches; the usual one ends with its first
+        // page, and is not counted.
         let isBulk =
             if found.isLast || found.hasMore { !found.isLast } else { try await pages.isLarger(than: page, tx) }
         var pushes = PushInsertion(target, isBulk: isBulk, newRecipients: recipients, tx, now: now)

@@ -2,15 +2,17 @@ internal import Foundation
 internal import PostgreSQL
 internal import PushStore
 
-/// Moves pushes whose device has registered an address at another provider since they were enqueued.
+/// Moves pushes whose device has registered an address at another provider since they were
+/// enqueued.
 ///
-/// They continue in the device's new lane, as if they had just been enqueued there: the tally counts them as cancelled
-/// in the old lane and as enqueued in the new one, so that each lane adds up and no count ever falls.
+/// They continue in the device's new lane, as if they had just been enqueued there. The tally
+/// counts them as cancelled in the old lane and as enqueued in the new one. So each lane adds up,
+/// and no count ever falls.
 extension PostgreSQLStore {
     /// Moves queued pushes of a device to its lane; returns how many, at most `page`.
     ///
-    /// Those that are being sent move once they are retried, and those that are enqueued at the same time once they are
-    /// claimed.
+    /// Pushes that are being sent move when they are retried. Pushes that are enqueued at the same
+    /// time move when they are leased.
     static func moveQueued(
         _ tx: WriteTransaction,
         ofDevice device: Int64,
@@ -42,7 +44,7 @@ extension PostgreSQLStore {
         return rows.count
     }
 
-    /// The times that the old provider named do not apply to the new one.
+    /// Ignores the retry times of the old provider, which do not apply to the new one.
     private static func movement(at now: String) -> String {
         """
         update push p set lane = m.new, due_at = \(now), attempts = 0, owner = null,

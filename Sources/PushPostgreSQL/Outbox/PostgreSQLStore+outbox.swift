@@ -3,7 +3,7 @@ internal import PostgreSQL
 package import PushCore
 package import PushStore
 
-/// A lease lasts as long as its process: other processes take what belongs to one that is fenced.
+/// A lease lasts until its process is fenced; then other processes take over its pushes.
 extension PostgreSQLStore {
     package var maySend: Bool { self.node.isAlive }
 
@@ -28,9 +28,9 @@ extension PostgreSQLStore {
             }
             var due = try await find(claims.above, limit: request.limit)
             let goesBelow = look.mayGoBelow && due.count < request.limit
-            // Pushes can come in below the mark; usually there are none.
+            // Pushes may be inserted below the mark; usually there are none.
             if goesBelow { due += try await find(claims.below, limit: request.limit - due.count) }
-            // The order of those that are due at the same time is that of their notifications.
+            // Orders pushes that are due at the same time by their notifications.
             due.sort { ($0.dueAt, $0.sequence, $0.key.device) < ($1.dueAt, $1.sequence, $1.key.device) }
             self.marks.endClaim(
                 look,
@@ -60,7 +60,7 @@ extension PostgreSQLStore {
             condition: self.condition
         )
         return try await self.lease(leasing) { tx in
-            // A reader found it, and it may have been cancelled or leased since.
+            // The push may have been cancelled or leased since a reader found it.
             let claims = self.hasStreams(lane) ? Claims.ofStreams : Claims.all
             var values: [any Bindable] = [push.notification, push.device, lane.description, now.milliseconds]
             if claims.areOfHolder { values.append(leasing.owner) }
@@ -81,7 +81,8 @@ extension PostgreSQLStore {
             )
         }
         self.leases.forget(leases.map(\.push))
-        // They are due from now on, which may be below a mark: the clock may have been set back.
+        // These pushes are due from now on, which may be below a mark: the clock may have been set
+        // back.
         self.marks.forgetAll()
     }
 
@@ -90,7 +91,7 @@ extension PostgreSQLStore {
 
     // MARK: - Private
 
-    /// Runs a transaction that leases what `select` has locked.
+    /// Runs a transaction that leases the pushes that `select` has locked.
     private func lease(
         _ leasing: Leasing,
         _ select: @escaping @Sendable (WriteTransaction) async throws -> [DueDelivery]
@@ -98,7 +99,8 @@ extension PostgreSQLStore {
         if self.leases.takeSearch(now: .now) { try await self.findLostLeases() }
         let noted = NotedLeases(in: self.leases)
         do {
-            // A lease that a crash of the database undoes is taken again, as that of a dead process is: its push was in flight.
+            // If a crash of the database undoes a lease, the push is leased again, as after the
+            // death of a process: it was in flight.
             return try await self.write([.relaxed, .ordered]) { tx in
                 noted.forget()
                 let leased = try await leasing.lease(try await select(tx), tx)
@@ -112,7 +114,8 @@ extension PostgreSQLStore {
         }
     }
 
-    /// Gives back the leases of this process that it does not know, since it got no answer to the commit.
+    /// Releases the leases of this process that the book lacks because the commit's outcome is
+    /// unknown.
     private func findLostLeases() async throws {
         let (book, owner) = (self.leases, self.node.number)
         do {
@@ -136,7 +139,8 @@ extension PostgreSQLStore {
         where \(DuePush.equal("p", "k")) and p.owner = k.owner
         """
 
-    /// Rare, and so without an index, which each lease and each settlement would have to change.
+    /// Runs rarely, and so without an index, which each lease and each settlement would have to
+    /// update.
     static let own = "select notification_id, device from push where owner = $1"
 
     static let giveBack = """

@@ -4,8 +4,8 @@ internal import PushCore
 package import PushStore
 
 extension PostgreSQLStore {
-    /// Notifications, and about how many pushes, that one transaction sends: few enough that a post beside it hardly
-    /// notices.
+    /// The number of notifications, and the approximate number of pushes, that one transaction
+    /// releases: few enough that concurrent posts are hardly delayed.
     private static let (releaseLimit, releasePushes) = (100, 250)
 
     package func releaseScheduled(limit: Int?, now: Date) async throws -> Release {
@@ -50,7 +50,7 @@ extension PostgreSQLStore {
         try await Self.withdraw(tx, refused, now: now)
     }
 
-    /// Sets those aside that cannot be read.
+    /// Sets aside the notifications that cannot be read.
     private func readable(_ due: [ScheduledNotification], _ tx: WriteTransaction) async throws -> [Readable] {
         var damaged: [Int64] = []
         let readable = due.compactMap { scheduled -> Readable? in
@@ -68,7 +68,8 @@ extension PostgreSQLStore {
         return readable
     }
 
-    /// Of several notifications, the counters of all users whom they name are locked at once, in one order.
+    /// For several notifications, locks the counters of all users whom they name at once, in one
+    /// order.
     private static func rights(of wanted: [Readable], _ tx: WriteTransaction) async throws -> ReleaseRights {
         let rights = try await ReleaseRights(
             tx,
@@ -85,7 +86,7 @@ extension PostgreSQLStore {
         return rights
     }
 
-    /// Sends a scheduled notification as a post of this moment would be sent.
+    /// Sends a scheduled notification as a post made now would be sent.
     private static func send(
         _ scheduled: ScheduledNotification,
         to audience: HashedAudience,
@@ -102,7 +103,7 @@ extension PostgreSQLStore {
         return try await Self.enqueue(tx, target, besides: recipients, page: Self.fanoutPage, now: now)
     }
 
-    /// Its place in the order of notifications is the time of this statement, as at a post.
+    /// Its place in the order of notifications is the time of this statement, as in a post.
     static let sequencing = """
         update notification set sequence = (extract(epoch from clock_timestamp()) * 1000000)::int8 << 8 | $3,
             created_at = $2

@@ -11,7 +11,7 @@ extension PostgreSQLStore {
             PushSettlement(one.0, one.1, under: owner ?? number, now: now, self.sealing.index)
         }
         let sent = settlements.filter { $0.end?.providerID == Acceptance.byStream }.map(\.push)
-        // Before the commit, after which others repeat them.
+        // Must come before the commit, after which others repeat these pushes.
         let isToBeRepeated = !sent.isEmpty && self.echoes.note(sent, at: now.milliseconds)
         do {
             try await self.settle(settlements, now: now)
@@ -33,7 +33,8 @@ extension PostgreSQLStore {
         }
     }
 
-    /// The settlements in their order, divided so that each push is in a part once only; usually one part.
+    /// The settlements in their order, split so that each part has a push only once; usually one
+    /// part.
     private static func rounds(_ settlements: [PushSettlement]) -> [[PushSettlement]] {
         var rounds: [[PushSettlement]] = []
         var counts: [DuePush: Int] = [:]
@@ -56,12 +57,12 @@ extension PostgreSQLStore {
         let returning = settlements.filter { $0.return != nil }
         if returning.isEmpty, !someEndedBefore { return try await Self.endAll(tx, ends, now: now) }
         let ended = try await Self.end(tx, ends, now: now)
-        // What was refused at an address that the device has left is tried again.
+        // Retries pushes that were refused at an address that the device no longer has.
         try await Self.requeue(returning.filter { !ended.contains($0.push) }, tx, now: now)
     }
 
-    /// Makes pushes due again that are still leased, for the same attempt; moves those whose device has another lane, and
-    /// cancels those that were withdrawn.
+    /// Makes pushes that are still leased due again, for the same attempt. Moves those whose
+    /// device has another lane, and cancels those that were withdrawn.
     private static func requeue(_ settlements: [PushSettlement], _ tx: WriteTransaction, now: Date) async throws {
         if settlements.isEmpty { return }
         let rows = try await tx.query(

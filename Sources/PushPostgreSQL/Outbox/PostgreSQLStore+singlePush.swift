@@ -28,14 +28,15 @@ extension PostgreSQLStore {
             if let record { tx.append(record) }
             return (.done, lane)
         }
-        // Of an event stream, another node may have to send it.
+        // Another process may have the event stream to which the push must be sent.
         if outcome == .done, change == .hasten { self.node.announce(workIn: [lane]) }
         return outcome
     }
 
     // MARK: - Private
 
-    /// Where a push stands, and its lane; its row is locked, so that no node claims or ends it meanwhile.
+    /// The state of a push, and its lane. Locks its row, so that no process leases or ends it
+    /// meanwhile.
     private static func standing(
         _ tx: WriteTransaction,
         _ notification: Int64,
@@ -46,7 +47,8 @@ extension PostgreSQLStore {
             if try row.boolean(0) { return (.sending(isWithdrawn: try row.boolean(1)), lane) }
             return (.waiting(until: try row.optionalInteger(2).map(Date.init(milliseconds:))), lane)
         }
-        // One that ended while the lock was waited for is seen here, as each statement has a snapshot of its own.
+        // Each statement has its own snapshot, so this one sees a push that ended while the lock
+        // was awaited.
         guard let row = try await tx.query(Self.findEnd, notification, device).first else { return nil }
         return (.ended(DeliveryStage(rawValue: try row.text(0)) ?? .failed), try row.text(1))
     }

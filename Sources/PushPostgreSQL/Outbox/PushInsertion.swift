@@ -2,12 +2,13 @@ internal import Foundation
 internal import PostgreSQL
 internal import PushStore
 
-/// Inserts recipients and outbox rows for the devices of a notification, page by page, within one transaction.
+/// Inserts recipients and outbox rows for the devices of a notification, page by page, within one
+/// transaction.
 struct PushInsertion {
-    /// How many pushes were inserted, and how many of them are due.
+    /// The number of pushes inserted, and of those that are due.
     private(set) var count = 0
     private(set) var dueCount = 0
-    /// How many users have become recipients in this transaction.
+    /// The number of users who have become recipients in this transaction.
     var recipientCount: Int { self.newRecipients.count }
     private let tx: WriteTransaction
     private let target: PushTarget
@@ -32,8 +33,9 @@ struct PushInsertion {
         self.now = now
     }
 
-    /// Makes the users of the page recipients, and inserts pushes to its devices, unless a device already has one, its user
-    /// has dismissed the notification, or it has a newer notification with the same collapse key.
+    /// Makes the users of the page recipients, and inserts pushes to its devices. Skips devices
+    /// that already have a push or a newer notification with the same collapse key. Also skips
+    /// devices of users who have dismissed the notification.
     mutating func insert(_ page: AudiencePage) async throws {
         try await self.addRecipients(Set(page.devices.map(\.user)).union(page.users))
         let known = page.devices.filter {
@@ -56,7 +58,8 @@ struct PushInsertion {
         self.earlierRecipients.formUnion(try rows.map { try $0.integer(0) })
     }
 
-    /// Locked against a dismissal, which otherwise would not see the push that is inserted at the same time.
+    /// Locks the rows against a dismissal, which otherwise would not see the push that is inserted
+    /// at the same time.
     static let earlier = """
         select t.user_id from pg_catalog.unnest($2::int8[]) as t (user_id)
         \(RecipientKey.lookup.join(
@@ -97,8 +100,9 @@ struct PushInsertion {
 
     /// The devices that cannot be reached until they connect; their pushes are parked.
     ///
-    /// A device that connects makes its pushes due under a lock of its user's counter. This transaction holds the counters
-    /// of those whom it makes recipients; it locks those of earlier recipients, and asks again.
+    /// A device that connects makes its pushes due under a lock of its user's counter. This
+    /// transaction already holds the counters of new recipients. It locks the counters of earlier
+    /// recipients, and checks again.
     private func away(_ devices: [AudienceDevice]) async throws -> Set<Int64> {
         let byStream = devices.filter { self.tx.streamLanes.contains($0.lane) }
         if byStream.isEmpty { return [] }
@@ -109,14 +113,14 @@ struct PushInsertion {
         return Set(try await self.silent(away).map(\.number))
     }
 
-    /// Those that have no event stream in any process.
+    /// The devices that have no event stream in any process.
     private func silent(_ devices: [AudienceDevice]) async throws -> [AudienceDevice] {
         let holders = try await StreamHolder.all(self.tx, of: devices.map(\.number))
         return devices.filter { holders[$0.number] == nil }
     }
 }
 
-/// Of several notifications with one collapse key a device gets the newest.
+/// A device gets only the newest of several notifications with one collapse key.
 extension PushInsertion {
     /// The newest notification of a device with the collapse key.
     private struct Newest {
@@ -125,8 +129,8 @@ extension PushInsertion {
         let sequence: Int64
     }
 
-    /// Stores the notification as the devices' newest one with its collapse key, and cancels the pushes of those before;
-    /// returns the devices that have no newer one.
+    /// Stores the notification as the devices' newest one with its collapse key, and cancels the
+    /// pushes of older ones. Returns the devices that have no newer one.
     private func newest(_ devices: [AudienceDevice]) async throws -> [AudienceDevice] {
         guard let collapseID = self.target.collapseID, !devices.isEmpty else { return devices }
         var first: Set<Int64> = []

@@ -2,25 +2,25 @@ internal import Foundation
 internal import PushCore
 internal import PushStore
 
-/// What becomes of a push that this process had leased.
+/// The settlement of a push that this process had leased.
 struct PushSettlement: Sendable {
-    /// How it is due again.
+    /// The values with which the push returns to its queue.
     struct Return: Sendable {
-        /// `nil`: not before its device comes by itself.
+        /// `nil`: the push is parked until its device connects.
         let dueAt: Date?
         let reason: String?
         let attempts: Int
     }
 
     let push: DuePush
-    /// The number under which it was leased, and which attempt it was.
+    /// The process number of its lease, and the number of the attempt.
     let owner: Int64
     let attempts: Int
-    /// Set: it ends, unless another process has taken it over.
+    /// Set: the push ends, unless another process has taken it over.
     private(set) var end: PushEnd?
-    /// Set: it is due again, unless it has ended.
+    /// Set: the push is due again, unless it has ended.
     private(set) var `return`: Return?
-    /// Set: the device, and its user, had no event stream here when it was tried.
+    /// Set: the device, and its user, had no event stream here during the attempt.
     private(set) var away: (handle: String, user: Int64)?
 
     init(
@@ -35,7 +35,7 @@ struct PushSettlement: Sendable {
         self.attempts = delivery.state.attempts
         switch settlement {
         case .accepted(let providerID):
-            // Stored only if the provider has an id of its own.
+            // Stores the id only if the provider has assigned its own.
             let isOurs = providerID == delivery.push.attemptID.text
             self.end = self.ended(.accepted, reason: nil)
             self.end?.providerID = isOurs ? nil : providerID

@@ -3,17 +3,17 @@ internal import PostgreSQL
 internal import PushCore
 internal import PushStore
 
-/// The accounts that some scheduled notifications name, and what their senders may send at this moment.
+/// The accounts that some scheduled notifications name, and the current rights of their senders.
 struct ReleaseRights {
-    /// What a sender may send.
+    /// The audience to which a sender may send.
     private enum Right {
-        /// To everybody in these apps; `nil`: in all.
+        /// Everybody in these apps; `nil`: in all.
         case everything(in: Set<AppName>?)
-        /// To itself, by the keyed hash of its name, in these apps.
+        /// The sender itself, by the keyed hash of its name, in these apps.
         case toItself(Data, in: Set<AppName>)
     }
 
-    /// Without those who were deleted or disabled.
+    /// Leaves out senders who were deleted or disabled.
     private var senders: [Int64: Right] = [:]
     private var named: [Data: (id: Int64, apps: Set<AppName>)] = [:]
 
@@ -50,7 +50,8 @@ struct ReleaseRights {
         }
     }
 
-    /// The users whom an audience names, in the order of their ids, without those who are gone since the post.
+    /// The users whom an audience names, in the order of their ids. Leaves out users who were
+    /// deleted, or lost the app, after the post.
     func users(of audience: HashedAudience) -> [Int64] {
         let known = audience.users.compactMap { self.named[$0.key] }
         return Set(known.filter { $0.apps.contains(audience.audience.app) }.map(\.id)).sorted()

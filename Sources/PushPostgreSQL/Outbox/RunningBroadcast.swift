@@ -25,7 +25,7 @@ struct RunningBroadcast {
         self.target = try PushTarget.Columns(row, from: 7)
     }
 
-    /// Few broadcasts run at a time.
+    /// Needs no index: few broadcasts run at a time.
     static let oldest = """
         select f.notification_id, f.expressions, f.platforms, f.branch, f.cursor, n.recalled_at is not null, n.app,
             n.collapse_id, n.is_read_once, n.expires_at, n.sequence
@@ -100,7 +100,7 @@ struct RunningBroadcast {
 }
 
 extension PushTarget {
-    /// What a notification's row says about its pushes.
+    /// The columns of a notification's row that its pushes need.
     struct Columns {
         let collapseID: String?
         let isReadOnce: Bool

@@ -13,7 +13,8 @@ struct ScheduledNotification {
     private let expressions: Data
     private let platforms: String?
 
-    /// Reads and locks the next rows that are due, and their notifications: those that no other process sends or recalls.
+    /// Reads and locks the next due rows, and their notifications. Skips rows that another process
+    /// sends or recalls.
     static func due(_ tx: WriteTransaction, limit: Int, now: Date) async throws -> [ScheduledNotification] {
         try await tx.query(Self.next, now.milliseconds, limit).map { row in
             ScheduledNotification(
@@ -43,7 +44,7 @@ struct ScheduledNotification {
         !self.isRecalled && self.columns.expiresAt > now
     }
 
-    /// Its audience at this moment. Throws if the row is damaged.
+    /// Its present audience. Throws if the row is damaged.
     func audience(_ sealing: Sealing, _ tags: TagPolicy) throws -> HashedAudience {
         let expressions = try sealing.texts(self.expressions, in: .scheduled(self.id))
         let audience = try Audience(expressions: expressions, of: self.app, platformNames: self.platforms)

@@ -3,12 +3,13 @@ internal import PostgreSQL
 internal import PushCore
 internal import PushStore
 
-/// Pushes whose device had no event stream where they were tried.
+/// Pushes whose device had no event stream at the process that tried to send them.
 extension PostgreSQLStore {
-    /// Makes those due at once whose device has a stream by now, here or in another process; the others are parked.
+    /// Makes pushes due at once if their device has a stream by now, here or in another process;
+    /// the others are parked.
     ///
-    /// Must be the first in its transaction: it locks the counters of the devices' users, so that a stream which is opened
-    /// meanwhile finds what is parked.
+    /// Must be the first in its transaction: it locks the counters of the devices' users, so that
+    /// a stream opened meanwhile finds the parked pushes.
     func findStreams(
         of settlements: [PushSettlement],
         _ tx: WriteTransaction,
@@ -23,7 +24,7 @@ extension PostgreSQLStore {
             guard let handle = settlement.away?.handle, let holder = holders[settlement.push.device] else {
                 return settlement
             }
-            // Here the row may be that of a stream which has just ended.
+            // If this process is the holder, the row may belong to a stream that has just ended.
             let isListening = DeviceHandle(handle).map(self.options.streams.isListening) ?? false
             guard holder != number || isListening else { return settlement }
             var settlement = settlement
@@ -32,8 +33,8 @@ extension PostgreSQLStore {
         }
     }
 
-    /// Parks the pushes of devices without a stream that were enqueued for one. The counters of the devices' users must be
-    /// locked.
+    /// Parks the pushes of devices without a stream that were enqueued for one. The counters of
+    /// the devices' users must be locked.
     static func park(_ tx: WriteTransaction, ofDevices devices: [Int64]) async throws {
         if devices.isEmpty { return }
         _ = try await tx.query(Self.parking, devices, tx.streamLanes.sorted(), PushReason.away)

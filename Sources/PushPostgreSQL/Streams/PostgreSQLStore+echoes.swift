@@ -3,26 +3,29 @@ internal import PostgreSQL
 internal import PushCore
 internal import PushStore
 
-/// Repeats, at the event streams of this process, what another one has sent to those of the same devices.
+/// Repeats, at the event streams of this process, events that another process has sent to streams
+/// of the same devices.
 extension PostgreSQLStore {
-    /// How often it is looked without a message of the process that sends.
+    /// The poll interval without a message of the process that sends.
     private static let interval = Duration.milliseconds(500)
-    /// How many devices one transaction goes through: their users' posts wait for it.
+    /// The number of devices in one transaction, during which their users' posts wait.
     private static let unmarkedAtOnce = 200
 
-    /// Looks for what is to be repeated, until the task is cancelled.
+    /// Searches for events to repeat, until the task is cancelled.
     func keepEchoes() async {
-        // Without lanes of streams there are none.
+        // Without lanes of streams, no events exist.
         if self.options.streamLanes.isEmpty { return }
         await withTaskCancellationHandler {
             await withDiscardingTaskGroup { group in
                 while !Task.isCancelled {
                     await self.echoes.signal.wait(atMost: Self.interval)
                     do {
-                        // Each waits for a client, at most as long as a client may take to read.
+                        // Each send waits for a client, at most as long as a client may take to
+                        // read.
                         for echo in try await self.findEchoes() { group.addTask { await self.send(echo) } }
                     } catch {
-                        // While the database fails, posts report it. Ended early by the task's end, which the condition sees.
+                        // While the database fails, posts report it. Cancellation of the task ends
+                        // the sleep early; the condition sees it.
                         try? await Task.sleep(for: Self.interval)
                     }
                 }
@@ -33,17 +36,19 @@ extension PostgreSQLStore {
         }
     }
 
-    /// Repeats what is to be repeated now, once.
+    /// Repeats once the events that are pending now.
     package func echoStreams() async throws {
         for echo in try await self.findEchoes() { await self.send(echo) }
     }
 
-    /// Marks the streams of devices that are open at several processes. The counters of the devices' users must be locked.
+    /// Marks the streams of devices that are open at several processes. The counters of the
+    /// devices' users must be locked.
     static func markShared(_ tx: WriteTransaction, ofDevices devices: [Int64]) async throws {
         if !devices.isEmpty { _ = try await tx.query(Self.sharing, devices) }
     }
 
-    /// Lifts the mark of streams here whose devices have none elsewhere any more, as after another process has died.
+    /// Removes the mark of streams here whose devices have no stream elsewhere any more, as after
+    /// another process has died.
     func unmarkShared() async throws {
         let number = self.node.number
         var rows = try await self.read(Self.sharedAlone, number).map {
@@ -68,7 +73,8 @@ extension PostgreSQLStore {
         let device: DeviceHandle
     }
 
-    /// What other processes have sent to devices that have a stream here, and that the streams here did not get.
+    /// The events that other processes have sent to devices with a stream here, and that the
+    /// streams here did not get.
     private func findEchoes() async throws -> [Echo] {
         let rows = try await self.read(Self.settledElsewhere, self.node.number, self.echoes.start)
         var (echoes, shared): ([Echo], Set<Int64>) = ([], [])
@@ -89,7 +95,7 @@ extension PostgreSQLStore {
     }
 
     private func send(_ echo: Echo) async {
-        // A stream that has ended comes back, and says what it has got.
+        // The client of a stream that has ended reconnects, and reports what it has received.
         if await self.options.streams.deliver(echo.notification, to: echo.device) == .full {
             self.echoes.giveBack(echo.push)
         }
@@ -116,8 +122,9 @@ extension PostgreSQLStore {
         where s.device = any($1::int8[]) and s.node = $2 and s.is_shared and \(noneElsewhere)
         """
 
-    /// A row at least, with the time. Of devices that have a stream at this process and another one what streams have accepted
-    /// since; not what was accepted before the stream here was opened, but for what came just then.
+    /// Always returns a row with the time. Finds pushes that streams have accepted, of devices
+    /// that have a stream at this process and another one. Omits pushes accepted before the stream
+    /// here was opened, except in the last two seconds before.
     static let settledElsewhere = """
         select \(DatabaseClock.now), s.device, d.id, x.notification_id, x.settled_at
         from (select 1) as one

@@ -4,14 +4,15 @@ internal import PushStore
 extension PostgreSQLStore {
     /// How long the first end of a stream waits for others to share its transaction.
     private static let gathering = Duration.milliseconds(100)
-    /// How often it is looked whether this process has another number.
+    /// The interval between checks whether this process has another number.
     private static let interval = Duration.seconds(1)
-    /// After how many intervals it looks for rows of fenced processes, and compares all rows with the open streams.
+    /// The numbers of intervals between searches for rows of fenced processes, and between
+    /// comparisons of all rows with the open streams.
     private static let (fencedEvery, allEvery) = (5, 60)
 
-    /// Keeps the rows of event streams true, until the task is cancelled.
+    /// Keeps the rows of event streams up to date, until the task is cancelled.
     func keepStreams() async {
-        // Without lanes of streams there are none.
+        // Without lanes of streams, no rows exist.
         if self.options.streamLanes.isEmpty { return }
         var rounds = 0
         var number = self.node.number
@@ -19,7 +20,7 @@ extension PostgreSQLStore {
         await withTaskCancellationHandler {
             while !Task.isCancelled {
                 await self.streamBook.signal.wait(atMost: max(next - .now, .milliseconds(1)))
-                // Ended early by the task's end, which the loop's condition sees.
+                // Cancellation of the task ends the sleep early; the loop's condition sees it.
                 try? await Task.sleep(for: Self.gathering)
                 let isRound = .now >= next
                 if isRound {
@@ -36,7 +37,8 @@ extension PostgreSQLStore {
                         try await self.removeStreamsOfDeadNodes()
                     }
                 } catch {
-                    // While the database fails, posts report it. Nothing is lost: the next round does the same.
+                    // While the database fails, posts report it. Nothing is lost: the next round
+                    // does the same.
                     try? await Task.sleep(for: Self.interval)
                 }
             }

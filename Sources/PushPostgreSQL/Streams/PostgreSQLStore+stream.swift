@@ -36,7 +36,8 @@ extension PostgreSQLStore {
         _ devices: @Sendable (WriteTransaction) async throws -> Rows
     ) async throws -> Int {
         try await self.write { tx in
-            // A post that has found the device away holds the counter: this transaction waits for it, and wakes its push.
+            // A post that has found the device away holds the counter: this transaction waits for
+            // it, and wakes its push.
             try await StreamHolder.lockCounters(tx, of: [user])
             let numbers = try await devices(tx).map { try $0.integer(0) }
             if numbers.isEmpty { return 0 }
@@ -48,7 +49,8 @@ extension PostgreSQLStore {
         }
     }
 
-    /// Makes the pushes that wait for the devices due at once, parked ones included; returns their number.
+    /// Makes the pushes that wait for the devices due at once, including parked ones; returns
+    /// their number.
     static func wakePushes(_ tx: WriteTransaction, ofDevices devices: [Int64], now: Date) async throws -> Int {
         try await tx.query(Self.wake, devices, now.milliseconds).changed
     }
@@ -65,7 +67,8 @@ extension PostgreSQLStore {
 
     private static let numbers = "select number from device where id = any($1::text[])"
 
-    /// Later than all streams that were opened before, also if the database's clock was put back.
+    /// A time later than all streams that were opened before, even if the database's clock was set
+    /// back.
     static let opening = """
         insert into stream (device, node, since)
         select d.number, $2, greatest(
@@ -76,10 +79,11 @@ extension PostgreSQLStore {
         returning device
         """
 
-    /// Enqueues pushes again that a stream has accepted since the first of the devices accepted the last notification, and
-    /// that the user has not fetched. It reads only the later ones, however many are older.
+    /// Enqueues pushes again that the user has not fetched, and that a stream has accepted since
+    /// the first of the devices accepted the last notification. Reads only the later pushes,
+    /// however many are older.
     ///
-    /// A push that a newer one with the same collapse key has replaced is not sent again.
+    /// Does not send a push again that a newer one with the same collapse key has replaced.
     static let sendAgain = """
         with later as materialized (
             select x.notification_id, x.device from push_end x

@@ -3,12 +3,12 @@ internal import PostgreSQL
 internal import PushCore
 internal import PushStore
 
-/// Keeps the rows of event streams true.
+/// Keeps the rows of event streams up to date.
 extension PostgreSQLStore {
-    /// How many devices one transaction goes through: their users' posts wait for it.
+    /// The number of devices in one transaction, during which their users' posts wait.
     private static let page = 200
 
-    /// A row, with what its device is called in the hub, unless that is gone.
+    /// A row, with the device's name in the hub, unless the device is deleted.
     private struct StreamRow: Sendable {
         let device: Int64
         let node: Int64
@@ -23,8 +23,8 @@ extension PostgreSQLStore {
         }
     }
 
-    /// Deletes the rows of streams that have ended here since the last call, many in one transaction, and parks what was
-    /// enqueued for them.
+    /// Deletes the rows of streams that have ended here since the last call, many in one
+    /// transaction. Parks the pushes that were enqueued for them.
     package func writeStreamEnds() async throws {
         while true {
             let ended = self.streamBook.take(Self.page)
@@ -39,7 +39,8 @@ extension PostgreSQLStore {
         }
     }
 
-    /// Deletes the rows of processes that are fenced, and parks what was enqueued for their devices.
+    /// Deletes the rows of fenced processes, and parks the pushes that were enqueued for their
+    /// devices.
     package func removeStreamsOfDeadNodes() async throws {
         while true {
             let found = try await self.read(Self.rowsOfFenced, Int64(Self.page)).map(StreamRow.init)
@@ -48,8 +49,9 @@ extension PostgreSQLStore {
         }
     }
 
-    /// Compares all rows with the streams that are open here: adds what is missing, as after this process was fenced and has
-    /// another number, and deletes what is left over, such as rows of deleted devices.
+    /// Compares all rows with the streams that are open here. Adds missing rows, as after this
+    /// process was fenced and has another number, and deletes leftover rows, such as those of
+    /// deleted devices.
     package func compareStreams() async throws {
         var (last, here): (Int64, Set<DeviceHandle>) = (.min, [])
         let number = self.node.number
@@ -76,8 +78,8 @@ extension PostgreSQLStore {
 
     /// Deletes rows, unless a stream of theirs is open here by now or their process lives.
     ///
-    /// A stream is in the hub before it takes the lock of its user's counter to write its row, so that under this lock the hub
-    /// has all streams whose rows are written before.
+    /// A stream is added to the hub before it locks its user's counter to write its row. So under
+    /// this lock, the hub has every stream whose row is already written.
     private func remove(_ rows: [StreamRow]) async throws {
         if rows.isEmpty { return }
         try await self.write { tx in
@@ -113,7 +115,7 @@ extension PostgreSQLStore {
         select \(streamRows) where s.node in (select number from node where is_fenced) order by s.device limit $1
         """
 
-    /// Those of this process, and of processes whose numbers are forgotten.
+    /// The rows of this process, and of processes whose numbers no longer count.
     static let rowsAfter = """
         select \(streamRows) where s.device > $1 and (s.node = $2 or s.node <> all \(StreamHolder.living))
         order by s.device, s.node limit $3
@@ -124,7 +126,8 @@ extension PostgreSQLStore {
             and (node <> all \(StreamHolder.living) or (node = $3 and device = any($2::int8[])))
         """
 
-    /// Not newer than the streams of other processes, which may have been opened while this one had no number.
+    /// A time no later than the streams of other processes, which may have been opened while this
+    /// process had no number.
     private static let addition = """
         insert into stream (device, node, since)
         select d.number, $2, coalesce(

@@ -1,11 +1,11 @@
 internal import PushCore
 internal import Synchronization
 
-/// The devices whose last event stream here has ended, and whose rows still say that there is one.
+/// The devices whose last event stream here has ended, but whose rows still say that there is one.
 final class StreamBook: Sendable {
-    /// Streams end on many threads, and one task takes what they leave.
+    /// Streams end on many threads, and one task processes them.
     private let silent = Mutex(Set<DeviceHandle>())
-    /// Set when there is something to take.
+    /// Set when there are devices to take.
     let signal = Signal()
 
     func note(_ devices: [DeviceHandle]) {

@@ -1,18 +1,22 @@
 internal import PostgreSQL
 internal import PushStore
 
-/// Which process has a device's event stream, and so sends the pushes of the streams' lanes to it.
+/// The process that has a device's event stream, and so sends the pushes of the streams' lanes to
+/// it.
 ///
-/// Rows of streams are changed only by transactions that have locked the counter of changes of the device's user. So do those that
-/// park a push since they have found no stream, before they look: whichever comes second sees what the first has done.
+/// A transaction that changes rows of streams first locks the counter of changes of the device's
+/// user. A transaction that parks a push because it has found no stream locks the counter before
+/// it searches. So whichever comes second sees the other's changes.
 enum StreamHolder {
     /// The numbers of the processes whose rows count.
     static let living = "(array(select number from node where not is_fenced))"
 
-    /// The number of the process that has the stream of the device of a push, here called `p`; null: none has.
+    /// The number of the process that has the stream of the device of a push, here called `p`;
+    /// null if none has.
     static let ofPush = holder(of: "p.device")
 
-    /// Of several processes that with the newest stream: a client that has come back elsewhere may have left a dead one.
+    /// Chooses the process with the newest stream: a client that has reconnected elsewhere may
+    /// have left a dead stream.
     static func holder(of device: String) -> String {
         """
         (select s.node from stream s where s.device = \(device) and s.node = any\(Self.living)
@@ -27,7 +31,8 @@ enum StreamHolder {
         _ = try await tx.query(Self.counters, users)
     }
 
-    /// The processes that have streams of these devices, by device; devices without one are left out.
+    /// The processes that have streams of these devices, by device; devices without a stream are
+    /// left out.
     static func all(_ tx: WriteTransaction, of devices: [Int64]) async throws -> [Int64: Int64] {
         if devices.isEmpty { return [:] }
         let rows = try await tx.query(Self.holders, devices)

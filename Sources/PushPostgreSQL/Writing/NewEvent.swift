@@ -10,12 +10,13 @@ struct NewEvent: Sendable {
     let notification: Int64?
     let device: Int64?
     let user: Int64?
-    /// The lane; an event names only its platform.
+    /// The lane; an event contains only its platform.
     let lane: String?
     let sender: Int64?
     let reason: String?
 
-    /// The lane without what follows the slash, which may be a host that only the device's owner knows.
+    /// The lane without the part after the slash, which may be a host that only the device's owner
+    /// knows.
     fileprivate var platform: String? {
         self.lane.map { String($0.prefix { $0 != "/" }) }
     }

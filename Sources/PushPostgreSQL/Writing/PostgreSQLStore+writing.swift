@@ -4,13 +4,14 @@ internal import PushStore
 internal import Synchronization
 
 extension PostgreSQLStore {
-    /// How often a transaction runs again because its chain of the audit has gone on without it.
+    /// The runs of a transaction, at most, if another process extends its chain of the audit.
     private static let maximumRuns = 4
 
-    /// Runs a transaction that writes, again after a serialization failure, and throws `StoreError`.
+    /// Runs a transaction that writes, again after a serialization failure, and throws
+    /// `StoreError`.
     ///
-    /// Errors of the body that are not the database's are rethrown. If something has ended with it, it returns when all processes
-    /// that go by what they remember have forgotten that.
+    /// Rethrows errors of the body that are not the database's. If the transaction ends
+    /// credentials, it returns when all processes have evicted them from their caches.
     func write<Value: Sendable>(
         _ traits: TransactionTraits = [],
         _ body: @Sendable (WriteTransaction) async throws -> Value
@@ -49,7 +50,7 @@ extension PostgreSQLStore {
                 loan.forgetHead()
                 runs += 1
             } catch let error as DatabaseError {
-                // Nobody knows where the chain ends now.
+                // The end of the chain is unknown now.
                 if case .unknownOutcome = error { loan.forgetHead() }
                 let failure = StoreError(error)
                 if case .full = failure { self.condition.note(isFull: true) }
@@ -71,7 +72,7 @@ extension PostgreSQLStore {
             let tx = WriteTransaction(transaction, of: self)
             let value = try await body(tx)
             let finished = try await tx.finish(loan.slot, node: node) {
-                // The request may have waited for long, and its caller's credentials ended meanwhile.
+                // The request may have waited long enough for its caller's credentials to end.
                 if let term = CredentialLease.admission { try self.node.lease.check(term) }
             }
             return (value, finished)

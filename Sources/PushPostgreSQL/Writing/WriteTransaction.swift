@@ -4,12 +4,14 @@ internal import PushCore
 internal import PushStore
 internal import Synchronization
 
-/// A transaction that writes, with what is written once at its end: tallies, events, what has ended, and entries of the audit.
+/// A transaction that writes. It gathers tallies, events, ended credentials and entries of the
+/// audit, and writes them once at its end.
 ///
-/// Rows are locked in one order by all transactions, so that none waits for another in a circle: accounts, counters of changes
-/// (`numbers`), devices, pushes; then, at the end, the epoch, the tallies, the events and the audit's chain.
+/// All transactions lock rows in one order, so that they do not deadlock: accounts, counters of
+/// changes (`numbers`), devices, pushes; then, at the end, the epoch, the tallies, the events and
+/// the audit's chain.
 final class WriteTransaction: Sendable {
-    /// What is written at the end.
+    /// The values to write at the end.
     struct Pending: Sendable {
         var tally = TallyCount()
         var drafts: [AuditDraft] = []
@@ -18,7 +20,7 @@ final class WriteTransaction: Sendable {
         var calls: [@Sendable () -> Void] = []
         var last: [Statement] = []
         var hasty: (@Sendable (DatabaseError) -> (any Error)?)?
-        /// The writes of callers that it stores.
+        /// The number of callers whose writes it stores.
         var writes = 1
     }
 
@@ -27,7 +29,7 @@ final class WriteTransaction: Sendable {
     private let kinds: Set<PushEvent.Kind>
     private let pending = Mutex(Pending())
     let sealing: Sealing
-    /// The lanes whose devices are reached by their event streams only.
+    /// The lanes whose devices are reached only by their event streams.
     let streamLanes: Set<String>
 
     init(_ transaction: Transaction, of store: PostgreSQLStore) {
@@ -48,20 +50,22 @@ final class WriteTransaction: Sendable {
         try await self.transaction.query(sql, values: values)
     }
 
-    /// Runs statements in their order, without waiting for the answer of one before the next one is sent. Returns the rows of each.
+    /// Pipelines statements in their order: sends each without waiting for the answer to the one
+    /// before. Returns the rows of each.
     func query(all statements: [Statement]) async throws -> [Rows] {
         try await self.transaction.query(all: statements)
     }
 
-    /// Runs a statement at the end, together with others; one that must refuse the transaction fails.
+    /// Runs a statement at the end, together with others; to refuse the transaction, the statement
+    /// must fail.
     func queryLast(_ statement: Statement) {
         self.pending.withLock { $0.last.append(statement) }
     }
 
-    /// Has the statements at the end and the commit sent in one message: others wait for what is locked no longer than the
-    /// database needs. `body` makes another error of a statement's failure.
+    /// Sends the last statements and the commit in one message, so that locks are held only as
+    /// long as the database needs. `body` maps a statement's failure to another error.
     ///
-    /// Where the connection is lost meanwhile it is unknown whether the transaction is stored.
+    /// If the connection is lost meanwhile, it is unknown whether the transaction is stored.
     func commitHastily(_ body: @escaping @Sendable (DatabaseError) -> (any Error)?) {
         self.pending.withLock { $0.hasty = body }
     }
@@ -83,15 +87,15 @@ final class WriteTransaction: Sendable {
         self.pending.withLock { $0.events.append(event) }
     }
 
-    /// Whether events of a kind are kept, so that what they need has to be read.
+    /// Whether the store keeps events of a kind, so that their values must be read.
     func keeps(_ kind: PushEvent.Kind) -> Bool { self.kinds.contains(kind) }
 
-    /// So many callers' writes are stored together.
+    /// Sets the number of callers whose writes this transaction stores.
     func share(among writes: Int) {
         self.pending.withLock { $0.writes = writes }
     }
 
-    /// Has all processes forget credentials before `write` returns.
+    /// Makes all processes evict credentials before `write` returns.
     func end(_ end: CredentialLease.End) {
         self.pending.withLock { $0.ends.append(end) }
     }
@@ -101,8 +105,8 @@ final class WriteTransaction: Sendable {
         self.pending.withLock { $0.calls.append(body) }
     }
 
-    /// Writes what was gathered. Must be called once, as the last of the transaction. `admit` throws if it must not be
-    /// committed any more.
+    /// Writes the gathered values. Must be called once, as the last of the transaction. `admit`
+    /// throws if the transaction must not be committed any more.
     func finish(
         _ slot: WriterSlot,
         node: Int64,
@@ -160,17 +164,18 @@ final class WriteTransaction: Sendable {
     }
 }
 
-/// What is left to do once a transaction is stored.
+/// The work that remains once a transaction is stored.
 struct FinishedWrite: Sendable {
     let calls: [@Sendable () -> Void]
     let writes: Int
-    /// The number of the last of what has ended, if anything has.
+    /// The number of the last ended credentials, if any have ended.
     let epoch: Int64?
     /// The lanes that have new pushes.
     let filled: Set<String>
     /// The new end of the writer's chain, if there were entries for the audit.
     var head: AuditHead?
-    /// When the commit was sent, with the last statements where it goes with them.
+    /// The time when the commit was sent, or the last statements if they are sent together with
+    /// it.
     var commitBegan = ContinuousClock.now
 }
 

@@ -9,9 +9,11 @@ struct AuditHead: Sendable, Hashable {
     let link: AuditLink
 }
 
-/// What one transaction at a time writes under: its rows of the tally, and its chain of the audit.
+/// The number under which one transaction at a time writes: its rows of the tally, and its chain
+/// of the audit.
 final class WriterSlot: Sendable {
-    /// Two processes with the same rows of the tally only wait for each other; so few numbers are enough.
+    /// Two processes that share rows of the tally only wait for each other, so a few numbers
+    /// suffice.
     private static let nodes: Int64 = 64
     private static let slots: Int64 = 64
 
@@ -22,15 +24,15 @@ final class WriterSlot: Sendable {
         self.number = number
     }
 
-    /// `nil`: it has no chain yet, or does not know where it ends.
+    /// `nil`: the slot has no chain yet, or does not know its end.
     var head: AuditHead? { self.state.withLock { $0 } }
 
-    /// Records where the chain ends after a commit.
+    /// Records the end of the chain after a commit.
     func note(_ head: AuditHead) {
         self.state.withLock { $0 = head }
     }
 
-    /// Leaves the chain, which may have gone on without this process.
+    /// Leaves the chain, which another process may have extended.
     func forget() {
         self.state.withLock { $0 = nil }
     }
@@ -65,7 +67,7 @@ final class WriterSlots: Sendable {
     }
 }
 
-/// The slot of one call of `write`, through all runs of its transaction.
+/// The slot of one call of `write`, for all runs of its transaction.
 final class SlotLoan: Sendable {
     private let slots: WriterSlots
     private let state = Mutex<WriterSlot?>(nil)
@@ -74,7 +76,8 @@ final class SlotLoan: Sendable {
         self.slots = slots
     }
 
-    /// Taken with the first run, which has a connection then: callers that wait for one need no slot.
+    /// Taken at the first run, which has a connection then: callers that wait for a connection
+    /// need no slot.
     var slot: WriterSlot {
         self.state.withLock { slot in
             if let slot { return slot }
@@ -84,7 +87,7 @@ final class SlotLoan: Sendable {
         }
     }
 
-    /// The slot must not be used any more.
+    /// Returns the slot, which must not be used any more.
     func end() {
         if let slot = self.state.withLock({ $0.take() }) { self.slots.giveBack(slot) }
     }

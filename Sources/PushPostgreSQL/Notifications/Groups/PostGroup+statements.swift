@@ -8,7 +8,7 @@ struct GroupDevice {
     let number: Int64
     let user: Int64
     let lane: String
-    /// It cannot be reached until it connects; its push is parked.
+    /// Whether the device cannot be reached until it connects; its push is parked.
     let isAway: Bool
 }
 
@@ -16,7 +16,7 @@ struct GroupDevice {
 struct GroupPush {
     let id: Int64
     let seed: Int64
-    /// When the notification was stored, in milliseconds.
+    /// The time when the notification was stored, in milliseconds.
     let createdAt: Int64
     let device: GroupDevice
 
@@ -44,15 +44,15 @@ struct GroupRecipient {
     let seed: Int64
     let user: Int64
     let change: Int64
-    /// When the notification was stored, in milliseconds.
+    /// The time when the notification was stored, in milliseconds.
     let createdAt: Int64
     let isReadOnce: Bool
     let mac: Int64
 }
 
 extension PreparedPost {
-    /// Whether it is for users whom it names, and all their devices, at once: whatever else it locks is then behind these
-    /// users' counters, which all posts of a group lock first.
+    /// Whether the post is for users whom it names, and all their devices, now. Then it locks
+    /// nothing else before these users' counters, which all posts of a group lock first.
     var joinsOthers: Bool {
         let (notification, audience) = (self.notification, self.notification.audience)
         return notification.sendAt == nil && notification.collapseID == nil && audience.platforms == nil
@@ -61,7 +61,7 @@ extension PreparedPost {
 }
 
 extension HashedAudience {
-    /// The tags of the devices that it walks along.
+    /// The tags of the devices in the branches of the audience.
     var deviceTags: [Data] {
         self.branches.compactMap { branch in
             if case .devicesWith(let tag) = branch { tag } else { nil }
@@ -71,15 +71,16 @@ extension HashedAudience {
 
 /// The statements of a group.
 extension PostGroup {
-    /// What `look` finds.
+    /// The result of `look`.
     struct Found {
         var users: [Data: PostBatch.NamedUser] = [:]
         var usage: [Int64: Usage] = [:]
-        /// Of the posts' ids those that are in use.
+        /// The posts' ids that are already in use.
         var takenIDs: Set<Int64> = []
     }
 
-    /// Finds the users whom the posts name, locked against deletion, what their senders have stored, and which of their ids are in use.
+    /// Finds the users whom the posts name, locked against deletion, the usage of their senders,
+    /// and the ids that are in use.
     static func look(for posts: [PreparedPost], _ senders: [Int64]) throws -> Statement {
         try Statement(Self.lookup, Self.userKeys(of: posts), senders, posts.map(\.notification.id.rawValue))
     }
@@ -107,8 +108,8 @@ extension PostGroup {
         union all select n.id, null, null, null, null from notification n where n.id = any($3::int8[])
         """
 
-    /// As `WriteTransaction.draw`, before it is known which users have the names and which of the posts are stored: so as many
-    /// numbers for each as posts name the user.
+    /// As `WriteTransaction.draw`, before the users of the names are known, and which of the posts
+    /// will be stored. So it draws, for each user, one number for each post that names the user.
     static func draw(for posts: [PreparedPost]) throws -> Statement {
         var counts: [Data: Int] = [:]
         for post in posts { for key in Set(post.audience.users.map(\.key)) { counts[key, default: 0] += 1 } }
@@ -123,7 +124,7 @@ extension PostGroup {
         Array(Set(posts.flatMap { $0.audience.users.map(\.key) }))
     }
 
-    /// Adds to what senders have stored, and locks it. `added` is sorted by sender.
+    /// Adds to the usage of senders, and locks it. `added` is sorted by sender.
     static func adding(_ added: [(sender: Int64, usage: Usage)]) throws -> Statement {
         try Statement(
             Self.usageAddition,
@@ -133,7 +134,7 @@ extension PostGroup {
         )
     }
 
-    /// The same, but fails if a sender then has more than the most that is given for it.
+    /// The same, but fails if a sender then exceeds the given maximum.
     static func adding(_ added: [(sender: Int64, usage: Usage)], most: [Int64: Usage]) throws -> Statement {
         if most.isEmpty { return try Self.adding(added) }
         return try Statement(
@@ -163,7 +164,7 @@ extension PostGroup {
         returning user_id, notifications, bytes
         """
 
-    /// A number out of range (22003) if a bound is exceeded.
+    /// Fails with a number out of range (22003) if a bound is exceeded.
     static let usageAdditionWithinBounds = """
         with t as materialized (
             select t.* from unnest($1::int8[], $2::int8[], $3::int8[], $4::int8[], $5::int8[])
@@ -178,8 +179,8 @@ extension PostGroup {
         where u.notifications > t.most_notifications or u.bytes > t.most_bytes
         """
 
-    /// Finds the devices with each of the posts' tags; of very many not all. The counters of their users must be locked, so that
-    /// it stays true which of them have an event stream in no process.
+    /// Finds the devices with each of the posts' tags, up to a limit. The counters of their users
+    /// must be locked, so that no device opens or loses its only event stream meanwhile.
     static func lookForDevices(of posts: [PreparedPost], _ streamLanes: Set<String>) throws -> Statement {
         let tags = Set(posts.flatMap(\.audience.deviceTags))
         return try Statement(Self.taggedDevices, Array(tags), PostgreSQLStore.fanoutPage + 1, streamLanes.sorted())
@@ -208,7 +209,8 @@ extension PostGroup {
             where t.tag = k.tag and \(AudienceCondition.living) limit $2) as v
         """
 
-    /// Inserts the notifications whose ids are free, with their recipients and pushes; `seeds` has those that it has inserted.
+    /// Inserts the notifications whose ids are free, with their recipients and pushes; `seeds`
+    /// returns the inserted ones.
     static func insertion(of chosen: [Chosen], _ recipients: [GroupRecipient]) throws -> Statement {
         let pushes = chosen.flatMap(\.pushes)
         return try Statement(
@@ -230,7 +232,8 @@ extension PostGroup {
         )
     }
 
-    /// The same for a first run, which fails (23505) if an id is taken: not even the order of its parts matters then.
+    /// The same for a first run, which fails (23505) if an id is taken; so the order of its parts
+    /// does not matter.
     static func insertionOfAll(_ chosen: [Chosen], _ recipients: [GroupRecipient]) throws -> [Statement] {
         let pushes = chosen.flatMap(\.pushes)
         let all = try Statement(
@@ -303,8 +306,8 @@ extension PostGroup {
 
     static func seeds(_ rows: Rows) throws -> Set<Int64> { Set(try rows.map { try $0.integer(0) }) }
 
-    /// As `PostBatch.insertion` has it for one. A seed tells a notification from another one with its id, which was there before
-    /// or is in the same group.
+    /// The same as `PostBatch.insertion`, for a group. A seed distinguishes a notification from
+    /// another one with its id, in the table or in the same group.
     static let insertion = """
         with n as (
             \(notificationInsertion)

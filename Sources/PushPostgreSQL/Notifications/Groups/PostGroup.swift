@@ -3,14 +3,16 @@ internal import PostgreSQL
 internal import PushCore
 internal import PushStore
 
-/// Posts of several callers that are stored in one transaction, all of them by the same few statements.
+/// Posts of several callers, which one transaction stores by the same few statements.
 ///
-/// Each is for users whom it names, and all their devices. What decides, and whatever other transactions wait for, is read and
-/// locked for all of them at once, in the order of `PostBatch`: the requests' keys, the accounts of the users whom they name,
-/// these users' counters of changes; the usage of the senders comes last. A refusal is the outcome of its post only.
+/// Each post is for users whom it names, and all their devices. The group reads and locks the rows
+/// for all posts at once, in the order of `PostBatch`: the requests' keys, the accounts of the
+/// users whom they name, these users' counters of changes. The senders' usage comes last. A
+/// refusal is the outcome of its post only.
 ///
-/// Others wait for what a group has locked, so a first run takes no more turns with the server than two: it reads and locks, and
-/// it writes and commits. What could not be written fails, and it runs again.
+/// Other transactions wait for the rows that a group has locked. So a first run takes only two
+/// round trips: it reads and locks; it writes and commits. If a write conflicts, the run fails,
+/// and the group runs again.
 struct PostGroup {
     /// A post that is stored unless its id is taken.
     struct Chosen {
@@ -34,7 +36,7 @@ struct PostGroup {
     private let devices: [Data: [GroupDevice]]
     private var ends: [PostEnd?]
 
-    /// Reads and locks what the posts need.
+    /// Reads and locks the rows that the posts need.
     init(
         _ members: [PostMember],
         _ run: PostBatch.Run,
@@ -62,7 +64,8 @@ struct PostGroup {
         (self.users, self.takenIDs) = (found.users, found.takenIDs)
         self.numbers = try WriteTransaction.numbers(answers[reservation.count + 1])
         self.devices = try Self.devices(answers[reservation.count + 2])
-        // Also waits for the end of the first run's transaction. After the counters: first runs lock these before the usage.
+        // Also waits for the end of the first run's transaction. Must follow the counters, which
+        // first runs lock before the usage.
         self.usage =
             run == .first
             ? found.usage : try Self.usage(try await tx.query(all: [Self.adding(senders.map { ($0, Usage()) })])[0])
@@ -72,7 +75,7 @@ struct PostGroup {
     /// Stores the posts; returns an end for each, or `nil` if the first run was committed.
     mutating func store() async throws -> [PostEnd]? {
         if self.run == .afterLoss, try await PostBatch.isAnyStored(self.tx, of: self.members.map(\.post)) {
-            // As in `PostBatch`: this commit confirms the first one's.
+            // As in `PostBatch`, this commit confirms the first one's.
             try self.keys.write(self.tx)
             return nil
         }
@@ -94,7 +97,7 @@ struct PostGroup {
             if let request = chosen.post.request { self.keys.note(request, of: chosen.post.notification, reach) }
             if let record = chosen.post.record { records.append(record) }
         }
-        // There is room after all for those who were refused.
+        // The posts that were refused for lack of room may fit after all.
         if areSomeUnfit || stored.count < chosen.count { self.leaveRefusedAlone() }
         try self.keys.write(self.tx)
         for record in records.merged { self.tx.append(record) }
@@ -104,7 +107,8 @@ struct PostGroup {
 
     // MARK: - Private
 
-    /// The posts that nothing refuses. Of those with one key or id the first is taken, and the others are left alone.
+    /// The posts that nothing refuses. Of posts with the same key or id it takes the first, and
+    /// leaves the others to their callers.
     private mutating func choose() throws -> [Chosen] {
         var chosen: [Chosen] = []
         var requests: Set<Data> = []
@@ -156,8 +160,9 @@ struct PostGroup {
         return self.takenIDs.contains(notification.id.rawValue) ? .idTaken : nil
     }
 
-    /// Gives the posts their devices. Removes those that are not for a group after all: with too many devices, or with those
-    /// of users whom they do not name. Returns whether there were any.
+    /// Assigns the posts their devices. Removes posts that do not fit a group after all: with too
+    /// many devices, or with devices of users whom they do not name. Returns whether it removed
+    /// any.
     private func fit(_ chosen: inout [Chosen]) -> Bool {
         let count = chosen.count
         chosen = chosen.compactMap { chosen in
@@ -172,7 +177,7 @@ struct PostGroup {
         return chosen.count < count
     }
 
-    /// Returns the seeds of those that are stored: in a first run all, or it is overtaken.
+    /// Returns the seeds of the stored posts: in a first run all, or it is overtaken.
     private mutating func insert(_ chosen: [Chosen]) async throws -> Set<Int64> {
         if chosen.isEmpty { return [] }
         var recipients: [GroupRecipient] = []
@@ -210,8 +215,9 @@ struct PostGroup {
         }
     }
 
-    /// The usage comes last, since all posts of a sender wait for it. Only a first run can have been overtaken: later ones have
-    /// it locked, and what goes beyond one member's bounds then is another's, whose bounds are wider.
+    /// Writes the usage last, since all posts of a sender wait for it. Only a first run can have
+    /// been overtaken. Later runs have it locked; if they exceed one member's bounds, another
+    /// member's are wider.
     private func write(_ added: [Int64: Usage]) throws {
         if added.isEmpty { return }
         let added = added.sorted { $0.key < $1.key }.map { (sender: $0.key, usage: $0.value) }
@@ -230,7 +236,8 @@ struct PostGroup {
 }
 
 extension DatabaseError {
-    /// Whether an id or a key was taken meanwhile, or a bound was reached: see `PostGroup.usageAdditionWithinBounds`.
+    /// Whether an id or a key was taken meanwhile, or a bound was reached: see
+    /// `PostGroup.usageAdditionWithinBounds`.
     fileprivate var isOvertaking: Bool { self.code == "23505" || self.code == "22003" }
 }
 

@@ -1,27 +1,28 @@
 internal import PushStore
 
-/// A post that may be stored in one transaction with those of others.
+/// A post that may be stored in one transaction with posts of other callers.
 struct PostMember: GroupMember {
     let post: PreparedPost
     let bounds: StorageBounds?
-    /// When its caller was found; another caller's task may store it.
+    /// The term of the credential lease when its caller's request began; another caller's task may
+    /// store the post.
     let term = CredentialLease.admission
 
     var byteCount: Int { self.post.notification.sealedPayload.count }
 }
 
-/// What became of a post in a group.
+/// The end of a post in a group.
 enum PostEnd: GroupEnd {
     case outcome(PostOutcome)
     case failed(StoreError)
-    /// The caller has to store it by itself, beginning with this run. `last`: its outcome in a transaction of the group whose
-    /// commit may or may not have been done.
+    /// The caller must store the post itself, beginning with this run. `last`: its outcome in a
+    /// transaction of the group whose commit may have succeeded.
     case alone(PostBatch.Run, last: PostOutcome?)
 
     var failure: StoreError? { if case .failed(let error) = self { error } else { nil } }
 }
 
 extension GroupLimits {
-    /// While one group waits for the disk, the other one's statements run.
+    /// While one group waits for the disk, the other group's statements run.
     static let posts = GroupLimits(groups: 2, members: 200, bytes: 4 << 20, waiting: 4096)
 }
