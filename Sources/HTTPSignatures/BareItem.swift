@@ -18,8 +18,8 @@ package enum BareItem: Sendable, Hashable {
 
     /// The value as a field spells it.
     ///
-    /// Not validated: a value that its case does not allow yields an invalid field, so check values that the parser did
-    /// not produce.
+    /// Not validated: a value that its case does not allow yields an invalid field, so check
+    /// values that the parser did not produce.
     package var text: String {
         switch self {
         case .integer(let value): String(value)

@@ -6,8 +6,8 @@ package typealias FieldParameters = Keyed<BareItem>
 
 /// Values by key, in their order, repeated keys included.
 ///
-/// In a structured field the last value of a key counts. Callers that must rule out another reading check
-/// `hasRepeated`.
+/// In a structured field the last value of a key counts. Callers that must rule out another
+/// reading check `hasRepeated`.
 package struct Keyed<Value: Sendable & Hashable>: Sendable, Hashable {
     package struct Entry: Sendable, Hashable {
         package let key: String

@@ -23,7 +23,8 @@ public struct ResponseVerifier: Sendable {
 
     /// A verifier that demands `coverage`, no less and no more.
     ///
-    /// `tolerance` is the largest difference between the clocks of both sides, including the time in transit.
+    /// `tolerance` is the largest difference between the clocks of both sides, including the time
+    /// in transit.
     public init(
         keys: [VerificationKey],
         coverage: SignatureCoverage = .exchange,
@@ -56,8 +57,8 @@ public struct ResponseVerifier: Sendable {
         return otherwise.map { "\(first), sig0=\(SignatureRequest.list($0, keyID: keyID))" } ?? first
     }
 
-    /// Returns when the answer was signed, if it has a current signature by one of the keys, over exactly the demanded
-    /// components.
+    /// Returns when the answer was signed, if it has a current signature by one of the keys, over
+    /// exactly the demanded components.
     ///
     /// A 304, which has no content, is signed over its `ETag` instead of the digest.
     ///
@@ -129,7 +130,8 @@ public struct ResponseVerifier: Sendable {
         )
     }
 
-    /// The digest, which must match the content, or the `ETag` of a 304, which must have no content.
+    /// The digest, which must match the content, or the `ETag` of a 304, which must have no
+    /// content.
     private func validator(of message: SignedMessage) throws(SignatureFailure) -> String {
         guard message.status != 304 else {
             guard !message.etag.isEmpty else { throw SignatureFailure(.missing, "there is no ETag") }

@@ -1,6 +1,7 @@
 internal import Bytes
 
-/// A component that a signature covers (RFC 9421 §2): a field, or a value derived from a message, such as `@status`.
+/// A component that a signature covers (RFC 9421 §2): a field, or a value derived from a message,
+/// such as `@status`.
 public struct SignatureComponent: Sendable, Hashable, CustomStringConvertible {
     /// The name, in lower case.
     public let name: String
@@ -50,10 +51,11 @@ public struct SignatureBase: Sendable, Hashable {
     /// The value in `Signature-Input` after the label, byte for byte.
     public let parameters: String
 
-    /// The base of components with their values, in order, and of the parameters `created`, `keyid` and `alg`.
+    /// The base of components with their values, in order, and of the parameters `created`,
+    /// `keyid` and `alg`.
     ///
-    /// Throws if a component appears twice, or a value has a character other than printable ASCII and tabs: it could be
-    /// taken for more than one line.
+    /// Throws if a component appears twice, or a value has a character other than printable ASCII
+    /// and tabs: it could be taken for more than one line.
     public init(
         _ components: [(component: SignatureComponent, value: String)],
         created: Int64,

@@ -23,7 +23,8 @@ public struct SignatureFailure: Error, Sendable, Hashable, CustomStringConvertib
         public static let malformed = Self(description: "malformed")
         /// No signature is by a known key.
         public static let unknownKey = Self(description: "unknown key")
-        /// The signature covers too few components, so that it may fit another request or answer, too.
+        /// The signature covers too few components, so that it may fit another request or answer,
+        /// too.
         public static let insufficientCoverage = Self(description: "insufficient coverage")
         /// The signature does not cover exactly the demanded components.
         public static let wrongComponents = Self(description: "wrong components")

@@ -1,7 +1,8 @@
 internal import Bytes
 
-/// What an `Accept-Signature` asks for (RFC 9421 §5): a signature over the components of ``SignatureCoverage/answer``, and
-/// any of the others of ``SignatureCoverage/account``, in any order.
+/// What an `Accept-Signature` asks for (RFC 9421 §5): a signature over the components of
+/// ``SignatureCoverage/answer``, and any of the others of ``SignatureCoverage/account``, in any
+/// order.
 public struct SignatureRequest: Sendable, Hashable {
     private static let maximumLabelLength = 64
 
@@ -14,7 +15,8 @@ public struct SignatureRequest: Sendable, Hashable {
 
     /// Reads the lines of the field. Of several signatures the first that can be made is chosen.
     ///
-    /// Throws if none can be made: over anything else, with another algorithm, or with parameters that are not ours.
+    /// Throws if none can be made: over anything else, with another algorithm, or with parameters
+    /// that are not ours.
     public init(acceptSignature lines: [String]) throws(SignatureFailure) {
         let dictionary = try StructuredFieldParser.dictionary(lines, of: "Accept-Signature")
         guard !dictionary.hasRepeated else { throw SignatureFailure(.duplicate, "a label appears twice") }

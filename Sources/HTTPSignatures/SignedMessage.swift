@@ -12,8 +12,9 @@ public struct SignedMessage: Sendable {
 
     /// The body as it was received, and the request as it was sent.
     ///
-    /// `fields` gives the lines of the answer's field of a name, which it is asked for in lower case: no lines if there is
-    /// no such field. Lines that the system has joined with commas are as good.
+    /// `fields` gives the lines of the answer's field of a name, which it is asked for in lower
+    /// case: no lines if there is no such field. Lines that the system has joined with commas are
+    /// as good.
     public init(
         status: Int,
         body: some Sequence<UInt8>,

@@ -6,7 +6,8 @@ public struct SignedRequest: Sendable, Hashable {
     public let method: String
     /// The path as in the request line, percent-encoded.
     public let path: String
-    /// The text after the question mark, percent-encoded; `nil`, which counts as empty, without one.
+    /// The text after the question mark, percent-encoded; `nil`, which counts as empty, without
+    /// one.
     public let query: String?
     /// `MyToken` as sent; `nil` without one.
     public let token: String?
@@ -23,8 +24,8 @@ public struct SignedRequest: Sendable, Hashable {
 
     /// A request to a URL that the client sends unchanged.
     ///
-    /// Clients normalise URLs before they send them: if yours has dot segments, characters that must be encoded, or
-    /// needlessly encoded ones, ask the client what it has sent.
+    /// Clients normalise URLs before they send them: if yours has dot segments, characters that
+    /// must be encoded, or needlessly encoded ones, ask the client what it has sent.
     public init(method: String, url: URL, token: String?) {
         self.init(
             method: method,
@@ -39,7 +40,8 @@ public struct SignedRequest: Sendable, Hashable {
         switch component {
         case .requestToken: self.token.map { FieldLines.value(of: [$0]) }
         case .method: self.method
-        // An empty path is a slash (RFC 9421 §2.2.6), and the path of the asterisk is empty (RFC 9110 §7.1).
+        // An empty path is a slash (RFC 9421 §2.2.6), and the path of the asterisk is empty (RFC
+        // 9110 §7.1).
         case .path: ["", "*"].contains(self.path) ? "/" : self.path
         // The question mark is there even without a query (RFC 9421 §2.2.7).
         case .query: "?\(self.query ?? "")"

@@ -37,7 +37,8 @@ public struct SigningKey: Sendable {
 
     /// The signature, 64 bytes. On Apple platforms it differs each time.
     ///
-    /// Throws only if the cryptographic library fails, as without memory or random numbers: every key can sign every base.
+    /// Throws only if the cryptographic library fails, as without memory or random numbers: every
+    /// key can sign every base.
     public func signature(over base: SignatureBase) throws -> Data {
         try self.key.signature(for: Data(base.text.utf8))
     }

@@ -7,8 +7,8 @@ package struct StructuredFieldError: Error, Hashable, CustomStringConvertible {
 
 /// Reads structured fields (RFC 9651 §4.2) in one pass over their bytes.
 ///
-/// It is stricter than the RFC in one point: bytes in base64 must have their padding, and pad bits of zero. So signed
-/// bytes have one spelling only.
+/// It is stricter than the RFC in one point: bytes in base64 must have their padding, and pad bits
+/// of zero. So signed bytes have one spelling only.
 package struct StructuredFieldParser {
     /// In bytes. No field of ours comes near it.
     package static let maximumLength = 16_384

@@ -161,7 +161,8 @@ private struct JSONReader {
         }
     }
 
-    /// Reads the scalar after `\u`; a surrogate pair is one scalar. A lone surrogate has no UTF-8 and is refused.
+    /// Reads the scalar after `\u`; a surrogate pair is one scalar. A lone surrogate has no UTF-8
+    /// and is refused.
     private mutating func readScalar() throws(JSONSyntaxError) -> Unicode.Scalar {
         let high = try self.readHex()
         if let scalar = Unicode.Scalar(high) { return scalar }

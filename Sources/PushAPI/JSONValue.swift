@@ -2,8 +2,8 @@ internal import Bytes
 
 /// A JSON text (RFC 8259) as it was written: members keep their order, numbers their digits.
 ///
-/// A payload that is an object keeps both from post to fetch, which no reader that turns numbers into `Double` and
-/// members into a dictionary can guarantee. Blanks and escapes are not kept.
+/// A payload that is an object keeps both from post to fetch, which no reader that turns numbers
+/// into `Double` and members into a dictionary can guarantee. Blanks and escapes are not kept.
 public enum JSONValue: Sendable, Hashable {
     /// `null`.
     case null
@@ -42,7 +42,8 @@ public enum JSONValue: Sendable, Hashable {
         if case .string(let text) = self { text } else { nil }
     }
 
-    /// The value of an integer; `nil` for any other value, and if the integer is too large or has an exponent.
+    /// The value of an integer; `nil` for any other value, and if the integer is too large or has
+    /// an exponent.
     ///
     /// `3.0` is an integer, as in JSON Schema: some writers have no other way to write a number.
     public var integer: Int? {

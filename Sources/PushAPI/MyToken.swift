@@ -1,9 +1,10 @@
 internal import Bytes
 
-/// The number that a client sends to tell the server's own answer from one that a proxy cached or made up.
+/// The number that a client sends to tell the server's own answer from one that a proxy cached or
+/// made up.
 ///
-/// The answer carries `n * 17 + 3`. The range is chosen so that this fits a signed 32-bit integer and every client
-/// computes the same.
+/// The answer carries `n * 17 + 3`. The range is chosen so that this fits a signed 32-bit integer
+/// and every client computes the same.
 ///
 /// ```swift
 /// let token = MyToken.random()
@@ -27,7 +28,8 @@ public struct MyToken: Sendable, Hashable, CustomStringConvertible {
         self.value = value
     }
 
-    /// Reads a decimal integer without sign or blanks; throws `Invalid` for any other text, or if it is out of range.
+    /// Reads a decimal integer without sign or blanks; throws `Invalid` for any other text, or if
+    /// it is out of range.
     public init(text: String) throws(Invalid) {
         let digits = text.utf8
         guard !digits.isEmpty, digits.allSatisfy(\.isDigit) else { throw .notANumber }

@@ -4,13 +4,15 @@ public import Foundation
 public struct NotificationItem: Sendable, Hashable, Identifiable {
     /// The `secureId` of the push.
     public let id: Int64
-    /// The secret: a string, or any other JSON value. `nil` where the answer leaves it out, as after sending.
+    /// The secret: a string, or any other JSON value. `nil` where the answer leaves it out, as
+    /// after sending.
     public let payload: JSONValue?
     /// Whether the recipient has said that it was read.
     public let isRead: Bool
     /// When the server accepted it; `Date.distantPast` if the wire form has no such time.
     public let createdAt: Date
-    /// When the server deletes the payload; `Date.distantFuture` if the wire form has no such time.
+    /// When the server deletes the payload; `Date.distantFuture` if the wire form has no such
+    /// time.
     public let expiresAt: Date
     /// Whether the payload can be read only once: the server erases it soon after it was fetched.
     public let isReadOnce: Bool
@@ -34,8 +36,8 @@ public struct NotificationItem: Sendable, Hashable, Identifiable {
 
     /// Reads the wire form; `nil` if `Id` or `Read` is missing or of another type.
     ///
-    /// The times are optional there: ``createdAt`` and ``expiresAt`` say what stands for one that is missing or cannot be
-    /// read.
+    /// The times are optional there: ``createdAt`` and ``expiresAt`` say what stands for one that
+    /// is missing or cannot be read.
     public init?(_ json: JSONValue) {
         guard let id = json["Id"]?.integer, case .bool(let isRead)? = json["Read"] else { return nil }
         self.id = Int64(id)

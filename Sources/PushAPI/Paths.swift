@@ -52,7 +52,8 @@ public enum Paths {
     /// The tags given to a user, whose name is percent-encoded.
     public static func userTags(_ name: String) -> String { "\(self.user(name))/tags" }
 
-    /// Where a code is made with which a device of the user, whose name is percent-encoded, gets a token.
+    /// Where a code is made with which a device of the user, whose name is percent-encoded, gets a
+    /// token.
     public static func userEnrolment(_ name: String) -> String { "\(self.user(name))/enrolment" }
 
     /// Where a code is exchanged for a token.

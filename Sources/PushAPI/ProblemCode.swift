@@ -1,7 +1,8 @@
-/// Every error that a client can receive: a stable name, its status, and a title that never changes.
+/// Every error that a client can receive: a stable name, its status, and a title that never
+/// changes.
 ///
-/// The names are in `docs/errors.md`, each with its cause and remedy. A code is never renamed and never given another
-/// meaning.
+/// The names are in `docs/errors.md`, each with its cause and remedy. A code is never renamed and
+/// never given another meaning.
 public enum ProblemCode: String, Sendable, CaseIterable {
     /// The request is not valid HTTP/1.1, or two parsers could read it differently.
     case malformedRequest = "malformed-request"
@@ -11,9 +12,11 @@ public enum ProblemCode: String, Sendable, CaseIterable {
     case invalidJSON = "invalid-json"
     /// A member of the body is missing, of the wrong type, or out of bounds.
     case invalidMember = "invalid-member"
-    /// The body has a member that the request does not know, and the client prefers strict handling.
+    /// The body has a member that the request does not know, and the client prefers strict
+    /// handling.
     case unknownMember = "unknown-member"
-    /// The query has a parameter that the request does not know, and the client prefers strict handling.
+    /// The query has a parameter that the request does not know, and the client prefers strict
+    /// handling.
     case unknownParameter = "unknown-parameter"
     /// A query parameter or a part of the path is out of bounds.
     case invalidParameter = "invalid-parameter"
@@ -63,11 +66,14 @@ public enum ProblemCode: String, Sendable, CaseIterable {
     case idempotencyKeyInUse = "idempotency-key-in-use"
     /// The user has as many devices as the server allows the role.
     case tooManyDevices = "too-many-devices"
-    /// The user has as many notifications, or bytes of payloads, stored as the server allows the role.
+    /// The user has as many notifications, or bytes of payloads, stored as the server allows the
+    /// role.
     case tooMuchStored = "too-much-stored"
-    /// The notification was sent without `ReadOnce`, or has not been fetched: there is nothing to confirm.
+    /// The notification was sent without `ReadOnce`, or has not been fetched: there is nothing to
+    /// confirm.
     case nothingToConfirm = "nothing-to-confirm"
-    /// The code is wrong or too old, or the registration waits for none; register again to have a new one pushed.
+    /// The code is wrong or too old, or the registration waits for none; register again to have a
+    /// new one pushed.
     case confirmationRefused = "confirmation-refused"
     /// The registration id was retired, or was not issued to this account; ask for a new one.
     case registrationGone = "registration-gone"
@@ -87,15 +93,18 @@ public enum ProblemCode: String, Sendable, CaseIterable {
     case headerTooLarge = "header-too-large"
     /// The user has as many event streams open as the server allows.
     case tooManyStreams = "too-many-streams"
-    /// Too many sign-ins to this account or from this address have failed; `Retry-After` says how long to wait.
+    /// Too many sign-ins to this account or from this address have failed; `Retry-After` says how
+    /// long to wait.
     case tooManyAttempts = "too-many-attempts"
-    /// The user has asked for the confirmation of too many handles; `Retry-After` says how long to wait.
+    /// The user has asked for the confirmation of too many handles; `Retry-After` says how long to
+    /// wait.
     case tooManyConfirmations = "too-many-confirmations"
     /// The user has used up the quota of the role; `Retry-After` says how long to wait.
     case rateLimited = "rate-limited"
     /// The server failed; its log has the reason under the id of the request.
     case internalError = "internal-error"
-    /// The issuer's keys cannot be read now, which the token needs; `Retry-After` says how long to wait.
+    /// The issuer's keys cannot be read now, which the token needs; `Retry-After` says how long to
+    /// wait.
     case issuerUnavailable = "issuer-unavailable"
     /// The server does not know the method or the transfer coding.
     case notImplemented = "not-implemented"
@@ -103,7 +112,8 @@ public enum ProblemCode: String, Sendable, CaseIterable {
     case busy = "busy"
     /// The server speaks HTTP/1.1 and HTTP/1.0 only.
     case versionNotSupported = "version-not-supported"
-    /// The disk of the server is full, and nothing was stored; `Retry-After` says how long to wait.
+    /// The disk of the server is full, and nothing was stored; `Retry-After` says how long to
+    /// wait.
     case storageFull = "storage-full"
 
     /// The HTTP status of the problem.

@@ -23,7 +23,8 @@ struct APIRequest: Sendable {
     var answerLimit = Self.oneNotification
     /// Whether it begins a session: its 201 tells whose, in place of what the client knows.
     var isSignIn = false
-    /// Whether it may be sent again after the connection was lost, when the server may or may not have acted on it.
+    /// Whether it may be sent again after the connection was lost, when the server may or may not
+    /// have acted on it.
     let isRepeatable: Bool
 
     init(_ method: String, _ path: String, isRepeatable: Bool = true) {
@@ -34,8 +35,8 @@ struct APIRequest: Sendable {
 
     /// The query as sent; `nil` without one.
     ///
-    /// Everything but letters, digits, `-`, `_` and `.` is encoded: a handle may be a URL itself, and a plus sign stays
-    /// one.
+    /// Everything but letters, digits, `-`, `_` and `.` is encoded: a handle may be a URL itself,
+    /// and a plus sign stays one.
     var percentEncodedQuery: String? {
         guard !self.query.isEmpty else { return nil }
         return self.query.map { "\($0.name)=\(Self.escaped($0.value ?? ""))" }.joined(separator: "&")
@@ -43,8 +44,8 @@ struct APIRequest: Sendable {
 
     /// The parts of this request that the server signs.
     ///
-    /// The server signs the path that it receives, and its API begins at the root: a proxy has removed the path of the
-    /// server's URL, if it has one.
+    /// The server signs the path that it receives, and its API begins at the root: a proxy has
+    /// removed the path of the server's URL, if it has one.
     func signed(_ token: MyToken) -> SignedRequest {
         SignedRequest(
             method: self.method,

@@ -7,7 +7,8 @@ internal import Synchronization
     internal import FoundationNetworking
 #endif
 
-/// Sends a request with credentials and a `MyToken`, once more if the connection is lost, and returns a checked answer.
+/// Sends a request with credentials and a `MyToken`, once more if the connection is lost, and
+/// returns a checked answer.
 final class APITransport: Sendable {
     /// `nil` if the server's URL is invalid.
     let endpoint: Endpoint?
@@ -16,8 +17,8 @@ final class APITransport: Sendable {
     let own: OwnAccount
     private let check: AnswerCheck
     private let transport: Transport
-    /// Whether the server has accepted the password after a challenge. The next request then sends it without a
-    /// challenge (RFC 7617 section 2.2). A lock, since calls run at the same time.
+    /// Whether the server has accepted the password after a challenge. The next request then sends
+    /// it without a challenge (RFC 7617 section 2.2). A lock, since calls run at the same time.
     private let isLetIn = Mutex(false)
     /// Whether this client has asked the server whose name and password these are.
     private let isIdentified = Mutex(false)
@@ -89,7 +90,8 @@ final class APITransport: Sendable {
         return answer
     }
 
-    /// With a token of the app's, and with another one if the server refuses the first: it has then done nothing of the call.
+    /// With a token of the app's, and with another one if the server refuses the first: it has
+    /// then done nothing of the call.
     private func answer(
         _ provider: TokenProvider,
         _ ask: (_ authorization: String?) async throws -> Asked
@@ -119,7 +121,8 @@ final class APITransport: Sendable {
         }
     }
 
-    /// One request, or two if the connection was lost under the first. The body of a stream goes into the channel.
+    /// One request, or two if the connection was lost under the first. The body of a stream goes
+    /// into the channel.
     func ask(_ request: APIRequest, _ authorization: String?, into channel: EventChannel? = nil) async throws -> Asked {
         do {
             return try await self.askOnce(request, authorization, channel)
@@ -187,6 +190,7 @@ final class APITransport: Sendable {
 }
 
 extension Error {
-    /// Whether the network failed or an answer was not the server's own. The client then returns the kept value.
+    /// Whether the network failed or an answer was not the server's own. The client then returns
+    /// the kept value.
     var leavesWhatIsKept: Bool { CacheReason(self) != nil }
 }

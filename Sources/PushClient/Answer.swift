@@ -16,8 +16,9 @@ struct Answer: Sendable {
 
     struct Fields: Sendable {
         let tag: String?
-        /// Whether the sender, or the server's configuration, forbids keeping it. Unknown where answers are signed:
-        /// there every answer has `Cache-Control: no-store`, for the caches of proxies.
+        /// Whether the sender, or the server's configuration, forbids keeping it. Unknown where
+        /// answers are signed: there every answer has `Cache-Control: no-store`, for the caches of
+        /// proxies.
         let isNoStore: Bool
         let retryAfter: Duration?
         /// The server's clock: when the answer was signed, or its `Date` where answers are not.

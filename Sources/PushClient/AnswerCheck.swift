@@ -32,7 +32,8 @@ struct AnswerCheck: Sendable {
         )
     }
 
-    /// Throws `PushClientError.interference` for anything that the server has not said to this request of this account.
+    /// Throws `PushClientError.interference` for anything that the server has not said to this
+    /// request of this account.
     ///
     /// `account` is the identifier of the client's account. Without one, a signature that does not
     /// cover the account is taken.
@@ -167,7 +168,8 @@ private struct Check {
         }
     }
 
-    /// How many bytes the body must have; `nil` without `Content-Length`, and for a body that the system has decompressed.
+    /// How many bytes the body must have; `nil` without `Content-Length`, and for a body that the
+    /// system has decompressed.
     private var announcedLength: Int? {
         guard ![204, 304].contains(self.response.status), self.request.method != "HEAD",
             ["", "identity"].contains(self.response.field("Content-Encoding")?.lowercased() ?? "")
@@ -203,7 +205,8 @@ private struct Check {
         guard let seen = self.response.field("Sealpost-Account") else { return nil }
         let status = self.response.status
         if seen == "none" {
-            // Credentials may be missing or refused. Everything else the server says only to somebody.
+            // Credentials may be missing or refused. Everything else the server says only to
+            // somebody.
             guard status < 400 || [403, 404, 409, 410, 412].contains(status) else { return nil }
             throw self.interference(.wrongAccount, own ?? "an account", seen)
         }
@@ -236,7 +239,8 @@ private struct Check {
 
     // MARK: - Private
 
-    /// A tag as the server made it: proxies that compress mark it as weak, or append the coding's name.
+    /// A tag as the server made it: proxies that compress mark it as weak, or append the coding's
+    /// name.
     private static func opaque(_ tag: String) -> String {
         var tag = tag.hasPrefix("W/") ? String(tag.dropFirst(2)) : tag
         if tag.hasSuffix("-gzip\"") { tag = tag.dropLast(6) + "\"" }

@@ -1,9 +1,10 @@
 internal import Foundation
 
-/// A body as it comes. It is joined at its end only: one that grew as a whole would be copied again and again, each time with
-/// room for twice as much, for which an extension has no memory.
+/// A body as it comes. It is joined at its end only: one that grew as a whole would be copied
+/// again and again, each time with room for twice as much, for which an extension has no memory.
 struct BodyPieces: Sendable {
-    /// The bytes from which on a piece grows no more. Single bytes make no piece each, since a piece has a size of its own.
+    /// The bytes from which on a piece grows no more. Single bytes make no piece each, since a
+    /// piece has a size of its own.
     private static let size = 16_384
 
     private var pieces: [Data] = []

@@ -2,14 +2,17 @@ public import Foundation
 
 /// Why a kept value was given in place of the server's.
 ///
-/// Everything else is thrown, though a value may be kept: a refusal by the server, and a task that was cancelled.
+/// Everything else is thrown, though a value may be kept: a refusal by the server, and a task that
+/// was cancelled.
 public enum CacheReason: Sendable, Hashable {
-    /// The network failed. The code of the `URLError` tells how: `timedOut` if no answer came within the call's deadline.
+    /// The network failed. The code of the `URLError` tells how: `timedOut` if no answer came
+    /// within the call's deadline.
     case network(URLError.Code)
     /// The answer was not the server's own.
     case interference(Interference)
 
-    /// What to tell the user, such as ``PushClient/Advice/offline`` or ``PushClient/Advice/portal``.
+    /// What to tell the user, such as ``PushClient/Advice/offline`` or
+    /// ``PushClient/Advice/portal``.
     public var advice: PushClient.Advice {
         switch self {
         case .network(let code): PushClient.Advice(code)

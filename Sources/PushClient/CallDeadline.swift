@@ -10,7 +10,8 @@ internal import Foundation
 enum CallDeadline {
     @TaskLocal static var current: ContinuousClock.Instant?
 
-    /// Runs a call that makes several requests; one within another has what is left of the outer one's time.
+    /// Runs a call that makes several requests; one within another has what is left of the outer
+    /// one's time.
     static func within<Value>(_ limit: Duration, _ body: () async throws -> Value) async throws -> Value {
         if self.current != nil { return try await body() }
         return try await self.$current.withValue(.now + limit) { try await body() }
@@ -24,10 +25,12 @@ enum CallDeadline {
         return min(rest, limit)
     }
 
-    /// Runs what the app gave, and leaves it to itself when the time is over or the caller is cancelled.
+    /// Runs what the app gave, and leaves it to itself when the time is over or the caller is
+    /// cancelled.
     ///
-    /// It is cancelled then, which may not end it: a closure that waits for a callback in a continuation waits on. Throws
-    /// `URLError.timedOut`, `CancellationError`, and what the closure throws.
+    /// It is cancelled then, which may not end it: a closure that waits for a callback in a
+    /// continuation waits on. Throws `URLError.timedOut`, `CancellationError`, and what the
+    /// closure throws.
     static func race<Value: Sendable>(
         within limit: Duration,
         _ body: @escaping @Sendable () async throws -> Value
@@ -36,7 +39,8 @@ enum CallDeadline {
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 first.await(continuation) {
-                    // A task group would wait for its children. These end, as far as they do, with the first result.
+                    // A task group would wait for its children. These end, as far as they do, with
+                    // the first result.
                     let work = Task {
                         do { first.end(.success(try await body())) } catch { first.end(.failure(error)) }
                     }

@@ -9,7 +9,8 @@ internal import Foundation
 
 /// How the client answers a challenge.
 enum ChallengeAnswer: Hashable {
-    /// The system decides: the server's certificate, and proxies, whose credentials are its own matter.
+    /// The system decides: the server's certificate, and proxies, whose credentials are its own
+    /// matter.
     case system
     /// The client compares the certificate's keys with the pinned ones.
     case comparePins
@@ -17,8 +18,9 @@ enum ChallengeAnswer: Hashable {
     case showCertificate
     /// No credential. The answer then arrives like any other and is checked like any other.
     ///
-    /// Basic, too: the answer must pass its checks before the client shows a password, and the request that shows
-    /// it has a `MyToken` of its own. NTLM, Negotiate, Digest and forms are never answered.
+    /// Basic, too: the answer must pass its checks before the client shows a password, and the
+    /// request that shows it has a `MyToken` of its own. NTLM, Negotiate, Digest and forms are
+    /// never answered.
     case decline
 
     init(method: String, isProxy: Bool, trust: PushClient.ServerTrust, hasCertificate: Bool = false) {
@@ -58,7 +60,8 @@ extension PushClient.ServerTrust {
     extension PushClient.ServerTrust {
         /// Why a chain is refused; `nil` if the system trusts it, and one of its keys is pinned.
         ///
-        /// One that the system does not trust is what portals have, and no other key of a server's.
+        /// One that the system does not trust is what portals have, and no other key of a
+        /// server's.
         func refusal(of trust: SecTrust) -> (any Error)? {
             guard SecTrustEvaluateWithError(trust, nil) else { return URLError(.serverCertificateUntrusted) }
             guard case .pinned(let pins) = self, let chain = SecTrustCopyCertificateChain(trust) as? [SecCertificate],

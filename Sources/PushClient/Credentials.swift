@@ -18,8 +18,9 @@ extension PushClient {
 
         let kind: Kind
 
-        /// The session of the requests: the first characters of its token, as the server's lists show them, and nothing if they show a
-        /// password or another's token. `nil` if there was no request yet.
+        /// The session of the requests: the first characters of its token, as the server's lists
+        /// show them, and nothing if they show a password or another's token. `nil` if there was
+        /// no request yet.
         var session: String? {
             switch self.kind {
             case .unasked(let text): Self.session(of: text)
@@ -46,7 +47,8 @@ extension PushClient {
 
         /// A name and a password once the server has asked for them; from then on unasked.
         ///
-        /// Costs one request more, the first time, and shows the password only to a server whose answers pass the checks.
+        /// Costs one request more, the first time, and shows the password only to a server whose
+        /// answers pass the checks.
         public static func challenged(username: String, password: String) -> Credentials {
             Credentials(
                 kind: .whenChallenged(self.basic(username, password)),
@@ -57,8 +59,8 @@ extension PushClient {
 
         /// The token of a session, or one that an administrator made.
         ///
-        /// Kept values belong to the account. Name it, or the next session begins with an empty store; a name must
-        /// stand for one user only.
+        /// Kept values belong to the account. Name it, or the next session begins with an empty
+        /// store; a name must stand for one user only.
         ///
         /// The client takes answers for one account only. `signIn()` of the same name and store
         /// has kept its identifier; otherwise give it as `id`, from ``Session/account``. Without
@@ -73,12 +75,14 @@ extension PushClient {
             )
         }
 
-        /// Tokens that the app fetches when one is needed: the first, and another when the server no longer takes it.
+        /// Tokens that the app fetches when one is needed: the first, and another when the server
+        /// no longer takes it.
         ///
-        /// The closure gets the token that was refused, or `nil`, and returns another; the call goes on with it. One call asks at
-        /// a time. What it throws, the call throws; if it returns the refused token, that is
-        /// ``PushClientError/unauthorized(_:)``. It runs within the call's deadline: then it is cancelled, and if it goes on all the same,
-        /// the next call asks anew and does not wait for it.
+        /// The closure gets the token that was refused, or `nil`, and returns another; the call
+        /// goes on with it. One call asks at a time. What it throws, the call throws; if it
+        /// returns the refused token, that is ``PushClientError/unauthorized(_:)``. It runs within
+        /// the call's deadline: then it is cancelled, and if it goes on all the same, the next
+        /// call asks anew and does not wait for it.
         ///
         /// ```swift
         /// let credentials = PushClient.Credentials.tokens(account: "alice") { refused in

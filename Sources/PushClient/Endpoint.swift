@@ -8,7 +8,8 @@ internal import PushAPI
 
 /// Where the API is, and what each request to it carries.
 struct Endpoint: Sendable {
-    /// Without the slash at its end; a path in it, as of a proxy that serves several, stands before those of the API.
+    /// Without the slash at its end; a path in it, as of a proxy that serves several, stands
+    /// before those of the API.
     private let base: URLComponents
     /// The key that requests ask a signature of; `nil` if answers are unsigned.
     private let keyID: String?
@@ -67,7 +68,8 @@ struct Endpoint: Sendable {
             urlRequest.timeoutInterval = 7 * 86400
         }
         if let keyID {
-            // Until the account is known, a server that has no identifiers of accounts may sign what it can.
+            // Until the account is known, a server that has no identifiers of accounts may sign
+            // what it can.
             let accepted = ResponseVerifier.acceptSignature(
                 keyID: keyID,
                 coverage: .account,

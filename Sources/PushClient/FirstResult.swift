@@ -12,7 +12,8 @@ final class FirstResult<Value: Sendable>: Sendable {
 
     private let state = Mutex(State())
 
-    /// Starts what brings results, unless there is one already; `start` returns how it is cancelled.
+    /// Starts what brings results, unless there is one already; `start` returns how it is
+    /// cancelled.
     func await(_ continuation: CheckedContinuation<Value, any Error>, _ start: () -> @Sendable () -> Void) {
         let known = self.state.withLock { state in
             if state.result == nil { state.continuation = continuation }

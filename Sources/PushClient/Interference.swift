@@ -4,7 +4,8 @@
 public struct Interference: Error, Sendable, Hashable {
     /// Which check the answer failed.
     public enum Kind: String, Sendable, Hashable, CaseIterable {
-        /// The answer does not echo `MyToken`: a captive portal, an error page of a proxy, a field that was removed.
+        /// The answer does not echo `MyToken`: a captive portal, an error page of a proxy, a field
+        /// that was removed.
         case missingEcho
         /// The echo belongs to another request: a cache.
         case wrongEcho
@@ -12,9 +13,11 @@ public struct Interference: Error, Sendable, Hashable {
         case redirect
         /// The signature is missing or wrong, though a key is pinned.
         case signature
-        /// The signature covers less than the client asks for: an answer that may have been made for another request.
+        /// The signature covers less than the client asks for: an answer that may have been made
+        /// for another request.
         case insufficientCoverage
-        /// The signature is right, and was made at a time that is too far from the device's: its clock is wrong, or the server's.
+        /// The signature is right, and was made at a time that is too far from the device's: its
+        /// clock is wrong, or the server's.
         case wrongClock
         /// The answer is for another account than the client's: whoever sits in between has sent
         /// the request with other credentials.

@@ -8,19 +8,22 @@ extension PushClient {
 
     /// Registers this device and returns its registration id, which the client keeps.
     ///
-    /// If the server says that the id is no longer valid, the client requests a new one, once. Calls at the same time register
-    /// one after the other, under one id. If the account is signed out meanwhile, the registration is ended, and the call throws
+    /// If the server says that the id is no longer valid, the client requests a new one, once.
+    /// Calls at the same time register one after the other, under one id. If the account is signed
+    /// out meanwhile, the registration is ended, and the call throws
     /// ``PushClientError/signedOut``.
     ///
-    /// `platform` is the name of one of the server's senders (otherwise the call throws a problem `unknown-platform`).
-    /// `handle` is the provider's token for this device, 1 to 4096 visible ASCII characters in the form that the
-    /// provider gives it; `tags` are up to 60, each of 1 to 120 characters of `A-Z a-z 0-9 - _ @ # . :`, and none
-    /// begins with `username:` or `from:` (otherwise `invalid-member`). The server may bound how many devices a user
-    /// has (`too-many-devices`). A call that throws one of these registers nothing, and an earlier registration stays
-    /// as it was.
+    /// `platform` is the name of one of the server's senders (otherwise the call throws a problem
+    /// `unknown-platform`). `handle` is the provider's token for this device, 1 to 4096 visible
+    /// ASCII characters in the form that the provider gives it; `tags` are up to 60, each of 1 to
+    /// 120 characters of `A-Z a-z 0-9 - _ @ # . :`, and none begins with `username:` or `from:`
+    /// (otherwise `invalid-member`). The server may bound how many devices a user has
+    /// (`too-many-devices`). A call that throws one of these registers nothing, and an earlier
+    /// registration stays as it was.
     ///
-    /// `isSandbox` is for builds that Xcode has installed on an Apple device, whose tokens only Apple's sandbox knows. The
-    /// server must have the sandbox enabled (otherwise `invalid-member`).
+    /// `isSandbox` is for builds that Xcode has installed on an Apple device, whose tokens only
+    /// Apple's sandbox knows. The server must have the sandbox enabled (otherwise
+    /// `invalid-member`).
     @discardableResult
     public func register(
         platform: String,
@@ -67,13 +70,14 @@ extension PushClient {
             await self.endUnkept(id)
             throw error
         }
-        // An earlier session may have left a device that no token can end. Ends it now; after a failure the
-        // next registration retries.
+        // An earlier session may have left a device that no token can end. Ends it now; after a
+        // failure the next registration retries.
         try? await self.signOuts.finishDevices(with: self.api)
         return id
     }
 
-    /// Ends a registration that the server has taken while the account was signed out here: no sign-out names it.
+    /// Ends a registration that the server has taken while the account was signed out here: no
+    /// sign-out names it.
     private func endUnkept(_ id: String) async {
         let order = SignOutOrder(
             self.api.endpoint?.name ?? "",
@@ -87,7 +91,8 @@ extension PushClient {
         _ = try? await self.signOuts.finish(at: self.server, self.options)
     }
 
-    /// Registers this device with the token that Apple's system has handed to the app, in hexadecimal.
+    /// Registers this device with the token that Apple's system has handed to the app, in
+    /// hexadecimal.
     @discardableResult
     public func register(
         platform: String,
@@ -99,11 +104,12 @@ extension PushClient {
         return try await self.register(platform: platform, handle: text, tags: tags, isSandbox: isSandbox)
     }
 
-    /// Registers this device again if its handle, its platform, its environment, its tags or the session have changed, or if `interval`
-    /// has passed.
+    /// Registers this device again if its handle, its platform, its environment, its tags or the
+    /// session have changed, or if `interval` has passed.
     ///
-    /// Otherwise it sends no request. A session that is ended at the server, by a new password, by an administrator or by signing out,
-    /// takes its device along, so that the next one must register it. Call it at each start of the app, and after signing in. The bounds of
+    /// Otherwise it sends no request. A session that is ended at the server, by a new password, by
+    /// an administrator or by signing out, takes its device along, so that the next one must
+    /// register it. Call it at each start of the app, and after signing in. The bounds of
     /// ``register(platform:handle:tags:isSandbox:)-(_,String,_,_)`` hold here, too.
     @discardableResult
     public func refresh(
@@ -174,7 +180,8 @@ extension PushClient {
         guard case .provided(let provider) = self.credentials.kind, provider.last == nil, !TokenProvider.isAsking else {
             return self.credentials.session
         }
-        // The app has just started. Where no token is to be had, nothing could be registered either.
+        // The app has just started. Where no token is to be had, nothing could be registered
+        // either.
         _ = try? await CallDeadline.race(within: CallDeadline.rest(atMost: self.deadline)) {
             try await provider.token(insteadOf: nil)
         }

@@ -5,10 +5,10 @@ extension PushClient {
     /// Exchanges the password for a token, which expires and can be revoked.
     ///
     /// From then on the client, and others of the same store and account, take answers for that
-    /// account only. If an administrator has deleted the account and created it again, the client drops
-    /// all that it has kept of the old one. Throws a `forbidden` problem if the client has a token
-    /// already, and the interference ``Interference/Kind/wrongAccount`` if the session belongs to
-    /// another name.
+    /// account only. If an administrator has deleted the account and created it again, the client
+    /// drops all that it has kept of the old one. Throws a `forbidden` problem if the client has a
+    /// token already, and the interference ``Interference/Kind/wrongAccount`` if the session
+    /// belongs to another name.
     public func signIn() async throws -> Session {
         var request = APIRequest("POST", Paths.sessions, isRepeatable: false)
         request.isSignIn = true
@@ -25,11 +25,13 @@ extension PushClient {
         return session
     }
 
-    /// Signs out: at once on this device, in all of its processes, and at the server as soon as it can be reached.
+    /// Signs out: at once on this device, in all of its processes, and at the server as soon as it
+    /// can be reached.
     ///
-    /// All that is kept of the account is removed, and from here on this client and all others that were made before keep
-    /// nothing and throw ``PushClientError/signedOut``. The server then ends the registration and, where the client has a token
-    /// and no password, the session. What that takes is kept, sealed, until the server has done so.
+    /// All that is kept of the account is removed, and from here on this client and all others
+    /// that were made before keep nothing and throw ``PushClientError/signedOut``. The server then
+    /// ends the registration and, where the client has a token and no password, the session. What
+    /// that takes is kept, sealed, until the server has done so.
     ///
     /// Returns whether the server's own answers for this account say that it has ended them. If
     /// not, call ``finishSignOuts(server:options:store:)`` when there is a network. If the token
@@ -71,11 +73,12 @@ extension PushClient {
         }
     }
 
-    /// Tells a server of sign-outs that it does not know yet, of all accounts of a store. Returns whether all are done.
+    /// Tells a server of sign-outs that it does not know yet, of all accounts of a store. Returns
+    /// whether all are done.
     ///
-    /// What waits for the next session of its account is not done, and costs no request. Call it at the start of the app and when the
-    /// network is back. Throws what the server refuses for now, such as
-    /// ``PushClientError/busy(_:retryAfter:)``; without a network it returns `false`.
+    /// What waits for the next session of its account is not done, and costs no request. Call it
+    /// at the start of the app and when the network is back. Throws what the server refuses for
+    /// now, such as ``PushClientError/busy(_:retryAfter:)``; without a network it returns `false`.
     @discardableResult
     public static func finishSignOuts(
         server: URL,

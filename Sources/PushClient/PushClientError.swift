@@ -4,15 +4,18 @@ public import PushAPI
 ///
 /// ``PushClient/Advice`` says what to tell the user.
 public enum PushClientError: Error, Sendable, Hashable {
-    /// The answer is not the server's own to this request: it was made up, changed or kept on the way.
+    /// The answer is not the server's own to this request: it was made up, changed or kept on the
+    /// way.
     case interference(Interference)
     /// The server's own refusal.
     case problem(Problem)
     /// The server refuses for now (429 or 503), and may say how long to wait.
     case busy(Problem, retryAfter: Duration?)
-    /// The name or the password is wrong, or the token is no longer valid; the problem's code says which.
+    /// The name or the password is wrong, or the token is no longer valid; the problem's code says
+    /// which.
     case unauthorized(Problem)
-    /// The account was signed out on this device since this client was made. Nothing was sent, or nothing of it is kept.
+    /// The account was signed out on this device since this client was made. Nothing was sent, or
+    /// nothing of it is kept.
     case signedOut
     /// Too much waits in the ``Outbox``, as after long without a network. The task was not taken.
     case outboxFull

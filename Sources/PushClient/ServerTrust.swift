@@ -19,7 +19,8 @@ extension PushClient {
         case pinned([KeyPin])
     }
 
-    /// The SHA-256 of a certificate's public key with its algorithm (`SubjectPublicKeyInfo`), as in RFC 7469.
+    /// The SHA-256 of a certificate's public key with its algorithm (`SubjectPublicKeyInfo`), as
+    /// in RFC 7469.
     ///
     /// ```bash
     /// openssl x509 -in cert.pem -pubkey -noout | openssl pkey -pubin -outform der | openssl dgst -sha256 -binary | base64

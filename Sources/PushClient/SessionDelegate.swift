@@ -8,8 +8,8 @@ internal import Synchronization
 /// The server's certificate has none of the pinned keys.
 struct UntrustedKey: Error {}
 
-/// Gathers the response to each task, and refuses redirects, caching and credentials, which the session would handle
-/// itself.
+/// Gathers the response to each task, and refuses redirects, caching and credentials, which the
+/// session would handle itself.
 final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
     private struct Exchange {
         let continuation: CheckedContinuation<RawResponse, any Error>
@@ -36,8 +36,8 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
         self.certificate = certificate
     }
 
-    /// Resumes the continuation when the task is complete, or with a head after which no body is wanted. Must be called before
-    /// the task is resumed.
+    /// Resumes the continuation when the task is complete, or with a head after which no body is
+    /// wanted. Must be called before the task is resumed.
     func await(
         _ task: URLSessionTask,
         _ continuation: CheckedContinuation<RawResponse, any Error>,
@@ -63,7 +63,8 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
 
     private static func end(_ task: URLSessionTask) {
         #if canImport(FoundationNetworking)
-            // Elsewhere: it waits for the transfer, which waits for this queue where too much is in it.
+            // Elsewhere: it waits for the transfer, which waits for this queue where too much is
+            // in it.
             DispatchQueue.global().async { task.cancel() }
         #else
             task.cancel()
@@ -93,7 +94,8 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
             self.open(dataTask, response)
             return completionHandler(.allow)
         }
-        // A portal may send far more than an extension has memory for. On Linux the disposition alone ends nothing.
+        // A portal may send far more than an extension has memory for. On Linux the disposition
+        // alone ends nothing.
         Self.end(dataTask)
         self.finish(dataTask, error: nil)
         completionHandler(.cancel)
@@ -205,8 +207,8 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
                 self.change(task) { $0.isChallenge = true }
             }
             #if canImport(FoundationNetworking)
-                // On Linux no disposition ends the task with its answer, which has arrived: one never ends it, the others
-                // end it with an error.
+                // On Linux no disposition ends the task with its answer, which has arrived: one
+                // never ends it, the others end it with an error.
                 self.finish(task, error: nil)
                 completionHandler(.cancelAuthenticationChallenge, nil)
             #else
@@ -222,8 +224,9 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
     ) {
         #if canImport(Security)
             if let trust = challenge.protectionSpace.serverTrust {
-                // The system may ask the network for what a chain lacks, and the session's queue must not wait for that. Nobody
-                // else uses the object until the challenge is answered.
+                // The system may ask the network for what a chain lacks, and the session's queue
+                // must not wait for that. Nobody else uses the object until the challenge is
+                // answered.
                 nonisolated(unsafe) let trust = trust
                 DispatchQueue.global().async {
                     guard let refusal = self.trust.refusal(of: trust) else {

@@ -5,7 +5,8 @@ internal import PushAPI
 /// The sign-outs of an account that the server does not know yet.
 struct SignOuts: Sendable {
     private let account: Account
-    /// Gives a token where there is none, or one that is no longer good; `nil` where no client of the session is at hand.
+    /// Gives a token where there is none, or one that is no longer good; `nil` where no client of
+    /// the session is at hand.
     private let token: (@Sendable (_ refused: String?) async -> String?)?
 
     init(_ account: Account, token: (@Sendable (_ refused: String?) async -> String?)? = nil) {
@@ -26,7 +27,8 @@ struct SignOuts: Sendable {
         return isDone
     }
 
-    /// Ends the devices of sessions that have left no token that is good, with the account's next session.
+    /// Ends the devices of sessions that have left no token that is good, with the account's next
+    /// session.
     func finishDevices(with api: APITransport) async throws {
         for order in self.orders(at: api.endpoint?.name) where order.authorization.isEmpty {
             if let id = try self.registration(of: order) { try await self.end(Paths.registration(id), api) }
@@ -41,7 +43,8 @@ struct SignOuts: Sendable {
         ((try? self.account.signOuts()) ?? []).filter { $0.server == server }
     }
 
-    /// Carries out an order that could not be written; returns whether the server has ended its device and session.
+    /// Carries out an order that could not be written; returns whether the server has ended its
+    /// device and session.
     func carryOut(_ order: SignOutOrder, at server: URL, _ options: PushClient.Options) async -> Bool {
         // A later try would need the order, which is not kept.
         (try? await self.end(order, at: server, options)) ?? false
@@ -60,7 +63,8 @@ struct SignOuts: Sendable {
                 try self.account.finish(order)
                 return isTold
             } catch PushClientError.unauthorized where order.registration == nil {
-                // The session has ended already, or somebody has sent the request without its token.
+                // The session has ended already, or somebody has sent the request without its
+                // token.
                 try self.account.finish(order)
                 return false
             } catch PushClientError.unauthorized {
@@ -80,7 +84,8 @@ struct SignOuts: Sendable {
         return other
     }
 
-    /// Returns whether the server has ended them; `false` for what it refuses, which another try would not change.
+    /// Returns whether the server has ended them; `false` for what it refuses, which another try
+    /// would not change.
     private func end(_ order: SignOutOrder, at server: URL, _ options: PushClient.Options) async throws -> Bool {
         let own = OwnAccount(nil, known: order.account)
         let api = APITransport(server: server, credentials: order.credentials, options: options, own: own)
@@ -96,7 +101,8 @@ struct SignOuts: Sendable {
         }
     }
 
-    /// The device to end; `nil` if there is none, or the session of now has it: the server gives one device of one user one id.
+    /// The device to end; `nil` if there is none, or the session of now has it: the server gives
+    /// one device of one user one id.
     private func registration(of order: SignOutOrder) throws -> String? {
         try self.account.currentRegistration() == order.registration ? nil : order.registration
     }
@@ -117,7 +123,8 @@ extension SignOutOrder {
     init(_ server: String, _ credentials: PushClient.Credentials, registration: String?, account: String?) {
         let (authorization, isWhenChallenged): (String, Bool) =
             switch credentials.kind {
-            // There is no token yet if the app has just started; it is asked for one after the local sign-out.
+            // There is no token yet if the app has just started; it is asked for one after the
+            // local sign-out.
             case .provided(let provider): (provider.last.map { "Bearer \($0)" } ?? "", false)
             case .unasked(let text): (text, false)
             case .whenChallenged(let text): (text, true)

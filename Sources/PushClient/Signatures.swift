@@ -1,7 +1,8 @@
 public import HTTPSignatures
 
 extension PushClient {
-    /// Whether the server's answers must be signed. There is no default: an app writes down what it relies on.
+    /// Whether the server's answers must be signed. There is no default: an app writes down what
+    /// it relies on.
     public enum Signatures: Sendable, Hashable {
         /// Each answer must be signed by one of these keys, also over method, path and query of
         /// its request, and over the account that it is for.
@@ -10,7 +11,8 @@ extension PushClient {
         /// Requests ask for the first key; put a new key behind it before the server signs with
         /// it. Without any key, calls throw ``PushClientError/noSignatureKeys``.
         case pinned([VerificationKey])
-        /// `MyToken` alone tells the server's answers. It shows accidents; an attacker can calculate it.
+        /// `MyToken` alone tells the server's answers. It shows accidents; an attacker can
+        /// calculate it.
         case unsigned
 
         var keys: [VerificationKey] {

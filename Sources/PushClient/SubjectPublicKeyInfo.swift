@@ -1,4 +1,5 @@
-/// A public key in DER as certificates have it (RFC 5280 section 4.1), from the key's bytes as Security exports them.
+/// A public key in DER as certificates have it (RFC 5280 section 4.1), from the key's bytes as
+/// Security exports them.
 struct SubjectPublicKeyInfo: Hashable {
     enum Algorithm {
         /// PKCS #1.

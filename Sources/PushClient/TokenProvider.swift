@@ -1,10 +1,11 @@
 internal import Foundation
 internal import Synchronization
 
-/// The token that a client signs in with, asked for when there is none or the server no longer takes it.
+/// The token that a client signs in with, asked for when there is none or the server no longer
+/// takes it.
 ///
-/// One call asks the app at a time; others wait for what that brings. A lock rather than an actor, so that a call that is cancelled
-/// while it waits can leave at once.
+/// One call asks the app at a time; others wait for what that brings. A lock rather than an actor,
+/// so that a call that is cancelled while it waits can leave at once.
 final class TokenProvider: Sendable {
     private struct State {
         var token: String?
@@ -13,7 +14,8 @@ final class TokenProvider: Sendable {
         var waiting: [UUID: CheckedContinuation<Void, any Error>] = [:]
     }
 
-    /// Whether the current task is within the app's closure, where waiting for that closure would be for nothing.
+    /// Whether the current task is within the app's closure, where waiting for that closure would
+    /// be for nothing.
     @TaskLocal static var isAsking = false
 
     private let provide: @Sendable (String?) async throws -> String
@@ -26,7 +28,8 @@ final class TokenProvider: Sendable {
     /// The token that it gave last.
     var last: String? { self.state.withLock { $0.token } }
 
-    /// A token other than the one that the server has refused; throws what the app's closure throws.
+    /// A token other than the one that the server has refused; throws what the app's closure
+    /// throws.
     func token(insteadOf refused: String?) async throws -> String {
         while true {
             switch self.next(insteadOf: refused) {

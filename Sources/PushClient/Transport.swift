@@ -4,7 +4,8 @@ internal import Foundation
     internal import FoundationNetworking
 #endif
 
-/// One URL session, which gives each request one response: no redirects, caches, cookies or stored credentials.
+/// One URL session, which gives each request one response: no redirects, caches, cookies or stored
+/// credentials.
 final class Transport: Sendable {
     private let session: URLSession
     private let delegate: SessionDelegate
@@ -23,8 +24,8 @@ final class Transport: Sendable {
         configuration.urlCache = nil
         configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
         #if canImport(FoundationNetworking)
-            // Here it is asked before the delegate, which declines. Elsewhere the delegate is asked for the server, and the
-            // system finds in it what a proxy wants.
+            // Here it is asked before the delegate, which declines. Elsewhere the delegate is
+            // asked for the server, and the system finds in it what a proxy wants.
             configuration.urlCredentialStorage = nil
         #endif
         configuration.httpCookieStorage = nil
@@ -43,9 +44,11 @@ final class Transport: Sendable {
         self.session.finishTasksAndInvalidate()
     }
 
-    /// Takes a body of so many bytes. Throws `URLError`, also after `limit`, and `CancellationError`. After a head that is not wanted, no body is taken.
+    /// Takes a body of so many bytes. Throws `URLError`, also after `limit`, and
+    /// `CancellationError`. After a head that is not wanted, no body is taken.
     ///
-    /// With a channel, the response to a 200 that is wanted is its head, and the body goes into the channel.
+    /// With a channel, the response to a 200 that is wanted is its head, and the body goes into
+    /// the channel.
     func exchange(
         _ request: URLRequest,
         within limit: Duration,
@@ -56,7 +59,8 @@ final class Transport: Sendable {
         do {
             return try await withThrowingTaskGroup(of: RawResponse.self) { group in
                 group.addTask { try await self.load(request, maximumBody, channel, if: isWanted) }
-                // The session's own limit is in whole seconds on Linux, and begins anew with each byte elsewhere.
+                // The session's own limit is in whole seconds on Linux, and begins anew with each
+                // byte elsewhere.
                 group.addTask {
                     try await Task.sleep(for: limit)
                     throw URLError(.timedOut)
@@ -82,7 +86,8 @@ final class Transport: Sendable {
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 self.delegate.await(task, continuation, maximumBody, channel, isWanted)
-                // A task that was cancelled before this point has not ended the exchange, which did not exist yet.
+                // A task that was cancelled before this point has not ended the exchange, which
+                // did not exist yet.
                 guard !Task.isCancelled else { return self.delegate.cancel(task) }
                 task.resume()
             }

@@ -16,7 +16,8 @@ final class Turn: Sendable {
 
     private let state = Mutex(State())
 
-    /// Throws `CancellationError` if the task is cancelled before its turn, and `URLError.timedOut` if the call's time is over by then.
+    /// Throws `CancellationError` if the task is cancelled before its turn, and
+    /// `URLError.timedOut` if the call's time is over by then.
     func take<Value>(within limit: Duration, _ body: () async throws -> Value) async throws -> Value {
         let rest = try CallDeadline.rest(atMost: limit)
         guard await self.wait(atMost: rest) else {

@@ -8,7 +8,8 @@ internal import Synchronization
     public import FoundationNetworking
 #endif
 
-/// A server in memory, for an app's own tests: it signs its answers as the real one does, and its network can be made to misbehave.
+/// A server in memory, for an app's own tests: it signs its answers as the real one does, and its
+/// network can be made to misbehave.
 ///
 /// ```swift
 /// let server = TestServer()
@@ -17,9 +18,10 @@ internal import Synchronization
 /// server.network = .portal
 /// let kept = try await server.client(store: store).refresh()  // cached, with its date
 /// ```
-/// Its event streams tell what is added, so that `PushClient.events(platform:silence:)` is tested with it, too.
-/// It has one account, whose credentials it does not look at unless ``takesCredentials`` is false. Tests may run at once: each server
-/// is reached by its own address, and only by sessions with its configuration.
+/// Its event streams tell what is added, so that `PushClient.events(platform:silence:)` is tested
+/// with it, too. It has one account, whose credentials it does not look at unless
+/// ``takesCredentials`` is false. Tests may run at once: each server is reached by its own
+/// address, and only by sessions with its configuration.
 public final class TestServer: Sendable {
     /// Its address, which exists in this process only.
     public let url: URL
@@ -119,7 +121,8 @@ public final class TestServer: Sendable {
         case cut
     }
 
-    /// What is between client and server from now on. Event streams that are open end with another network.
+    /// What is between client and server from now on. Event streams that are open end with another
+    /// network.
     public var network: Network {
         get { self.state.withLock { $0.network } }
         set {
@@ -145,7 +148,8 @@ public final class TestServer: Sendable {
         }
     }
 
-    /// How many event streams clients hold open, as `PushClient.events(platform:silence:)` does. Each is told what is added.
+    /// How many event streams clients hold open, as `PushClient.events(platform:silence:)` does.
+    /// Each is told what is added.
     public var openStreams: Int { self.state.withLock { $0.streams.open.count } }
 
     /// Whether it answers 503 to everything.
@@ -188,7 +192,8 @@ public final class TestServer: Sendable {
         }
     }
 
-    /// The head of a stream, which is not signed. A stream that is changed has another first byte, and one that is cut none.
+    /// The head of a stream, which is not signed. A stream that is changed has another first byte,
+    /// and one that is cut none.
     private func head(
         _ answer: TestAnswer,
         of stream: Int,

@@ -115,7 +115,8 @@ final class TestServerProtocol: URLProtocol {
         }
     }
 
-    /// Has `flow()` run where the session wants it: a protocol must not call its client from anywhere else.
+    /// Has `flow()` run where the session wants it: a protocol must not call its client from
+    /// anywhere else.
     private func wake() -> @Sendable () -> Void {
         #if canImport(FoundationNetworking)
             // A task that goes on has its protocol start on the session's own queue.

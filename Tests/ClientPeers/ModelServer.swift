@@ -3,8 +3,8 @@ package import HTTPSignatures
 internal import PushAPI
 internal import Synchronization
 
-/// A user's notifications, as the server keeps them, behind a network that loses answers; it signs, and forgets cursors now and
-/// then.
+/// A user's notifications, as the server keeps them, behind a network that loses answers; it
+/// signs, and forgets cursors now and then.
 package final class ModelServer: Sendable {
     package struct Entry: Sendable {
         package var payload: String
@@ -29,7 +29,8 @@ package final class ModelServer: Sendable {
         /// The ids in the order of their changes; a later one of the same id counts.
         private var changes: [(version: Int, id: Int64)] = []
         package var generation = 0
-        /// Whether answers are lost, cursors forgotten, and notifications come, change and go with each request.
+        /// Whether answers are lost, cursors forgotten, and notifications come, change and go with
+        /// each request.
         package var isTurbulent = false
         /// The highest id that was given.
         private var lastID: Int64 = 0
@@ -76,7 +77,8 @@ package final class ModelServer: Sendable {
             }
         }
 
-        /// Something that happens to a user's notifications: thirty to forty-five of them are there.
+        /// Something that happens to a user's notifications: thirty to forty-five of them are
+        /// there.
         package mutating func happen() {
             let ids = self.liveIDs
             let what = Int.random(in: 0..<8)

@@ -77,7 +77,8 @@ package struct PeerAnswer: Sendable {
         self.body = Array(body.utf8)
     }
 
-    /// The identifier of the account of all requests with credentials, unless a test gives another.
+    /// The identifier of the account of all requests with credentials, unless a test gives
+    /// another.
     package static let account = "YWxpY2Uncy1vd24tYWNjdA"
 
     /// The server's own answer: with the echo and, if a key is given and a signature asked for,

@@ -6,10 +6,12 @@ internal import Synchronization
     internal import FoundationNetworking
 #endif
 
-/// A server, or an impostor, that answers each request as a script says, in the place of a network.
+/// A server, or an impostor, that answers each request as a script says, in the place of a
+/// network.
 ///
-/// It needs no socket, so tests with it run on Apple's systems, too. What only sockets show is left to `ScriptedPeer`: how
-/// connections are used again, how bodies are framed, what a challenge makes the session do.
+/// It needs no socket, so tests with it run on Apple's systems, too. What only sockets show is
+/// left to `ScriptedPeer`: how connections are used again, how bodies are framed, what a challenge
+/// makes the session do.
 package final class ProtocolPeer: Sendable {
     package typealias Script = PeerScript
 

@@ -7,7 +7,8 @@ internal import Testing
 /// One change that a program between app and server makes to an answer.
 package struct Tampering: Sendable, CustomTestStringConvertible {
     package let testDescription: String
-    /// What shows it where `MyToken` alone does, and where answers are signed; `nil`: nothing does.
+    /// What shows it where `MyToken` alone does, and where answers are signed; `nil`: nothing
+    /// does.
     package let echoed: Interference.Kind?
     package let signed: Interference.Kind?
     package let spoil: @Sendable (inout PeerAnswer, PeerRequest) -> Void
@@ -86,7 +87,8 @@ package struct Tampering: Sendable, CustomTestStringConvertible {
             answer.hangsUp = true
         },
         Tampering("a length that is too small", .truncated) { answer, _ in
-            // What the length leaves out is dropped by the system; what is left is no JSON, or not what was signed.
+            // What the length leaves out is dropped by the system; what is left is no JSON, or not
+            // what was signed.
             answer.framing = .wrongLength(answer.body.count + 3)
             answer.hangsUp = true
         },

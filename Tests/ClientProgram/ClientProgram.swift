@@ -20,7 +20,8 @@ import Synchronization
         switch arguments.count > 1 ? arguments[1] : "" {
         case "nothing": print(try Memory.now("RssAnon:"))
         case "fetch" where arguments.count == 6:
-            // The code of the network is a file's, and shared: it is loaded before the measurement begins.
+            // The code of the network is a file's, and shared: it is loaded before the measurement
+            // begins.
             _ = await Self.fetch(["http://127.0.0.1:1", arguments[3] + "/none", "1", "1"])
             let memory = try Memory()
             print(await Self.fetch(Array(arguments[2...])))
@@ -100,7 +101,8 @@ extension ClientProgram {
     }
 }
 
-/// How much memory this process takes that is no file's, in KiB. The kernel of an iPhone counts that, and no code.
+/// How much memory this process takes that is no file's, in KiB. The kernel of an iPhone counts
+/// that, and no code.
 struct Memory {
     private let anonymous: Int
     private let all: Int

@@ -72,7 +72,8 @@ import Testing
         Trouble(.portal) { _, _ in .answer(PeerAnswer(status: 404)) },
     ]
 
-    /// No server, a portal, a server that says nothing: the kept value, with its date, and what to tell the user.
+    /// No server, a portal, a server that says nothing: the kept value, with its date, and what to
+    /// tell the user.
     @Test(arguments: Self.troubles.indices)
     func aKeptValueIsShownWhenTheServerCannotBeAsked(_ index: Int) async throws {
         let trouble = Self.troubles[index]

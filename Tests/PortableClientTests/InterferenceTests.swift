@@ -96,7 +96,8 @@ import Testing
         }
     }
 
-    /// A proxy that asks for something that is not there, under the same token: the server's own 404, of another path.
+    /// A proxy that asks for something that is not there, under the same token: the server's own
+    /// 404, of another path.
     @Test func aRefusalOfAnotherRequestForgetsNothing() async throws {
         let options = PushClient.Options(testing: [Tampering.key.publicKey])
         let own: ProtocolPeer.Script = { request, _ in

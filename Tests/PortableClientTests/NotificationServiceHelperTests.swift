@@ -76,7 +76,8 @@ import Testing
         #expect(self.shown.all == [Self.placeholder])
     }
 
-    /// The app's own count, which waits for something that never comes, and does not end when it is cancelled.
+    /// The app's own count, which waits for something that never comes, and does not end when it
+    /// is cancelled.
     @Test func aBadgeThatNeverComesCostsTheLimit() async {
         let id = self.server.add("text")
         let hung = Mutex<CheckedContinuation<Void, Never>?>(nil)

@@ -243,7 +243,8 @@ import Testing
         }
     }
 
-    /// A server that is none of ours may write what it likes; the index has room for the inbox all the same.
+    /// A server that is none of ours may write what it likes; the index has room for the inbox all
+    /// the same.
     @Test func theCodeOfARefusalIsBounded() async throws {
         try await ProtocolPeer.run(self.server.script) { peer in
             let client = self.client(peer)

@@ -115,7 +115,8 @@ import Testing
         }
     }
 
-    /// A session that somebody ends at the server takes its device along: the next one registers it.
+    /// A session that somebody ends at the server takes its device along: the next one registers
+    /// it.
     @Test func anotherSessionRegistersTheDeviceAgain() async throws {
         let store = AnswerStore.memory
         try await ProtocolPeer.run(Registry().script) { peer, _ async throws in

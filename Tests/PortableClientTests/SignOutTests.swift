@@ -141,7 +141,8 @@ import Testing
         }
     }
 
-    /// The session may have ended, or somebody has sent the request without its token: the client cannot know.
+    /// The session may have ended, or somebody has sent the request without its token: the client
+    /// cannot know.
     @Test func aRefusedTokenEndsTheWaitingAndIsReported() async throws {
         let store = AnswerStore.memory
         try await ProtocolPeer.run({ request, _ in .answer(PeerAnswer(to: request, .unauthorized)) }) {
@@ -195,7 +196,8 @@ import Testing
         }
     }
 
-    /// Nobody has a token that is good. The next session of the account ends the device of the one before.
+    /// Nobody has a token that is good. The next session of the account ends the device of the one
+    /// before.
     @Test(arguments: [false, true]) func aSignOutWithoutAGoodTokenIsNotDone(isProvided: Bool) async throws {
         struct Offline: Error {}
         let store = AnswerStore.memory
@@ -268,7 +270,8 @@ import Testing
         }
     }
 
-    /// The server has taken a registration that no sign-out names, as the account was signed out meanwhile.
+    /// The server has taken a registration that no sign-out names, as the account was signed out
+    /// meanwhile.
     @Test func aRegistrationThatASignOutOvertakesEnds() async throws {
         let script = Self.script(Self.server())
         try await ProtocolPeer.run(script) { peer async throws in

@@ -104,7 +104,8 @@ import Testing
         }
     }
 
-    /// A callback of another library that is never called, in a continuation: it does not end when it is cancelled.
+    /// A callback of another library that is never called, in a continuation: it does not end when
+    /// it is cancelled.
     @Test func aProviderThatNeverReturnsEndsTheCallAndNothingElse() async throws {
         let asked = Counter()
         let hung = Mutex<[CheckedContinuation<Void, Never>]>([])
@@ -143,7 +144,8 @@ import Testing
                 },
                 options: options
             )
-            // Two calls: one asks, the other waits for it; then it asks itself, and has no time for that.
+            // Two calls: one asks, the other waits for it; then it asks itself, and has no time
+            // for that.
             async let first = advice { try await client.notification(7) }
             async let second = advice { try await client.notification(7) }
             #expect(await [first, second] == [.offline, .offline])

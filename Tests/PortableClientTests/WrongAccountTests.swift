@@ -11,13 +11,15 @@ import Testing
     import Cryptography
 #endif
 
-/// A proxy that has an account: the server signs its answers to that account's requests, under the client's `MyToken`.
+/// A proxy that has an account: the server signs its answers to that account's requests, under the
+/// client's `MyToken`.
 @Suite(.timeLimit(.minutes(5))) struct WrongAccountTests {
     private static let key = SigningKey()
     private static let options = PushClient.Options(testing: [Self.key.publicKey])
     private static let other = "bWFsbG9yeSdzLW93bi1hYw"
 
-    /// A server that answers everything for an account; `nil`: as a server does that has no identifiers.
+    /// A server that answers everything for an account; `nil`: as a server does that has no
+    /// identifiers.
     private static func script(_ server: ListServer, _ account: String?, name: String = "alice") -> ProtocolPeer.Script
     {
         { request, _ in
@@ -194,7 +196,8 @@ import Testing
 
     // MARK: Versions
 
-    /// It signs what the client asks for in the second place, as long as the client does not know its account.
+    /// It signs what the client asks for in the second place, as long as the client does not know
+    /// its account.
     @Test func aServerOfTheVersionBeforeIsBelievedUntilTheAccountIsKnown() async throws {
         let store = AnswerStore.memory
         try await ProtocolPeer.run(Self.script(nil)) { peer async throws in

@@ -59,7 +59,8 @@ import Testing
         #expect(try await one.read().index.entries.keys.sorted() == [1, 3])
     }
 
-    /// While a request was on its way, an item was dismissed here, and another was fetched and told as gone.
+    /// While a request was on its way, an item was dismissed here, and another was fetched and
+    /// told as gone.
     @Test func whatHappenedMeanwhileIsNotUndone() async throws {
         let keeper = InboxKeeper(Self.account(.memory))
         let before = try await keeper.read()
@@ -133,7 +134,8 @@ import Testing
         #expect(index.entries.values.reduce(0) { $0 + Int($1.units) * 256 } <= 5000)
     }
 
-    /// Ids that are far from each other, and each change of its own: the oldest go before the index is too large.
+    /// Ids that are far from each other, and each change of its own: the oldest go before the
+    /// index is too large.
     @Test func anIndexThatWouldBeTooLargeGivesUpTheOldest() throws {
         let snapshot = Account.Snapshot(commit: 3 << 40, index: .empty(.echoed, epoch: 0, after: 0))
         var draft = AccountDraft(upon: snapshot) { _ in nil }

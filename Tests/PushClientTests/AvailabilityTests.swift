@@ -2,9 +2,11 @@ import Foundation
 import PushTesting
 import Testing
 
-/// What apps link uses nothing that is newer than the systems that it is for, as far as a machine with Linux can tell.
+/// What apps link uses nothing that is newer than the systems that it is for, as far as a machine
+/// with Linux can tell.
 @Suite(.timeLimit(.minutes(5))) struct AvailabilityTests {
-    /// And what is newer than older systems is named, by the same reading of the toolchain's interfaces.
+    /// And what is newer than older systems is named, by the same reading of the toolchain's
+    /// interfaces.
     @Test func whatAppsLinkIsInTheOldestSystemsOfThePackage() async throws {
         let ended = try await AppleScript.run("apple-availability", ["iOS=15.0", "macOS=12.0"])
         #expect(ended.code == 0, "\(ended.output)\(ended.errors)")
@@ -20,7 +22,8 @@ import Testing
         #expect(ended.output.contains(" are in \(oldest.joined(separator: ", "))\n"))
     }
 
-    /// Nothing of the server's rooms and nothing of Linux, so that a Mac runs them: `.github/workflows/apple.yml`.
+    /// Nothing of the server's rooms and nothing of Linux, so that a Mac runs them:
+    /// `.github/workflows/apple.yml`.
     @Test func thePortableTestsImportWhatAppsHave() throws {
         let known: Set = [
             "ClientPeers", "CryptoKit", "Cryptography", "Foundation", "FoundationNetworking", "HTTPSignatures",

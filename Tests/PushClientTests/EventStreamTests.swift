@@ -27,8 +27,8 @@ import Testing
         }
     }
 
-    /// A stream that begins with a comment, as the server's does: without any byte of its body there is no head on Linux, and a
-    /// chunk without content would be its end.
+    /// A stream that begins with a comment, as the server's does: without any byte of its body
+    /// there is no head on Linux, and a chunk without content would be its end.
     private static func stream(
         _ request: PeerRequest,
         _ text: String = "",

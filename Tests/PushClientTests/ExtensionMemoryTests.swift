@@ -9,8 +9,9 @@ import Testing
 
 /// How much memory an extension's fetch takes, whatever is kept and whatever a portal sends.
 ///
-/// `SEALPOST_TEST_KEPT=5000` keeps that many notifications of 4 KiB. Without it there are fewer, which are larger: in both cases twice as
-/// much as the bound is kept, so that a fetch that reads all of it fails.
+/// `SEALPOST_TEST_KEPT=5000` keeps that many notifications of 4 KiB. Without it there are fewer,
+/// which are larger: in both cases twice as much as the bound is kept, so that a fetch that reads
+/// all of it fails.
 @Suite(.timeLimit(.minutes(5))) struct ExtensionMemoryTests {
     private static let kept = ProcessInfo.processInfo.environment["SEALPOST_TEST_KEPT"].flatMap { Int($0) } ?? 256
     /// In KiB.

@@ -5,7 +5,8 @@ import PushAPI
 import PushClient
 import Testing
 
-/// The same impostors as in `InterferenceTests`, on a real connection, where lengths, chunks and ends are the system's to read.
+/// The same impostors as in `InterferenceTests`, on a real connection, where lengths, chunks and
+/// ends are the system's to read.
 @Suite(.timeLimit(.minutes(5))) struct FramingTests {
     @Test(arguments: Tampering.all)
     func whatIsNotTheServersOwnIsNamedByItsEcho(tampering: Tampering) async throws {

@@ -11,10 +11,12 @@ import Testing
     import FoundationNetworking
 #endif
 
-/// Proxies that want credentials of their own, and portals that answer with a certificate of their own, as the session meets them here.
+/// Proxies that want credentials of their own, and portals that answer with a certificate of their
+/// own, as the session meets them here.
 ///
-/// On Apple's systems a proxy's refusal is an error of CFNetwork's, 306 to 311, and its challenge is the system's matter
-/// (`AdviceTests`, `ChallengeTests`); a certificate's is a `URLError` with a code of its own.
+/// On Apple's systems a proxy's refusal is an error of CFNetwork's, 306 to 311, and its challenge
+/// is the system's matter (`AdviceTests`, `ChallengeTests`); a certificate's is a `URLError` with
+/// a code of its own.
 @Suite(.timeLimit(.minutes(5))) struct NetworkRefusalTests {
     private static func refusal(_ request: PeerRequest) -> PeerAnswer {
         let challenge = (name: "Proxy-Authenticate", value: #"Basic realm="the office""#)
@@ -38,7 +40,8 @@ import Testing
         return ended.output.trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
-    /// Nothing of the request has reached the server. On Linux the session shows the proxy's page as its answer.
+    /// Nothing of the request has reached the server. On Linux the session shows the proxy's page
+    /// as its answer.
     @Test func aProxyThatRefusesTheTunnelAnswersInTheServersPlace() async throws {
         try await ScriptedPeer.run({ request, _ in .answer(Self.refusal(request)) }) { peer async throws in
             #expect(try await self.advice(for: "https://push.example", throughProxy: peer.url) == "portal")

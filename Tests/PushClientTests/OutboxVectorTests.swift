@@ -8,7 +8,8 @@ import Testing
 
 @testable import PushClient
 
-/// What an answer makes of something that waits, and what a late one does to the inbox, is what `docs/vectors` say.
+/// What an answer makes of something that waits, and what a late one does to the inbox, is what
+/// `docs/vectors` say.
 @Suite(.timeLimit(.minutes(5))) struct OutboxVectorTests {
     private let folder: TemporaryFolder
 

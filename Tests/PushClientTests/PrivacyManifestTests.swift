@@ -2,7 +2,8 @@ import Foundation
 import PushTesting
 import Testing
 
-/// The privacy manifest that apps inherit: `PrivacyInfo.xcprivacy` says which interfaces of Apple's need a reason.
+/// The privacy manifest that apps inherit: `PrivacyInfo.xcprivacy` says which interfaces of
+/// Apple's need a reason.
 struct PrivacyManifestTests {
     /// Apple's categories, and how their interfaces are named.
     private static let categories = [
@@ -56,7 +57,8 @@ struct PrivacyManifestTests {
             }
         }
         #expect(used == Set(reasons.keys))
-        // Files of the app, of its group or of its iCloud container, which are not shown to anybody.
+        // Files of the app, of its group or of its iCloud container, which are not shown to
+        // anybody.
         #expect(reasons["NSPrivacyAccessedAPICategoryFileTimestamp"] == ["C617.1"])
     }
 }

@@ -9,8 +9,8 @@ import Testing
     import FoundationNetworking
 #endif
 
-/// Method, path and query that a client verifies are those that the server has received: the peer signs what comes off the
-/// wire, so that an answer passes only if both are the same to the byte.
+/// Method, path and query that a client verifies are those that the server has received: the peer
+/// signs what comes off the wire, so that an answer passes only if both are the same to the byte.
 @Suite(.timeLimit(.minutes(5))) struct SignedRequestTests {
     private static let key = SigningKey()
     private static let options = PushClient.Options(testing: [Self.key.publicKey])

@@ -35,7 +35,8 @@ extension TwoProcesses {
         #expect(lost.isEmpty, "sent, and neither here nor there: \(lost)")
         for name in Self.names {
             #expect(snapshot.index.mark(of: name) >= self.said.confirmed[name] ?? 0, "a commit of \(name) is lost")
-            // What a consumer has shown, with the changes that it has not taken yet, is what there is.
+            // What a consumer has shown, with the changes that it has not taken yet, is what there
+            // is.
             let changes = InboxChanges(snapshot, since: snapshot.index.mark(of: name), consumer: name)
             let shown = changes.isEverything ? [] : try self.shown(by: name) ?? []
             let all = shown.subtracting(changes.deleted).union(changes.arrived)

@@ -46,8 +46,8 @@ struct TwoProcesses {
 
     // MARK: - A round
 
-    /// Both run while things happen at the server. One or the other is suspended, or killed and started again; in the end both
-    /// are killed.
+    /// Both run while things happen at the server. One or the other is suspended, or killed and
+    /// started again; in the end both are killed.
     mutating func round() async throws {
         var processes = try Self.names.map { try self.start($0) }
         let end = ContinuousClock.now + .milliseconds(.random(in: 200...1200))
@@ -59,7 +59,8 @@ struct TwoProcesses {
                 try await self.kill(processes[place], Self.names[place])
                 processes[place] = try self.start(Self.names[place])
             case 1, 2:
-                // As a system does with an app that nobody looks at, for some or for many commits of the other.
+                // As a system does with an app that nobody looks at, for some or for many commits
+                // of the other.
                 processes[place].signal(SIGSTOP)
                 try await Task.sleep(for: .milliseconds(.random(in: 10...500)))
                 processes[place].signal(SIGCONT)

@@ -3,8 +3,9 @@ import Foundation
 import PushTesting
 import Testing
 
-/// Two processes over one folder, killed and suspended at any moment, with a server that loses answers and forgets cursors:
-/// nothing is lost, nothing is there twice, no date is wrong, and cursor and inbox agree.
+/// Two processes over one folder, killed and suspended at any moment, with a server that loses
+/// answers and forgets cursors: nothing is lost, nothing is there twice, no date is wrong, and
+/// cursor and inbox agree.
 ///
 /// `SEALPOST_TEST_STEPS=10000` takes that many steps; without it there are a hundred and fifty.
 @Suite(.timeLimit(.minutes(30))) struct TwoProcessesTests {

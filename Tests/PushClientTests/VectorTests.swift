@@ -79,11 +79,13 @@ import Testing
         #expect(count > 1000)
     }
 
-    /// Of the status, the content, or a field that the signature is about, as a client in another language does it, too.
+    /// Of the status, the content, or a field that the signature is about, as a client in another
+    /// language does it, too.
     @Test func aChangedByteInAnyOfAThousandSampledAnswersIsRefused() throws {
         let file = try VectorFile("signatures")
         let (key, now) = (try VectorFile.pinned(), try file.json.time("now"))
-        // This client makes no other tokens than those of the range, and no query that is empty or written in another way.
+        // This client makes no other tokens than those of the range, and no query that is empty or
+        // written in another way.
         let plain = /[a-zA-Z0-9=&]+/
         let exchanges = try file.list("vectors").map { try VectorExchange($0) }.filter {
             (try? MyToken(text: $0.token)) != nil && ($0.query ?? "a").wholeMatch(of: plain) != nil

@@ -23,7 +23,8 @@ extension PushClient {
         case portal
         /// Something on the way has changed, kept or made up an answer.
         case interference
-        /// No key that the app knows has signed: the server's key has changed, or somebody pretends to be the server.
+        /// No key that the app knows has signed: the server's key has changed, or somebody
+        /// pretends to be the server.
         case update
         /// The clocks of device and server differ by too much.
         case clock

@@ -4,10 +4,12 @@ internal import Foundation
     internal import FoundationNetworking
 #endif
 
-/// What a session reports of the network in other domains than that of `URLError`, as the `URLError` that it means.
+/// What a session reports of the network in other domains than that of `URLError`, as the
+/// `URLError` that it means.
 ///
-/// URLSession lets errors of the layers below through: POSIX 53 (`ECONNABORTED`) for connections that the system closed while the app
-/// was in the background, and CFNetwork's 306 to 311 for proxies that refuse.
+/// URLSession lets errors of the layers below through: POSIX 53 (`ECONNABORTED`) for connections
+/// that the system closed while the app was in the background, and CFNetwork's 306 to 311 for
+/// proxies that refuse.
 enum NetworkFailure {
     /// The name of CFNetwork's domain, which Linux does not have.
     static let networkDomain = "kCFErrorDomainCFNetwork"
@@ -27,8 +29,8 @@ enum NetworkFailure {
         return URLError(code, userInfo: [NSUnderlyingErrorKey: cocoa])
     }
 
-    /// Whether an answer ended in the middle because this device lost its network: a change from Wi-Fi to mobile, or a connection
-    /// that the system closed. Then nobody has cut the answer.
+    /// Whether an answer ended in the middle because this device lost its network: a change from
+    /// Wi-Fi to mobile, or a connection that the system closed. Then nobody has cut the answer.
     static func isOwn(_ error: URLError) -> Bool {
         let own: Set<URLError.Code> = [
             .notConnectedToInternet, .dataNotAllowed, .internationalRoamingOff, .callIsActive, .cancelled, .timedOut,

@@ -6,8 +6,8 @@ public struct InboxChanges: Sendable, Hashable {
     public let arrived: Set<Int64>
     /// The ids of those that were dismissed or recalled, or have expired: stop showing them.
     public let deleted: Set<Int64>
-    /// Whether the mark is so old that not all deletions are known, or the store was set up anew since: ``arrived`` is all that is there, and what is shown besides
-    /// has gone.
+    /// Whether the mark is so old that not all deletions are known, or the store was set up anew
+    /// since: ``arrived`` is all that is there, and what is shown besides has gone.
     public let isEverything: Bool
     let consumer: String
     /// The commit that they end with.
@@ -20,7 +20,8 @@ public struct InboxChanges: Sendable, Hashable {
         let index = snapshot.index
         // A store that was set up anew counts from 1 again, and nothing of it was told.
         let isAnew = snapshot.commit < mark
-        // Where deletions of that time are no longer known, only all that is there tells what is not.
+        // Where deletions of that time are no longer known, only all that is there tells what is
+        // not.
         self.isEverything = isAnew || index.forgottenUpTo > mark
         let since = self.isEverything ? -1 : mark
         self.arrived = Set(index.entries.lazy.filter { $0.value.commit > since }.map(\.key))

@@ -2,8 +2,8 @@ internal import Foundation
 internal import PushAPI
 
 extension InboxKeeper {
-    /// A kept notification with its payload and the date as of which it is right; `nil` if there is none, or it has ended by
-    /// the device's clock.
+    /// A kept notification with its payload and the date as of which it is right; `nil` if there
+    /// is none, or it has ended by the device's clock.
     func item(_ id: Int64, now: Date) throws -> (kept: KeptItem, date: Date)? {
         for _ in 0..<Account.attempts {
             let snapshot = try self.read()
@@ -24,7 +24,8 @@ extension InboxKeeper {
         return InboxChanges(snapshot, since: mark ?? snapshot.index.mark(of: consumer), consumer: consumer)
     }
 
-    /// The inbox as the app sees it now, with payloads that must not be kept instead of what is kept of them.
+    /// The inbox as the app sees it now, with payloads that must not be kept instead of what is
+    /// kept of them.
     func inbox(instead unkept: [Int64: NotificationItem] = [:], now: Date) throws -> (
         inbox: Inbox, changes: InboxChanges
     ) {
@@ -44,7 +45,8 @@ extension InboxKeeper {
         return (inbox, changes)
     }
 
-    /// How many are unread, with what waits in the outbox done; `nil` while they are not all kept, or a file is lost.
+    /// How many are unread, with what waits in the outbox done; `nil` while they are not all kept,
+    /// or a file is lost.
     ///
     /// One payload at a time is in memory.
     func unreadCount(now: Date) throws -> Int? {
@@ -73,7 +75,8 @@ extension InboxKeeper {
         return pending == .dismiss ? nil : try self.item(id, now: now)?.kept.item.after(pending)
     }
 
-    /// All kept items. Gives up those whose file is lost, and the cursor with them, so that the next refresh fetches all.
+    /// All kept items. Gives up those whose file is lost, and the cursor with them, so that the
+    /// next refresh fetches all.
     private func items() throws -> (Account.Snapshot, [NotificationItem]) {
         var read: [EntryName: NotificationItem] = [:]
         for _ in 0..<Account.attempts {
@@ -84,7 +87,8 @@ extension InboxKeeper {
                 if let kept = try self.account.item(name) { read[name] = kept.item } else { lost.append(name) }
             }
             if lost.isEmpty { return (snapshot, names.compactMap { read[$0] }) }
-            // Another process may have replaced them while they were read. If none has, they are damaged.
+            // Another process may have replaced them while they were read. If none has, they are
+            // damaged.
             guard self.account.latest == snapshot.commit else { continue }
             try self.account.change { draft in
                 for name in lost where draft.index.name(of: name.id) == name {

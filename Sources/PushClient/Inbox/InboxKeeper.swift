@@ -3,7 +3,8 @@ internal import PushAPI
 
 /// The kept inbox of one account, which other processes may change at the same time.
 ///
-/// An actor, so that the calls of one process change it one after the other. Nothing of it stays in memory between calls.
+/// An actor, so that the calls of one process change it one after the other. Nothing of it stays
+/// in memory between calls.
 actor InboxKeeper {
     /// The consumer that the deltas of ``Inbox`` are for.
     static let refresher = "sealpost.refresh"
@@ -19,7 +20,8 @@ actor InboxKeeper {
         self.account = account
     }
 
-    /// Does what need not be done for each call: adopts what earlier versions have kept, and sweeps.
+    /// Does what need not be done for each call: adopts what earlier versions have kept, and
+    /// sweeps.
     func prepare() {
         self.account.returnToFiles()
         self.account.adoptEarlier()
@@ -29,7 +31,8 @@ actor InboxKeeper {
         self.isSwept = true
     }
 
-    /// The state; throws `PushClientError.signedOut`. One that cannot be read now is that of an account without anything.
+    /// The state; throws `PushClientError.signedOut`. One that cannot be read now is that of an
+    /// account without anything.
     func read() throws -> Account.Snapshot {
         do {
             return try self.account.read()
@@ -42,8 +45,8 @@ actor InboxKeeper {
 
     // MARK: - Changes
 
-    /// Merges a page that was asked for upon a state. Returns `false`, and changes nothing, if another call has moved the
-    /// cursor meanwhile.
+    /// Merges a page that was asked for upon a state. Returns `false`, and changes nothing, if
+    /// another call has moved the cursor meanwhile.
     func merge(
         _ page: InboxPage,
         askedUpon before: Account.Snapshot,
@@ -129,7 +132,8 @@ actor InboxKeeper {
         for bell in self.bells.values { bell.yield() }
     }
 
-    /// Returns after a change by this process, or by another if it is seen within the interval, or after that.
+    /// Returns after a change by this process, or by another if it is seen within the interval, or
+    /// after that.
     func waitForChange(after commit: Int64, atMost interval: Duration) async throws {
         guard self.account.latest == commit else { return }
         let (stream, bell) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))

@@ -19,14 +19,15 @@ struct InboxPage: Sendable {
 
     /// Throws an interference if the body has another form.
     ///
-    /// The payload of an item with `"Store":"never"` must not be kept. If the answer must not be kept and none of its
-    /// items is a reason for that, no payload of the page is kept.
+    /// The payload of an item with `"Store":"never"` must not be kept. If the answer must not be
+    /// kept and none of its items is a reason for that, no payload of the page is kept.
     init(_ answer: Answer) throws(PushClientError) {
         guard let json = answer.json, case .array(let items)? = json["Notifications"],
             case .array(let deleted)? = json["Deleted"], let cursor = json["Cursor"]?.text,
             case .bool(let hasMore)? = json["More"]
         else { throw answer.unexpected("a list of notifications") }
-        // It is kept, and must not take the place of the notifications. The server's have some thirty bytes.
+        // It is kept, and must not take the place of the notifications. The server's have some
+        // thirty bytes.
         guard cursor.utf8.count <= Self.maximumCursor else {
             throw answer.unexpected("a cursor of at most \(Self.maximumCursor) bytes")
         }

@@ -14,7 +14,8 @@ public struct InboxUpdates: AsyncSequence, Sendable {
         let interval: Duration
         var mark: Int64
 
-        /// The changes since the last ones; `nil` once the account was signed out. Throws `CancellationError`.
+        /// The changes since the last ones; `nil` once the account was signed out. Throws
+        /// `CancellationError`.
         public mutating func next() async throws -> InboxChanges? {
             while true {
                 try await self.inbox.waitForChange(after: self.mark, atMost: self.interval)
@@ -22,7 +23,8 @@ public struct InboxUpdates: AsyncSequence, Sendable {
                 if self.inbox.account.latest == self.mark { continue }
                 do {
                     let changes = try await self.inbox.changes(since: self.mark, consumer: "")
-                    // Of a store that was set up anew the numbers are lower, and the changes everything.
+                    // Of a store that was set up anew the numbers are lower, and the changes
+                    // everything.
                     self.mark = changes.upTo
                     if !changes.isEmpty { return changes }
                 } catch PushClientError.signedOut {

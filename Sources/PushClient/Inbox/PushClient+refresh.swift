@@ -4,8 +4,9 @@ public import PushAPI
 extension PushClient {
     /// The kept inbox, at once and without network: show it, then ``refresh()``.
     ///
-    /// Its ``Inbox/arrived`` and ``Inbox/deleted`` are what the next refresh will tell, what an extension has fetched included.
-    /// Throws ``PushClientError/signedOut`` alone, except where a store is changed all the time.
+    /// Its ``Inbox/arrived`` and ``Inbox/deleted`` are what the next refresh will tell, what an
+    /// extension has fetched included. Throws ``PushClientError/signedOut`` alone, except where a
+    /// store is changed all the time.
     public func kept() async throws -> Inbox {
         await self.inbox.prepare()
         return try await self.inbox.inbox(now: self.now()).inbox
@@ -16,12 +17,15 @@ extension PushClient {
         try await self.inbox.shown(id, now: self.now())
     }
 
-    /// Tells the server what waits in the ``outbox``, then fetches all changes since the last time: one request for up to 500 notifications, and further ones for more.
+    /// Tells the server what waits in the ``outbox``, then fetches all changes since the last
+    /// time: one request for up to 500 notifications, and further ones for more.
     ///
-    /// What the server cannot do now of what waits, such as a task that it answers 500 or 429, waits on; the changes are fetched.
-    /// When nothing is new, the answer is one 304. When the network fails or interferes, the inbox is the kept one, if it was
-    /// ever complete. Two calls at the same time, also of two processes, do not harm each other. What one call has told as
-    /// ``Inbox/arrived`` and ``Inbox/deleted`` the next does not tell again; if a call throws, the next one tells it.
+    /// What the server cannot do now of what waits, such as a task that it answers 500 or 429,
+    /// waits on; the changes are fetched. When nothing is new, the answer is one 304. When the
+    /// network fails or interferes, the inbox is the kept one, if it was ever complete. Two calls
+    /// at the same time, also of two processes, do not harm each other. What one call has told as
+    /// ``Inbox/arrived`` and ``Inbox/deleted`` the next does not tell again; if a call throws, the
+    /// next one tells it.
     public func refresh() async throws -> Fetched<Inbox> {
         await self.inbox.prepare()
         var refresh = Refresh(self.inbox, app: self.app, now: self.now())
@@ -54,10 +58,12 @@ extension PushClient {
 
     // MARK: - Changes
 
-    /// What has changed since the consumer of that name has confirmed changes, by whichever process of the app.
+    /// What has changed since the consumer of that name has confirmed changes, by whichever
+    /// process of the app.
     ///
-    /// The first time it is everything. Nothing is lost between pages or in a crash: it is told again until
-    /// ``confirm(_:)``. A store remembers the marks of 16 consumers, those that confirmed last.
+    /// The first time it is everything. Nothing is lost between pages or in a crash: it is told
+    /// again until ``confirm(_:)``. A store remembers the marks of 16 consumers, those that
+    /// confirmed last.
     ///
     /// ```swift
     /// let changes = try await client.changes(for: "search")
@@ -68,17 +74,18 @@ extension PushClient {
         try await self.inbox.changes(since: nil, consumer: consumer)
     }
 
-    /// Remembers that a consumer has taken these changes. Those of ``updates(every:)`` need no confirmation.
+    /// Remembers that a consumer has taken these changes. Those of ``updates(every:)`` need no
+    /// confirmation.
     public func confirm(_ changes: InboxChanges) async throws {
         if changes.consumer.isEmpty { return }
         try await self.inbox.take(changes)
     }
 
-    /// The changes from now on, those of the app's extensions included, until the task is cancelled or the account is signed
-    /// out.
+    /// The changes from now on, those of the app's extensions included, until the task is
+    /// cancelled or the account is signed out.
     ///
-    /// A change by this client comes at once, one by another process within the interval: a suspended process asks for
-    /// nothing, and there is no lock that it could hold.
+    /// A change by this client comes at once, one by another process within the interval: a
+    /// suspended process asks for nothing, and there is no lock that it could hold.
     ///
     /// ```swift
     /// for try await _ in client.updates() { list = try await client.kept().notifications }

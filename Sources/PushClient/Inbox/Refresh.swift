@@ -1,9 +1,11 @@
 internal import Foundation
 internal import PushAPI
 
-/// Collects all that has changed since the cursor: page after page, each in one commit with its cursor.
+/// Collects all that has changed since the cursor: page after page, each in one commit with its
+/// cursor.
 struct Refresh {
-    /// Far more pages than an inbox has: ends the loop if a server or a proxy answers `More` for ever.
+    /// Far more pages than an inbox has: ends the loop if a server or a proxy answers `More` for
+    /// ever.
     private static let maximumPages = 1000
 
     let inbox: InboxKeeper
@@ -37,14 +39,16 @@ struct Refresh {
     /// Whether the next request is without the cursor that there is.
     func isRestart(_ before: Account.Snapshot) -> Bool { self.isBeginning || before.index.cursor == nil }
 
-    /// The server does not know the cursor. Once: after a page of this call, a restart could repeat for ever.
+    /// The server does not know the cursor. Once: after a page of this call, a restart could
+    /// repeat for ever.
     mutating func beginAnew() -> Bool {
         if self.hasBegunAnew { return false }
         (self.isBeginning, self.hasBegunAnew) = (true, true)
         return true
     }
 
-    /// Merges an answer to a request that was made upon that state; returns whether there is more to do.
+    /// Merges an answer to a request that was made upon that state; returns whether there is more
+    /// to do.
     mutating func merge(
         _ answer: Answer,
         askedUpon before: Account.Snapshot,

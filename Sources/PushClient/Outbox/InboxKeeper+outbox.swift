@@ -33,7 +33,8 @@ extension InboxKeeper {
         try self.changeOutbox { $0.index.failures.removeAll { $0 == failure } }
     }
 
-    /// The payload of a task; `nil` if another process has finished the task, or its file is damaged.
+    /// The payload of a task; `nil` if another process has finished the task, or its file is
+    /// damaged.
     func payload(of task: OutboxTask) throws -> JSONValue? {
         guard let name = task.payload, let bytes = try self.account.files.readEntry(name, in: self.account.folder)
         else {

@@ -7,14 +7,16 @@ extension Outbox {
 
     /// Tells the server all that waits, in its order.
     ///
-    /// Throws as other calls do when the network fails or interferes, or the server is busy: what is left waits on. What the server
-    /// refuses for good is a ``Failure``, and does not hold up what is behind it. Where another process is sending the first
-    /// task, this one leaves the rest to it.
+    /// Throws as other calls do when the network fails or interferes, or the server is busy: what
+    /// is left waits on. What the server refuses for good is a ``Failure``, and does not hold up
+    /// what is behind it. Where another process is sending the first task, this one leaves the
+    /// rest to it.
     public func flush() async throws {
         try await CallDeadline.within(self.client.deadline) { try await self.run() }
     }
 
-    /// The same for a call that goes on: what the server cannot do now waits, and what cannot be read or written in files.
+    /// The same for a call that goes on: what the server cannot do now waits, and what cannot be
+    /// read or written in files.
     func flushIfPossible() async throws {
         do {
             try await self.run()

@@ -1,11 +1,13 @@
 public import Foundation
 public import PushAPI
 
-/// What the user did without waiting for the network: kept, shown as done, and told to the server later, in its order.
+/// What the user did without waiting for the network: kept, shown as done, and told to the server
+/// later, in its order.
 ///
-/// ``PushClient/refresh()`` tells it before it collects, and ``flush()`` without collecting. Each task has a key that stays the
-/// same however often it is tried, by whichever process and across crashes, so that the server does nothing twice. It is kept
-/// as the inbox is: sealed, without a lock, and gone after ``PushClient/signOut()``.
+/// ``PushClient/refresh()`` tells it before it collects, and ``flush()`` without collecting. Each
+/// task has a key that stays the same however often it is tried, by whichever process and across
+/// crashes, so that the server does nothing twice. It is kept as the inbox is: sealed, without a
+/// lock, and gone after ``PushClient/signOut()``.
 ///
 /// ```swift
 /// try await client.outbox.dismiss(id)
@@ -21,8 +23,9 @@ public struct Outbox: Sendable {
         public let key: UUID
         /// The notification that was to be marked or dismissed; `nil` for one that was to be sent.
         public let notification: Int64?
-        /// The code of the server's refusal, such as `payload-too-large`; `nil` if it was sent more than 23 hours ago without an
-        /// answer, after which the server may not know its key any more, or if its file is damaged.
+        /// The code of the server's refusal, such as `payload-too-large`; `nil` if it was sent
+        /// more than 23 hours ago without an answer, after which the server may not know its key
+        /// any more, or if its file is damaged.
         public let code: String?
     }
 
@@ -30,8 +33,9 @@ public struct Outbox: Sendable {
 
     /// Marks a notification as read or unread.
     ///
-    /// This and the other tasks are taken once the call returns. It throws ``PushClientError/outboxFull`` where 200 tasks or 4 MiB
-    /// wait, and the file system's error where nothing can be written.
+    /// This and the other tasks are taken once the call returns. It throws
+    /// ``PushClientError/outboxFull`` where 200 tasks or 4 MiB wait, and the file system's error
+    /// where nothing can be written.
     public func markRead(_ id: Int64, _ isRead: Bool = true) async throws {
         try await self.client.inbox.enqueue(OutboxTask(isRead ? .read : .unread, id: id))
     }
@@ -41,7 +45,8 @@ public struct Outbox: Sendable {
         try await self.client.inbox.enqueue(OutboxTask(.dismiss, id: id))
     }
 
-    /// Sends a text to the caller's own devices; returns the task's key, which a ``Failure`` would have.
+    /// Sends a text to the caller's own devices; returns the task's key, which a ``Failure`` would
+    /// have.
     @discardableResult
     public func send(_ payload: String) async throws -> UUID { try await self.send(.string(payload)) }
 

@@ -56,7 +56,8 @@ extension AccountIndex {
 extension AccountDraft {
     /// Puts a task behind the others; returns `false` if there is no room.
     ///
-    /// What waits to be told of the same notification does not matter any more, and nothing does of one that is dismissed.
+    /// What waits to be told of the same notification does not matter any more, and nothing does
+    /// of one that is dismissed.
     mutating func enqueue(_ task: OutboxTask, payload: Data?) -> Bool {
         if task.kind != .send {
             if self.index.pending[task.id] == .dismiss { return true }

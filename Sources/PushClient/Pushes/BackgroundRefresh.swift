@@ -1,6 +1,7 @@
 internal import Foundation
 
-/// What an app does when the system wakes it in the background: collects for all accounts, within the time that it has.
+/// What an app does when the system wakes it in the background: collects for all accounts, within
+/// the time that it has.
 ///
 /// ```swift
 /// WindowGroup { ContentView() }
@@ -23,13 +24,15 @@ public struct BackgroundRefresh: Sendable {
     private let clients: @Sendable () -> [PushClient]
     private let limit: Duration
 
-    /// `clients` are those of the accounts that are signed in; `limit` is a little less than the 30 seconds that the system gives.
+    /// `clients` are those of the accounts that are signed in; `limit` is a little less than the
+    /// 30 seconds that the system gives.
     public init(clients: @escaping @Sendable () -> [PushClient], limit: Duration = .seconds(25)) {
         self.clients = clients
         self.limit = limit
     }
 
-    /// Collects for all accounts at once. Never takes longer than the limit; what was stored by then stays.
+    /// Collects for all accounts at once. Never takes longer than the limit; what was stored by
+    /// then stays.
     public func run() async -> Outcome {
         await withTaskGroup(of: Outcome?.self) { group in
             let clients = self.clients()

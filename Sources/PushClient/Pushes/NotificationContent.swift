@@ -1,4 +1,5 @@
-/// What a notification shows: the parts of Apple's `UNNotificationContent` that a payload decides, as a value.
+/// What a notification shows: the parts of Apple's `UNNotificationContent` that a payload decides,
+/// as a value.
 public struct NotificationContent: Sendable, Hashable {
     /// The first line.
     public var title: String

@@ -14,7 +14,8 @@
             let push = PushMessage(userInfo: content.userInfo)
             // At once, so that the system's call that ends the time finds it.
             let delivery = self.begin(NotificationContent(content)) { shown.show($0) }
-            // The system's call does not wait, so the work has no task to be a part of; the limit and `expire()` end it.
+            // The system's call does not wait, so the work has no task to be a part of; the limit
+            // and `expire()` end it.
             Task { await self.finish(delivery, push) }
         }
     }

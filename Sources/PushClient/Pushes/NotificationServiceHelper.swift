@@ -2,10 +2,12 @@ internal import Foundation
 public import PushAPI
 internal import Synchronization
 
-/// What a notification service extension does: fetches what a push names, and hands over its content exactly once and in time.
+/// What a notification service extension does: fetches what a push names, and hands over its
+/// content exactly once and in time.
 ///
-/// What can go wrong ends in the placeholder, the push's own constant text: no network, one that interferes, an account that has
-/// signed out, a payload that may be read once, and a system that has no more time.
+/// What can go wrong ends in the placeholder, the push's own constant text: no network, one that
+/// interferes, an account that has signed out, a payload that may be read once, and a system that
+/// has no more time.
 ///
 /// ```swift
 /// final class NotificationService: UNNotificationServiceExtension {
@@ -34,12 +36,14 @@ public final class NotificationServiceHelper: Sendable {
     private let limit: Duration
     private let badge: @Sendable (PushClient) async -> Int?
     private let fill: Fill
-    /// Those that have not been handed over. A lock, since the system calls from threads of its own.
+    /// Those that have not been handed over. A lock, since the system calls from threads of its
+    /// own.
     private let pending = Mutex<[UUID: Delivery]>([:])
 
-    /// `clients` are asked for at each push, one for each account that is signed in. `limit` is what the extension gives itself of the
-    /// 30 seconds that the system does; `badge` says which number the icon has, `nil` the one that the push came with. By default it
-    /// is that of the account's unread notifications, once all of them are kept.
+    /// `clients` are asked for at each push, one for each account that is signed in. `limit` is
+    /// what the extension gives itself of the 30 seconds that the system does; `badge` says which
+    /// number the icon has, `nil` the one that the push came with. By default it is that of the
+    /// account's unread notifications, once all of them are kept.
     public init(
         clients: @escaping @Sendable () -> [PushClient],
         limit: Duration = .seconds(25),
@@ -52,9 +56,11 @@ public final class NotificationServiceHelper: Sendable {
         self.fill = fill
     }
 
-    /// Hands over the content of a push. Returns when that is done, which another call may have done by ``expire()``.
+    /// Hands over the content of a push. Returns when that is done, which another call may have
+    /// done by ``expire()``.
     ///
-    /// `placeholder` is what the push shows by itself; `push` is `nil` if it is none of the server's.
+    /// `placeholder` is what the push shows by itself; `push` is `nil` if it is none of the
+    /// server's.
     public func deliver(
         _ push: PushMessage?,
         placeholder: NotificationContent,
@@ -63,7 +69,8 @@ public final class NotificationServiceHelper: Sendable {
         await self.finish(self.begin(placeholder, handler), push)
     }
 
-    /// Hands over the placeholders of all pushes that are still under way: the system has no more time for them.
+    /// Hands over the placeholders of all pushes that are still under way: the system has no more
+    /// time for them.
     public func expire() {
         let pending = self.pending.withLock { pending in
             defer { pending = [:] }
@@ -97,7 +104,8 @@ public final class NotificationServiceHelper: Sendable {
     /// `nil` if there is nothing but the placeholder to show, or the time is over.
     private func content(of push: PushMessage, _ delivery: Delivery) async -> NotificationContent? {
         guard let client = PushClient.recipient(of: push, among: self.clients()) else { return nil }
-        // The app's closures may not end when they are cancelled, and the system does not wait. Without a content in time there is none.
+        // The app's closures may not end when they are cancelled, and the system does not wait.
+        // Without a content in time there is none.
         return try? await CallDeadline.race(within: self.limit) {
             await self.content(of: push.id, client, delivery.placeholder)
         }
@@ -108,11 +116,13 @@ public final class NotificationServiceHelper: Sendable {
         _ client: PushClient,
         _ placeholder: NotificationContent
     ) async -> NotificationContent? {
-        // Whatever it is that failed, a proxy may have written it: the placeholder says where to look.
+        // Whatever it is that failed, a proxy may have written it: the placeholder says where to
+        // look.
         guard let item = try? await client.shownItem(id) else { return nil }
         var content = placeholder
         self.fill(item, &content)
-        // The badge is the icon's number, not this notification's: it is asked for once the item is kept.
+        // The badge is the icon's number, not this notification's: it is asked for once the item
+        // is kept.
         if let badge = await self.badge(client) { content.badge = badge }
         return content
     }
@@ -151,8 +161,9 @@ extension PushClient {
 
     /// The item to show before its user has opened the app; `nil` if that must wait.
     ///
-    /// What may be read once is not fetched: its minute would begin, and the app would find nothing when it is tapped. That it is such
-    /// a one a list of one tells, which has no payload of it.
+    /// What may be read once is not fetched: its minute would begin, and the app would find
+    /// nothing when it is tapped. That it is such a one a list of one tells, which has no payload
+    /// of it.
     func shownItem(_ id: Int64) async throws -> NotificationItem? {
         var request = APIRequest("GET", Paths.notifications)
         request.query = [URLQueryItem(name: "ids", value: String(id))]

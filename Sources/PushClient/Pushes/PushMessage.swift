@@ -8,9 +8,11 @@ internal import PushAPI
     internal import Cryptography
 #endif
 
-/// What a push carries: the id of a notification and, on a device that accounts share, a hint whose it is.
+/// What a push carries: the id of a notification and, on a device that accounts share, a hint
+/// whose it is.
 ///
-/// It went through the networks of others: nothing in it is a secret, and nothing in it is to be shown as a text.
+/// It went through the networks of others: nothing in it is a secret, and nothing in it is to be
+/// shown as a text.
 ///
 /// ```swift
 /// guard let push = PushMessage(userInfo: request.content.userInfo),
@@ -21,7 +23,8 @@ internal import PushAPI
 public struct PushMessage: Sendable, Hashable {
     /// For ``PushClient/notification(_:)``.
     public let id: Int64
-    /// What only the account's own client can tell from noise; `nil` if the registration is not shared.
+    /// What only the account's own client can tell from noise; `nil` if the registration is not
+    /// shared.
     public let accountHint: String?
 
     /// A push as an app has received it otherwise.
@@ -30,7 +33,8 @@ public struct PushMessage: Sendable, Hashable {
         self.accountHint = accountHint
     }
 
-    /// Reads the `userInfo` of a remote notification; `nil` if it names no notification, as a push of another service.
+    /// Reads the `userInfo` of a remote notification; `nil` if it names no notification, as a push
+    /// of another service.
     public init?(userInfo: [AnyHashable: Any]) {
         guard let text = userInfo["secureId"] as? String, let id = Self.id(text) else { return nil }
         self.init(id: id, accountHint: userInfo["accountHint"] as? String)
@@ -54,16 +58,18 @@ public struct PushMessage: Sendable, Hashable {
 extension PushClient {
     /// Whether a push is for this client's account.
     ///
-    /// A push with a hint is for the account whose registration made it. One without is for any account that does not share its
-    /// device.
+    /// A push with a hint is for the account whose registration made it. One without is for any
+    /// account that does not share its device.
     public func isRecipient(of push: PushMessage) -> Bool {
         guard let hint = push.accountHint else { return !self.isDeviceShared }
         return self.registrationID.map { Self.accountHint(of: push.id, registration: $0) == hint } ?? false
     }
 
-    /// The client whose account a push is for; `nil` if it is for none of them: then show nothing and fetch nothing.
+    /// The client whose account a push is for; `nil` if it is for none of them: then show nothing
+    /// and fetch nothing.
     ///
-    /// A push without a hint, of a registration from before accounts shared the device, is the only client's.
+    /// A push without a hint, of a registration from before accounts shared the device, is the
+    /// only client's.
     public static func recipient(of push: PushMessage, among clients: [PushClient]) -> PushClient? {
         if push.accountHint == nil { return clients.count == 1 ? clients.first : nil }
         return clients.first { $0.isRecipient(of: push) }

@@ -29,8 +29,8 @@ extension Account {
         }
         let commits = try store.commits(in: self.folder)
         if let last = commits.max(), last > draft.commit {
-            // Others have gone on: either upon this commit, or before it, and this process was suspended for so long that the
-            // number was free again. What is left then is swept.
+            // Others have gone on: either upon this commit, or before it, and this process was
+            // suspended for so long that the number was free again. What is left then is swept.
             return try self.newest(store).index?.history.contains(name) == true
         }
         let names = Set(index.files)

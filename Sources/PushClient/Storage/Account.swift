@@ -3,13 +3,14 @@ internal import Synchronization
 
 /// What is kept of one account, changed one commit after the other.
 ///
-/// A commit writes the new entries, each in a file of its own, then gives its index the next number in one step, which
-/// fails if another process was faster: that one begins anew upon the newer index. Only then it removes what the index
-/// before had and this one has not. So:
+/// A commit writes the new entries, each in a file of its own, then gives its index the next
+/// number in one step, which fails if another process was faster: that one begins anew upon the
+/// newer index. Only then it removes what the index before had and this one has not. So:
 ///
-/// - A crash at any point leaves the index before or the one after, whole, and at most files that no index names;
-///   ``sweep()`` removes those.
-/// - No file is removed that an index names or will name: who has not seen the newest index cannot commit.
+/// - A crash at any point leaves the index before or the one after, whole, and at most files that
+///   no index names; ``sweep()`` removes those.
+/// - No file is removed that an index names or will name: who has not seen the newest index cannot
+///   commit.
 /// - Nobody holds a lock, so a process may be suspended at any point.
 final class Account: Sendable {
     /// The state after a commit; 0 before the first.
@@ -49,8 +50,8 @@ final class Account: Sendable {
         self.proof = proof
         self.folder = files.folder(of: name)
         self.limits = limits
-        // Binds this client to the current sign-in. If the index cannot be read yet, the first successful
-        // read binds it.
+        // Binds this client to the current sign-in. If the index cannot be read yet, the first
+        // successful read binds it.
         _ = try? self.read()
     }
 
@@ -68,10 +69,12 @@ final class Account: Sendable {
 
     // MARK: - Reading
 
-    /// The state after the latest commit. Throws `PushClientError.signedOut` once the account was signed out.
+    /// The state after the latest commit. Throws `PushClientError.signedOut` once the account was
+    /// signed out.
     func read() throws -> Snapshot { try self.read(self.store) }
 
-    /// A kept notification; `nil` if its file is not there or damaged. Throws if it cannot be read now.
+    /// A kept notification; `nil` if its file is not there or damaged. Throws if it cannot be read
+    /// now.
     func item(_ name: EntryName) throws -> KeptItem? {
         try self.store.readEntry(name, in: self.folder).flatMap(KeptItem.init(bytes:))
     }
@@ -110,13 +113,15 @@ final class Account: Sendable {
         }
     }
 
-    /// The latest index as it is stored, whoever's sign-in it is of; `nil` where there is none that can be read.
+    /// The latest index as it is stored, whoever's sign-in it is of; `nil` where there is none
+    /// that can be read.
     func newest(_ store: any EntryStore) throws -> (commit: Int64, index: AccountIndex?) {
         for attempt in 0..<Self.attempts {
             let commits = try store.commits(in: self.folder)
             let commit = commits.max() ?? 0
             let isEarlier = self.state.withLock { state in
-                // A folder that is changed while it is listed may show less than there is. If it still does, it was removed.
+                // A folder that is changed while it is listed may show less than there is. If it
+                // still does, it was removed.
                 if commit < state.seen, attempt < 3 { return true }
                 state.seen = commit
                 return false
@@ -133,7 +138,8 @@ final class Account: Sendable {
         throw Busy()
     }
 
-    /// What an older index says of the device, in the place of a damaged one; its notifications are fetched again.
+    /// What an older index says of the device, in the place of a damaged one; its notifications
+    /// are fetched again.
     private func earlier(than commit: Int64, of commits: [Int64], _ store: any EntryStore) throws -> AccountIndex? {
         for other in commits.filter({ $0 < commit }).sorted(by: >) {
             guard case .value(let bytes) = try store.readIndex(other, in: self.folder),
@@ -146,8 +152,9 @@ final class Account: Sendable {
 
     // MARK: - Changes
 
-    /// Makes a change upon the latest state, again and again until it is committed; nothing if it leaves the state as it
-    /// is. Where nothing can be written, the change is in memory from here on.
+    /// Makes a change upon the latest state, again and again until it is committed; nothing if it
+    /// leaves the state as it is. Where nothing can be written, the change is in memory from here
+    /// on.
     func change<Result>(_ change: (inout AccountDraft) -> Result) throws -> Result {
         do {
             return try self.change(self.store, change)
@@ -176,7 +183,8 @@ final class Account: Sendable {
         try self.change(self.files, change)
     }
 
-    /// Goes on with the files if they can be written again. What was in memory alone is fetched again.
+    /// Goes on with the files if they can be written again. What was in memory alone is fetched
+    /// again.
     func returnToFiles() {
         guard self.state.withLock({ $0.overlay != nil }), let snapshot = try? self.read(self.files) else { return }
         // It is committed though nothing has changed, which shows that it can be.

@@ -33,7 +33,8 @@ struct AccountDraft {
         self.index.deletions[id] = nil
     }
 
-    /// Deletes an item. One that is not there is told as deleted, too: its push may have been shown.
+    /// Deletes an item. One that is not there is told as deleted, too: its push may have been
+    /// shown.
     mutating func remove(_ id: Int64) {
         self.forget(id)
         self.index.deletions[id] = self.commit
@@ -45,8 +46,8 @@ struct AccountDraft {
         self.index.entries[id] = nil
     }
 
-    /// Whether nothing has happened to an item since a commit, so that an answer to a request of that time is its latest
-    /// state.
+    /// Whether nothing has happened to an item since a commit, so that an answer to a request of
+    /// that time is its latest state.
     func isUntouched(_ id: Int64, since commit: Int64) -> Bool {
         max(
             self.index.entries[id]?.commit ?? 0,

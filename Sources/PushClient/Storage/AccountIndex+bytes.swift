@@ -5,7 +5,8 @@ internal import Foundation
 /// Ids are sorted and written as differences, and commits as how long ago they were.
 extension AccountIndex {
     private static let form: UInt8 = 2
-    /// The same with an outbox behind it. An index without one has the form that earlier versions read, too.
+    /// The same with an outbox behind it. An index without one has the form that earlier versions
+    /// read, too.
     private static let formWithOutbox: UInt8 = 3
     /// The same with the account's identifiers behind that.
     private static let formWithAccount: UInt8 = 4

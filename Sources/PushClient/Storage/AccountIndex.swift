@@ -1,7 +1,7 @@
 internal import Foundation
 
-/// What is kept of an account, but for the contents of notifications: one value, so that none of it is ever without the
-/// rest.
+/// What is kept of an account, but for the contents of notifications: one value, so that none of
+/// it is ever without the rest.
 ///
 /// It is small, whatever is kept: its sealed form fits in 64 KiB.
 struct AccountIndex: Sendable, Hashable {
@@ -48,7 +48,8 @@ struct AccountIndex: Sendable, Hashable {
     /// Up to where consumers have taken the changes, the latest last.
     var marks: [Mark] = []
 
-    /// The identifier of the account, which the server's answers must have; `nil` while it is not known.
+    /// The identifier of the account, which the server's answers must have; `nil` while it is not
+    /// known.
     var account: String?
     var registration: KeptRegistration?
     /// Sign-outs that the server does not know yet.
@@ -100,12 +101,14 @@ struct AccountIndex: Sendable, Hashable {
 /// What it takes to end a session and its device at the server later.
 struct SignOutOrder: Sendable, Hashable {
     let server: String
-    /// Empty if nobody has had a token that is good: the next session of the account then ends the device.
+    /// Empty if nobody has had a token that is good: the next session of the account then ends the
+    /// device.
     var authorization: String
     /// Whether the server is shown that only after a challenge.
     let isWhenChallenged: Bool
     let registration: String?
-    /// The identifier of the account: answers for others do not count. `nil` where it was not known.
+    /// The identifier of the account: answers for others do not count. `nil` where it was not
+    /// known.
     let account: String?
 
     /// The same order of an account.

@@ -1,18 +1,19 @@
 internal import Foundation
 
-/// Where the files of accounts are: those of entries, which never change, and numbered indexes, of which the highest
-/// counts.
+/// Where the files of accounts are: those of entries, which never change, and numbered indexes, of
+/// which the highest counts.
 protocol EntryStore: Sendable {
     func folder(of account: String) -> AccountFolder
     func folders() -> [AccountFolder]
 
     /// The numbers of the indexes that are there, in any order.
     ///
-    /// This and the other reading throws if it cannot be done now, as before a device's first unlock: then nothing may be
-    /// concluded.
+    /// This and the other reading throws if it cannot be done now, as before a device's first
+    /// unlock: then nothing may be concluded.
     func commits(in folder: AccountFolder) throws -> [Int64]
     func readIndex(_ commit: Int64, in folder: AccountFolder) throws -> StoredIndex
-    /// Returns `false` if there is one of that number, or the folder has gone: of two writers one alone succeeds.
+    /// Returns `false` if there is one of that number, or the folder has gone: of two writers one
+    /// alone succeeds.
     func createIndex(_ value: Data, _ commit: Int64, in folder: AccountFolder) throws -> Bool
     func removeIndex(_ commit: Int64, in folder: AccountFolder)
 
@@ -47,8 +48,8 @@ struct AccountFolder: Sendable, Hashable {
 
 /// The name of an entry's file.
 ///
-/// It is never given again: the number of the commit that writes it only grows, and the nonce tells apart two that contend for one
-/// commit.
+/// It is never given again: the number of the commit that writes it only grows, and the nonce
+/// tells apart two that contend for one commit.
 struct EntryName: Sendable, Hashable {
     let id: Int64
     let commit: Int64
@@ -74,10 +75,10 @@ enum StoredIndex: Sendable {
 struct StoreLimits: Sendable {
     /// Notifications of one account; beyond it those go that came first.
     var entries = 5000
-    /// Bytes of one account's notifications; beyond it those that came first give up their payloads, which can still be
-    /// fetched one by one.
+    /// Bytes of one account's notifications; beyond it those that came first give up their
+    /// payloads, which can still be fetched one by one.
     var bytes = 32 << 20
-    /// The most accounts that are kept. Beyond it, evicts the least recently used account that has nothing
-    /// left to upload.
+    /// The most accounts that are kept. Beyond it, evicts the least recently used account that has
+    /// nothing left to upload.
     var accounts = 8
 }

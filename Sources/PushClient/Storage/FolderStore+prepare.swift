@@ -5,7 +5,8 @@ extension FolderStore {
 
     /// Makes the folder, which is not backed up, or finds it.
     ///
-    /// If what is there was sealed under another key, that key is lost, and with it all of it: it is removed.
+    /// If what is there was sealed under another key, that key is lost, and with it all of it: it
+    /// is removed.
     func prepare() throws {
         try FileManager.default.createDirectory(
             at: self.folder,

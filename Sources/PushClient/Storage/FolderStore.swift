@@ -10,8 +10,8 @@ internal import Synchronization
 
 /// Sealed files: one folder for each account, names and contents readable with the key only.
 ///
-/// Several processes may use one folder at the same time. No file is changed once it has its name: an index gets it by a hard
-/// link, whole and only if no other has it.
+/// Several processes may use one folder at the same time. No file is changed once it has its name:
+/// an index gets it by a hard link, whole and only if no other has it.
 final class FolderStore: EntryStore {
     let folder: URL
     private let names: SymmetricKey
@@ -60,7 +60,8 @@ final class FolderStore: EntryStore {
         } catch let error as CocoaError where error.code == .fileWriteFileExists {
             return false
         } catch {
-            // The name is taken, or another process has removed the draft, as one that a crash has left, or the account.
+            // The name is taken, or another process has removed the draft, as one that a crash has
+            // left, or the account.
             guard Self.isThere(self.index(commit, folder)) || !Self.isThere(draft) else { throw error }
             return false
         }
@@ -177,14 +178,16 @@ final class FolderStore: EntryStore {
             try sealed.write(to: file, options: .withoutOverwriting)
         #endif
         guard isSynced else { return }
-        // So that an index with a name is whole after a loss of power, and what waits to be sent, too; the name itself may be lost, and
-        // the index before is then the last one. Another entry need not be: one that does not open is fetched again.
+        // So that an index with a name is whole after a loss of power, and what waits to be sent,
+        // too; the name itself may be lost, and the index before is then the last one. Another
+        // entry need not be: one that does not open is fetched again.
         guard let handle = try Self.handle(to: file) else { return }
         defer { try? handle.close() }
         try handle.synchronize()
     }
 
-    /// `nil` if another process has removed the file as one that a crash has left; what it is for then fails.
+    /// `nil` if another process has removed the file as one that a crash has left; what it is for
+    /// then fails.
     private static func handle(to file: URL) throws -> FileHandle? {
         do {
             return try FileHandle(forWritingTo: file)
@@ -238,7 +241,8 @@ final class FolderStore: EntryStore {
 
     /// Removes the accounts that were not used for the longest time, until there are not too many.
     ///
-    /// One that has something to tell the server stays, however old it is: nobody else knows of it.
+    /// One that has something to tell the server stays, however old it is: nobody else knows of
+    /// it.
     private func thin(besides folder: AccountFolder) {
         let folders = self.folders()
         guard folders.count > self.limits.accounts else { return }

@@ -9,8 +9,9 @@ internal import Foundation
 /// The registration of this device, as the server last accepted it.
 struct KeptRegistration: Codable, Sendable, Hashable {
     let id: String
-    /// A digest of platform, environment, handle, sharing and tags, which tells whether they have changed and reveals nothing of them;
-    /// and behind it the session that it was registered with, whose end at the server is the registration's, too.
+    /// A digest of platform, environment, handle, sharing and tags, which tells whether they have
+    /// changed and reveals nothing of them; and behind it the session that it was registered with,
+    /// whose end at the server is the registration's, too.
     let fingerprint: Data
     let date: Date
 

@@ -34,7 +34,8 @@ extension Records {
         }
     }
 
-    /// Keeps a registration that the server has just taken. Throws `PushClientError.signedOut` if the account was signed out meanwhile.
+    /// Keeps a registration that the server has just taken. Throws `PushClientError.signedOut` if
+    /// the account was signed out meanwhile.
     func keep(_ registration: KeptRegistration) throws {
         self.account.adoptEarlier()
         do {

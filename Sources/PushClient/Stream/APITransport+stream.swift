@@ -8,8 +8,8 @@ internal import PushAPI
 extension APITransport {
     /// Opens the event stream of a device, after the last event that it has; the head is checked.
     ///
-    /// A stream is not signed: its echo tells whose it is, and what is fetched for its ids is signed. Refusals are checked as
-    /// all answers are, and thrown.
+    /// A stream is not signed: its echo tells whose it is, and what is fetched for its ids is
+    /// signed. Refusals are checked as all answers are, and thrown.
     func open(_ device: String, after last: String?) async throws -> EventChannel {
         var request = APIRequest("GET", Paths.stream, isRepeatable: false)
         request.query = [URLQueryItem(name: "device", value: device)]

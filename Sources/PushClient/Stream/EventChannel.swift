@@ -6,7 +6,8 @@ internal import Synchronization
     internal import FoundationNetworking
 #endif
 
-/// What has come of one event stream and was not taken yet: from a session's queue to the one task that takes it.
+/// What has come of one event stream and was not taken yet: from a session's queue to the one task
+/// that takes it.
 ///
 /// A lock rather than an actor, since the session's queue must not wait.
 final class EventChannel: Sendable {
@@ -90,8 +91,8 @@ final class EventChannel: Sendable {
 
     // MARK: - The taker's side
 
-    /// The next signal; `nil` after the last one. Throws `URLError.timedOut` after so much silence, what the stream has ended
-    /// with, and `CancellationError`.
+    /// The next signal; `nil` after the last one. Throws `URLError.timedOut` after so much
+    /// silence, what the stream has ended with, and `CancellationError`.
     func next(within silence: Duration) async throws -> Signal? {
         try await withThrowingTaskGroup(of: Signal?.self) { group in
             group.addTask { try await self.next() }

@@ -23,8 +23,8 @@ package struct EventParser: Sendable {
     package static let maximumLine = 4096
     package static let maximumData = 16_384
 
-    /// How long the server wants a client to wait before it connects again: from one second, lest the client connect all the time, up to
-    /// a minute.
+    /// How long the server wants a client to wait before it connects again: from one second, lest
+    /// the client connect all the time, up to a minute.
     package private(set) var retry: Duration?
     private var line: [UInt8] = []
     private var isFirstLine = true

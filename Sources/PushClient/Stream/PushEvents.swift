@@ -25,8 +25,8 @@ public struct PushEvents: AsyncSequence, Sendable {
             self.retry = events.client.options.streamRetry
         }
 
-        /// What happens next; `nil` once the account was signed out. Throws `CancellationError`, and what the server refuses
-        /// for good.
+        /// What happens next; `nil` once the account was signed out. Throws `CancellationError`,
+        /// and what the server refuses for good.
         public mutating func next() async throws -> PushEvent? {
             do {
                 while true { if let event = try await self.step() { return event } }

@@ -33,7 +33,8 @@ struct SignInView: View {
                         await self.model.signIn(self.name, self.password)
                         self.password = ""
                         guard self.model.isSignedIn else { return }
-                        // Asked when it is plain what for. If the user refuses, messages are there when the app is opened.
+                        // Asked when it is plain what for. If the user refuses, messages are there
+                        // when the app is opened.
                         let center = UNUserNotificationCenter.current()
                         _ = try? await center.requestAuthorization(options: [.alert, .badge, .sound])
                     }

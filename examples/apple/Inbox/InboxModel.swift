@@ -3,7 +3,8 @@ import Observation
 import PushAPI
 import PushClient
 
-/// What the screens show, and what their buttons do. It knows nothing of Apple's systems, and is tested on Linux.
+/// What the screens show, and what their buttons do. It knows nothing of Apple's systems, and is
+/// tested on Linux.
 @MainActor @Observable final class InboxModel {
     /// How old what is shown is.
     enum Age: Equatable {
@@ -25,8 +26,8 @@ import PushClient
 
     init(_ place: Place) {
         self.place = place
-        // Before the first unlock after a start there is no keychain: then the page for signing in would be wrong, too, and the
-        // system starts no app's screens.
+        // Before the first unlock after a start there is no keychain: then the page for signing in
+        // would be wrong, too, and the system starts no app's screens.
         self.client = try? place.client()
         self.isSignedIn = self.client != nil
     }
@@ -111,7 +112,8 @@ import PushClient
         if self.age != .upToDate { self.age = inbox.completeAt.map(Age.asOf) ?? .notLoaded }
     }
 
-    /// Shows as done what was put into the outbox, then tells the server, now or with the next refresh.
+    /// Shows as done what was put into the outbox, then tells the server, now or with the next
+    /// refresh.
     private func tell(_ client: PushClient) async throws {
         self.show(try await client.kept())
         try await client.outbox.flush()

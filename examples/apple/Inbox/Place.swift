@@ -23,7 +23,8 @@ struct Place: Sendable {
         return try self.client()
     }
 
-    /// Removes all that is kept, with or without a network. The token goes first, so that no extension begins anew with it.
+    /// Removes all that is kept, with or without a network. The token goes first, so that no
+    /// extension begins anew with it.
     func signOut(_ client: PushClient) async throws {
         try self.secrets.write(nil, as: "token")
         try await client.signOut()

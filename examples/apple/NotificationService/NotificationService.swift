@@ -1,7 +1,8 @@
 import PushClient
 import UserNotifications
 
-/// Fetches what a push only names, before it is shown. Whatever goes wrong, the push's own constant text is shown.
+/// Fetches what a push only names, before it is shown. Whatever goes wrong, the push's own
+/// constant text is shown.
 final class NotificationService: UNNotificationServiceExtension {
     private let helper = NotificationServiceHelper(clients: { NotificationService.clients }) { item, content in
         content.body = item.payload?.text ?? content.body

@@ -1,7 +1,8 @@
 import Foundation
 import Security
 
-/// Secrets in the keychain, which app and extension share: give both targets the same keychain group.
+/// Secrets in the keychain, which app and extension share: give both targets the same keychain
+/// group.
 struct Keychain: Secrets {
     struct Failure: Error {
         let status: OSStatus
