@@ -200,7 +200,7 @@ private struct Check {
         }
     }
 
-    /// The account that the answer is for; `nil` if it names none.
+    /// The account that the answer is for; `nil` if it is for nobody or names no account.
     func account(expecting own: String?) throws(PushClientError) -> String? {
         guard let seen = self.response.field("Sealpost-Account") else { return nil }
         let status = self.response.status

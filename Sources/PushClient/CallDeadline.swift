@@ -45,7 +45,7 @@ enum CallDeadline {
                         do { first.end(.success(try await body())) } catch { first.end(.failure(error)) }
                     }
                     let clock = Task {
-                        // The work cancels this sleep when it ends.
+                        // The first result cancels this sleep.
                         try await Task.sleep(for: limit)
                         first.end(.failure(URLError(.timedOut)))
                     }

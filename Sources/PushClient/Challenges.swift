@@ -18,9 +18,9 @@ enum ChallengeAnswer: Hashable {
     case showCertificate
     /// Sends no credential. The answer then arrives and is checked like any other.
     ///
-    /// The client also declines Basic at first: the answer must pass its checks before the client
-    /// sends a password, in a request with a `MyToken` of its own. The client never answers NTLM,
-    /// Negotiate, Digest and forms.
+    /// This includes Basic: the answer must pass its checks first. The client then sends the
+    /// password in a new request with a `MyToken` of its own. It never answers NTLM, Negotiate,
+    /// Digest and forms.
     case decline
 
     init(method: String, isProxy: Bool, trust: PushClient.ServerTrust, hasCertificate: Bool = false) {

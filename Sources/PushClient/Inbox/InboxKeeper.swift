@@ -20,7 +20,7 @@ actor InboxKeeper {
         self.account = account
     }
 
-    /// Does the work that is needed once: adopts the values of earlier versions, and sweeps.
+    /// Does work that not every call needs: adopts the values of earlier versions, and sweeps.
     func prepare() {
         self.account.returnToFiles()
         self.account.adoptEarlier()

@@ -32,7 +32,7 @@ extension Outbox {
         for _ in 0..<2 * OutboxTask.maximumCount {
             let tasks = try await self.client.inbox.tasks()
             guard let first = tasks.first else { return }
-            // One request marks all consecutive tasks of this kind as read.
+            // One request carries out all consecutive `read` tasks.
             let run = first.kind == .read ? Array(tasks.prefix { $0.kind == .read }) : [first]
             do {
                 try await self.perform(run)
@@ -64,7 +64,7 @@ extension Outbox {
 
     private func send(_ task: OutboxTask) async throws {
         let now = self.client.now()
-        // Also counts a clock that was set back as too late.
+        // `abs`: a clock that was set back must not make the task younger.
         if let tried = task.triedAt, abs(now.timeIntervalSince(tried)) > Self.remembered {
             return try await self.client.inbox.fail([task.key], nil)
         }

@@ -3,8 +3,8 @@
     internal import Foundation
 
     extension BackgroundRefresh {
-        /// Asks the system to wake the app later, not before `interval` has passed; each wake-up
-        /// asks for the next one.
+        /// Asks the system to wake the app after at least `interval`. Call it again at each
+        /// wake-up.
         ///
         /// The identifier must be in the app's `BGTaskSchedulerPermittedIdentifiers`. Throws
         /// `BGTaskScheduler.Error`, as in a simulator and where the user has switched background
