@@ -1,6 +1,6 @@
 public import PushAPI
 
-/// The reason for a failed call, besides the network's own `URLError` and `CancellationError`.
+/// The reason for a failed call, apart from the network's own `URLError` and `CancellationError`.
 ///
 /// ``PushClient/Advice`` says what to tell the user.
 public enum PushClientError: Error, Sendable, Hashable {

@@ -5,8 +5,8 @@ internal import PushAPI
 /// The sign-outs of an account that the server does not know yet.
 struct SignOuts: Sendable {
     private let account: Account
-    /// Returns a token if there is none, or if the old one is no longer valid; `nil` without a
-    /// client of the session.
+    /// Provides a token if an order has none, or an invalid one; `nil` without a client of the
+    /// session.
     private let token: (@Sendable (_ refused: String?) async -> String?)?
 
     init(_ account: Account, token: (@Sendable (_ refused: String?) async -> String?)? = nil) {

@@ -46,7 +46,7 @@ extension Account {
     /// end.
     func signOuts() throws -> [SignOutOrder] { try self.newest(self.files).index?.signOuts ?? [] }
 
-    /// The registration id of the current session, whichever client made it.
+    /// The registration id of the current session, no matter which client registered it.
     func currentRegistration() throws -> String? { try self.newest(self.files).index?.registration?.id }
 
     /// Removes an order that the server has carried out.

@@ -6,7 +6,7 @@ public import Foundation
     public import Cryptography
 #endif
 
-/// Where a client keeps verified answers, the inbox and its registration.
+/// A store for a client's verified answers, its inbox and its registration.
 ///
 /// A client sees only the data of its own server and account. Only an ``Outbox`` needs this store
 /// to work. Anything else that is damaged or cannot be written is fetched again.
