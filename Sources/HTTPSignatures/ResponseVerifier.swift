@@ -45,8 +45,8 @@ public struct ResponseVerifier: Sendable {
         self.tolerance = Double(tolerance.components.seconds) + Double(tolerance.components.attoseconds) * 1e-18
     }
 
-    /// The value of a request's `Accept-Signature` that asks for the coverage of a verifier; a
-    /// server that cannot sign so much is asked for `otherwise`.
+    /// The value of a request's `Accept-Signature` that asks for the coverage of a verifier, or
+    /// for `otherwise` if the server cannot sign so much.
     public static func acceptSignature(
         keyID: String? = nil,
         coverage: SignatureCoverage = .exchange,

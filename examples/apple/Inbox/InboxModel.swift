@@ -3,8 +3,8 @@ import Observation
 import PushAPI
 import PushClient
 
-/// The content of the screens and the actions of their buttons. It uses no Apple framework for
-/// screens, and tests run it on Linux.
+/// The content of the screens and the actions of their buttons. It does not depend on Apple's
+/// systems, and tests run it on Linux.
 @MainActor @Observable final class InboxModel {
     /// The age of the shown messages.
     enum Age: Equatable {
