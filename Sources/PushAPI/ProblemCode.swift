@@ -55,7 +55,7 @@ public enum ProblemCode: String, Sendable, CaseIterable {
     case methodNotAllowed = "method-not-allowed"
     /// The request took too long to arrive.
     case requestTimeout = "request-timeout"
-    /// The push that was to be cancelled or retried at once is not waiting for a retry.
+    /// The push that was to be cancelled or retried at once is not waiting for its next attempt.
     case pushNotWaiting = "push-not-waiting"
     /// A user of that name exists already.
     case conflict = "conflict"

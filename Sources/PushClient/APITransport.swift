@@ -59,7 +59,7 @@ final class APITransport: Sendable {
     // MARK: - Private
 
     /// Asks the server once for the account of the name and password, if the account id is
-    /// unknown. Otherwise a proxy with an account of its own could decide it by the first answer.
+    /// unknown. Without this, a proxy with an account of its own could decide by the first answer.
     private func identify() async throws {
         guard let username = self.credentials.username, self.own.id == nil, !self.isIdentified.withLock({ $0 }) else {
             return

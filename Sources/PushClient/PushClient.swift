@@ -36,8 +36,8 @@ public struct PushClient: Sendable {
     let isDeviceShared: Bool
     /// The time limit of a call.
     let deadline: Duration
-    /// Serializes the calls that register: two at once would get two ids, and the server keeps
-    /// only one registration per handle.
+    /// Serializes the calls that register: two at once would get two ids for one handle, and the
+    /// server would end the first registration.
     let registrationTurn = Turn()
 
     /// A client of one server for one account, on one device: its store has one registration.

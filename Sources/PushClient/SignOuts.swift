@@ -102,8 +102,8 @@ struct SignOuts: Sendable {
         }
     }
 
-    /// The device to end; `nil` if there is none, or the current session uses it: the server gives
-    /// one device of one user one id.
+    /// The device to end; `nil` without a device, or if the current session uses it: the server
+    /// gives one device of one user one id.
     private func registration(of order: SignOutOrder) throws -> String? {
         try self.account.currentRegistration() == order.registration ? nil : order.registration
     }

@@ -93,7 +93,7 @@ final class TestServerProtocol: URLProtocol {
 
     override func stopLoading() {
         #if canImport(FoundationNetworking)
-            // `flow()` suspends and resumes this task; it has not ended.
+            // `wake()` suspends and resumes a task that has not ended.
             if self.task?.state == .running || self.task?.state == .suspended { return }
         #endif
         if let stream { Self.server(self.request)?.detach(stream) }

@@ -12,7 +12,7 @@ struct TestStreams: Sendable {
         var wake: (@Sendable () -> Void)?
     }
 
-    /// All open streams, also those whose client has not read the head yet.
+    /// All open streams, also those that no session has attached yet.
     var open: [Int: Stream] = [:]
     private var last = 0
 

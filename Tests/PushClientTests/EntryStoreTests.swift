@@ -138,7 +138,7 @@ import Testing
         _ = try other.createEntry(Data("2".utf8), Self.name, .server, in: account)
         #expect(try Self.files(in: folder, "").count == 2)
         #expect(try other.readEntry(Self.name, in: account) == Data("2".utf8))
-        // A client with the same key again starts with an empty store.
+        // With the first key again, the store has nothing left.
         #expect(try FolderStore(url, key: Self.key).readEntry(Self.name, in: alice) == nil)
     }
 

@@ -26,7 +26,7 @@ final class Account: Sendable {
     private struct State {
         /// The sign-in that this client belongs to; `nil` until the index could be read.
         var epoch: UInt32?
-        /// The highest commit number seen so far.
+        /// The latest commit seen so far.
         var seen: Int64 = 0
         /// Replaces the files while they cannot be written.
         var overlay: OverlayStore?
@@ -56,7 +56,7 @@ final class Account: Sendable {
         _ = try? self.read()
     }
 
-    /// Opens an account by its folder, without its name, to send its sign-outs.
+    /// Opens an account by its folder, without its name, for its sign-outs.
     init(_ files: any EntryStore, folder: AccountFolder) {
         self.files = files
         self.name = ""

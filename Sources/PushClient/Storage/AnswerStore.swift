@@ -8,8 +8,8 @@ public import Foundation
 
 /// A store for a client's verified answers, its inbox and its registration.
 ///
-/// A client sees only the data of its own server and account. Only an ``Outbox`` needs this store
-/// to work. Anything else that is damaged or cannot be written is fetched again.
+/// A client sees only the data of its own server and account. Except for the tasks of an
+/// ``Outbox``, nothing here is essential: the client fetches damaged or lost data again.
 ///
 /// ```swift
 /// let group = FileManager.default.containerURL(forSecurityApplicationGroupIdentifier: "group.example.app")

@@ -7,8 +7,8 @@ extension PushClient {
     /// no stream: the server answers 404, and the sequence throws. Give the stream a client with
     /// another store.
     ///
-    /// The client opens the stream again when it ends or the network fails, with growing delays up
-    /// to a minute, and continues after the last event. The sequence ends when the account is
+    /// When the stream ends or the network fails, the client opens it again after growing delays
+    /// up to a minute. It continues after the last event. The sequence ends when the account is
     /// signed out. It throws when the task is cancelled, and for permanent refusals by the server,
     /// such as ``PushClientError/unauthorized(_:)``. A stream is not signed: it contains only ids,
     /// and the fetched notifications are checked as by ``notification(_:)``.
