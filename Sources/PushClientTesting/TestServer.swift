@@ -194,7 +194,7 @@ public final class TestServer: Sendable {
     }
 
     /// The head of a stream, which is not signed. A network that changes answers changes the
-    /// stream's first byte; one that cuts them ends the stream without a byte.
+    /// stream's first byte; one that cuts them ends the stream after its pending bytes.
     private func head(
         _ answer: TestAnswer,
         of stream: Int,

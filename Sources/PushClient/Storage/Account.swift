@@ -5,8 +5,8 @@ internal import Synchronization
 ///
 /// A commit writes each new entry to a file of its own. It then creates its index under the next
 /// number in one step. If another process took that number first, this fails, and the change is
-/// repeated upon the newer index. Only then the commit removes the files that the old index names
-/// and the new one does not. So:
+/// repeated upon the newer index. After that it removes the files that only the old index names.
+/// So:
 ///
 /// - A crash at any point leaves the index before or the one after, complete, and at most files
 ///   that no index names; ``sweep()`` removes those.

@@ -56,9 +56,9 @@ struct AccountIndex: Sendable, Hashable {
     /// Sign-outs that the server does not know yet.
     var signOuts: [SignOutOrder] = []
 
-    /// The changes that wait to be sent to the server, in order.
+    /// The tasks that wait for the server, in order.
     var outbox: [OutboxTask] = []
-    /// The changes that the client gave up, until the app forgets them.
+    /// The tasks that the client gave up, until the app forgets them.
     var failures: [Outbox.Failure] = []
 
     /// An empty index that has no record of the commits before.

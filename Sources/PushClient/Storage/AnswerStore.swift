@@ -26,10 +26,10 @@ public struct AnswerStore: Sendable {
     /// time.
     ///
     /// The files are encrypted with AES-256-GCM under keys derived from `key`, a secret of 256
-    /// bits, such as one in the keychain. Files under another key are lost; the first write under
-    /// this key removes them. On Apple platforms the files become readable at the first unlock
-    /// after the device starts, and are not backed up. There is no file lock: a process may be
-    /// suspended or killed at any moment.
+    /// bits, such as one in the keychain. Files encrypted under another key are lost; the first
+    /// write under this key removes them. On Apple platforms the files become readable at the
+    /// first unlock after the device starts, and are not backed up. There is no file lock: a
+    /// process may be suspended or killed at any moment.
     public static func folder(_ url: URL, key: SymmetricKey) -> AnswerStore {
         AnswerStore(entries: FolderStore(url, key: key))
     }
