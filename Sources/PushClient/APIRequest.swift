@@ -16,8 +16,7 @@ struct APIRequest: Sendable {
     var tag: String?
     /// Sent with both attempts of a call that must take effect only once.
     var idempotencyKey: UUID?
-    /// Whether the answer is an event stream. ``lastEvent`` is the last event of the stream
-    /// before.
+    /// Whether the answer is an event stream. `lastEvent` is the last event of the stream before.
     var isStream = false
     var lastEvent: String?
     /// The most bytes of an answer; the options may set a lower limit.

@@ -4,8 +4,8 @@ extension PushClient {
     /// Whether the server must sign its answers. There is no default: an app states what it relies
     /// on.
     public enum Signatures: Sendable, Hashable {
-        /// One of these keys must sign each answer. The signature must also cover method, path and
-        /// query of the request, and the account.
+        /// Each answer must be signed by one of these keys. The signature must also cover method,
+        /// path and query of the request, and the account.
         ///
         /// A server of version 0.1.0 cannot sign all of these; all its answers are then
         /// interferences. Requests ask for the first key; append a new key before the server signs

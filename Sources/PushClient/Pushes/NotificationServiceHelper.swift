@@ -5,7 +5,7 @@ internal import Synchronization
 /// The work of a notification service extension: fetches the notification that a push names, and
 /// delivers its content exactly once and in time.
 ///
-/// After any failure it delivers the placeholder, the push's own constant text. That covers a
+/// After any failure it delivers the placeholder, the push's own constant text. Failures are a
 /// missing network, an interference, an account that has signed out, a read-once payload, and the
 /// end of the system's time.
 ///

@@ -179,7 +179,7 @@ final class Account: Sendable {
         }
     }
 
-    /// Applies a change like ``change(_:)``, but throws if the files cannot be written.
+    /// Applies a change like `change(_:)`, but throws if the files cannot be written.
     func changeFiles<Result>(_ change: (inout AccountDraft) -> Result) throws -> Result {
         try self.change(self.files, change)
     }

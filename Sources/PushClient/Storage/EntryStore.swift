@@ -8,7 +8,7 @@ protocol EntryStore: Sendable {
 
     /// The numbers of the stored indexes, in any order.
     ///
-    /// This function and ``readIndex(_:in:)`` throw if the files cannot be read now, as before a
+    /// This function and `readIndex(_:in:)` throw if the files cannot be read now, as before a
     /// device's first unlock. The caller must then conclude nothing.
     func commits(in folder: AccountFolder) throws -> [Int64]
     func readIndex(_ commit: Int64, in folder: AccountFolder) throws -> StoredIndex
