@@ -2,24 +2,24 @@ internal import Bytes
 
 /// A value of a structured field (RFC 9651 §3.3), without its parameters.
 package enum BareItem: Sendable, Hashable {
-    /// At most fifteen digits.
+    /// An integer of at most fifteen digits.
     case integer(Int64)
-    /// In thousandths, at most fifteen digits of them.
+    /// A decimal in thousandths, of at most fifteen digits.
     case decimal(thousandths: Int64)
-    /// Printable ASCII.
+    /// A text of printable ASCII.
     case string(String)
     case token(String)
     case bytes([UInt8])
     case boolean(Bool)
-    /// In seconds since 1970.
+    /// A date in seconds since 1970.
     case date(Int64)
-    /// Any Unicode.
+    /// A text of any Unicode.
     case display(String)
 
-    /// The value as a field spells it.
+    /// The value in the syntax of a field.
     ///
-    /// Not validated: a value that its case does not allow yields an invalid field, so check values that the parser did
-    /// not produce.
+    /// The text is not validated: a value that its case does not allow yields an invalid
+    /// field. Check values that the parser did not produce.
     package var text: String {
         switch self {
         case .integer(let value): String(value)
@@ -44,7 +44,7 @@ package enum BareItem: Sendable, Hashable {
         return quoted + "\""
     }
 
-    /// At least one digit on either side of the point, and no zeros at the end.
+    /// Writes at least one digit on either side of the point, and no zeros at the end.
     private static func text(thousandths: Int64) -> String {
         let (whole, rest) = thousandths.magnitude.quotientAndRemainder(dividingBy: 1000)
         var fraction = String(rest)

@@ -19,7 +19,7 @@ public enum ContentDigest {
 
     /// Whether the field has the body's SHA-256. Other digests in it are ignored.
     ///
-    /// A field that cannot be read, has no SHA-256 or more than one does not match.
+    /// A field that is unreadable, or has no or several SHA-256 digests, does not match.
     public static func matches(field: String, body: some Sequence<UInt8>) -> Bool {
         guard let expected = try? self.hash(in: [field]) else { return false }  // For whatever reason.
         return expected == self.hash(of: body)

@@ -1,13 +1,13 @@
-/// The members of a structured field that is a dictionary (RFC 9651 §3.2), in their order.
+/// The members of a structured field that is a dictionary (RFC 9651 §3.2), in order.
 package typealias FieldDictionary = Keyed<FieldMember>
 
-/// The parameters of a value or of a list (RFC 9651 §3.1.2), in their order.
+/// The parameters of a value or of a list (RFC 9651 §3.1.2), in order.
 package typealias FieldParameters = Keyed<BareItem>
 
-/// Values by key, in their order, repeated keys included.
+/// Values by key, in order, including repeated keys.
 ///
-/// In a structured field the last value of a key counts. Callers that must rule out another reading check
-/// `hasRepeated`.
+/// In a structured field the last value of a key counts. Callers that must rule out another
+/// reading check `hasRepeated`.
 package struct Keyed<Value: Sendable & Hashable>: Sendable, Hashable {
     package struct Entry: Sendable, Hashable {
         package let key: String

@@ -9,10 +9,10 @@ public struct ResponseSignature: Sendable, Hashable {
     public let signature: String
 
     /// Signs an answer: `validator` is its `Content-Digest`, or the `ETag` of a 304, and `account`
-    /// its `Sealpost-Account`, as they stand in the answer.
+    /// its `Sealpost-Account`, exactly as in the answer.
     ///
-    /// Throws if the request has no token, if the account is to be covered and `nil`, if a value
-    /// could be taken for more than one line, or if the key fails.
+    /// Throws if the request has no token, or if the coverage includes the account and it is
+    /// `nil`. Also throws if a value could be read as more than one line, or if the key fails.
     public init(
         status: Int,
         validator: String,

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// Verifies signed answers with keys that are known beforehand.
+/// Verifies signed answers with known keys.
 ///
 /// ```swift
 /// let verifier = ResponseVerifier(keys: [pinned])
@@ -10,20 +10,21 @@ public import Foundation
 /// let message = SignedMessage(status: status, body: body, request: sent) { name in lines(of: name) }
 /// try verifier.verify(message, now: Date())
 /// ```
-/// An answer that passes was made by a holder of one of the keys, for a request with this method,
-/// path, query and token, and its status and content were not changed on the way. With
-/// ``SignatureCoverage/account`` this holds for the answer's `Sealpost-Account`, too: compare it
-/// with the account that the request is of, since a proxy that terminates TLS can send the same
-/// request from an account of its own. The other fields of the answer are not signed, nor is the
-/// body of the request.
+/// If an answer passes, a holder of one of the keys made it for a request with this method, path,
+/// query and token. Nothing has changed its status and content on the way. With
+/// ``SignatureCoverage/account`` this also holds for the answer's `Sealpost-Account`. Compare it
+/// with the account of the request: a proxy that terminates TLS can send the same request from an
+/// account of its own. The other fields of the answer are not signed, nor is the body of the
+/// request.
 public struct ResponseVerifier: Sendable {
     private let keys: [String: VerificationKey]
     private let coverage: SignatureCoverage
     private let tolerance: Double
 
-    /// A verifier that demands `coverage`, no less and no more.
+    /// Creates a verifier that requires exactly `coverage`.
     ///
-    /// `tolerance` is the largest difference between the clocks of both sides, including the time in transit.
+    /// `tolerance` is the largest difference between the clocks of both sides, including the time
+    /// in transit.
     public init(
         keys: [VerificationKey],
         coverage: SignatureCoverage = .exchange,
@@ -33,7 +34,7 @@ public struct ResponseVerifier: Sendable {
         self.init(keys, coverage: coverage, tolerance: tolerance)
     }
 
-    /// Keys under other names than their thumbprints.
+    /// Creates a verifier with keys under other names than their thumbprints.
     init(
         _ keys: [String: VerificationKey],
         coverage: SignatureCoverage = .exchange,
@@ -44,20 +45,20 @@ public struct ResponseVerifier: Sendable {
         self.tolerance = Double(tolerance.components.seconds) + Double(tolerance.components.attoseconds) * 1e-18
     }
 
-    /// The value of a request's `Accept-Signature` that asks for what a verifier with that
-    /// coverage demands; from a server that cannot sign so much, for `otherwise`.
+    /// The value of a request's `Accept-Signature` that asks for the coverage of a verifier, or
+    /// for `otherwise` if the server cannot sign so much.
     public static func acceptSignature(
         keyID: String? = nil,
         coverage: SignatureCoverage = .exchange,
         otherwise: SignatureCoverage? = nil
     ) -> String {
         let first = "sig=\(SignatureRequest.list(coverage, keyID: keyID))"
-        // Servers choose the first that they can make.
+        // Servers choose the first signature that they can make.
         return otherwise.map { "\(first), sig0=\(SignatureRequest.list($0, keyID: keyID))" } ?? first
     }
 
-    /// Returns when the answer was signed, if it has a current signature by one of the keys, over exactly the demanded
-    /// components.
+    /// Returns when the answer was signed. The answer must have a current signature by one of the
+    /// keys, over exactly the required components.
     ///
     /// A 304, which has no content, is signed over its `ETag` instead of the digest.
     ///
@@ -121,7 +122,7 @@ public struct ResponseVerifier: Sendable {
         let covered = list.items.map(SignatureComponent.init)
         guard covered != demanded else { return }
         let isLess = Set(covered).isStrictSubset(of: demanded.map(Optional.some))
-        // Without the parameters, which include the name of the key.
+        // Leaves out the parameters, which include the name of the key.
         let text = InnerList(list.items).text
         throw SignatureFailure(
             isLess ? .insufficientCoverage : .wrongComponents,
@@ -129,7 +130,8 @@ public struct ResponseVerifier: Sendable {
         )
     }
 
-    /// The digest, which must match the content, or the `ETag` of a 304, which must have no content.
+    /// Returns the digest, which must match the content, or the `ETag` of a 304, which must have
+    /// no content.
     private func validator(of message: SignedMessage) throws(SignatureFailure) -> String {
         guard message.status != 304 else {
             guard !message.etag.isEmpty else { throw SignatureFailure(.missing, "there is no ETag") }

@@ -1,10 +1,11 @@
 internal import Bytes
 
-/// A component that a signature covers (RFC 9421 §2): a field, or a value derived from a message, such as `@status`.
+/// A component that a signature covers (RFC 9421 §2): a field, or a value derived from a message,
+/// such as `@status`.
 public struct SignatureComponent: Sendable, Hashable, CustomStringConvertible {
     /// The name, in lower case.
     public let name: String
-    /// Whether it belongs to the request that is answered (`req`).
+    /// Whether it belongs to the answer's request (`req`).
     public let isOfRequest: Bool
 
     /// A component of that name, which must be in lower case.
@@ -13,7 +14,7 @@ public struct SignatureComponent: Sendable, Hashable, CustomStringConvertible {
         self.isOfRequest = isOfRequest
     }
 
-    /// `nil` with a parameter other than `req`.
+    /// Returns `nil` for a parameter other than `req`.
     init?(_ item: FieldItem) {
         guard case .string(let name) = item.value else { return nil }
         switch item.parameters.entries.map(\.key) {
@@ -35,7 +36,7 @@ public struct SignatureComponent: Sendable, Hashable, CustomStringConvertible {
     static let status = Self("@status")
     static let contentDigest = Self(ContentDigest.fieldName)
     static let etag = Self("etag")
-    /// The identifier of the account that the answer is for, or `none`.
+    /// The account id that the answer is for, or `none`.
     static let account = Self("sealpost-account")
     static let requestToken = Self("mytoken", isOfRequest: true)
     static let method = Self("@method", isOfRequest: true)
@@ -43,17 +44,18 @@ public struct SignatureComponent: Sendable, Hashable, CustomStringConvertible {
     static let query = Self("@query", isOfRequest: true)
 }
 
-/// The text that is signed (RFC 9421 §2.5).
+/// The text to sign (RFC 9421 §2.5).
 public struct SignatureBase: Sendable, Hashable {
     /// One line for each component, and the parameters' line without a line end.
     public let text: String
     /// The value in `Signature-Input` after the label, byte for byte.
     public let parameters: String
 
-    /// The base of components with their values, in order, and of the parameters `created`, `keyid` and `alg`.
+    /// Creates the base of components with their values, in order, and of the parameters
+    /// `created`, `keyid` and `alg`.
     ///
-    /// Throws if a component appears twice, or a value has a character other than printable ASCII and tabs: it could be
-    /// taken for more than one line.
+    /// Throws if a component appears twice, or a value has a character other than printable ASCII
+    /// and tabs: it could be read as more than one line.
     public init(
         _ components: [(component: SignatureComponent, value: String)],
         created: Int64,
@@ -71,7 +73,7 @@ public struct SignatureBase: Sendable, Hashable {
         return parameters
     }
 
-    /// The base of an answer: `validator` is its `Content-Digest`, or the `ETag` of a 304.
+    /// Creates the base of an answer: `validator` is its `Content-Digest`, or the `ETag` of a 304.
     ///
     /// Also throws if the request or the answer lacks a component.
     init(

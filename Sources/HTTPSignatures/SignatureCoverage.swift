@@ -8,19 +8,19 @@ public struct SignatureCoverage: Sendable, Hashable {
     /// An answer that passes was made for a request of this method to this target.
     public static let exchange = Self(known: Self.answer.components + [.method, .path, .query])
 
-    /// `exchange`, and the account that the answer is for: an answer for somebody else's account has another
-    /// `Sealpost-Account`, which the verifier's caller compares with its own.
+    /// `exchange`, and the account that the answer is for. An answer for another account has
+    /// another `Sealpost-Account`, which the verifier's caller compares with its own.
     public static let account = Self(known: Self.exchange.components + [.account])
 
     /// The answer's status and content, and the request's token: weaker.
     ///
-    /// Anyone between client and server can replace the right answer by that to another request, by sending that
-    /// request with the same token: an empty 200 to `HEAD /healthz` then passes for the answer to a registration that
-    /// never reached the server.
+    /// This is weaker: somebody between client and server can send another request with the same
+    /// token and return its answer. For example, an empty 200 to `HEAD /healthz` then passes as
+    /// the answer to a registration that never reached the server.
     public static let answer = Self(known: [.status, .contentDigest, .requestToken])
 
-    /// The coverage that a list asks for; `nil` if it lacks a component of `answer`, has one twice, or has one that is
-    /// not in `account`.
+    /// The coverage that a list asks for; `nil` if it lacks a component of `answer`, has one
+    /// twice, or has one that is not in `account`.
     init?(_ items: [FieldItem]) {
         let components = items.compactMap(SignatureComponent.init)
         let set = Set(components)
@@ -35,19 +35,19 @@ public struct SignatureCoverage: Sendable, Hashable {
         self.components = components
     }
 
-    /// The components of an answer of that status, in their order.
+    /// The components of an answer of that status, in order.
     ///
-    /// A 304 has its `ETag` instead of the digest: it has no content of its own, and a digest in it would overwrite
-    /// that of the stored answer (RFC 9111 §3.2).
+    /// A 304 has its `ETag` instead of the digest: it has no content of its own, and a digest in
+    /// it would overwrite the digest of the stored answer (RFC 9111 §3.2).
     func components(status: Int) -> [SignatureComponent] {
         guard status == 304 else { return self.components }
         return self.components.map { $0 == .contentDigest ? .etag : $0 }
     }
 
-    /// Whether the account that the answer is for is covered.
+    /// Whether the signature covers the account that the answer is for.
     public var coversAccount: Bool { self.components.contains(.account) }
 
-    /// The list as written in a field.
+    /// The list in the syntax of a field.
     func list(status: Int = 200) -> String {
         InnerList(self.components(status: status).map(\.item)).text
     }

@@ -1,10 +1,10 @@
 internal import Bytes
 
-/// The reason why a message's signature is not accepted.
+/// The reason why a verifier rejects a message's signature.
 public struct SignatureFailure: Error, Sendable, Hashable, CustomStringConvertible {
     /// The kind of failure.
     public let reason: Reason
-    /// A text for people and logs: what was expected, or seen.
+    /// A text for people and logs: the expected or the actual value.
     public let description: String
 
     init(_ reason: Reason, _ description: String) {
@@ -14,18 +14,18 @@ public struct SignatureFailure: Error, Sendable, Hashable, CustomStringConvertib
 
     /// The kinds of failure; later versions may add more.
     public struct Reason: Sendable, Hashable, CustomStringConvertible {
-        /// A word or two.
+        /// A short name of the kind, of one or two words.
         public let description: String
 
-        /// There is no signature, or something that it needs is missing.
+        /// The signature is missing, or something that it needs.
         public static let missing = Self(description: "missing")
         /// A field does not follow its standard.
         public static let malformed = Self(description: "malformed")
         /// No signature is by a known key.
         public static let unknownKey = Self(description: "unknown key")
-        /// The signature covers too few components, so that it may fit another request or answer, too.
+        /// The signature covers too few components, so it may also fit another request or answer.
         public static let insufficientCoverage = Self(description: "insufficient coverage")
-        /// The signature does not cover exactly the demanded components.
+        /// The signature does not cover exactly the required components.
         public static let wrongComponents = Self(description: "wrong components")
         /// The signature names another algorithm than its key's.
         public static let wrongAlgorithm = Self(description: "wrong algorithm")

@@ -1,20 +1,22 @@
 internal import Bytes
 
-/// What an `Accept-Signature` asks for (RFC 9421 §5): a signature over the components of ``SignatureCoverage/answer``, and
-/// any of the others of ``SignatureCoverage/account``, in any order.
+/// The signature that an `Accept-Signature` asks for (RFC 9421 §5). It covers the components of
+/// ``SignatureCoverage/answer``, and any of the others of ``SignatureCoverage/account``, in any
+/// order.
 public struct SignatureRequest: Sendable, Hashable {
     private static let maximumLabelLength = 64
 
-    /// What to call the signature.
+    /// The label of the signature.
     public let label: String
-    /// The key that is asked for, if any.
+    /// The requested key, if any.
     public let keyID: String?
-    /// What the signature is to cover, in the order in which it is asked for.
+    /// The components to cover, in the requested order.
     public let coverage: SignatureCoverage
 
-    /// Reads the lines of the field. Of several signatures the first that can be made is chosen.
+    /// Reads the lines of the field, and chooses the first signature that can be made.
     ///
-    /// Throws if none can be made: over anything else, with another algorithm, or with parameters that are not ours.
+    /// Throws if none can be made: because of other components, another algorithm, or unknown
+    /// parameters.
     public init(acceptSignature lines: [String]) throws(SignatureFailure) {
         let dictionary = try StructuredFieldParser.dictionary(lines, of: "Accept-Signature")
         guard !dictionary.hasRepeated else { throw SignatureFailure(.duplicate, "a label appears twice") }
@@ -42,7 +44,7 @@ public struct SignatureRequest: Sendable, Hashable {
         self.keyID = keyID
     }
 
-    /// The member of the field that asks for a signature with that key, or with any.
+    /// The member of the field that asks for a signature with that key, or with any key.
     static func list(_ coverage: SignatureCoverage, keyID: String?) -> String {
         var parameters = FieldParameters()
         if let keyID, keyID.utf8.allSatisfy(\.isPrintable) {

@@ -1,4 +1,4 @@
-/// An answer, with the request that it is for, as far as signatures cover them.
+/// An answer with its request, as far as signatures cover them.
 public struct SignedMessage: Sendable {
     let status: Int
     let hash: [UInt8]
@@ -10,10 +10,10 @@ public struct SignedMessage: Sendable {
     let etag: [String]
     let account: [String]
 
-    /// The body as it was received, and the request as it was sent.
+    /// Takes the body as received, and the request as sent.
     ///
-    /// `fields` gives the lines of the answer's field of a name, which it is asked for in lower case: no lines if there is
-    /// no such field. Lines that the system has joined with commas are as good.
+    /// `fields` returns the lines of the answer's field with the given name, which is in lower
+    /// case; no lines if the field is missing. The system may have joined the lines with commas.
     public init(
         status: Int,
         body: some Sequence<UInt8>,

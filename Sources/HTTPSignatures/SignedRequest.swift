@@ -6,14 +6,16 @@ public struct SignedRequest: Sendable, Hashable {
     public let method: String
     /// The path as in the request line, percent-encoded.
     public let path: String
-    /// The text after the question mark, percent-encoded; `nil`, which counts as empty, without one.
+    /// The text after the question mark, percent-encoded; `nil` without a question mark, which
+    /// counts as empty.
     public let query: String?
     /// `MyToken` as sent; `nil` without one.
     public let token: String?
 
-    /// A request with the parts of its target as sent.
+    /// Creates a request with the parts of its target as sent.
     ///
-    /// Behind a proxy that changes paths, give the parts that the server receives: it signs those.
+    /// Behind a proxy that changes paths, pass the parts that the server receives, because it
+    /// signs those.
     public init(method: String, path: String, query: String?, token: String?) {
         self.method = method
         self.path = path
@@ -21,10 +23,10 @@ public struct SignedRequest: Sendable, Hashable {
         self.token = token
     }
 
-    /// A request to a URL that the client sends unchanged.
+    /// Creates a request to a URL that the client sends unchanged.
     ///
-    /// Clients normalise URLs before they send them: if yours has dot segments, characters that must be encoded, or
-    /// needlessly encoded ones, ask the client what it has sent.
+    /// Clients normalise URLs before they send them. If yours has dot segments, characters that
+    /// need encoding, or needlessly encoded ones, ask the client for the URL that it has sent.
     public init(method: String, url: URL, token: String?) {
         self.init(
             method: method,
@@ -34,14 +36,15 @@ public struct SignedRequest: Sendable, Hashable {
         )
     }
 
-    /// The value of one of the request's components; `nil` if it has none.
+    /// The value of one of the request's components; `nil` if the request lacks it.
     func value(of component: SignatureComponent) -> String? {
         switch component {
         case .requestToken: self.token.map { FieldLines.value(of: [$0]) }
         case .method: self.method
-        // An empty path is a slash (RFC 9421 §2.2.6), and the path of the asterisk is empty (RFC 9110 §7.1).
+        // An empty path counts as a slash (RFC 9421 §2.2.6), and the path of the asterisk form is
+        // empty (RFC 9110 §7.1).
         case .path: ["", "*"].contains(self.path) ? "/" : self.path
-        // The question mark is there even without a query (RFC 9421 §2.2.7).
+        // The question mark is present even without a query (RFC 9421 §2.2.7).
         case .query: "?\(self.query ?? "")"
         default: nil
         }

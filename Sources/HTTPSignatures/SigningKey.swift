@@ -14,12 +14,12 @@ public struct SigningKey: Sendable {
     /// The key that verifies its signatures.
     public let publicKey: VerificationKey
 
-    /// A new random key.
+    /// Creates a random key.
     public init() {
         self.init(Curve25519.Signing.PrivateKey())
     }
 
-    /// A key from its seed (RFC 8032). Throws unless that is 32 bytes.
+    /// Creates a key from its seed (RFC 8032). Throws unless the seed has 32 bytes.
     public init(rawRepresentation: some ContiguousBytes) throws {
         self.init(try Curve25519.Signing.PrivateKey(rawRepresentation: rawRepresentation))
     }
@@ -32,12 +32,13 @@ public struct SigningKey: Sendable {
     /// The thumbprint of its public half.
     public var id: String { self.publicKey.id }
 
-    /// 32 bytes, to be kept secret.
+    /// The secret seed, 32 bytes.
     public var rawRepresentation: Data { self.key.rawRepresentation }
 
-    /// The signature, 64 bytes. On Apple platforms it differs each time.
+    /// Returns the signature, 64 bytes. On Apple platforms it differs each time.
     ///
-    /// Throws only if the cryptographic library fails, as without memory or random numbers: every key can sign every base.
+    /// Throws only if the cryptographic library fails, for example without memory or random
+    /// numbers: every key can sign every base.
     public func signature(over base: SignatureBase) throws -> Data {
         try self.key.signature(for: Data(base.text.utf8))
     }

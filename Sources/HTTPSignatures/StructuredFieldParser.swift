@@ -1,22 +1,22 @@
 internal import Bytes
 
-/// Why a text is not a structured field.
+/// The reason why a text is not a structured field.
 package struct StructuredFieldError: Error, Hashable, CustomStringConvertible {
     package let description: String
 }
 
 /// Reads structured fields (RFC 9651 §4.2) in one pass over their bytes.
 ///
-/// It is stricter than the RFC in one point: bytes in base64 must have their padding, and pad bits of zero. So signed
-/// bytes have one spelling only.
+/// It is stricter than the RFC in one point: base64 must have its padding, and pad bits of zero.
+/// So signed bytes have one spelling only.
 package struct StructuredFieldParser {
-    /// In bytes. No field of ours comes near it.
+    /// The longest field in bytes, far longer than Sealpost's own.
     package static let maximumLength = 16_384
 
     private let bytes: [UInt8]
     private var position = 0
 
-    /// Reads a dictionary; one that is empty or blank has no members.
+    /// Reads a dictionary; an empty or blank text has no members.
     package static func dictionary(_ text: String) throws(StructuredFieldError) -> FieldDictionary {
         var parser = try Self(text)
         var dictionary = FieldDictionary()
@@ -207,7 +207,7 @@ package struct StructuredFieldParser {
         return true
     }
 
-    /// Consumes the bytes for which `belongs` holds, which must be ASCII.
+    /// Consumes ASCII bytes as long as `belongs` holds.
     private mutating func prefix(_ belongs: (UInt8) -> Bool) -> String {
         let prefix = self.bytes[self.position...].prefix(while: belongs)
         self.position = prefix.endIndex
@@ -228,7 +228,7 @@ package struct StructuredFieldParser {
 }
 
 extension UInt8 {
-    /// RFC 9110 §5.6.2.
+    /// Whether the byte is a token character (RFC 9110 §5.6.2).
     fileprivate var isTokenCharacter: Bool {
         self.isLetterOrDigit || "!#$%&'*+-.^_`|~".utf8.contains(self)
     }

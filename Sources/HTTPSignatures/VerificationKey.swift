@@ -7,24 +7,24 @@ public import Foundation
     internal import Cryptography
 #endif
 
-/// The public half of an Ed25519 key, as apps pin it.
+/// The public half of an Ed25519 key, which apps pin.
 public struct VerificationKey: Sendable, Hashable {
     /// The thumbprint (RFC 7638) of the key as a JSON Web Key: the `keyid` of its signatures.
     public let id: String
 
-    /// 32 bytes.
+    /// The key in 32 bytes.
     public let rawRepresentation: Data
 
-    /// Throws unless it is 32 bytes.
+    /// Throws unless the key has 32 bytes.
     public init(rawRepresentation: some ContiguousBytes) throws {
         try self.init(Curve25519.Signing.PublicKey(rawRepresentation: rawRepresentation))
     }
 
-    /// The `x` of a JSON Web Key (RFC 8037 §2); `nil` unless it is 32 bytes.
+    /// Reads the `x` of a JSON Web Key (RFC 8037 §2); `nil` unless it has 32 bytes.
     public init?(base64URL: String) {
         guard
             let bytes = Base64.url.bytes(in: base64URL.utf8),
-            // It throws for a wrong length only.
+            // The initializer throws only for a wrong length.
             let key = try? Curve25519.Signing.PublicKey(rawRepresentation: bytes)
         else { return nil }
         self.init(key)
@@ -32,7 +32,7 @@ public struct VerificationKey: Sendable, Hashable {
 
     init(_ key: Curve25519.Signing.PublicKey) {
         self.rawRepresentation = Data(key.rawRepresentation)
-        // The members in the order of their names, and no blanks (RFC 7638 §3).
+        // RFC 7638 §3 requires the members in the order of their names, without blanks.
         let text = #"{"crv":"Ed25519","kty":"OKP","x":"\#(Base64.url.text(of: self.rawRepresentation))"}"#
         self.id = Base64.url.text(of: SHA256.hash(data: Data(text.utf8)))
     }

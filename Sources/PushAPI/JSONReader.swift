@@ -3,7 +3,7 @@ internal import Bytes
 extension JSONValue {
     /// Reads one JSON text in UTF-8, exactly as RFC 8259 defines it.
     ///
-    /// Throws where the text stops being JSON, or if it nests more than 64 deep.
+    /// Throws if the text stops being JSON, or if it nests more than 64 deep.
     public init(reading bytes: some Collection<UInt8>) throws(JSONSyntaxError) {
         var reader = JSONReader(bytes: Array(bytes))
         self = try reader.readText()
@@ -17,11 +17,11 @@ public struct JSONSyntaxError: Error, Sendable, Hashable, CustomStringConvertibl
     /// The number of bytes before the error.
     public let offset: Int
 
-    /// For a problem's detail.
+    /// A text for a problem's detail.
     public var description: String { "\(self.reason) at byte \(self.offset)" }
 }
 
-/// Recursive descent over bytes; the depth is bounded, so the stack is too.
+/// A recursive-descent parser over bytes. Its depth has a limit, so its stack has one, too.
 private struct JSONReader {
     static let maximumDepth = 64
 
@@ -161,7 +161,8 @@ private struct JSONReader {
         }
     }
 
-    /// Reads the scalar after `\u`; a surrogate pair is one scalar. A lone surrogate has no UTF-8 and is refused.
+    /// Reads the scalar after `\u`; a surrogate pair is one scalar. A lone surrogate has no UTF-8
+    /// and is refused.
     private mutating func readScalar() throws(JSONSyntaxError) -> Unicode.Scalar {
         let high = try self.readHex()
         if let scalar = Unicode.Scalar(high) { return scalar }

@@ -1,21 +1,21 @@
 internal import Bytes
 
-/// A JSON text (RFC 8259) as it was written: members keep their order, numbers their digits.
+/// A JSON text (RFC 8259) in its original form: members keep their order, numbers their digits.
 ///
-/// A payload that is an object keeps both from post to fetch, which no reader that turns numbers into `Double` and
-/// members into a dictionary can guarantee. Blanks and escapes are not kept.
+/// A payload that is an object keeps both from post to fetch. A reader that turns numbers into
+/// `Double` and members into a dictionary cannot guarantee that. Blanks and escapes are not kept.
 public enum JSONValue: Sendable, Hashable {
     /// `null`.
     case null
     /// `true` or `false`.
     case bool(Bool)
-    /// A number, by its digits as written.
+    /// A number, with its digits as written.
     case number(digits: String)
     /// A string, without its quotes and escapes.
     case string(String)
     /// An array.
     case array([JSONValue])
-    /// An object, its members in their order; a name may occur twice.
+    /// An object with its members in order; a name may occur twice.
     case object([Member])
 
     /// A name and a value.
@@ -42,7 +42,8 @@ public enum JSONValue: Sendable, Hashable {
         if case .string(let text) = self { text } else { nil }
     }
 
-    /// The value of an integer; `nil` for any other value, and if the integer is too large or has an exponent.
+    /// The value of an integer; `nil` for any other value, and if the integer is too large or has
+    /// an exponent.
     ///
     /// `3.0` is an integer, as in JSON Schema: some writers have no other way to write a number.
     public var integer: Int? {
@@ -64,7 +65,7 @@ public enum JSONValue: Sendable, Hashable {
         }
     }
 
-    /// The value of the member of that name, compared without case; `nil` if there is none.
+    /// The value of the member of that name, compared without case; `nil` if it is missing.
     ///
     /// If several members match, the last one counts, as in most readers.
     public subscript(_ name: String) -> JSONValue? {
@@ -74,9 +75,9 @@ public enum JSONValue: Sendable, Hashable {
 }
 
 extension String {
-    /// Whether two names differ in the case of letters at most.
+    /// Whether two names differ at most in the case of letters.
     fileprivate func isSpelled(like other: String) -> Bool {
-        // Asked of each member for each name that is looked for, and nearly always of ASCII.
+        // A fast path: the code compares many names, and nearly all are ASCII.
         guard self.utf8.allSatisfy({ $0 < 0x80 }), other.utf8.allSatisfy({ $0 < 0x80 }) else {
             return self.lowercased() == other.lowercased()
         }

@@ -75,7 +75,7 @@ extension [UInt8] {
 }
 
 extension UInt8 {
-    /// Whether the byte stands for itself in a JSON string.
+    /// Whether the byte needs no escape in a JSON string.
     fileprivate var isPlainInJSON: Bool {
         self >= 0x20 && self != UInt8(ascii: "\"") && self != UInt8(ascii: "\\") && self != 0x7F
     }

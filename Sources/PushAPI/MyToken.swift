@@ -1,9 +1,10 @@
 internal import Bytes
 
-/// The number that a client sends to tell the server's own answer from one that a proxy cached or made up.
+/// The number that a client sends to distinguish the server's own answer from one that a proxy
+/// cached or invented.
 ///
-/// The answer carries `n * 17 + 3`. The range is chosen so that this fits a signed 32-bit integer and every client
-/// computes the same.
+/// The answer has `n * 17 + 3`. The range is chosen so that this fits a signed 32-bit integer and
+/// every client calculates the same value.
 ///
 /// ```swift
 /// let token = MyToken.random()
@@ -27,7 +28,8 @@ public struct MyToken: Sendable, Hashable, CustomStringConvertible {
         self.value = value
     }
 
-    /// Reads a decimal integer without sign or blanks; throws `Invalid` for any other text, or if it is out of range.
+    /// Reads a decimal integer without sign or blanks; throws `Invalid` for any other text, or if
+    /// it is out of range.
     public init(text: String) throws(Invalid) {
         let digits = text.utf8
         guard !digits.isEmpty, digits.allSatisfy(\.isDigit) else { throw .notANumber }
@@ -44,7 +46,7 @@ public struct MyToken: Sendable, Hashable, CustomStringConvertible {
         return token
     }
 
-    /// What the server sends back: `n * 17 + 3`, in decimal.
+    /// The server's answer to the number: `n * 17 + 3`, in decimal.
     public var echo: String { String(self.echoValue) }
 
     /// The number that the server sends back.
@@ -53,11 +55,11 @@ public struct MyToken: Sendable, Hashable, CustomStringConvertible {
     /// The number in decimal, as the client sends it.
     public var description: String { String(self.value) }
 
-    /// Why a text is not a token.
+    /// The reason why a text is not a token.
     public enum Invalid: Error, Sendable, Hashable {
-        /// Something other than decimal digits.
+        /// The text has other characters than decimal digits.
         case notANumber
-        /// Above 126322567.
+        /// The number is above 126322567.
         case outOfRange
     }
 }

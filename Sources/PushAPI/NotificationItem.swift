@@ -1,21 +1,22 @@
 public import Foundation
 
-/// A notification as its recipient collects it.
+/// A notification as its recipient fetches it.
 public struct NotificationItem: Sendable, Hashable, Identifiable {
     /// The `secureId` of the push.
     public let id: Int64
-    /// The secret: a string, or any other JSON value. `nil` where the answer leaves it out, as after sending.
+    /// The content: a string, or any other JSON value. `nil` if the answer leaves it out, as after
+    /// sending.
     public let payload: JSONValue?
-    /// Whether the recipient has said that it was read.
+    /// Whether the recipient has marked it as read.
     public let isRead: Bool
-    /// When the server accepted it; `Date.distantPast` if the wire form has no such time.
+    /// When the server accepted it; `Date.distantPast` if the wire form lacks that time.
     public let createdAt: Date
-    /// When the server deletes the payload; `Date.distantFuture` if the wire form has no such time.
+    /// When the server deletes the payload; `Date.distantFuture` if the wire form lacks that time.
     public let expiresAt: Date
-    /// Whether the payload can be read only once: the server erases it soon after it was fetched.
+    /// Whether the payload can be read only once: the server erases it soon after the first fetch.
     public let isReadOnce: Bool
 
-    /// A notification.
+    /// Creates a notification.
     public init(
         id: Int64,
         payload: JSONValue?,
@@ -34,8 +35,8 @@ public struct NotificationItem: Sendable, Hashable, Identifiable {
 
     /// Reads the wire form; `nil` if `Id` or `Read` is missing or of another type.
     ///
-    /// The times are optional there: ``createdAt`` and ``expiresAt`` say what stands for one that is missing or cannot be
-    /// read.
+    /// The times are optional: ``createdAt`` and ``expiresAt`` have the values for a missing or
+    /// unreadable time.
     public init?(_ json: JSONValue) {
         guard let id = json["Id"]?.integer, case .bool(let isRead)? = json["Read"] else { return nil }
         self.id = Int64(id)
@@ -46,7 +47,7 @@ public struct NotificationItem: Sendable, Hashable, Identifiable {
         self.isReadOnce = json["ReadOnce"] == .bool(true)
     }
 
-    /// Reads the payload as a value of the app.
+    /// Decodes the payload into a type of the app.
     ///
     /// Throws `DecodingError`, also if there is no payload.
     ///

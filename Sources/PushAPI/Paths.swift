@@ -4,12 +4,12 @@ public enum Paths {
     public static let register = "/api/register"
     /// Notifications: the tutorial's `api/notifications`.
     public static let notifications = "/api/notifications"
-    /// Where several notifications are marked as read.
+    /// Marks several notifications as read.
     public static let readNotifications = "/api/notifications/read"
-    /// Where many notifications are posted in one request.
+    /// Posts many notifications in one request.
     public static let notificationBatch = "/api/notifications/batch"
 
-    /// Server-sent events for devices that have no provider.
+    /// Server-sent events for devices without a provider.
     public static let stream = "/api/stream"
 
     /// Users, for administrators.
@@ -17,28 +17,28 @@ public enum Paths {
     /// The caller's own password.
     public static let ownPassword = "/api/users/current/password"
 
-    /// Where a password is exchanged for a token.
+    /// Exchanges a password for a token.
     public static let sessions = "/api/sessions"
     /// The token of the request itself.
     public static let currentSession = "/api/sessions/current"
 
-    /// The key that browsers subscribe with.
+    /// The key for the subscriptions of browsers.
     public static let webPushKey = "/api/webpush/key"
 
     /// The audit log, for administrators.
     public static let audit = "/api/audit"
 
-    /// What became of pushes, fetches and devices, for publishers and administrators.
+    /// The outcomes of pushes, fetches and devices, for publishers and administrators.
     public static let events = "/api/events"
 
-    /// Where the first administrator is made.
+    /// Creates the first administrator.
     public static let setup = "/api/setup"
-    /// How the server is doing, for administrators.
+    /// The server's status, for administrators.
     public static let status = "/api/status"
-    /// Where a paused lane is tried at once.
+    /// Retries a paused lane at once.
     public static let retryLane = "/api/lanes/retry"
 
-    /// The public keys that answers are signed with.
+    /// The public keys of the answers' signatures.
     public static let signatureKeys = "/.well-known/sealpost-keys"
     /// The OpenAPI description of the API.
     public static let openAPI = "/openapi.json"
@@ -46,16 +46,16 @@ public enum Paths {
     /// Tokens, for administrators.
     public static let tokens = "/api/tokens"
 
-    /// One user, by a name that is percent-encoded.
+    /// One user, by the percent-encoded name.
     public static func user(_ name: String) -> String { "\(self.users)/\(name)" }
 
     /// The tags given to a user, whose name is percent-encoded.
     public static func userTags(_ name: String) -> String { "\(self.user(name))/tags" }
 
-    /// Where a code is made with which a device of the user, whose name is percent-encoded, gets a token.
+    /// Creates a code that gives a device of the user a token; the user's name is percent-encoded.
     public static func userEnrolment(_ name: String) -> String { "\(self.user(name))/enrolment" }
 
-    /// Where a code is exchanged for a token.
+    /// Exchanges a code for a token.
     public static let enrolment = "/api/enrolment"
 
     /// One token, by its prefix.
@@ -70,7 +70,7 @@ public enum Paths {
     /// One registration of any user, for administrators.
     public static func device(_ id: String) -> String { "\(self.devices)/\(id)" }
 
-    /// Where the code that was pushed to a registration's handle is returned.
+    /// Receives the code that was pushed to a registration's handle.
     public static func confirmation(_ id: String) -> String { "\(self.registration(id))/confirmation" }
 
     /// One topic of one registration's device; the topic is percent-encoded.
@@ -82,6 +82,6 @@ public enum Paths {
     /// One notification.
     public static func notification(_ id: Int64) -> String { "\(self.notifications)/\(id)" }
 
-    /// Where a recipient confirms that a payload that may be read once has arrived.
+    /// Receives the recipient's confirmation that a read-once payload has arrived.
     public static func taken(_ id: Int64) -> String { "\(self.notification(id))/taken" }
 }

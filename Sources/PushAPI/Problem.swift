@@ -1,15 +1,15 @@
-/// An error as a client sees it: `application/problem+json`, RFC 9457.
+/// An error in the form that clients receive: `application/problem+json`, RFC 9457.
 public struct Problem: Error, Sendable, Hashable, Codable {
     /// The media type of the body.
     public static let contentType = "application/problem+json"
 
     /// A URI that names the code: `urn:sealpost:problem:` and the code.
     public var type: String
-    /// The code's own title.
+    /// The fixed title of the code.
     public var title: String
-    /// The same as the answer's status.
+    /// The status of the answer.
     public var status: Int
-    /// The cause of this error, for humans.
+    /// The cause of this error, as a text for people.
     public var detail: String?
     /// The request id.
     public var instance: String?
@@ -27,7 +27,7 @@ public struct Problem: Error, Sendable, Hashable, Codable {
         ProblemCode.allCases.first { $0.type == self.type }
     }
 
-    /// The body, members in the order of RFC 9457.
+    /// The body, with its members in the order of RFC 9457.
     public var json: JSONValue {
         var members: [JSONValue.Member] = [
             .init("type", .string(self.type)),

@@ -1,7 +1,8 @@
-/// Every error that a client can receive: a stable name, its status, and a title that never changes.
+/// Every error that a client can receive: a stable name, its status, and a title that never
+/// changes.
 ///
-/// The names are in `docs/errors.md`, each with its cause and remedy. A code is never renamed and never given another
-/// meaning.
+/// The names are in `docs/errors.md`, each with its cause and remedy. A code is never renamed and
+/// never given another meaning.
 public enum ProblemCode: String, Sendable, CaseIterable {
     /// The request is not valid HTTP/1.1, or two parsers could read it differently.
     case malformedRequest = "malformed-request"
@@ -9,15 +10,16 @@ public enum ProblemCode: String, Sendable, CaseIterable {
     case invalidToken = "invalid-mytoken"
     /// The body is not JSON, or nests deeper than 64 levels.
     case invalidJSON = "invalid-json"
-    /// A member of the body is missing, of the wrong type, or out of bounds.
+    /// A member of the body is missing, has the wrong type, or is outside its limits.
     case invalidMember = "invalid-member"
-    /// The body has a member that the request does not know, and the client prefers strict handling.
+    /// The body has an unknown member, and the client prefers strict handling.
     case unknownMember = "unknown-member"
-    /// The query has a parameter that the request does not know, and the client prefers strict handling.
+    /// The query has an unknown parameter, and the client prefers strict handling.
     case unknownParameter = "unknown-parameter"
-    /// A query parameter or a part of the path is out of bounds.
+    /// A query parameter or a part of the path is outside its limits.
     case invalidParameter = "invalid-parameter"
-    /// The server did not give this cursor to this user for this list; ask without it.
+    /// The server did not give this cursor to this user for this list; send the request without
+    /// it.
     case invalidCursor = "invalid-cursor"
     /// `Idempotency-Key` appears twice, or is not 1 to 255 visible ASCII characters.
     case invalidIdempotencyKey = "invalid-idempotency-key"
@@ -37,9 +39,9 @@ public enum ProblemCode: String, Sendable, CaseIterable {
     case invalidBearerToken = "invalid-token"
     /// The issuer's token has expired, or is too old; get another one from the issuer.
     case tokenExpired = "token-expired"
-    /// The issuer's token is right, but its person has no account here that it may use.
+    /// The issuer's token is valid, but its person has no account here that it may use.
     case accountRefused = "account-refused"
-    /// The code for enrolment is wrong, was used, or is over; ask for another one.
+    /// The code for enrolment is wrong, used or expired; ask for another one.
     case enrolmentRefused = "enrolment-refused"
     /// The role of the caller does not allow the request.
     case forbidden = "forbidden"
@@ -49,25 +51,28 @@ public enum ProblemCode: String, Sendable, CaseIterable {
     case crossOrigin = "cross-origin"
     /// The resource does not exist, has expired, or belongs to another user.
     case notFound = "not-found"
-    /// The resource does not support the method; `Allow` lists those it does.
+    /// The resource does not support the method; `Allow` lists the supported ones.
     case methodNotAllowed = "method-not-allowed"
     /// The request took too long to arrive.
     case requestTimeout = "request-timeout"
-    /// The push that was to be cancelled or tried at once does not wait for its next try.
+    /// The push that was to be cancelled or retried at once is not waiting for its next attempt.
     case pushNotWaiting = "push-not-waiting"
     /// A user of that name exists already.
     case conflict = "conflict"
     /// The change would leave no administrator who is not disabled.
     case lastAdministrator = "last-administrator"
-    /// The first request with this `Idempotency-Key` is still being answered.
+    /// The server is still answering the first request with this `Idempotency-Key`.
     case idempotencyKeyInUse = "idempotency-key-in-use"
     /// The user has as many devices as the server allows the role.
     case tooManyDevices = "too-many-devices"
-    /// The user has as many notifications, or bytes of payloads, stored as the server allows the role.
+    /// The user has as many notifications, or bytes of payloads, stored as the server allows the
+    /// role.
     case tooMuchStored = "too-much-stored"
-    /// The notification was sent without `ReadOnce`, or has not been fetched: there is nothing to confirm.
+    /// The notification was sent without `ReadOnce`, or was not fetched: there is nothing to
+    /// confirm.
     case nothingToConfirm = "nothing-to-confirm"
-    /// The code is wrong or too old, or the registration waits for none; register again to have a new one pushed.
+    /// The code is wrong or too old, or the registration waits for no code; register again to
+    /// receive a new one.
     case confirmationRefused = "confirmation-refused"
     /// The registration id was retired, or was not issued to this account; ask for a new one.
     case registrationGone = "registration-gone"
@@ -83,19 +88,22 @@ public enum ProblemCode: String, Sendable, CaseIterable {
     case unsupportedExpectation = "unsupported-expectation"
     /// This `Idempotency-Key` came with another request within the last 24 hours.
     case idempotencyKeyReused = "idempotency-key-reused"
-    /// The fields of the request are too many, or too large.
+    /// The request has too many fields, or they are too large.
     case headerTooLarge = "header-too-large"
     /// The user has as many event streams open as the server allows.
     case tooManyStreams = "too-many-streams"
-    /// Too many sign-ins to this account or from this address have failed; `Retry-After` says how long to wait.
+    /// Too many sign-ins to this account or from this address have failed; `Retry-After` says how
+    /// long to wait.
     case tooManyAttempts = "too-many-attempts"
-    /// The user has asked for the confirmation of too many handles; `Retry-After` says how long to wait.
+    /// The user has asked for the confirmation of too many handles; `Retry-After` says how long to
+    /// wait.
     case tooManyConfirmations = "too-many-confirmations"
     /// The user has used up the quota of the role; `Retry-After` says how long to wait.
     case rateLimited = "rate-limited"
     /// The server failed; its log has the reason under the id of the request.
     case internalError = "internal-error"
-    /// The issuer's keys cannot be read now, which the token needs; `Retry-After` says how long to wait.
+    /// The token needs the issuer's keys, which cannot be read now; `Retry-After` says how long to
+    /// wait.
     case issuerUnavailable = "issuer-unavailable"
     /// The server does not know the method or the transfer coding.
     case notImplemented = "not-implemented"
@@ -103,7 +111,7 @@ public enum ProblemCode: String, Sendable, CaseIterable {
     case busy = "busy"
     /// The server speaks HTTP/1.1 and HTTP/1.0 only.
     case versionNotSupported = "version-not-supported"
-    /// The disk of the server is full, and nothing was stored; `Retry-After` says how long to wait.
+    /// The disk of the server is full, and it stored nothing; `Retry-After` says how long to wait.
     case storageFull = "storage-full"
 
     /// The HTTP status of the problem.
@@ -136,7 +144,7 @@ public enum ProblemCode: String, Sendable, CaseIterable {
         }
     }
 
-    /// A short text for people, always the same.
+    /// A short text for people, the same for every error of this code.
     public var title: String {
         switch self {
         case .malformedRequest: "The request is not valid HTTP"
@@ -193,6 +201,6 @@ public enum ProblemCode: String, Sendable, CaseIterable {
         }
     }
 
-    /// The `type` member: names the code, is not meant to be fetched.
+    /// The `type` member: an identifier of the code, not a page to fetch.
     public var type: String { "urn:sealpost:problem:\(self.rawValue)" }
 }

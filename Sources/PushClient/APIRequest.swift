@@ -2,9 +2,9 @@ internal import Foundation
 internal import HTTPSignatures
 internal import PushAPI
 
-/// One call of the API.
+/// One request to the API.
 struct APIRequest: Sendable {
-    /// The largest payload that a server can be set up for, 1 MiB, and what is around it.
+    /// The largest payload that an operator can allow, 1 MiB, and the JSON around it.
     static let oneNotification = 1_048_576 + 65_536
 
     let method: String
@@ -14,16 +14,18 @@ struct APIRequest: Sendable {
     var body: JSONValue?
     /// The validator of the cached answer.
     var tag: String?
-    /// Sent with both attempts of a call that must not take effect twice.
+    /// Sent with both attempts of a call that must take effect only once.
     var idempotencyKey: UUID?
-    /// Whether the answer is an event stream, and the last event of the stream before.
+    /// Whether the answer is an event stream. `lastEvent` is the last event of the stream before.
     var isStream = false
     var lastEvent: String?
-    /// How many bytes of an answer are taken; fewer if the options say so.
+    /// The most bytes of an answer; the options may set a lower limit.
     var answerLimit = Self.oneNotification
-    /// Whether it begins a session: its 201 tells whose, in place of what the client knows.
+    /// Whether it begins a session. Its 201 names the account, which replaces the one that the
+    /// client knows.
     var isSignIn = false
-    /// Whether it may be sent again after the connection was lost, when the server may or may not have acted on it.
+    /// Whether it may be sent again after the connection was lost. The server may or may not have
+    /// acted on it.
     let isRepeatable: Bool
 
     init(_ method: String, _ path: String, isRepeatable: Bool = true) {
@@ -34,8 +36,8 @@ struct APIRequest: Sendable {
 
     /// The query as sent; `nil` without one.
     ///
-    /// Everything but letters, digits, `-`, `_` and `.` is encoded: a handle may be a URL itself, and a plus sign stays
-    /// one.
+    /// Encodes everything except letters, digits, `-`, `_` and `.`: a handle may be a URL itself,
+    /// and a plus sign must stay a plus sign.
     var percentEncodedQuery: String? {
         guard !self.query.isEmpty else { return nil }
         return self.query.map { "\($0.name)=\(Self.escaped($0.value ?? ""))" }.joined(separator: "&")
@@ -43,8 +45,8 @@ struct APIRequest: Sendable {
 
     /// The parts of this request that the server signs.
     ///
-    /// The server signs the path that it receives, and its API begins at the root: a proxy has removed the path of the
-    /// server's URL, if it has one.
+    /// The server signs the path that it receives, and its API begins at the root: a proxy has
+    /// removed the path of the server's URL, if it has one.
     func signed(_ token: MyToken) -> SignedRequest {
         SignedRequest(
             method: self.method,

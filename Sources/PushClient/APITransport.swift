@@ -7,7 +7,8 @@ internal import Synchronization
     internal import FoundationNetworking
 #endif
 
-/// Sends a request with credentials and a `MyToken`, once more if the connection is lost, and returns a checked answer.
+/// Sends a request with credentials and a `MyToken`, repeats it if the connection is lost, and
+/// returns a checked answer.
 final class APITransport: Sendable {
     /// `nil` if the server's URL is invalid.
     let endpoint: Endpoint?
@@ -16,10 +17,10 @@ final class APITransport: Sendable {
     let own: OwnAccount
     private let check: AnswerCheck
     private let transport: Transport
-    /// Whether the server has accepted the password after a challenge. The next request then sends it without a
-    /// challenge (RFC 7617 section 2.2). A lock, since calls run at the same time.
+    /// Whether the server has accepted the password after a challenge. The next request then sends
+    /// it without a challenge (RFC 7617 section 2.2). A lock, because calls run at the same time.
     private let isLetIn = Mutex(false)
-    /// Whether this client has asked the server whose name and password these are.
+    /// Whether this client has asked the server which account its name and password belong to.
     private let isIdentified = Mutex(false)
 
     init(server: URL, credentials: PushClient.Credentials, options: PushClient.Options, own: OwnAccount) {
@@ -35,16 +36,16 @@ final class APITransport: Sendable {
         )
     }
 
-    /// The server's answer if it is a success or 304; its refusals are thrown.
+    /// Returns the server's answer if it is a success or 304; throws the server's refusals.
     ///
-    /// It is over within the options' deadline, or that of the call that this is a part of.
+    /// It ends within the options' deadline, or that of the surrounding call.
     func call(_ request: APIRequest) async throws -> Answer {
         try await self.signedIn(isSignIn: request.isSignIn) { try await self.ask(request, $0) }
     }
 
     typealias Asked = (answer: Answer, isChallenge: Bool)
 
-    /// Asks with credentials, and again where the server wants others; its refusals are thrown.
+    /// Asks with credentials, and again if the server wants others; throws the server's refusals.
     func signedIn(
         isSignIn: Bool = false,
         _ ask: (_ authorization: String?) async throws -> Asked
@@ -57,8 +58,8 @@ final class APITransport: Sendable {
 
     // MARK: - Private
 
-    /// Asks the server whose name and password these are, once, if the account's identifier is not
-    /// known. A proxy with an account of its own would otherwise decide by the first answer.
+    /// Asks the server once for the account of the name and password, if the account id is
+    /// unknown. Without this, a proxy with an account of its own could decide by the first answer.
     private func identify() async throws {
         guard let username = self.credentials.username, self.own.id == nil, !self.isIdentified.withLock({ $0 }) else {
             return
@@ -66,7 +67,7 @@ final class APITransport: Sendable {
         let request = APIRequest("GET", Paths.currentSession)
         let answer = try Self.success(try await self.answer { try await self.ask(request, $0) })
         if let account = try answer.account(of: username) { try self.own.begin(as: account) }
-        // The next client asks again if this server has no identifiers.
+        // The next client asks again if this server has no account ids.
         self.isIdentified.withLock { $0 = true }
     }
 
@@ -89,7 +90,8 @@ final class APITransport: Sendable {
         return answer
     }
 
-    /// With a token of the app's, and with another one if the server refuses the first: it has then done nothing of the call.
+    /// Asks with the app's token, and with another token if the server refuses the first. A
+    /// refusal means that the call has had no effect.
     private func answer(
         _ provider: TokenProvider,
         _ ask: (_ authorization: String?) async throws -> Asked
@@ -102,7 +104,7 @@ final class APITransport: Sendable {
         return try await ask("Bearer \(other)").answer
     }
 
-    /// Runs what the app gave within the call's time.
+    /// Runs a closure of the app within the call's time.
     private func bounded(_ body: @escaping @Sendable () async throws -> String) async throws -> String {
         try await CallDeadline.race(within: CallDeadline.rest(atMost: self.options.deadline), body)
     }
@@ -119,7 +121,8 @@ final class APITransport: Sendable {
         }
     }
 
-    /// One request, or two if the connection was lost under the first. The body of a stream goes into the channel.
+    /// Sends the request, and once more if the connection was lost. The body of a stream goes into
+    /// the channel.
     func ask(_ request: APIRequest, _ authorization: String?, into channel: EventChannel? = nil) async throws -> Asked {
         do {
             return try await self.askOnce(request, authorization, channel)
@@ -157,7 +160,8 @@ final class APITransport: Sendable {
                 account: account,
                 now: self.options.now()
             )
-            // The first answer to a token decides. A client with a password has compared its name.
+            // The first answer to a token sets the account. A client with a password has compared
+            // the name.
             if account == nil, self.credentials.username == nil, let seen = answer.account, !self.own.learn(seen) {
                 throw answer.interference(.wrongAccount, self.own.id ?? "an account", seen)
             }
@@ -178,7 +182,8 @@ final class APITransport: Sendable {
     /// Whether the connection ended before any of the answer arrived.
     private static func isLost(_ error: URLError) -> Bool {
         #if canImport(FoundationNetworking)
-            // On Linux a reset has no code of its own, and an end without an answer has this one.
+            // On Linux a reset has no code of its own, and a connection that ends without an
+            // answer has this one.
             [.networkConnectionLost, .badServerResponse, .unknown].contains(error.code)
         #else
             error.code == .networkConnectionLost
@@ -187,6 +192,7 @@ final class APITransport: Sendable {
 }
 
 extension Error {
-    /// Whether the network failed or an answer was not the server's own. The client then returns the kept value.
+    /// Whether the network failed or an answer was not the server's own. The client then returns
+    /// the kept value.
     var leavesWhatIsKept: Bool { CacheReason(self) != nil }
 }

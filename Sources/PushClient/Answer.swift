@@ -2,7 +2,7 @@ internal import Bytes
 internal import Foundation
 internal import PushAPI
 
-/// An answer that was checked: the server's own, to this very request.
+/// An answer that has passed its checks: the server's own, to this very request.
 struct Answer: Sendable {
     let request: APIRequest
     let status: Int
@@ -10,21 +10,22 @@ struct Answer: Sendable {
     let fields: Fields
     /// The body; `nil` if it is empty.
     let json: JSONValue?
-    /// The identifier of the account that it is for, covered by the signature where answers are
-    /// signed; `nil` without one.
+    /// The account id that the answer is for, covered by the signature if answers are signed;
+    /// `nil` without one.
     let account: String?
 
     struct Fields: Sendable {
         let tag: String?
-        /// Whether the sender, or the server's configuration, forbids keeping it. Unknown where answers are signed:
-        /// there every answer has `Cache-Control: no-store`, for the caches of proxies.
+        /// Whether the sender or the server's configuration forbids storing it. Unknown for signed
+        /// answers: they all have `Cache-Control: no-store`, for the caches of proxies.
         let isNoStore: Bool
         let retryAfter: Duration?
-        /// The server's clock: when the answer was signed, or its `Date` where answers are not.
+        /// The server's clock: the time of the signature, or the `Date` field of an unsigned
+        /// answer.
         let serverTime: Date?
     }
 
-    /// The requested notification; `id` is `nil` where the server chose it.
+    /// The requested notification; `id` is `nil` if the server chose it.
     func item(_ id: Int64? = nil) throws(PushClientError) -> NotificationItem {
         guard let json, let item = NotificationItem(json) else { throw self.unexpected("a notification") }
         if let id, item.id != id { throw self.interference(.wrongID, "\(id)", "\(item.id)") }
@@ -42,12 +43,12 @@ struct Answer: Sendable {
         )
     }
 
-    /// The identifier of the account that a session is of; `nil` if the server has none. Throws
-    /// unless the session is of that user.
+    /// The account id of a session; `nil` if the server has none. Throws unless the session
+    /// belongs to that user.
     func account(of username: String) throws(PushClientError) -> String? {
         let account = self.json?["Account"]?.text
         guard let name = self.json?["Name"]?.text else {
-            // A server that has no identifiers does not name the user of a new session.
+            // A server without account ids does not name the user of a new session.
             guard account == nil, self.account == nil, self.request.isSignIn else { throw self.unexpected("a session") }
             return nil
         }

@@ -8,17 +8,17 @@ internal import PushAPI
     internal import FoundationNetworking
 #endif
 
-/// Tells the server's own answers from everything else.
+/// Separates the server's own answers from all others.
 ///
-/// A value without a network: its caller gives it the request and the response.
+/// A value without network access: its caller gives it the request and the response.
 struct AnswerCheck: Sendable {
     private struct Verifiers {
         let account: ResponseVerifier
-        /// Demands the list of a server that has no identifiers of accounts.
+        /// Requires the smaller coverage of a server without account ids.
         let exchange: ResponseVerifier
     }
 
-    /// `nil` where answers are told by `MyToken` alone.
+    /// `nil` if only `MyToken` identifies the server's answers.
     private let verifiers: Verifiers?
 
     init(keys: [VerificationKey], tolerance: Duration) {
@@ -32,10 +32,11 @@ struct AnswerCheck: Sendable {
         )
     }
 
-    /// Throws `PushClientError.interference` for anything that the server has not said to this request of this account.
+    /// Throws `PushClientError.interference` for an answer that the server has not given to this
+    /// request of this account.
     ///
-    /// `account` is the identifier of the client's account. Without one, a signature that does not
-    /// cover the account is taken.
+    /// `account` is the client's account id. Without one, a signature is valid even if it does not
+    /// cover the account.
     func answer(
         to request: APIRequest,
         _ token: MyToken,
@@ -68,14 +69,14 @@ struct AnswerCheck: Sendable {
         )
     }
 
-    /// When the answer was signed, and whether its account can be believed.
+    /// Returns when the answer was signed, and whether its account can be trusted.
     private func verify(
         _ check: Check,
         _ token: MyToken,
         account: String?,
         now: Date
     ) throws(PushClientError) -> (signedAt: Date?, isAccountCovered: Bool) {
-        // Without signatures the account shows accidents, as the echo does.
+        // Without signatures the account only reveals accidents, like the echo.
         guard let verifiers else { return (nil, true) }
         do {
             return (try check.isSigned(for: token, verifiers.account, now: now), true)
@@ -87,7 +88,7 @@ struct AnswerCheck: Sendable {
         }
     }
 
-    /// The head of an event stream, whose body is not checked here.
+    /// Checks the head of an event stream, but not its body.
     func opening(
         of request: APIRequest,
         _ token: MyToken,
@@ -105,12 +106,12 @@ struct AnswerCheck: Sendable {
             body: Data(),
             fields: Answer.Fields(tag: nil, isNoStore: true, retryAfter: nil, serverTime: nil),
             json: nil,
-            // It is not signed: nothing is learnt from it.
+            // The stream is unsigned, so the client learns no account from it.
             account: nil
         )
     }
 
-    /// Whether a head echoes the token, so that its body is worth taking.
+    /// Whether a head echoes the token, so that its body is worth reading.
     static func isEchoed(_ token: MyToken, by head: HTTPURLResponse) -> Bool {
         RawResponse(response: head, body: Data()).field(MyToken.fieldName) == token.echo
     }
@@ -132,10 +133,10 @@ private struct Check {
     let request: APIRequest
     let response: RawResponse
 
-    /// A redirect is neither followed nor believed, even if it echoes the token.
+    /// A redirect fails and is not followed, even if it echoes the token.
     func isNoRedirect() throws(PushClientError) {
         guard (300...399).contains(self.response.status), self.response.status != 304 else { return }
-        // Where to, without a path or a query: a portal writes the guest's room into them.
+        // Names only the host: a captive portal may write the guest's room into path or query.
         let target = self.response.field("Location").flatMap { URL(string: $0) }
         throw self.interference(.redirect, "an answer", target?.host().map { "a redirect to \($0)" } ?? "a redirect")
     }
@@ -167,7 +168,8 @@ private struct Check {
         }
     }
 
-    /// How many bytes the body must have; `nil` without `Content-Length`, and for a body that the system has decompressed.
+    /// The number of bytes that the body must have; `nil` without `Content-Length`, and for a body
+    /// that the system has decompressed.
     private var announcedLength: Int? {
         guard ![204, 304].contains(self.response.status), self.request.method != "HEAD",
             ["", "identity"].contains(self.response.field("Content-Encoding")?.lowercased() ?? "")
@@ -198,12 +200,13 @@ private struct Check {
         }
     }
 
-    /// The account that the answer is for; `nil` if that is nobody's, or the answer does not say.
+    /// The account that the answer is for; `nil` if it is for nobody or names no account.
     func account(expecting own: String?) throws(PushClientError) -> String? {
         guard let seen = self.response.field("Sealpost-Account") else { return nil }
         let status = self.response.status
         if seen == "none" {
-            // Credentials may be missing or refused. Everything else the server says only to somebody.
+            // Credentials may be missing or refused. The server gives all other answers only to a
+            // user.
             guard status < 400 || [403, 404, 409, 410, 412].contains(status) else { return nil }
             throw self.interference(.wrongAccount, own ?? "an account", seen)
         }
@@ -213,7 +216,7 @@ private struct Check {
         return seen
     }
 
-    /// A 304 answers a request with a condition, and repeats its validator.
+    /// Checks that the request had a condition, and that the 304 repeats its validator.
     func isNotModified() throws(PushClientError) {
         guard let asked = self.request.tag else {
             throw self.interference(.unexpectedNotModified, "an answer without a condition", "304")
@@ -236,14 +239,15 @@ private struct Check {
 
     // MARK: - Private
 
-    /// A tag as the server made it: proxies that compress mark it as weak, or append the coding's name.
+    /// The tag as the server made it: proxies that compress mark it as weak, or append the name of
+    /// the coding.
     private static func opaque(_ tag: String) -> String {
         var tag = tag.hasPrefix("W/") ? String(tag.dropFirst(2)) : tag
         if tag.hasSuffix("-gzip\"") { tag = tag.dropLast(6) + "\"" }
         return tag
     }
 
-    /// For a log: short, and no control characters.
+    /// A text for a log: short, without control characters.
     private static func printable(_ text: String) -> String {
         String(
             decoding: text.utf8.prefix(80).map { $0.isPrintable ? $0 : UInt8(ascii: "?") },

@@ -1,9 +1,10 @@
 internal import Foundation
 
-/// A body as it comes. It is joined at its end only: one that grew as a whole would be copied again and again, each time with
-/// room for twice as much, for which an extension has no memory.
+/// A body in pieces, joined only at its end. A single growing buffer would be copied repeatedly,
+/// each time with twice its capacity; an extension lacks the memory for that.
 struct BodyPieces: Sendable {
-    /// The bytes from which on a piece grows no more. Single bytes make no piece each, since a piece has a size of its own.
+    /// The size at which a piece stops growing. A small chunk is appended to the last piece,
+    /// because each piece has an overhead.
     private static let size = 16_384
 
     private var pieces: [Data] = []

@@ -1,14 +1,15 @@
 internal import Foundation
 
 #if canImport(FoundationNetworking)
-    /// The queue of a session's delegate on Linux, with a bound.
+    /// The queue of a session's delegate on Linux, with a limit.
     ///
-    /// Foundation there reads as fast as a peer sends, and puts each piece into the delegate's queue: on a busy machine all of 64 MiB
-    /// are in memory before the delegate has seen the head. Here the reader waits when there are too many.
+    /// Foundation on Linux reads as fast as a peer sends, and puts each piece into the delegate's
+    /// queue. On a busy machine all of 64 MiB would be in memory before the delegate sees the
+    /// head. This queue makes the reader wait when it is too long.
     ///
-    /// Unchecked only because its superclass is, which locks what it has; this one adds nothing to that.
+    /// `@unchecked Sendable` is safe: the superclass locks its own state, and this class has none.
     final class BoundedQueue: OperationQueue, @unchecked Sendable {
-        /// Pieces of at most 16 KiB.
+        /// The most pieces in the queue, each of at most 16 KiB.
         private static let bound = 32
 
         override init() {

@@ -1,15 +1,18 @@
 public import Foundation
 
-/// Why a kept value was given in place of the server's.
+/// Why the client returned a kept value in place of the server's.
 ///
-/// Everything else is thrown, though a value may be kept: a refusal by the server, and a task that was cancelled.
+/// The client throws all other errors, even if it has a kept value: the server's refusals, and
+/// cancellation.
 public enum CacheReason: Sendable, Hashable {
-    /// The network failed. The code of the `URLError` tells how: `timedOut` if no answer came within the call's deadline.
+    /// The network failed. The code of the `URLError` says how: `timedOut` if no answer came
+    /// within the call's deadline.
     case network(URLError.Code)
     /// The answer was not the server's own.
     case interference(Interference)
 
-    /// What to tell the user, such as ``PushClient/Advice/offline`` or ``PushClient/Advice/portal``.
+    /// The advice for the user, such as ``PushClient/Advice/offline`` or
+    /// ``PushClient/Advice/portal``.
     public var advice: PushClient.Advice {
         switch self {
         case .network(let code): PushClient.Advice(code)
@@ -17,7 +20,7 @@ public enum CacheReason: Sendable, Hashable {
         }
     }
 
-    /// `nil` for an error that leaves nothing to show: it is thrown.
+    /// Returns `nil` for an error that must be thrown, because no kept value may replace it.
     init?(_ error: any Error) {
         if let error = NetworkFailure.urlError(error) as? URLError {
             if error.code == .cancelled { return nil }

@@ -4,19 +4,20 @@ internal import Foundation
     internal import FoundationNetworking
 #endif
 
-/// When a call of the client must be over, with all of its requests.
+/// The time by which a call of the client must end, with all of its requests.
 ///
-/// A call that makes several, such as one that registers, sets it for all of them.
+/// A call that makes several requests, such as registering, sets it for all of them.
 enum CallDeadline {
     @TaskLocal static var current: ContinuousClock.Instant?
 
-    /// Runs a call that makes several requests; one within another has what is left of the outer one's time.
+    /// Runs a call that makes several requests; a nested call has the remaining time of the outer
+    /// one.
     static func within<Value>(_ limit: Duration, _ body: () async throws -> Value) async throws -> Value {
         if self.current != nil { return try await body() }
         return try await self.$current.withValue(.now + limit) { try await body() }
     }
 
-    /// What is left for a part of the call; throws `URLError.timedOut` if nothing is.
+    /// The remaining time for a part of the call; throws `URLError.timedOut` if there is none.
     static func rest(atMost limit: Duration) throws -> Duration {
         guard let end = self.current else { return limit }
         let rest = ContinuousClock.now.duration(to: end)
@@ -24,10 +25,12 @@ enum CallDeadline {
         return min(rest, limit)
     }
 
-    /// Runs what the app gave, and leaves it to itself when the time is over or the caller is cancelled.
+    /// Runs a closure of the app, and abandons it when the time is over or the caller is
+    /// cancelled.
     ///
-    /// It is cancelled then, which may not end it: a closure that waits for a callback in a continuation waits on. Throws
-    /// `URLError.timedOut`, `CancellationError`, and what the closure throws.
+    /// The closure is cancelled then, but may still run: one that waits for a callback in a
+    /// continuation waits on. Throws `URLError.timedOut`, `CancellationError`, and the closure's
+    /// own errors.
     static func race<Value: Sendable>(
         within limit: Duration,
         _ body: @escaping @Sendable () async throws -> Value
@@ -36,12 +39,13 @@ enum CallDeadline {
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 first.await(continuation) {
-                    // A task group would wait for its children. These end, as far as they do, with the first result.
+                    // A task group would wait for its children. These tasks are cancelled by the
+                    // first result.
                     let work = Task {
                         do { first.end(.success(try await body())) } catch { first.end(.failure(error)) }
                     }
                     let clock = Task {
-                        // Cancelled when the work is over.
+                        // The first result cancels this sleep.
                         try await Task.sleep(for: limit)
                         first.end(.failure(URLError(.timedOut)))
                     }

@@ -7,18 +7,20 @@ internal import Foundation
     internal import Security
 #endif
 
-/// How the client answers a challenge.
+/// The client's answer to a challenge.
 enum ChallengeAnswer: Hashable {
-    /// The system decides: the server's certificate, and proxies, whose credentials are its own matter.
+    /// The system decides: for the server's certificate, and for proxies, whose credentials belong
+    /// to the system.
     case system
     /// The client compares the certificate's keys with the pinned ones.
     case comparePins
-    /// The certificate that the app has given.
+    /// Presents the certificate that the app has given.
     case showCertificate
-    /// No credential. The answer then arrives like any other and is checked like any other.
+    /// Sends no credential. The answer then arrives and is checked like any other.
     ///
-    /// Basic, too: the answer must pass its checks before the client shows a password, and the request that shows
-    /// it has a `MyToken` of its own. NTLM, Negotiate, Digest and forms are never answered.
+    /// This includes Basic: the answer must pass its checks first. The client then sends the
+    /// password in a new request with a `MyToken` of its own. It never answers NTLM, Negotiate,
+    /// Digest and forms.
     case decline
 
     init(method: String, isProxy: Bool, trust: PushClient.ServerTrust, hasCertificate: Bool = false) {
@@ -34,7 +36,7 @@ enum ChallengeAnswer: Hashable {
     }
 
     #if canImport(FoundationNetworking)
-        /// Foundation on Linux declares the name, and marks it as unavailable.
+        /// Foundation on Linux declares the name, but marks it as unavailable.
         static let serverTrust = "NSURLAuthenticationMethodServerTrust"
         static let clientCertificate = "NSURLAuthenticationMethodClientCertificate"
     #else
@@ -56,9 +58,10 @@ extension PushClient.ServerTrust {
 
 #if canImport(Security)
     extension PushClient.ServerTrust {
-        /// Why a chain is refused; `nil` if the system trusts it, and one of its keys is pinned.
+        /// Why a chain is refused; `nil` if the system trusts it and one of its keys is pinned.
         ///
-        /// One that the system does not trust is what portals have, and no other key of a server's.
+        /// A chain that the system does not trust is typical of a captive portal, not of a changed
+        /// server key.
         func refusal(of trust: SecTrust) -> (any Error)? {
             guard SecTrustEvaluateWithError(trust, nil) else { return URLError(.serverCertificateUntrusted) }
             guard case .pinned(let pins) = self, let chain = SecTrustCopyCertificateChain(trust) as? [SecCertificate],

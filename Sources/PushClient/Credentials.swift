@@ -18,8 +18,8 @@ extension PushClient {
 
         let kind: Kind
 
-        /// The session of the requests: the first characters of its token, as the server's lists show them, and nothing if they show a
-        /// password or another's token. `nil` if there was no request yet.
+        /// The session of the requests: the first characters of its token, as in the server's
+        /// lists; empty for a password or another kind of token. `nil` before the first request.
         var session: String? {
             switch self.kind {
             case .unasked(let text): Self.session(of: text)
@@ -30,12 +30,12 @@ extension PushClient {
 
         /// Separates the kept values of one account from those of others.
         let account: String
-        /// The name that is shown with the password; `nil` where there is a token.
+        /// The name for the password; `nil` with a token.
         var username: String?
-        /// The account's identifier, where the app knows it.
+        /// The account id, if the app knows it.
         var accountID: String?
 
-        /// A name and a password with each request, unasked: one request for each call.
+        /// Sends name and password with each request, without waiting for a challenge.
         public static func basic(username: String, password: String) -> Credentials {
             Credentials(
                 kind: .unasked(self.basic(username, password)),
@@ -44,9 +44,11 @@ extension PushClient {
             )
         }
 
-        /// A name and a password once the server has asked for them; from then on unasked.
+        /// Sends name and password once the server has asked for them; from then on without a
+        /// challenge.
         ///
-        /// Costs one request more, the first time, and shows the password only to a server whose answers pass the checks.
+        /// This costs one more request the first time, and shows the password only to a server
+        /// whose answers pass the checks.
         public static func challenged(username: String, password: String) -> Credentials {
             Credentials(
                 kind: .whenChallenged(self.basic(username, password)),
@@ -55,15 +57,15 @@ extension PushClient {
             )
         }
 
-        /// The token of a session, or one that an administrator made.
+        /// Sends the token of a session, or a token that an administrator made.
         ///
-        /// Kept values belong to the account. Name it, or the next session begins with an empty store; a name must
-        /// stand for one user only.
+        /// Kept values belong to the account. Without a name, the next session begins with an
+        /// empty store; each name must belong to one user only.
         ///
-        /// The client takes answers for one account only. `signIn()` of the same name and store
-        /// has kept its identifier; otherwise give it as `id`, from ``Session/account``. Without
-        /// it the client trusts the first answer that names an account, and until then accepts
-        /// signatures that cover none: a proxy with an account can use both.
+        /// The client accepts answers for one account only. `signIn()` with the same name and
+        /// store has kept the account id; otherwise pass it as `id`, from ``Session/account``.
+        /// Without it the client trusts the first answer that names an account. Until then it
+        /// accepts signatures that cover no account: a proxy with an account can use both.
         public static func token(_ token: String, account: String? = nil, id: String? = nil) -> Credentials {
             let hash = Hexadecimal.text(of: SHA256.hash(data: Data(token.utf8)))
             return Credentials(
@@ -73,12 +75,14 @@ extension PushClient {
             )
         }
 
-        /// Tokens that the app fetches when one is needed: the first, and another when the server no longer takes it.
+        /// Sends tokens that the app fetches when needed: the first one, and another when the
+        /// server refuses it.
         ///
-        /// The closure gets the token that was refused, or `nil`, and returns another; the call goes on with it. One call asks at
-        /// a time. What it throws, the call throws; if it returns the refused token, that is
-        /// ``PushClientError/unauthorized(_:)``. It runs within the call's deadline: then it is cancelled, and if it goes on all the same,
-        /// the next call asks anew and does not wait for it.
+        /// The closure gets the refused token, or `nil`, and returns another one, with which the
+        /// call continues. Only one call asks at a time. The call throws the closure's errors. If
+        /// the closure returns the refused token, the call throws
+        /// ``PushClientError/unauthorized(_:)``. At the call's deadline the closure is cancelled.
+        /// If it still runs then, the next call asks again and does not wait for it.
         ///
         /// ```swift
         /// let credentials = PushClient.Credentials.tokens(account: "alice") { refused in

@@ -6,14 +6,15 @@ internal import PushAPI
     internal import FoundationNetworking
 #endif
 
-/// Where the API is, and what each request to it carries.
+/// The URL of the API, and the fields of each request to it.
 struct Endpoint: Sendable {
-    /// Without the slash at its end; a path in it, as of a proxy that serves several, stands before those of the API.
+    /// The URL without its final slash. A path in it, as behind a proxy that serves several
+    /// servers, precedes the paths of the API.
     private let base: URLComponents
-    /// The key that requests ask a signature of; `nil` if answers are unsigned.
+    /// The key whose signature requests ask for; `nil` if answers are unsigned.
     private let keyID: String?
 
-    /// `nil` if the URL is not one of HTTP with a host.
+    /// Returns `nil` if the URL is not an HTTP URL with a host.
     init?(_ server: URL, signatureKeys: [VerificationKey]) {
         guard var base = URLComponents(url: server, resolvingAgainstBaseURL: true), base.host?.isEmpty == false,
             ["http", "https"].contains(base.scheme?.lowercased())
@@ -24,7 +25,7 @@ struct Endpoint: Sendable {
         self.keyID = signatureKeys.first?.id
     }
 
-    /// Why nothing may be sent to it; `nil` if it may.
+    /// Why the client must not send anything to it; `nil` if it may.
     func fault(_ options: PushClient.Options) -> PushClientError? {
         if options.signatures == .pinned([]) { return .noSignatureKeys }
         guard self.base.scheme?.lowercased() == "http", !options.trustsLoopback else { return nil }
@@ -63,18 +64,19 @@ struct Endpoint: Sendable {
             urlRequest.setValue("text/event-stream", forHTTPHeaderField: "Accept")
             urlRequest.setValue("identity", forHTTPHeaderField: "Accept-Encoding")
             urlRequest.setValue(request.lastEvent, forHTTPHeaderField: "Last-Event-ID")
-            // Its silence is bounded by those who read it.
+            // The reader of the stream sets a limit for silence.
             urlRequest.timeoutInterval = 7 * 86400
         }
         if let keyID {
-            // Until the account is known, a server that has no identifiers of accounts may sign what it can.
+            // Until the account is known, a server without account ids may sign the smaller
+            // coverage.
             let accepted = ResponseVerifier.acceptSignature(
                 keyID: keyID,
                 coverage: .account,
                 otherwise: account == nil ? .exchange : nil
             )
             urlRequest.setValue(accepted, forHTTPHeaderField: "Accept-Signature")
-            // The digest is over the body as the server sent it: proxies must not compress it.
+            // The digest covers the body as the server sent it: proxies must not compress it.
             urlRequest.setValue("identity", forHTTPHeaderField: "Accept-Encoding")
         }
         if let body = request.body {

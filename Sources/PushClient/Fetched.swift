@@ -9,9 +9,9 @@ public import Foundation
 /// }
 /// ```
 public enum Fetched<Value> {
-    /// The server has just sent the value, or has just said that it is unchanged.
+    /// The server has just sent the value, or has just confirmed that it is unchanged.
     case fresh(Value)
-    /// The value as of that time, and why it is not a newer one.
+    /// A kept value as of that time, and why there is no newer one.
     case cached(Value, Date, because: CacheReason)
 
     /// The value, fresh or cached.
@@ -21,7 +21,7 @@ public enum Fetched<Value> {
         }
     }
 
-    /// The same with another value made of this one.
+    /// Returns the same result with a transformed value.
     public func map<Other>(_ transform: (Value) throws -> Other) rethrows -> Fetched<Other> {
         switch self {
         case .fresh(let value): .fresh(try transform(value))
@@ -29,12 +29,12 @@ public enum Fetched<Value> {
         }
     }
 
-    /// When a kept value was last known to be right; `nil` for a fresh one.
+    /// When a kept value was last confirmed; `nil` for a fresh one.
     public var date: Date? {
         if case .cached(_, let date, _) = self { date } else { nil }
     }
 
-    /// Why a kept value was given; `nil` for a fresh one.
+    /// Why the client returned a kept value; `nil` for a fresh one.
     public var reason: CacheReason? {
         if case .cached(_, _, let reason) = self { reason } else { nil }
     }

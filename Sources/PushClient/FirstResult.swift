@@ -1,8 +1,8 @@
 internal import Synchronization
 
-/// Of several results the first, handed over once.
+/// The first of several results, delivered once.
 ///
-/// A lock rather than an actor, since a cancelled call must leave at once.
+/// A lock rather than an actor, because a cancelled call must return at once.
 final class FirstResult<Value: Sendable>: Sendable {
     private struct State {
         var result: Result<Value, any Error>?
@@ -12,7 +12,8 @@ final class FirstResult<Value: Sendable>: Sendable {
 
     private let state = Mutex(State())
 
-    /// Starts what brings results, unless there is one already; `start` returns how it is cancelled.
+    /// Starts the work, unless there is a result already; `start` returns the closure that cancels
+    /// the work.
     func await(_ continuation: CheckedContinuation<Value, any Error>, _ start: () -> @Sendable () -> Void) {
         let known = self.state.withLock { state in
             if state.result == nil { state.continuation = continuation }
@@ -30,7 +31,7 @@ final class FirstResult<Value: Sendable>: Sendable {
     /// Only the first call has an effect.
     func end(_ result: Result<Value, any Error>) {
         let (continuation, cancel) = self.state.withLock { state in
-            // Only the first one finds somebody who waits.
+            // Later calls find no continuation.
             defer { (state.result, state.continuation, state.cancel) = (state.result ?? result, nil, nil) }
             return (state.continuation, state.cancel)
         }

@@ -1,37 +1,40 @@
-/// A proof that an answer is not the server's own to this request.
+/// A proof that an answer is not the server's own answer to this request.
 ///
-/// It never holds anything of a payload or a credential, so that it may be logged.
+/// It never contains a payload or a credential, so an app may log it.
 public struct Interference: Error, Sendable, Hashable {
     /// Which check the answer failed.
     public enum Kind: String, Sendable, Hashable, CaseIterable {
-        /// The answer does not echo `MyToken`: a captive portal, an error page of a proxy, a field that was removed.
+        /// The answer does not echo `MyToken`: a captive portal, a proxy's error page, or a
+        /// removed field.
         case missingEcho
-        /// The echo belongs to another request: a cache.
+        /// The echo belongs to another request: the answer came from a cache.
         case wrongEcho
-        /// A redirect, which the API does not use. It is not followed.
+        /// The answer is a redirect, which the API does not use. The client does not follow it.
         case redirect
         /// The signature is missing or wrong, though a key is pinned.
         case signature
-        /// The signature covers less than the client asks for: an answer that may have been made for another request.
+        /// The signature covers less than the client asks for: the answer may belong to another
+        /// request.
         case insufficientCoverage
-        /// The signature is right, and was made at a time that is too far from the device's: its clock is wrong, or the server's.
+        /// The signature is valid, but its time is too far from the device's time: one of the two
+        /// clocks is wrong.
         case wrongClock
-        /// The answer is for another account than the client's: whoever sits in between has sent
-        /// the request with other credentials.
+        /// The answer is for another account than the client's: somebody on the way has sent the
+        /// request with other credentials.
         case wrongAccount
-        /// The body has fewer bytes than were announced, or the connection ended in the middle.
+        /// The body has fewer bytes than announced, or the connection ended early.
         case truncated
-        /// More bytes than any answer has.
+        /// The answer has more bytes than any of the server's.
         case oversized
         /// The body is not JSON.
         case notJSON
-        /// The body is JSON, but not what this request is answered with.
+        /// The body is JSON, but not an answer to this request.
         case unexpectedBody
-        /// Another notification than the one that was asked for.
+        /// The answer has another notification than the requested one.
         case wrongID
-        /// 304 to a request that had no validator, or for another one than it had.
+        /// A 304 to a request without a validator, or with another one.
         case unexpectedNotModified
-        /// The TLS certificate has none of the keys that are pinned.
+        /// The TLS certificate has none of the pinned keys.
         case untrustedKey
     }
 
@@ -43,10 +46,10 @@ public struct Interference: Error, Sendable, Hashable {
     public let seen: String?
     /// The status of the answer; 0 if there was none.
     public let status: Int
-    /// The path that was asked for, without its query.
+    /// The requested path, without its query.
     public let path: String
 
-    /// An interference as an app's own tests and previews want it.
+    /// Creates an interference for an app's own tests and previews.
     public init(
         kind: Kind,
         expected: String,

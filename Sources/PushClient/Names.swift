@@ -1,5 +1,5 @@
-// The module has a type of its own name, so that an app cannot write `PushClient.Session` where it has a `Session` itself. Under these
-// names it can.
+// The module has a type of its own name, so an app that has its own `Session` cannot write
+// `PushClient.Session`. It can use these names.
 
 /// ``Session`` for an app that has another type of that name.
 public typealias PushSession = Session

@@ -10,40 +10,46 @@ package import HTTPSignatures
 extension PushClient {
     /// Settings with a default.
     public struct Options: Sendable {
-        /// Whether the server must sign its answers, and its keys.
+        /// Whether the server must sign its answers, and with which keys.
         public var signatures: Signatures
-        /// How far the clocks of server and device may be apart where answers are signed.
+        /// The largest clock skew between server and device for signed answers.
         public var signatureTolerance: Duration
-        /// Which certificates are trusted.
+        /// The certificates that the client trusts.
         public var serverTrust: ServerTrust
-        /// How long one request may take, from its beginning to the last byte of its answer.
+        /// The time limit of one request, from its beginning to the last byte of its answer.
         public var timeout: Duration
-        /// How long one call may take, with all of its requests and repeats: register, for example, may need four.
+        /// The time limit of one call, with all of its requests and retries: registering, for
+        /// example, may need four requests.
         public var deadline: Duration = .seconds(60)
-        /// Whether several accounts are signed in on this device side by side: registrations of others with
-        /// the same handle stay, and each push carries a hint that identifies its account, for
-        /// ``PushClient/recipient(of:among:)``.
+        /// Whether several accounts are signed in on this device at the same time. Registrations
+        /// of other accounts with the same handle then stay, and each push carries a hint that
+        /// identifies its account, for ``PushClient/recipient(of:among:)``.
         public var isDeviceShared = false
-        /// What the client shows to a server, or to a proxy before it, that asks for a certificate of its own, as some companies
-        /// want: `URLCredential(identity:certificates:persistence:)` makes it of the keychain's. Without one, none is shown.
+        /// The certificate that the client presents to a server, or to a proxy before it, that
+        /// asks for one, as some companies require.
+        /// `URLCredential(identity:certificates:persistence:)` makes it from the keychain. Without
+        /// it, the client presents none.
         public var clientCertificate: URLCredential?
-        /// The largest body of an answer, in bytes; longer ones fail. The default admits every list. Answers
-        /// other than lists may have at most 1 MiB and 64 KiB in any case.
+        /// The largest body of an answer, in bytes; longer ones fail. The default admits every
+        /// list. Answers other than lists may have at most 1 MiB and 64 KiB in any case.
         ///
-        /// In an extension, which fetches one notification and has little memory, 256 KiB are enough, unless the server's operator
-        /// has allowed larger payloads than 64 KiB. Other answers than the server's own are not taken in any case, but for
-        /// their head.
+        /// In an extension, which fetches one notification and has little memory, 256 KiB are
+        /// enough, unless the server's operator allows payloads larger than 64 KiB. Of an answer
+        /// that is not the server's own, the client reads only the head.
         public var answerLimit: Int
-        /// The app that this client is of, where the server sends for several; `nil`: the account's only one, or `default`.
+        /// The app of this client, if the server sends for several. `nil` means the account's only
+        /// app, or `default`.
         public var app: String?
-        /// The session's configuration. The client switches off its caches and cookies, and shows the server none of the
-        /// credentials that the system has stored. One for the background is a programmer's mistake: its tasks answer no call.
+        /// The session's configuration. The client switches off its caches and cookies, and sends
+        /// the server no credentials that the system has stored. A background configuration is a
+        /// programmer's mistake: its tasks cannot answer a call.
         public var configuration: URLSessionConfiguration
-        /// How long an event stream waits before it is opened again, until the server has said how long, which tests choose.
+        /// The delay before an event stream is opened again, until the server names one. Tests
+        /// choose it.
         package var streamRetry = Duration.seconds(2)
-        /// Whether keys may be pinned with `http` on this machine, which tests choose.
+        /// Whether keys may be pinned with `http` on this machine. Tests choose it.
         package var trustsLoopback = false
-        /// The time, which tests choose.
+        /// The current time. Tests choose it.
         package var now: @Sendable () -> Date = { Date() }
 
         /// The defaults, except for the arguments given.
@@ -65,7 +71,8 @@ extension PushClient {
             self.configuration = configuration
         }
 
-        /// The options of this repository's tests, whose servers speak `http` on this machine; unsigned without a key.
+        /// The options of this repository's tests, whose servers use `http` on this machine;
+        /// unsigned without a key.
         package init(
             testing keys: [VerificationKey],
             serverTrust: ServerTrust = .system,

@@ -1,10 +1,10 @@
 internal import Synchronization
 
-/// The identifier of the client's account. The client refuses answers for other accounts.
+/// The client's account id. The client refuses answers for other accounts.
 ///
-/// It is kept with the account. A lock, since calls run at the same time.
+/// It is stored with the account. A lock, because calls run at the same time.
 final class OwnAccount: Sendable {
-    /// `nil`: what is learnt is not kept, as of a session that is being signed out.
+    /// `nil` if the identifier is not stored, as for a session that is being signed out.
     private let account: Account?
     private let known: Mutex<String?>
 
@@ -16,27 +16,27 @@ final class OwnAccount: Sendable {
     /// The identifier; `nil` if it is not known yet.
     var id: String? {
         if let known = self.known.withLock({ $0 }) { return known }
-        // An index that the system cannot read now tells nothing.
+        // An index that cannot be read now gives no identifier.
         guard let account, let kept = try? account.read().index.account else { return nil }
         return self.remember(kept)
     }
 
-    /// Takes the identifier of the first answer of a client that shows a token. Returns `false`
-    /// for another than is known.
+    /// Takes the identifier of the first answer to a client with a token. Returns `false` if
+    /// another one is known.
     ///
-    /// Of two processes that learn it at the same time, one decides.
+    /// If two processes learn it at the same time, one decides.
     func learn(_ id: String) -> Bool {
         guard let account else { return self.known.withLock { $0 == nil || $0 == id } }
         let kept = try? account.change { draft in
             draft.index.account = draft.index.account ?? id
             return draft.index.account
         }
-        // This client knows it, even where the disk takes nothing.
+        // This client remembers it even if the disk takes no writes.
         return self.remember((kept ?? nil) ?? id) == id
     }
 
-    /// Takes the identifier that a sign-in has told, and drops what is kept of another account of
-    /// that name, which was deleted.
+    /// Takes the identifier from a sign-in. Drops the data of a deleted account with the same name
+    /// and another identifier.
     func begin(as id: String) throws {
         self.known.withLock { $0 = id }
         try self.account?.change { draft in

@@ -4,12 +4,14 @@ public import PushAPI
 extension PushClient {
     /// Fetches a notification by the `secureId` of its push.
     ///
-    /// For a cached notification the request is conditional, and the result is `fresh` when the server says that it is
-    /// unchanged. When the server cannot be reached, a cached notification is returned as `cached`. If the server says
-    /// that it is gone, it is deleted from the cache, and the call throws.
+    /// For a cached notification the request is conditional, and the result is `fresh` if the
+    /// server says that it is unchanged. If the server cannot be reached, the result is `cached`.
+    /// If the server says that the notification is gone, the client deletes it from the cache and
+    /// throws.
     ///
-    /// A payload that may be read only once (its `isReadOnce` is true) is not cached, and the server returns it again
-    /// for one minute only, in case an answer is lost: show or store it, then call ``confirmTaken(_:)``.
+    /// The client does not cache a read-once payload (its `isReadOnce` is true). The server
+    /// returns it again for one minute only, in case an answer is lost. Show or store it, then
+    /// call ``confirmTaken(_:)``.
     public func notification(_ id: Int64) async throws -> Fetched<NotificationItem> {
         let (before, now) = (try await self.inbox.read(), self.now())
         let kept = try await self.inbox.item(id, now: now)?.kept
@@ -33,12 +35,14 @@ extension PushClient {
         }
     }
 
-    /// Confirms to the server that a payload that may be read only once has arrived, so that it is erased at once.
+    /// Confirms to the server that a read-once payload has arrived, so that the server erases it
+    /// at once.
     ///
-    /// Call this once the payload is shown or stored. Without the call, or if it throws because the server cannot be
-    /// reached, the server erases the payload by itself a minute after the first fetch: there is no need to retry
-    /// later. A second confirmation does nothing. For a notification without such a payload, or one that was not
-    /// fetched, it throws ``PushClientError/problem(_:)`` with the code `nothing-to-confirm`.
+    /// Call this once the payload is shown or stored. Without the call, the server erases the
+    /// payload a minute after the first fetch. There is no need to retry later if the call throws
+    /// because the server cannot be reached. A second confirmation does nothing. For a
+    /// notification without such a payload, or one that was not fetched, it throws
+    /// ``PushClientError/problem(_:)`` with the code `nothing-to-confirm`.
     public func confirmTaken(_ id: Int64) async throws {
         do {
             _ = try await self.api.call(APIRequest("POST", Paths.taken(id)))
@@ -58,11 +62,13 @@ extension PushClient {
         return try await self.take(answer, id, askedUpon: before, now: now)
     }
 
-    /// Marks up to 500 notifications as read in one request, and returns the ids that are read now.
+    /// Marks up to 500 notifications as read in one request, and returns the ids that are read
+    /// now.
     ///
-    /// The ids of other users' notifications, and of deleted ones, are left out. With more than 500 ids the server
-    /// marks none, and the call throws ``PushClientError/problem(_:)`` with the code `invalid-member`: call it for 500
-    /// at a time. Without any, nothing is sent.
+    /// The result leaves out ids of other users' notifications and of deleted ones. With more than
+    /// 500 ids the server marks none, and the call throws ``PushClientError/problem(_:)`` with the
+    /// code `invalid-member`: call it for 500 at a time. Without any ids, the client sends
+    /// nothing.
     @discardableResult
     public func markRead(_ ids: [Int64]) async throws -> [Int64] {
         if ids.isEmpty { return [] }
@@ -89,19 +95,21 @@ extension PushClient {
 
     /// Sends a text to the caller's own devices and returns the stored notification.
     ///
-    /// If the connection is lost, the request is sent once more with the same key, so the server does not store it
-    /// twice. To retry later, pass a key of your own: the server remembers it for 24 hours.
+    /// If the connection is lost, the request is sent once more with the same key, so the server
+    /// does not store it twice. To retry later, pass a key of your own: the server remembers it
+    /// for 24 hours.
     ///
-    /// The payload may have 64 KiB as JSON text, unless the server's operator has chosen another bound; a longer one
-    /// throws ``PushClientError/problem(_:)`` with the code `payload-too-large`. The server may also bound how much a
-    /// user has stored (`too-much-stored`).
+    /// The payload may have 64 KiB as JSON text, unless the server's operator has chosen another
+    /// limit; a longer one throws ``PushClientError/problem(_:)`` with the code
+    /// `payload-too-large`. The server may also limit how much a user stores (`too-much-stored`).
     public func send(_ payload: String, idempotencyKey: UUID = UUID()) async throws -> NotificationItem {
         try await self.post(.string(payload), idempotencyKey)
     }
 
-    /// The same with any JSON value, such as an object, which `NotificationItem.decode(_:)` reads.
+    /// Sends any JSON value in the same way, such as an object, which
+    /// `NotificationItem.decode(_:)` reads.
     public func send(_ payload: JSONValue, idempotencyKey: UUID = UUID()) async throws -> NotificationItem {
-        // A text is the short form; of the long one anything else is a member.
+        // A text has a short form; any other value is a member of the long form.
         if payload.text != nil { return try await self.post(payload, idempotencyKey) }
         return try await self.post(.object([.init("Payload", payload)]), idempotencyKey)
     }
@@ -116,7 +124,7 @@ extension PushClient {
 
     // MARK: - Kept
 
-    /// The item of an answer; keeps it as far as that is allowed.
+    /// Returns the item of an answer, and keeps as much of it as it may store.
     private func take(
         _ answer: Answer,
         _ id: Int64,
@@ -124,8 +132,8 @@ extension PushClient {
         now: Date
     ) async throws -> NotificationItem {
         let item = try answer.item(id)
-        // All signed answers are `no-store`, for proxies' caches; in those the item itself tells whether it may be
-        // kept.
+        // All signed answers are `no-store`, for proxies' caches. The item itself says whether the
+        // client may store it.
         let json = answer.json ?? .null
         let isKept = !answer.fields.isNoStore && !json.isReadOnce && !json.isNeverStored && item.payload != nil
         let kept = KeptItem(

@@ -3,24 +3,26 @@ public import Foundation
 internal import PushAPI
 
 extension PushClient {
-    /// The id of this device's registration, if it has one.
+    /// The id of this device's registration, if there is one.
     public var registrationID: String? { self.records.registration?.id }
 
     /// Registers this device and returns its registration id, which the client keeps.
     ///
-    /// If the server says that the id is no longer valid, the client requests a new one, once. Calls at the same time register
-    /// one after the other, under one id. If the account is signed out meanwhile, the registration is ended, and the call throws
+    /// If the server says that the id is no longer valid, the client requests a new one, once.
+    /// Calls at the same time register one after the other, under one id. If the account is signed
+    /// out meanwhile, the client ends the registration, and the call throws
     /// ``PushClientError/signedOut``.
     ///
-    /// `platform` is the name of one of the server's senders (otherwise the call throws a problem `unknown-platform`).
-    /// `handle` is the provider's token for this device, 1 to 4096 visible ASCII characters in the form that the
-    /// provider gives it; `tags` are up to 60, each of 1 to 120 characters of `A-Z a-z 0-9 - _ @ # . :`, and none
-    /// begins with `username:` or `from:` (otherwise `invalid-member`). The server may bound how many devices a user
-    /// has (`too-many-devices`). A call that throws one of these registers nothing, and an earlier registration stays
-    /// as it was.
+    /// `platform` is the name of one of the server's senders (otherwise the call throws a problem
+    /// `unknown-platform`). `handle` is the provider's token for this device, 1 to 4096 visible
+    /// ASCII characters in the provider's own format. `tags` are up to 60, each of 1 to 120
+    /// characters of `A-Z a-z 0-9 - _ @ # . :`; none begins with `username:` or `from:` (otherwise
+    /// `invalid-member`). The server may limit the devices of a user (`too-many-devices`). A call
+    /// that throws one of these registers nothing, and an earlier registration stays unchanged.
     ///
-    /// `isSandbox` is for builds that Xcode has installed on an Apple device, whose tokens only Apple's sandbox knows. The
-    /// server must have the sandbox enabled (otherwise `invalid-member`).
+    /// `isSandbox` is for builds that Xcode has installed on an Apple device, whose tokens only
+    /// Apple's sandbox knows. The server must have the sandbox enabled (otherwise
+    /// `invalid-member`).
     @discardableResult
     public func register(
         platform: String,
@@ -67,13 +69,14 @@ extension PushClient {
             await self.endUnkept(id)
             throw error
         }
-        // An earlier session may have left a device that no token can end. Ends it now; after a failure the
-        // next registration retries.
+        // An earlier session may have left a device that no token can end. Ends it now; after a
+        // failure the next registration retries.
         try? await self.signOuts.finishDevices(with: self.api)
         return id
     }
 
-    /// Ends a registration that the server has taken while the account was signed out here: no sign-out names it.
+    /// Ends a registration that the server has accepted while the account was signed out here: no
+    /// sign-out names it.
     private func endUnkept(_ id: String) async {
         let order = SignOutOrder(
             self.api.endpoint?.name ?? "",
@@ -81,13 +84,14 @@ extension PushClient {
             registration: id,
             account: self.api.own.id
         )
-        // Where that cannot be written, the server ends it with the session.
+        // If the order cannot be written, the server ends the registration with its session.
         try? self.records.account.add(order)
-        // What fails now is done later.
+        // A later attempt repeats it after a failure.
         _ = try? await self.signOuts.finish(at: self.server, self.options)
     }
 
-    /// Registers this device with the token that Apple's system has handed to the app, in hexadecimal.
+    /// Registers this device with the token that Apple's system gives the app; the client sends it
+    /// in hexadecimal.
     @discardableResult
     public func register(
         platform: String,
@@ -99,12 +103,13 @@ extension PushClient {
         return try await self.register(platform: platform, handle: text, tags: tags, isSandbox: isSandbox)
     }
 
-    /// Registers this device again if its handle, its platform, its environment, its tags or the session have changed, or if `interval`
-    /// has passed.
+    /// Registers this device again if its handle, platform, environment, tags or session have
+    /// changed, or if `interval` has passed.
     ///
-    /// Otherwise it sends no request. A session that is ended at the server, by a new password, by an administrator or by signing out,
-    /// takes its device along, so that the next one must register it. Call it at each start of the app, and after signing in. The bounds of
-    /// ``register(platform:handle:tags:isSandbox:)-(_,String,_,_)`` hold here, too.
+    /// Otherwise it sends no request. If a new password, an administrator or a sign-out ends a
+    /// session at the server, its device ends, too; the next session must register it. Call it at
+    /// each start of the app, and after signing in. The limits of
+    /// ``register(platform:handle:tags:isSandbox:)-(_,String,_,_)`` apply here, too.
     @discardableResult
     public func refresh(
         platform: String,
@@ -121,7 +126,7 @@ extension PushClient {
             isShared: self.isDeviceShared
         )
         return try await CallDeadline.within(self.deadline) {
-            // Another call may just have done it.
+            // Another call may have just registered the device.
             try await self.registrationTurn.take(within: self.deadline) {
                 if let kept = self.records.registration, kept.isSame(as: fingerprint, session: await self.session()) {
                     let age = self.now().timeIntervalSince(kept.date)
@@ -138,7 +143,7 @@ extension PushClient {
         }
     }
 
-    /// The same, with the token that Apple's system has handed to the app.
+    /// Does the same with the token that Apple's system gives the app.
     @discardableResult
     public func refresh(
         platform: String,
@@ -169,12 +174,12 @@ extension PushClient {
 
     // MARK: - Private
 
-    /// The session of the next request; `nil` if that cannot be told now.
+    /// The session of the next request; `nil` if it is unknown now.
     private func session() async -> String? {
         guard case .provided(let provider) = self.credentials.kind, provider.last == nil, !TokenProvider.isAsking else {
             return self.credentials.session
         }
-        // The app has just started. Where no token is to be had, nothing could be registered either.
+        // The app has just started. Without a token it could not register anything either.
         _ = try? await CallDeadline.race(within: CallDeadline.rest(atMost: self.deadline)) {
             try await provider.token(insteadOf: nil)
         }
@@ -198,7 +203,7 @@ extension PushClient {
 
     private func requestRegistration(handle: String?) async throws -> String {
         var request = APIRequest("POST", Paths.register)
-        // A device of an event stream has none.
+        // A device with an event stream has no handle.
         if let handle, !handle.isEmpty { request.query = [URLQueryItem(name: "handle", value: handle)] }
         let answer = try await self.api.call(request)
         guard let id = answer.json?.text, Self.isRegistrationID(id) else {
@@ -207,7 +212,7 @@ extension PushClient {
         return id
     }
 
-    /// Checked because the id becomes a part of a path.
+    /// The check is needed because the id becomes a part of a path.
     private static func isRegistrationID(_ text: String) -> Bool {
         (1...128).contains(text.utf8.count) && text != "." && text != ".."
             && text.utf8.allSatisfy { $0.isLetterOrDigit || "-_.".utf8.contains($0) }

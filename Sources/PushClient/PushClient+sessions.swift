@@ -4,9 +4,9 @@ internal import PushAPI
 extension PushClient {
     /// Exchanges the password for a token, which expires and can be revoked.
     ///
-    /// From then on the client, and others of the same store and account, take answers for that
-    /// account only. If an administrator has deleted the account and created it again, the client drops
-    /// all that it has kept of the old one. Throws a `forbidden` problem if the client has a token
+    /// From then on all clients of this store and account accept answers for that account only. If
+    /// an administrator has deleted the account and created it again, the client drops everything
+    /// that it has kept of the old one. Throws a `forbidden` problem if the client has a token
     /// already, and the interference ``Interference/Kind/wrongAccount`` if the session belongs to
     /// another name.
     public func signIn() async throws -> Session {
@@ -20,26 +20,29 @@ extension PushClient {
         do {
             try self.api.own.begin(as: account)
         } catch PushClientError.signedOut {
-            // The next client of the account takes it from its own first answer.
+            // The next client of the account learns the account id from its own first answer.
         }
         return session
     }
 
-    /// Signs out: at once on this device, in all of its processes, and at the server as soon as it can be reached.
+    /// Signs out: immediately in all processes on this device, and at the server as soon as it can
+    /// be reached.
     ///
-    /// All that is kept of the account is removed, and from here on this client and all others that were made before keep
-    /// nothing and throw ``PushClientError/signedOut``. The server then ends the registration and, where the client has a token
-    /// and no password, the session. What that takes is kept, sealed, until the server has done so.
+    /// The client removes everything that it has kept of the account. From here on this client and
+    /// all others created before it store nothing and throw ``PushClientError/signedOut``. The
+    /// server then ends the registration and, if the client has a token and no password, the
+    /// session. The client keeps the data that this needs, encrypted, until the server has done
+    /// so.
     ///
-    /// Returns whether the server's own answers for this account say that it has ended them. If
+    /// Returns whether the server's own answers for this account confirm that both have ended. If
     /// not, call ``finishSignOuts(server:options:store:)`` when there is a network. If the token
-    /// is no longer good, or ``Credentials/tokens(account:id:_:)`` have not given one yet, the
+    /// is no longer valid, or ``Credentials/tokens(account:id:_:)`` has not given one yet, the
     /// client asks the app's closure for one. If the app has none, the account's next session ends
-    /// the device, when it registers.
+    /// the device when it registers.
     ///
-    /// On a full disk the client removes all that it has kept, too, since removing needs no room.
-    /// If it cannot keep the sign-out even then, it asks the server once, and returns `false`
-    /// without an answer.
+    /// On a full disk the client still removes everything, because removing needs no room. If it
+    /// cannot keep the sign-out even then, it asks the server once, and returns `false` without an
+    /// answer.
     @discardableResult
     public func signOut() async throws -> Bool {
         let account = self.api.own.id
@@ -57,13 +60,13 @@ extension PushClient {
         }
     }
 
-    /// The account's sign-outs, with the app's closure for a token, if there is one.
+    /// The account's sign-outs, with the app's closure for tokens, if there is one.
     var signOuts: SignOuts {
         guard case .provided(let provider) = self.credentials.kind, !TokenProvider.isAsking else {
             return SignOuts(self.records.account)
         }
         return SignOuts(self.records.account) { [deadline] refused in
-            // Without one the sign-out waits.
+            // Without a token the sign-out waits.
             let token = try? await CallDeadline.race(within: CallDeadline.rest(atMost: deadline)) {
                 try await provider.token(insteadOf: refused)
             }
@@ -71,11 +74,13 @@ extension PushClient {
         }
     }
 
-    /// Tells a server of sign-outs that it does not know yet, of all accounts of a store. Returns whether all are done.
+    /// Completes the waiting sign-outs of all accounts of a store at a server. Returns whether
+    /// none is left.
     ///
-    /// What waits for the next session of its account is not done, and costs no request. Call it at the start of the app and when the
-    /// network is back. Throws what the server refuses for now, such as
-    /// ``PushClientError/busy(_:retryAfter:)``; without a network it returns `false`.
+    /// A sign-out that needs the next session of its account keeps waiting, and costs no request.
+    /// Call this at the start of the app and when the network is back. Throws temporary refusals
+    /// of the server, such as ``PushClientError/busy(_:retryAfter:)``; without a network it
+    /// returns `false`.
     @discardableResult
     public static func finishSignOuts(
         server: URL,

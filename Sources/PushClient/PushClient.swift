@@ -1,10 +1,12 @@
 public import Foundation
 
-/// A device's side of the API: register, collect everything missed in one request, mark, dismiss, send.
+/// A device's side of the API: register, fetch everything missed in one request, mark, dismiss,
+/// send.
 ///
-/// Each request carries a `MyToken` of its own, and the client rejects an answer that does not echo it; with
-/// ``Signatures/pinned(_:)`` each answer must be signed, too. The client keeps answers that passed the checks in an
-/// ``AnswerStore``, and returns them with their date when the network fails or interferes.
+/// Each request carries a `MyToken` of its own, and the client rejects an answer that does not
+/// echo it; with ``Signatures/pinned(_:)`` each answer must be signed, too. The client keeps
+/// answers that passed the checks in an ``AnswerStore``, and returns them with their date when the
+/// network fails or interferes.
 ///
 /// ```swift
 /// let options = PushClient.Options(signatures: .pinned([pinnedKey]))
@@ -20,8 +22,8 @@ public import Foundation
 /// show(try await client.kept())  // at once, without network
 /// show(try await client.refresh().value)
 /// ```
-/// A client is cheap to pass around, and any number of calls may run at once. Calls throw ``PushClientError``,
-/// `URLError` and `CancellationError`.
+/// A client is cheap to pass around, and any number of calls may run at once. Calls throw
+/// ``PushClientError``, `URLError` and `CancellationError`.
 public struct PushClient: Sendable {
     let api: APITransport
     let records: Records
@@ -32,15 +34,17 @@ public struct PushClient: Sendable {
     let app: String?
     let now: @Sendable () -> Date
     let isDeviceShared: Bool
-    /// How long a call may take.
+    /// The time limit of a call.
     let deadline: Duration
-    /// Of the calls that register: two at once would get two ids, and the server ends the first of one handle.
+    /// Serializes the calls that register: two at once would get two ids for one handle, and the
+    /// server would end the first registration.
     let registrationTurn = Turn()
 
     /// A client of one server for one account, on one device: its store has one registration.
     ///
-    /// The server's URL may have a path, as behind a proxy that serves several. Make it where the app begins a session: after
-    /// ``signOut()`` another client of the same account is another session, and this one keeps nothing any more.
+    /// The server's URL may have a path, as behind a proxy that serves several servers. Create the
+    /// client when the app begins a session. After ``signOut()`` this client stores nothing any
+    /// more; the next session of the account needs another client.
     public init(
         server: URL,
         credentials: Credentials,

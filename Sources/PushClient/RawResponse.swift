@@ -11,7 +11,7 @@ struct RawResponse: Sendable {
         case complete
         /// The connection ended before the body did.
         case cut
-        /// The body is larger than so many bytes, and is left out.
+        /// The body has more bytes than the limit, and is left out.
         case oversized(limit: Int)
     }
 

@@ -8,18 +8,20 @@ internal import Foundation
 #endif
 
 extension PushClient {
-    /// Which certificates of the server are trusted.
+    /// The certificates of the server that the client trusts.
     public enum ServerTrust: Sendable, Hashable {
-        /// Those that the system trusts.
+        /// Trusts the certificates that the system trusts.
         case system
-        /// Of those, only chains in which one certificate has one of these keys.
+        /// Trusts only those of the system's chains in which one certificate has one of these
+        /// keys.
         ///
-        /// Foundation on Linux does not show certificates: there, each call throws
-        /// `PushClientError.pinningUnavailable` before anything is sent.
+        /// Foundation on Linux gives no access to certificates: there, each call throws
+        /// `PushClientError.pinningUnavailable` before it sends anything.
         case pinned([KeyPin])
     }
 
-    /// The SHA-256 of a certificate's public key with its algorithm (`SubjectPublicKeyInfo`), as in RFC 7469.
+    /// The SHA-256 of a certificate's public key with its algorithm (`SubjectPublicKeyInfo`), as
+    /// in RFC 7469.
     ///
     /// ```bash
     /// openssl x509 -in cert.pem -pubkey -noout | openssl pkey -pubin -outform der | openssl dgst -sha256 -binary | base64
@@ -27,13 +29,13 @@ extension PushClient {
     public struct KeyPin: Sendable, Hashable {
         let hash: Data
 
-        /// `nil` if the text is not 32 bytes in Base64.
+        /// Returns `nil` if the text is not 32 bytes in Base64.
         public init?(sha256 base64: String) {
             guard let hash = Base64.standard.bytes(in: base64.utf8), hash.count == SHA256.byteCount else { return nil }
             self.hash = Data(hash)
         }
 
-        /// Whether it is the pin of this key.
+        /// Whether this is the pin of the key.
         func matches(_ key: SubjectPublicKeyInfo) -> Bool {
             self.hash.elementsEqual(SHA256.hash(data: key.bytes))
         }

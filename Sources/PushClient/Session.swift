@@ -1,16 +1,16 @@
 public import Foundation
 internal import PushAPI
 
-/// The token that signing in returns: keep it where the system keeps secrets.
+/// The token that signing in returns: keep it in the system's store for secrets.
 public struct Session: Sendable, Hashable {
-    /// Sent with each request in place of the password.
+    /// The token that each request sends in place of the password.
     public let token: String
-    /// The token is invalid from then on.
+    /// When the token expires.
     public let expiresAt: Date
-    /// The account's identifier; `nil` if the server has none.
+    /// The account id; `nil` if the server has none.
     public let account: String?
 
-    /// A session as an app's own tests want it.
+    /// Creates a session for an app's own tests.
     public init(token: String, expiresAt: Date, account: String? = nil) {
         self.token = token
         self.expiresAt = expiresAt

@@ -5,11 +5,11 @@ internal import Synchronization
     internal import FoundationNetworking
 #endif
 
-/// The server's certificate has none of the pinned keys.
+/// Thrown when the server's certificate has none of the pinned keys.
 struct UntrustedKey: Error {}
 
-/// Gathers the response to each task, and refuses redirects, caching and credentials, which the session would handle
-/// itself.
+/// Collects the response to each task, and refuses redirects, caching and credentials, which the
+/// session would otherwise handle itself.
 final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
     private struct Exchange {
         let continuation: CheckedContinuation<RawResponse, any Error>
@@ -20,15 +20,15 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
         var body = BodyPieces()
         var isOversized = false
         var isChallenge = false
-        /// Why the certificate was not taken.
+        /// Why the certificate was refused.
         var refusal: (any Error)?
     }
 
     private let trust: PushClient.ServerTrust
     private let certificate: URLCredential?
-    /// A lock, since the session calls from a queue of its own.
+    /// A lock, because the session calls from a queue of its own.
     private let exchanges = Mutex<[Int: Exchange]>([:])
-    /// Where the bodies go of those whose head was handed over.
+    /// The channels for the bodies of streams whose head was delivered.
     private let channels = Mutex<[Int: EventChannel]>([:])
 
     init(trust: PushClient.ServerTrust, certificate: URLCredential?) {
@@ -36,8 +36,8 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
         self.certificate = certificate
     }
 
-    /// Resumes the continuation when the task is complete, or with a head after which no body is wanted. Must be called before
-    /// the task is resumed.
+    /// Resumes the continuation when the task is complete, or after a head whose body is not
+    /// wanted. Call it before the task is resumed.
     func await(
         _ task: URLSessionTask,
         _ continuation: CheckedContinuation<RawResponse, any Error>,
@@ -63,7 +63,8 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
 
     private static func end(_ task: URLSessionTask) {
         #if canImport(FoundationNetworking)
-            // Elsewhere: it waits for the transfer, which waits for this queue where too much is in it.
+            // Cancels on another queue: `cancel()` waits for the transfer, which waits for this
+            // queue if the queue is full.
             DispatchQueue.global().async { task.cancel() }
         #else
             task.cancel()
@@ -83,7 +84,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
                 return true
             }
             exchange.response = response
-            // A 304 may announce the length of what it has not.
+            // A 304 may announce the length of a body that it does not have.
             exchange.isOversized =
                 response.statusCode != 304 && response.expectedContentLength > Int64(exchange.maximumBody)
             exchanges[dataTask.taskIdentifier] = exchange
@@ -93,13 +94,14 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
             self.open(dataTask, response)
             return completionHandler(.allow)
         }
-        // A portal may send far more than an extension has memory for. On Linux the disposition alone ends nothing.
+        // A captive portal may send far more than an extension has memory for. On Linux the
+        // disposition alone does not end the transfer.
         Self.end(dataTask)
         self.finish(dataTask, error: nil)
         completionHandler(.cancel)
     }
 
-    /// Hands over the head of a stream; nothing for other exchanges.
+    /// Delivers the head of a stream; does nothing for other exchanges.
     private func open(_ task: URLSessionTask, _ response: URLResponse) {
         let number = task.taskIdentifier
         guard (response as? HTTPURLResponse)?.statusCode == 200,
@@ -147,7 +149,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
         error: (any Error)?
     ) -> Result<RawResponse, any Error> {
         if let refusal = exchange.refusal { return .failure(refusal) }
-        // The session reports a refused redirect at the end only.
+        // The session reports a refused redirect only at the end.
         guard let response = exchange.response ?? response as? HTTPURLResponse else {
             return .failure(error ?? URLError(.badServerResponse))
         }
@@ -156,7 +158,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
         if exchange.isOversized {
             raw.end = .oversized(limit: exchange.maximumBody)
         } else if let error {
-            // The device gave up, or lost its network: nobody has cut the answer.
+            // The device gave up, or lost its network: this is not an interference.
             if let error = error as? URLError, NetworkFailure.isOwn(error) { return .failure(error) }
             raw.end = .cut
         }
@@ -205,8 +207,8 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
                 self.change(task) { $0.isChallenge = true }
             }
             #if canImport(FoundationNetworking)
-                // On Linux no disposition ends the task with its answer, which has arrived: one never ends it, the others
-                // end it with an error.
+                // On Linux no disposition ends the task with its answer, which has arrived: one
+                // never ends it, the others end it with an error.
                 self.finish(task, error: nil)
                 completionHandler(.cancelAuthenticationChallenge, nil)
             #else
@@ -222,8 +224,9 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
     ) {
         #if canImport(Security)
             if let trust = challenge.protectionSpace.serverTrust {
-                // The system may ask the network for what a chain lacks, and the session's queue must not wait for that. Nobody
-                // else uses the object until the challenge is answered.
+                // The system may fetch missing certificates of a chain from the network, and the
+                // session's queue must not wait for that. Nothing else uses the object until the
+                // challenge is answered, so `nonisolated(unsafe)` is safe.
                 nonisolated(unsafe) let trust = trust
                 DispatchQueue.global().async {
                     guard let refusal = self.trust.refusal(of: trust) else {

@@ -5,7 +5,8 @@ internal import PushAPI
 /// The sign-outs of an account that the server does not know yet.
 struct SignOuts: Sendable {
     private let account: Account
-    /// Gives a token where there is none, or one that is no longer good; `nil` where no client of the session is at hand.
+    /// Provides a token if an order has none, or an invalid one; `nil` without a client of the
+    /// session.
     private let token: (@Sendable (_ refused: String?) async -> String?)?
 
     init(_ account: Account, token: (@Sendable (_ refused: String?) async -> String?)? = nil) {
@@ -26,7 +27,8 @@ struct SignOuts: Sendable {
         return isDone
     }
 
-    /// Ends the devices of sessions that have left no token that is good, with the account's next session.
+    /// Uses the account's next session to end the devices of sessions that have left no valid
+    /// token.
     func finishDevices(with api: APITransport) async throws {
         for order in self.orders(at: api.endpoint?.name) where order.authorization.isEmpty {
             if let id = try self.registration(of: order) { try await self.end(Paths.registration(id), api) }
@@ -37,17 +39,19 @@ struct SignOuts: Sendable {
     // MARK: - Private
 
     private func orders(at server: String?) -> [SignOutOrder] {
-        // What cannot be read now waits.
+        // Orders that cannot be read now wait.
         ((try? self.account.signOuts()) ?? []).filter { $0.server == server }
     }
 
-    /// Carries out an order that could not be written; returns whether the server has ended its device and session.
+    /// Carries out an order that could not be written; returns whether the server has ended its
+    /// device and session.
     func carryOut(_ order: SignOutOrder, at server: URL, _ options: PushClient.Options) async -> Bool {
-        // A later try would need the order, which is not kept.
+        // A later attempt would need the order, which is not stored.
         (try? await self.end(order, at: server, options)) ?? false
     }
 
-    /// Returns whether the server has ended it. Its token is renewed once.
+    /// Carries out an order and renews its token once. Returns whether the server has ended device
+    /// and session.
     private func finish(_ order: SignOutOrder, at server: URL, _ options: PushClient.Options) async throws -> Bool {
         var (order, refused) = (order, String?.none)
         for _ in 0..<2 {
@@ -60,7 +64,8 @@ struct SignOuts: Sendable {
                 try self.account.finish(order)
                 return isTold
             } catch PushClientError.unauthorized where order.registration == nil {
-                // The session has ended already, or somebody has sent the request without its token.
+                // The session has ended already, or somebody has sent the request without its
+                // token.
                 try self.account.finish(order)
                 return false
             } catch PushClientError.unauthorized {
@@ -68,7 +73,7 @@ struct SignOuts: Sendable {
                 order = try self.replace(order, authorization: "")
             }
         }
-        // Without a device there is nothing that the next session could end.
+        // Without a device, the next session has nothing to end.
         if order.registration == nil { try self.account.finish(order) }
         return false
     }
@@ -80,7 +85,8 @@ struct SignOuts: Sendable {
         return other
     }
 
-    /// Returns whether the server has ended them; `false` for what it refuses, which another try would not change.
+    /// Returns whether the server has ended device and session; `false` after a refusal that
+    /// another attempt would not change.
     private func end(_ order: SignOutOrder, at server: URL, _ options: PushClient.Options) async throws -> Bool {
         let own = OwnAccount(nil, known: order.account)
         let api = APITransport(server: server, credentials: order.credentials, options: options, own: own)
@@ -88,7 +94,7 @@ struct SignOuts: Sendable {
         if let id = try self.registration(of: order) { isTold = try await self.end(Paths.registration(id), api) }
         guard order.authorization.hasPrefix("Bearer ") else { return isTold }
         do {
-            // A session takes its device along. A token of an issuer has none to end.
+            // A session's end also ends its device. An issuer's token has no session to end.
             return try await self.end(Paths.currentSession, api) || isTold
         } catch PushClientError.unauthorized {
             // The session has ended already, or somebody has sent the request without its token.
@@ -96,12 +102,13 @@ struct SignOuts: Sendable {
         }
     }
 
-    /// The device to end; `nil` if there is none, or the session of now has it: the server gives one device of one user one id.
+    /// The device to end; `nil` without a device, or if the current session uses it: the server
+    /// gives one device of one user one id.
     private func registration(of order: SignOutOrder) throws -> String? {
         try self.account.currentRegistration() == order.registration ? nil : order.registration
     }
 
-    /// Returns whether that is gone; `false` if the token may not end it.
+    /// Returns whether the resource is gone; `false` if the token may not delete it.
     @discardableResult
     private func end(_ path: String, _ api: APITransport) async throws -> Bool {
         do {
@@ -117,7 +124,8 @@ extension SignOutOrder {
     init(_ server: String, _ credentials: PushClient.Credentials, registration: String?, account: String?) {
         let (authorization, isWhenChallenged): (String, Bool) =
             switch credentials.kind {
-            // There is no token yet if the app has just started; it is asked for one after the local sign-out.
+            // There is no token yet if the app has just started; the client asks for one after the
+            // local sign-out.
             case .provided(let provider): (provider.last.map { "Bearer \($0)" } ?? "", false)
             case .unasked(let text): (text, false)
             case .whenChallenged(let text): (text, true)
@@ -139,7 +147,7 @@ extension SignOutOrder {
         )
     }
 
-    /// The name that goes with the password; `nil` with a token.
+    /// The name for the password; `nil` with a token.
     private var username: String? {
         guard self.authorization.hasPrefix("Basic "),
             let text = Base64.standard.bytes(in: self.authorization.dropFirst(6).utf8)

@@ -1,16 +1,18 @@
 public import HTTPSignatures
 
 extension PushClient {
-    /// Whether the server's answers must be signed. There is no default: an app writes down what it relies on.
+    /// Whether the server must sign its answers. There is no default: an app states what it relies
+    /// on.
     public enum Signatures: Sendable, Hashable {
-        /// Each answer must be signed by one of these keys, also over method, path and query of
-        /// its request, and over the account that it is for.
+        /// Each answer must be signed by one of these keys. The signature must also cover method,
+        /// path and query of the request, and the account.
         ///
-        /// A server of version 0.1.0 cannot sign so much; all its answers are then interferences.
-        /// Requests ask for the first key; put a new key behind it before the server signs with
-        /// it. Without any key, calls throw ``PushClientError/noSignatureKeys``.
+        /// A server of version 0.1.0 cannot sign all of these; all its answers are then
+        /// interferences. Requests ask for the first key; append a new key before the server signs
+        /// with it. Without any key, calls throw ``PushClientError/noSignatureKeys``.
         case pinned([VerificationKey])
-        /// `MyToken` alone tells the server's answers. It shows accidents; an attacker can calculate it.
+        /// Only `MyToken` identifies the server's answers. It reveals accidents; an attacker can
+        /// calculate it.
         case unsigned
 
         var keys: [VerificationKey] {

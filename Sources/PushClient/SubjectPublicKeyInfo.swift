@@ -1,15 +1,16 @@
-/// A public key in DER as certificates have it (RFC 5280 section 4.1), from the key's bytes as Security exports them.
+/// A public key in DER, in the form of certificates (RFC 5280 section 4.1), made from the key's
+/// bytes as Security exports them.
 struct SubjectPublicKeyInfo: Hashable {
     enum Algorithm {
         /// PKCS #1.
         case rsa
-        /// An uncompressed point; its length tells the curve.
+        /// An uncompressed point; its length identifies the curve.
         case ellipticCurve
     }
 
     let bytes: [UInt8]
 
-    /// `nil` for a curve other than P-256, P-384 and P-521.
+    /// Returns `nil` for a curve other than P-256, P-384 and P-521.
     init?(_ algorithm: Algorithm, key: [UInt8]) {
         let identifier: [UInt8]
         switch (algorithm, key.count) {

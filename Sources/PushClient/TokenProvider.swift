@@ -1,19 +1,19 @@
 internal import Foundation
 internal import Synchronization
 
-/// The token that a client signs in with, asked for when there is none or the server no longer takes it.
+/// The source of a client's token. It asks the app when there is none or the server refuses it.
 ///
-/// One call asks the app at a time; others wait for what that brings. A lock rather than an actor, so that a call that is cancelled
-/// while it waits can leave at once.
+/// One call asks the app at a time; the others wait for its result. A lock rather than an actor,
+/// so that a cancelled call can stop waiting at once.
 final class TokenProvider: Sendable {
     private struct State {
         var token: String?
-        /// Who asks the app now.
+        /// The call that is asking the app now.
         var asking: UUID?
         var waiting: [UUID: CheckedContinuation<Void, any Error>] = [:]
     }
 
-    /// Whether the current task is within the app's closure, where waiting for that closure would be for nothing.
+    /// Whether the current task runs inside the app's closure, which would wait for itself.
     @TaskLocal static var isAsking = false
 
     private let provide: @Sendable (String?) async throws -> String
@@ -23,10 +23,11 @@ final class TokenProvider: Sendable {
         self.provide = provide
     }
 
-    /// The token that it gave last.
+    /// The latest token.
     var last: String? { self.state.withLock { $0.token } }
 
-    /// A token other than the one that the server has refused; throws what the app's closure throws.
+    /// Returns a token other than the one that the server has refused; throws the errors of the
+    /// app's closure.
     func token(insteadOf refused: String?) async throws -> String {
         while true {
             switch self.next(insteadOf: refused) {
@@ -59,16 +60,16 @@ final class TokenProvider: Sendable {
         defer { self.end(id) }
         return try await withTaskCancellationHandler {
             let token = try await Self.$isAsking.withValue(true) { try await self.provide(last) }
-            // Another has asked since this was given up: its token is newer.
+            // If another call has asked since this one was abandoned, its token is newer.
             self.state.withLock { if $0.asking == id { $0.token = token } }
             return token
         } onCancel: {
-            // The app's closure may not end.
+            // The app's closure may ignore cancellation.
             self.end(id)
         }
     }
 
-    /// Those who wait look again; one of them asks if this call has brought nothing.
+    /// Wakes the waiting calls; one of them asks if this call has brought no token.
     private func end(_ id: UUID) {
         let waiting = self.state.withLock { state -> [UUID: CheckedContinuation<Void, any Error>] in
             guard state.asking == id else { return [:] }

@@ -4,7 +4,8 @@ internal import Foundation
     internal import FoundationNetworking
 #endif
 
-/// One URL session, which gives each request one response: no redirects, caches, cookies or stored credentials.
+/// A URL session that gives each request one response, without redirects, caches, cookies or
+/// stored credentials.
 final class Transport: Sendable {
     private let session: URLSession
     private let delegate: SessionDelegate
@@ -23,8 +24,9 @@ final class Transport: Sendable {
         configuration.urlCache = nil
         configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
         #if canImport(FoundationNetworking)
-            // Here it is asked before the delegate, which declines. Elsewhere the delegate is asked for the server, and the
-            // system finds in it what a proxy wants.
+            // On Linux the session asks this storage before the delegate, which declines. On Apple
+            // platforms the session asks the delegate for the server's credentials. There the
+            // system needs the storage for those of a proxy.
             configuration.urlCredentialStorage = nil
         #endif
         configuration.httpCookieStorage = nil
@@ -39,13 +41,15 @@ final class Transport: Sendable {
     }
 
     deinit {
-        // A session holds its delegate until it is told to end.
+        // A session retains its delegate until it is invalidated.
         self.session.finishTasksAndInvalidate()
     }
 
-    /// Takes a body of so many bytes. Throws `URLError`, also after `limit`, and `CancellationError`. After a head that is not wanted, no body is taken.
+    /// Reads a body of at most `maximumBody` bytes. Throws `URLError`, also after `limit`, and
+    /// `CancellationError`. After an unwanted head it reads no body.
     ///
-    /// With a channel, the response to a 200 that is wanted is its head, and the body goes into the channel.
+    /// With a channel, the response to a wanted 200 is its head, and the body goes into the
+    /// channel.
     func exchange(
         _ request: URLRequest,
         within limit: Duration,
@@ -56,7 +60,8 @@ final class Transport: Sendable {
         do {
             return try await withThrowingTaskGroup(of: RawResponse.self) { group in
                 group.addTask { try await self.load(request, maximumBody, channel, if: isWanted) }
-                // The session's own limit is in whole seconds on Linux, and begins anew with each byte elsewhere.
+                // The session's own timeout has whole seconds on Linux, and restarts with each
+                // byte on other platforms.
                 group.addTask {
                     try await Task.sleep(for: limit)
                     throw URLError(.timedOut)
@@ -82,7 +87,8 @@ final class Transport: Sendable {
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 self.delegate.await(task, continuation, maximumBody, channel, isWanted)
-                // A task that was cancelled before this point has not ended the exchange, which did not exist yet.
+                // A task that was cancelled before this point has not ended the exchange, which
+                // did not exist yet.
                 guard !Task.isCancelled else { return self.delegate.cancel(task) }
                 task.resume()
             }

@@ -5,9 +5,9 @@ internal import Synchronization
     internal import FoundationNetworking
 #endif
 
-/// Has the calls of one client that must not run at the same time run one after the other.
+/// Runs calls of one client one after the other if they must not overlap.
 ///
-/// A lock rather than an actor, so that a call that is cancelled while it waits can leave at once.
+/// A lock rather than an actor, so that a cancelled call can stop waiting at once.
 final class Turn: Sendable {
     private struct State {
         var isTaken = false
@@ -16,7 +16,8 @@ final class Turn: Sendable {
 
     private let state = Mutex(State())
 
-    /// Throws `CancellationError` if the task is cancelled before its turn, and `URLError.timedOut` if the call's time is over by then.
+    /// Throws `CancellationError` if the task is cancelled before its turn, and
+    /// `URLError.timedOut` if the call's time ends before it.
     func take<Value>(within limit: Duration, _ body: () async throws -> Value) async throws -> Value {
         let rest = try CallDeadline.rest(atMost: limit)
         guard await self.wait(atMost: rest) else {
@@ -35,12 +36,12 @@ final class Turn: Sendable {
         await withTaskGroup(of: Bool?.self) { group in
             group.addTask { await self.wait() }
             group.addTask {
-                // Cancelled when the turn comes.
+                // The group cancels this sleep when the turn comes.
                 try? await Task.sleep(for: limit)
                 return nil
             }
             var isTurn = false
-            // Both: the turn may have come just when the time was over.
+            // Waits for both: the turn may have come just when the time ended.
             for await result in group {
                 isTurn = result ?? isTurn
                 group.cancelAll()

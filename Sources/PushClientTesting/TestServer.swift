@@ -8,7 +8,8 @@ internal import Synchronization
     public import FoundationNetworking
 #endif
 
-/// A server in memory, for an app's own tests: it signs its answers as the real one does, and its network can be made to misbehave.
+/// A server in memory, for an app's own tests: it signs its answers like the real one, and can
+/// simulate a bad network.
 ///
 /// ```swift
 /// let server = TestServer()
@@ -17,23 +18,24 @@ internal import Synchronization
 /// server.network = .portal
 /// let kept = try await server.client(store: store).refresh()  // cached, with its date
 /// ```
-/// Its event streams tell what is added, so that `PushClient.events(platform:silence:)` is tested with it, too.
-/// It has one account, whose credentials it does not look at unless ``takesCredentials`` is false. Tests may run at once: each server
-/// is reached by its own address, and only by sessions with its configuration.
+/// Its event streams report the notifications that a test adds, so that it also tests
+/// `PushClient.events(platform:silence:)`. It has one account, and accepts all credentials unless
+/// ``takesCredentials`` is false. Tests may run at once: each server has its own address, which
+/// only sessions with its configuration reach.
 public final class TestServer: Sendable {
-    /// Its address, which exists in this process only.
+    /// The server's address, which exists in this process only.
     public let url: URL
-    /// What its answers are signed with.
+    /// The key that signs its answers.
     public let key: SigningKey
     private let state = Mutex(TestServerState())
-    /// The identifier of its one account.
+    /// The id of its only account.
     static let account = "dGhlIG9uZSBhY2NvdW50IQ"
 
-    /// A server without notifications.
+    /// Creates a server without notifications.
     public init() {
         let host = "\(UUID().uuidString.lowercased()).test"
         self.key = SigningKey()
-        // A name of letters, digits and hyphens is always a URL's host.
+        // A name of letters, digits and hyphens is always valid as a URL's host.
         self.url = URL(string: "https://\(host)") ?? URL(fileURLWithPath: "/")
         TestServerProtocol.servers.withLock { $0[host] = Weak(self) }
     }
@@ -44,19 +46,19 @@ public final class TestServer: Sendable {
 
     // MARK: Clients
 
-    /// The configuration of sessions that reach it.
+    /// The configuration of sessions that reach the server.
     public var configuration: URLSessionConfiguration {
         let configuration = URLSessionConfiguration.ephemeral
         configuration.protocolClasses = [TestServerProtocol.self]
         return configuration
     }
 
-    /// Options that pin its key and reach it.
+    /// Options that pin the server's key and reach it.
     public var options: PushClient.Options {
         PushClient.Options(signatures: .pinned([self.key.publicKey]), configuration: self.configuration)
     }
 
-    /// A client of it.
+    /// Creates a client of the server.
     public func client(
         account: String = "alice",
         options: PushClient.Options? = nil,
@@ -68,7 +70,7 @@ public final class TestServer: Sendable {
 
     // MARK: Its notifications
 
-    /// Adds a notification, as if somebody had sent it; returns its id.
+    /// Adds a notification, as a sender would; returns its id.
     @discardableResult
     public func add(_ payload: JSONValue, isReadOnce: Bool = false, expiresAt: Date = .distantFuture) -> Int64 {
         let (id, wakes) = self.state.withLock { state in
@@ -79,19 +81,19 @@ public final class TestServer: Sendable {
         return id
     }
 
-    /// Adds a text.
+    /// Adds a notification with a text; returns its id.
     @discardableResult
     public func add(_ text: String) -> Int64 { self.add(.string(text)) }
 
-    /// Takes a notification back, as its sender would.
+    /// Recalls a notification, as its sender would.
     public func recall(_ id: Int64) {
         self.state.withLock { $0.remove(id) }
     }
 
-    /// The notifications that it has, the oldest first.
+    /// The server's notifications, oldest first.
     public var notifications: [NotificationItem] { self.state.withLock { $0.items } }
 
-    /// What a push of a notification is to the device that is registered.
+    /// The push of a notification to the registered device.
     public func push(of id: Int64) -> PushMessage {
         self.state.withLock { state in
             guard let registration = state.registration, state.isShared else { return PushMessage(id: id) }
@@ -101,31 +103,32 @@ public final class TestServer: Sendable {
 
     // MARK: How it behaves
 
-    /// What is between client and server.
+    /// The network between client and server.
     public enum Network: Sendable, Hashable {
-        /// Nothing.
+        /// The network works.
         case fine
         /// There is no network.
         case offline
-        /// Requests are taken, and nothing comes back.
+        /// Requests arrive, but no answer comes back.
         case silent
-        /// A page to sign in to comes back.
+        /// A captive portal answers with its sign-in page.
         case portal
-        /// A byte of each answer is changed.
+        /// The network changes a byte of each answer.
         case changed
-        /// The answer to an earlier request comes back.
+        /// The network returns the answer to an earlier request.
         case cached
-        /// Answers end in the middle.
+        /// Answers end early.
         case cut
     }
 
-    /// What is between client and server from now on. Event streams that are open end with another network.
+    /// The network between client and server from now on. A change to another network ends open
+    /// event streams.
     public var network: Network {
         get { self.state.withLock { $0.network } }
         set {
             let wakes = self.state.withLock { state in
                 defer { state.network = newValue }
-                // What the device has lost itself nobody has cut.
+                // An end that the device itself has caused is not an interference.
                 let code = newValue == .offline ? URLError.Code.notConnectedToInternet : .networkConnectionLost
                 return state.network == newValue ? [] : state.streams.end(.ofNetwork(code))
             }
@@ -133,7 +136,8 @@ public final class TestServer: Sendable {
         }
     }
 
-    /// Whether credentials are taken; if not, all calls are answered 401, and event streams end.
+    /// Whether the server accepts credentials; if not, it answers 401 to all calls and ends event
+    /// streams.
     public var takesCredentials: Bool {
         get { self.state.withLock { $0.takesCredentials } }
         set {
@@ -145,22 +149,23 @@ public final class TestServer: Sendable {
         }
     }
 
-    /// How many event streams clients hold open, as `PushClient.events(platform:silence:)` does. Each is told what is added.
+    /// The number of open event streams, such as those of `PushClient.events(platform:silence:)`.
+    /// Each one reports added notifications.
     public var openStreams: Int { self.state.withLock { $0.streams.open.count } }
 
-    /// Whether it answers 503 to everything.
+    /// Whether the server answers 503 to everything.
     public var isBusy: Bool {
         get { self.state.withLock { $0.isBusy } }
         set { self.state.withLock { $0.isBusy = newValue } }
     }
 
-    /// How far its clock is ahead of the device's.
+    /// How far the server's clock is ahead of the device's.
     public var clockOffset: Duration {
         get { self.state.withLock { $0.clockOffset } }
         set { self.state.withLock { $0.clockOffset = newValue } }
     }
 
-    /// The requests so far, as `GET /api/notifications`.
+    /// The requests so far, such as `GET /api/notifications`.
     public var requests: [String] { self.state.withLock { $0.requests } }
 
     func exchange(_ request: TestRequest) -> TestOutcome {
@@ -188,7 +193,8 @@ public final class TestServer: Sendable {
         }
     }
 
-    /// The head of a stream, which is not signed. A stream that is changed has another first byte, and one that is cut none.
+    /// The head of a stream, which is not signed. A network that changes answers changes the
+    /// stream's first byte; one that cuts them ends the stream after its pending bytes.
     private func head(
         _ answer: TestAnswer,
         of stream: Int,
@@ -234,7 +240,7 @@ public final class TestServer: Sendable {
         answer.fields["Cache-Control"] = "no-store"
         if answer.status != 304 { answer.fields["Content-Digest"] = ContentDigest.field(of: answer.body) }
         let now = Date() + TimeInterval(offset.components.seconds)
-        // It refuses credentials only before it knows the account.
+        // The server refuses credentials only before it knows the account.
         answer.fields["Sealpost-Account"] = answer.status == 401 ? "none" : Self.account
         guard let asked = request.signature,
             let signature = try? ResponseSignature(
@@ -254,7 +260,7 @@ public final class TestServer: Sendable {
     }
 }
 
-/// So that a server ends with the test that made it.
+/// Weak, so that a server is released with the test that made it.
 struct Weak: Sendable {
     weak let server: TestServer?
 

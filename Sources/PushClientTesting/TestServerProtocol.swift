@@ -21,7 +21,7 @@ struct TestRequest: Sendable {
     let username: String?
     let body: [UInt8]
 
-    /// What the server signs of it.
+    /// The parts of the request that the server signs.
     var signed: SignedRequest {
         SignedRequest(method: self.method, path: self.path, query: self.query, token: self.token)
     }
@@ -33,7 +33,7 @@ struct TestRequest: Sendable {
     }
 }
 
-/// An answer before it goes out.
+/// An answer before it is sent.
 struct TestAnswer: Sendable {
     let status: Int
     var fields: [String: String]
@@ -46,7 +46,7 @@ struct TestAnswer: Sendable {
     }
 }
 
-/// What a client sees.
+/// The result that a client sees.
 enum TestOutcome: Sendable {
     case answer(TestAnswer)
     case cut(TestAnswer)
@@ -56,15 +56,15 @@ enum TestOutcome: Sendable {
     case stream(TestAnswer, Int)
 }
 
-/// Hands requests to the server whose host they name, in place of a network.
+/// Passes requests to the server whose host they name, in place of a network.
 final class TestServerProtocol: URLProtocol {
-    /// By their hosts. A lock, since sessions call from queues of their own.
+    /// Servers by their host. A lock, because sessions call from queues of their own.
     static let servers = Mutex<[String: Weak]>([:])
 
     override static func canInit(with request: URLRequest) -> Bool { self.server(request) != nil }
     override static func canonicalRequest(for request: URLRequest) -> URLRequest { request }
 
-    /// The number of the event stream that this is, once its head was sent.
+    /// The number of the event stream, once its head was sent.
     private var stream: Int?
 
     override func startLoading() {
@@ -93,7 +93,7 @@ final class TestServerProtocol: URLProtocol {
 
     override func stopLoading() {
         #if canImport(FoundationNetworking)
-            // Of a task that is waked.
+            // `wake()` suspends and resumes a task that has not ended.
             if self.task?.state == .running || self.task?.state == .suspended { return }
         #endif
         if let stream { Self.server(self.request)?.detach(stream) }
@@ -101,11 +101,12 @@ final class TestServerProtocol: URLProtocol {
 
     // MARK: - Streams
 
-    /// Hands over what the server has for the stream.
+    /// Delivers the stream's pending bytes, and its end.
     private func flow() {
         guard let stream, let server = Self.server(self.request), let client = self.client else { return }
         let (bytes, end) = server.take(stream)
-        // Before the client knows, so that a test that has seen the end finds none open.
+        // Detaches before the client learns of the end, so that a test that has seen the end finds
+        // no open stream.
         if end != nil { server.detach(stream) }
         if !bytes.isEmpty { client.urlProtocol(self, didLoad: Data(bytes)) }
         switch end {
@@ -115,10 +116,11 @@ final class TestServerProtocol: URLProtocol {
         }
     }
 
-    /// Has `flow()` run where the session wants it: a protocol must not call its client from anywhere else.
+    /// Runs `flow()` on the session's own queue or thread: a protocol must not call its client
+    /// from anywhere else.
     private func wake() -> @Sendable () -> Void {
         #if canImport(FoundationNetworking)
-            // A task that goes on has its protocol start on the session's own queue.
+            // When a task is resumed, its protocol starts again on the session's own queue.
             let task = self.task
             return {
                 task?.suspend()
@@ -133,7 +135,7 @@ final class TestServerProtocol: URLProtocol {
     }
 
     #if !canImport(FoundationNetworking)
-        /// Sendable, since nothing is done with them here but to name them to each other.
+        /// `@unchecked Sendable` is safe: the code only passes these references on.
         private struct Place: @unchecked Sendable {
             let loading: TestServerProtocol
             let thread: Thread
@@ -184,7 +186,7 @@ final class TestServerProtocol: URLProtocol {
         return String(decoding: bytes.prefix { $0 != UInt8(ascii: ":") }, as: UTF8.self)
     }
 
-    /// Apple's sessions hand a body over as a stream.
+    /// Apple's sessions provide a body as a stream.
     private static func body(of request: URLRequest) -> [UInt8] {
         if let body = request.httpBody { return Array(body) }
         guard let stream = request.httpBodyStream else { return [] }

@@ -3,22 +3,22 @@ internal import PushAPI
 
 /// The event streams that clients hold open.
 struct TestStreams: Sendable {
-    /// One that is open.
+    /// An open stream.
     struct Stream: Sendable {
         var pending: [UInt8]
-        /// How it ends, if it does: `nil` within for an end as a server makes it.
+        /// The stream's end; `nil` while it continues.
         var end: TestStreamEnd?
-        /// Has the client's side take what is pending.
+        /// Makes the client's side read the pending bytes.
         var wake: (@Sendable () -> Void)?
     }
 
-    /// Also of those that have not begun yet.
+    /// All open streams, also those that no session has attached yet.
     var open: [Int: Stream] = [:]
     private var last = 0
 
-    /// Whether the device that is registered has a stream: one that a provider reaches has none.
+    /// Whether the registered device has a stream: a device with a provider has none.
     var isForDevice = false
-    /// The highest id that no stream need tell any more.
+    /// The highest id that no stream needs to report again.
     var toldUpTo: Int64 = 0
 
     mutating func begin(_ text: String) -> Int {
@@ -27,7 +27,8 @@ struct TestStreams: Sendable {
         return self.last
     }
 
-    /// Tells all that are open and go on; returns what wakes them.
+    /// Reports a notification on all streams that have not ended; returns the closures that wake
+    /// their clients.
     mutating func tell(_ id: Int64) -> [@Sendable () -> Void] {
         let going = self.open.filter { $0.value.end == nil }
         if going.isEmpty { return [] }
@@ -36,7 +37,7 @@ struct TestStreams: Sendable {
         return going.values.compactMap(\.wake)
     }
 
-    /// Ends all; returns what wakes them.
+    /// Ends all streams; returns the closures that wake their clients.
     mutating func end(_ end: TestStreamEnd) -> [@Sendable () -> Void] {
         for number in self.open.keys { self.open[number]?.end = end }
         return self.open.values.compactMap(\.wake)
@@ -45,24 +46,24 @@ struct TestStreams: Sendable {
     static func event(_ id: Int64) -> String { "id: \(id)\ndata: {\"secureId\":\"\(id)\"}\n\n" }
 }
 
-/// How an open stream ends.
+/// The cause of a stream's end.
 enum TestStreamEnd: Sendable {
     case byServer
     case ofNetwork(URLError.Code)
 }
 
 extension TestServerState {
-    /// The number of a stream, whose head is that answer; or `nil` for a refusal.
+    /// Returns the head of a new stream and its number; or a refusal and `nil`.
     mutating func stream(_ request: TestRequest) -> (answer: TestAnswer, stream: Int?) {
         if self.isBusy || !self.takesCredentials { return (self.answer(request), nil) }
         let query = URLComponents(string: "?\(request.query ?? "")")?.queryItems ?? []
         let device = query.first { $0.name == "device" }?.value
         guard self.streams.isForDevice, let registration = self.registration, device ?? registration == registration
         else { return (Self.problem(.notFound), nil) }
-        // What the client has not said that it has is sent once more.
+        // Sends the events again that the client has not confirmed.
         let last = request.lastEvent.flatMap { Int64($0) } ?? self.streams.toldUpTo
         let missed = self.items.map(\.id).filter { $0 > last }
-        // What the network spoils is sent again.
+        // Events that the network damages are sent again.
         if self.network == .fine { self.streams.toldUpTo = max(self.streams.toldUpTo, missed.last ?? 0) }
         let text = "retry: 20\n\n:\n\n" + missed.map(TestStreams.event).joined()
         let head = TestAnswer(200, fields: ["Content-Type": "text/event-stream"])

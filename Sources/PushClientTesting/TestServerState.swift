@@ -1,7 +1,7 @@
 internal import Foundation
 internal import PushAPI
 
-/// What the server has, and how it answers: decided in here, signed outside.
+/// The server's data and its decisions; the signing happens outside.
 struct TestServerState: Sendable {
     private struct Entry {
         var item: NotificationItem
@@ -18,7 +18,7 @@ struct TestServerState: Sendable {
     var streams = TestStreams()
     private var entries: [Int64: Entry] = [:]
     private var removed: [Int64: Int] = [:]
-    /// What was sent under an `Idempotency-Key`.
+    /// The notifications by the `Idempotency-Key` of their request.
     private var sent: [String: NotificationItem] = [:]
     private var change = 0
     private var lastID: Int64 = 0
@@ -74,7 +74,7 @@ struct TestServerState: Sendable {
         let body = try? JSONValue(reading: request.body)
         self.isShared = body?["Shared"] == .bool(true)
         self.streams.isForDevice = self.registration != nil && body?["Platform"]?.text == "stream"
-        // A device is pushed what comes after it.
+        // The device gets pushes only for later notifications.
         self.streams.toldUpTo = self.lastID
         return TestAnswer(200)
     }

@@ -2,17 +2,17 @@ internal import Foundation
 internal import PushAPI
 internal import Synchronization
 
-/// The list of a user, as the server keeps it: changes in their order, behind cursors.
+/// A user's list, as the server keeps it: changes in order, with cursors between them.
 package final class ListServer: Sendable {
     package struct State {
-        /// Each item's JSON, or `nil` of one that is gone, with the number of its last change.
+        /// Each item's JSON, or `nil` for a deleted one, with the number of its last change.
         package var items: [Int64: (json: String?, change: Int)] = [:]
         var last = 0
-        /// Cursors have this before their number.
+        /// The prefix of cursors, before their number.
         package var generation = "c"
         package var pageSize = 500
         package var directive = "private, no-cache"
-        /// The field `Date`, if any.
+        /// The `Date` field, if any.
         package var date: String?
     }
 

@@ -2,7 +2,7 @@ package import Foundation
 package import PushClient
 internal import Synchronization
 
-/// A time that only the test moves.
+/// A clock that only the test moves.
 package final class ManualTime: Sendable {
     private let date: Mutex<Date>
 

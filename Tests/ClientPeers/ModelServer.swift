@@ -3,8 +3,8 @@ package import HTTPSignatures
 internal import PushAPI
 internal import Synchronization
 
-/// A user's notifications, as the server keeps them, behind a network that loses answers; it signs, and forgets cursors now and
-/// then.
+/// A user's notifications, as the server keeps them, behind a network that loses answers. It
+/// signs, and forgets cursors now and then.
 package final class ModelServer: Sendable {
     package struct Entry: Sendable {
         package var payload: String
@@ -16,22 +16,23 @@ package final class ModelServer: Sendable {
         package var changedAt: Date
     }
 
-    /// What a call costs grows with what it returns, and not with how much there has been.
+    /// The cost of a call grows with its result, and not with the length of the history.
     package struct State {
-        /// What was sent under which key.
+        /// The ids of sent notifications, by their key.
         package private(set) var sent: [String: Int64] = [:]
-        /// The ids that were to be marked as read, whatever became of them.
+        /// The ids in requests to mark as read, whatever their outcome.
         package var marked: Set<Int64> = []
         package private(set) var entries: [Int64: Entry] = [:]
         package private(set) var version = 0
-        /// The ids of those that are not deleted, though some may have ended.
+        /// The ids of notifications that are not deleted, though some may have expired.
         package private(set) var undeleted: Set<Int64> = []
-        /// The ids in the order of their changes; a later one of the same id counts.
+        /// The ids in the order of their changes; only the latest change of an id counts.
         private var changes: [(version: Int, id: Int64)] = []
         package var generation = 0
-        /// Whether answers are lost, cursors forgotten, and notifications come, change and go with each request.
+        /// Whether answers are lost, cursors are forgotten, and notifications are added, changed
+        /// and deleted with each request.
         package var isTurbulent = false
-        /// The highest id that was given.
+        /// The highest id so far.
         private var lastID: Int64 = 0
 
         package mutating func change(_ id: Int64, _ change: (inout Entry) -> Void) {
@@ -46,12 +47,12 @@ package final class ModelServer: Sendable {
         }
 
         package mutating func add(_ payload: String, lasting seconds: TimeInterval) {
-            // Far from each other, as the server's are.
+            // Far apart, like the server's ids.
             self.lastID += .random(in: 1...1 << 30)
             self.version += 1
             self.entries[self.lastID] = Entry(
                 payload: payload,
-                // In whole seconds, as the wire has milliseconds and signatures seconds.
+                // In whole seconds, because the wire has milliseconds and signatures have seconds.
                 expiresAt: Date(timeIntervalSince1970: (Date().timeIntervalSince1970 + seconds).rounded()),
                 version: self.version,
                 changedAt: Date()
@@ -60,7 +61,7 @@ package final class ModelServer: Sendable {
             self.undeleted.insert(self.lastID)
         }
 
-        /// Sends once under a key.
+        /// Sends once for each key.
         package mutating func send(_ payload: String, key: String) -> Int64 {
             if let id = self.sent[key] { return id }
             self.add(payload, lasting: 3600)
@@ -68,7 +69,7 @@ package final class ModelServer: Sendable {
             return self.lastID
         }
 
-        /// What has changed after a version, the latest change of each, in order.
+        /// The latest change of each notification after a version, in order.
         package func changed(after version: Int) -> [(id: Int64, entry: Entry)] {
             let last = self.changes.partitioningIndex { $0.version > version }
             return self.changes[last...].compactMap { change in
@@ -76,12 +77,13 @@ package final class ModelServer: Sendable {
             }
         }
 
-        /// Something that happens to a user's notifications: thirty to forty-five of them are there.
+        /// Makes a random change to a user's notifications, and keeps between thirty and
+        /// forty-five of them.
         package mutating func happen() {
             let ids = self.liveIDs
             let what = Int.random(in: 0..<8)
             guard let id = ids.randomElement(), ids.count >= 30, ids.count >= 45 || what >= 4 else {
-                // Some end soon.
+                // Some expire soon.
                 let seconds = Bool.random() ? 3600 : TimeInterval.random(in: 1...4)
                 return self.add("text \(UInt64.random(in: 0 ... .max))", lasting: seconds)
             }
@@ -110,7 +112,7 @@ package final class ModelServer: Sendable {
                 if state.isTurbulent { for _ in 0..<Int.random(in: 1...3) { state.happen() } }
                 var answer = Self.answer(request, &state, self.key)
                 guard state.isTurbulent, Int.random(in: 0..<8) == 0 else { return .answer(answer) }
-                // The server has acted.
+                // The server has carried out the request.
                 if Bool.random() || answer.body.isEmpty { return .hangUp }
                 answer.framing = .wrongLength(answer.body.count + 1)
                 answer.hangsUp = true
@@ -185,7 +187,7 @@ package final class ModelServer: Sendable {
 }
 
 extension ModelServer.State {
-    /// Whether it is there for those who ask now.
+    /// Whether the notification exists for a request at this moment.
     package func isLive(_ id: Int64) -> Bool {
         self.entries[id].map { !$0.isDeleted && $0.expiresAt > Date() } ?? false
     }
@@ -194,7 +196,8 @@ extension ModelServer.State {
 }
 
 extension Array {
-    /// The index of the first element for which it is true, as it is for all that follow.
+    /// The index of the first element for which the condition holds; it must hold for all later
+    /// ones.
     fileprivate func partitioningIndex(_ isAfter: (Element) -> Bool) -> Int {
         var (low, high) = (0, self.count)
         while low < high {

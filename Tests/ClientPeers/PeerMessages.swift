@@ -5,16 +5,16 @@ package import PushAPI
 /// A request as it arrived.
 package struct PeerRequest: Sendable {
     package var method: String
-    /// With its query.
+    /// The target with its query.
     package var target: String
-    /// By names in lower case.
+    /// The fields by name in lower case.
     package let fields: [String: String]
     package let body: String
 
     package var path: String { String(self.target.prefix { $0 != "?" }) }
     package var query: String { String(self.target.dropFirst(self.path.count + 1)) }
 
-    /// What a server signs of it.
+    /// The parts of the request that a server signs.
     package var signed: SignedRequest {
         SignedRequest(method: self.method, path: self.path, query: self.query, token: self.token)
     }
@@ -23,14 +23,14 @@ package struct PeerRequest: Sendable {
         (self.method, self.target, self.fields, self.body) = (method, target, fields, body)
     }
 
-    /// What a proxy asks the server instead, under the same token.
+    /// The request that a proxy sends to the server instead, under the same token.
     package func exchanged(_ method: String? = nil, for target: String) -> PeerRequest {
         var other = self
         (other.method, other.target) = (method ?? self.method, target)
         return other
     }
 
-    /// Reads one request off the front of the bytes; `nil` while it is not whole.
+    /// Reads one request off the front of the bytes; `nil` while it is incomplete.
     package init?(from bytes: inout [UInt8]) {
         let text = String(decoding: bytes, as: UTF8.self)
         guard let end = text.range(of: "\r\n\r\n") else { return nil }
@@ -55,11 +55,11 @@ package struct PeerRequest: Sendable {
     package var echo: String { (try? MyToken(text: self.token))?.echo ?? "" }
 }
 
-/// An answer, of which each part can be spoilt.
+/// An answer whose parts a test can damage.
 package struct PeerAnswer: Sendable {
     package enum Framing: Sendable {
         case length
-        /// A `Content-Length` that is not that of the body.
+        /// A `Content-Length` that does not match the body.
         case wrongLength(Int)
         case chunked(isEnded: Bool)
         case untilTheEnd
@@ -77,11 +77,12 @@ package struct PeerAnswer: Sendable {
         self.body = Array(body.utf8)
     }
 
-    /// The identifier of the account of all requests with credentials, unless a test gives another.
+    /// The account id for all requests with credentials, unless a test gives another.
     package static let account = "YWxpY2Uncy1vd24tYWNjdA"
 
-    /// The server's own answer: with the echo and, if a key is given and a signature asked for,
-    /// signed. Without an account it is that of a server of the version before.
+    /// Creates the server's own answer: with the echo and, if there is a key and the request asks
+    /// for a signature, signed. Without an account it is the answer of a server of the previous
+    /// version.
     package init(
         to request: PeerRequest,
         status: Int = 200,
@@ -117,7 +118,7 @@ package struct PeerAnswer: Sendable {
         self["Signature"] = signature.signature
     }
 
-    /// A problem of this code.
+    /// Creates a problem with this code.
     package init(
         to request: PeerRequest,
         _ code: ProblemCode,
@@ -137,7 +138,7 @@ package struct PeerAnswer: Sendable {
         )
     }
 
-    /// A field's value by its name in any case; `nil` removes the field.
+    /// A field's value by its name in any case; setting `nil` removes the field.
     package subscript(_ name: String) -> String? {
         get { self.fields.first { $0.name.lowercased() == name.lowercased() }?.value }
         set {

@@ -1,13 +1,13 @@
-/// How a peer answers; its index counts requests.
+/// A peer's answers; the index counts requests.
 package typealias PeerScript = @Sendable (PeerRequest, _ index: Int) -> PeerReply
 
-/// What a peer does with one request.
+/// A peer's reaction to one request.
 package enum PeerReply: Sendable {
     case answer(PeerAnswer)
-    /// Says that, and holds the connection as a stream's.
+    /// Sends the answer and keeps the connection open, as for a stream.
     case hold(PeerAnswer)
-    /// Ends the connection without a byte.
+    /// Closes the connection without sending a byte.
     case hangUp
-    /// Holds the connection and says nothing.
+    /// Keeps the connection open and sends nothing.
     case silence
 }

@@ -6,10 +6,12 @@ internal import Synchronization
     internal import FoundationNetworking
 #endif
 
-/// A server, or an impostor, that answers each request as a script says, in the place of a network.
+/// A server, or an impostor, that answers each request according to a script, in place of a
+/// network.
 ///
-/// It needs no socket, so tests with it run on Apple's systems, too. What only sockets show is left to `ScriptedPeer`: how
-/// connections are used again, how bodies are framed, what a challenge makes the session do.
+/// It needs no socket, so tests with it also run on Apple's systems. `ScriptedPeer` covers the
+/// behaviour that needs sockets: the reuse of connections, the framing of bodies, and the
+/// session's reaction to a challenge.
 package final class ProtocolPeer: Sendable {
     package typealias Script = PeerScript
 
@@ -21,23 +23,23 @@ package final class ProtocolPeer: Sendable {
 
     private init(_ script: @escaping Script) {
         self.host = "\(UUID().uuidString.lowercased()).test"
-        // A name of letters, digits and hyphens is always a URL's host.
+        // A name of letters, digits and hyphens is always valid as a URL's host.
         self.url = URL(string: "https://\(self.host)") ?? URL(fileURLWithPath: "/")
         self.script = Mutex(script)
     }
 
-    /// What was asked so far, in the order of its arrival.
+    /// The requests so far, in the order of their arrival.
     package var requests: [PeerRequest] { self.log.withLock { $0 } }
 
-    /// How many of the answers that it held the client has given up.
+    /// The number of held answers that the client has abandoned.
     package var leftStreams: Int { self.left.withLock { $0 } }
 
-    /// Answers otherwise from now on; its index goes on counting.
+    /// Uses another script from now on; the index continues.
     package func play(_ script: @escaping Script) {
         self.script.withLock { $0 = script }
     }
 
-    /// Answers as long as `body` runs.
+    /// Answers while `body` runs.
     @discardableResult
     package static func run<Result: Sendable>(
         _ script: @escaping Script,
@@ -49,7 +51,7 @@ package final class ProtocolPeer: Sendable {
         return try await body(peer)
     }
 
-    /// The same, with a client.
+    /// Does the same with a client.
     @discardableResult
     package static func run<Result: Sendable>(
         _ script: @escaping Script,
@@ -70,7 +72,7 @@ package final class ProtocolPeer: Sendable {
         PushClient(server: self.url, credentials: credentials, options: self.options(options), store: store)
     }
 
-    /// Options that reach it.
+    /// Options that reach the peer.
     package func options(_ others: PushClient.Options = .init(testing: [])) -> PushClient.Options {
         var options = others
         let configuration = URLSessionConfiguration.ephemeral
@@ -92,9 +94,9 @@ package final class ProtocolPeer: Sendable {
     }
 }
 
-/// Hands requests to the peer whose host they name.
+/// Passes requests to the peer whose host they name.
 private final class PeerProtocol: URLProtocol {
-    /// By their hosts. A lock, since sessions call from queues of their own.
+    /// Peers by their host. A lock, because sessions call from queues of their own.
     static let peers = Mutex<[String: ProtocolPeer]>([:])
     private var isHeld = false
 
@@ -125,7 +127,7 @@ private final class PeerProtocol: URLProtocol {
     // MARK: - Private
 
     private func start(_ answer: PeerAnswer, _ url: URL) {
-        // The lines of a field become one value.
+        // Joins the lines of a field into one value.
         var fields = Dictionary(answer.fields.map { ($0.name, $0.value) }) { "\($0), \($1)" }
         if let length = answer.announcedLength { fields["Content-Length"] = "\(length)" }
         let response = HTTPURLResponse(
@@ -139,7 +141,7 @@ private final class PeerProtocol: URLProtocol {
         if answer.hasBody, !answer.body.isEmpty { self.client?.urlProtocol(self, didLoad: Data(answer.body)) }
     }
 
-    /// As a connection would.
+    /// Ends the answer as a connection would.
     private func end(_ answer: PeerAnswer) {
         if answer.isWhole { return self.client?.urlProtocolDidFinishLoading(self) ?? () }
         if answer.hangsUp { self.fail(.networkConnectionLost) }
@@ -186,7 +188,7 @@ extension PeerRequest {
         )
     }
 
-    /// Apple's sessions hand a body over as a stream.
+    /// Apple's sessions provide a body as a stream.
     private static func body(of request: URLRequest) -> [UInt8] {
         if let body = request.httpBody { return Array(body) }
         guard let stream = request.httpBodyStream else { return [] }

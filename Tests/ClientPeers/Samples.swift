@@ -22,7 +22,7 @@ package enum Samples {
     }
 }
 
-/// The interference that a call ends with.
+/// The interference that a call throws.
 package func interference(
     of call: () async throws -> some Any,
     sourceLocation: SourceLocation = #_sourceLocation
@@ -38,7 +38,7 @@ package func interference(
     return nil
 }
 
-/// The problem of a call that is refused for its credentials.
+/// The problem of a call whose credentials are refused.
 @discardableResult
 package func unauthorized(
     sourceLocation: SourceLocation = #_sourceLocation,
@@ -55,7 +55,7 @@ package func unauthorized(
     return nil
 }
 
-/// What a call that fails advises.
+/// The advice for a call that fails.
 package func advice(_ call: () async throws -> some Any) async -> PushClient.Advice? {
     do {
         _ = try await call()
@@ -65,13 +65,13 @@ package func advice(_ call: () async throws -> some Any) async -> PushClient.Adv
     }
 }
 
-/// Numbers from 0 on.
+/// Counts up from 0.
 package final class Counter: Sendable {
     private let number = Mutex(0)
 
     package init() {}
 
-    /// How many it has given.
+    /// How many numbers it has returned.
     package var count: Int { self.number.withLock { $0 } }
 
     package func next() -> Int {

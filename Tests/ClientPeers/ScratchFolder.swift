@@ -1,6 +1,6 @@
 package import Foundation
 
-/// A folder for one test, gone with the last reference.
+/// A folder for one test, removed with its last reference.
 package final class ScratchFolder: Sendable {
     package let path: String
 
@@ -10,18 +10,18 @@ package final class ScratchFolder: Sendable {
     }
 
     deinit {
-        // What is left is the system's to clean.
+        // The system cleans up what a failed removal leaves.
         try? FileManager.default.removeItem(atPath: self.path)
     }
 
-    /// All bytes of all files in it and its folders, for looking for what must not be there.
+    /// All bytes of all files below the folder, to search for forbidden content.
     package func contents() throws -> Data {
         try FileManager.default.subpathsOfDirectory(atPath: self.path).reduce(into: Data()) { bytes, name in
             bytes.append((try? Data(contentsOf: URL(fileURLWithPath: self.file(name)))) ?? Data())
         }
     }
 
-    /// The path of a file in it.
+    /// The path of a file in the folder.
     package func file(_ name: String) -> String {
         "\(self.path)/\(name)"
     }

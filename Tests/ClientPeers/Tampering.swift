@@ -7,7 +7,8 @@ internal import Testing
 /// One change that a program between app and server makes to an answer.
 package struct Tampering: Sendable, CustomTestStringConvertible {
     package let testDescription: String
-    /// What shows it where `MyToken` alone does, and where answers are signed; `nil`: nothing does.
+    /// The interference that the client reports: with `MyToken` alone, and with signatures; `nil`
+    /// if it notices nothing.
     package let echoed: Interference.Kind?
     package let signed: Interference.Kind?
     package let spoil: @Sendable (inout PeerAnswer, PeerRequest) -> Void
@@ -86,7 +87,8 @@ package struct Tampering: Sendable, CustomTestStringConvertible {
             answer.hangsUp = true
         },
         Tampering("a length that is too small", .truncated) { answer, _ in
-            // What the length leaves out is dropped by the system; what is left is no JSON, or not what was signed.
+            // The system drops the bytes after that length; the remainder is not JSON, or not the
+            // signed content.
             answer.framing = .wrongLength(answer.body.count + 3)
             answer.hangsUp = true
         },
@@ -106,7 +108,7 @@ package struct Tampering: Sendable, CustomTestStringConvertible {
         },
         Tampering("another's status", .unexpectedBody, signed: .signature) { answer, _ in answer.status = 404 },
         Tampering("another notification", .wrongID, signed: .signature) { answer, request in
-            // The proxy has asked for another one: all of it is the server's own.
+            // The proxy has asked for another one, so all of the answer is the server's own.
             let other = request.exchanged(for: "/api/notifications/8")
             answer = PeerAnswer(to: other, body: Samples.item(8), key: Self.key)
         },
@@ -167,7 +169,7 @@ package struct Tampering: Sendable, CustomTestStringConvertible {
 
     package static let key = SigningKey()
 
-    /// Answers for the notification 7, spoilt.
+    /// Answers for the notification 7, with this change.
     package func script(signing key: SigningKey?) -> PeerScript {
         { request, _ in
             var answer = PeerAnswer(to: request, fields: [("ETag", "\"a\"")], body: Samples.item(7), key: key)

@@ -4,14 +4,14 @@ import PushAPI
 import PushClient
 import Synchronization
 
-/// A process with a client, for tests that need several of them, or that measure one.
+/// A process with a client, for tests that need several processes or measure one. Its commands:
 ///
-///     ClientProgram nothing                                        the empty process, with its memory
-///     ClientProgram fetch SERVER FOLDER ID LIMIT                   one notification, as an extension does, with the memory
-///     ClientProgram show SERVER FOLDER ID LIMIT                    the same as a notification, with its badge
-///     ClientProgram advise SERVER FOLDER                           what to tell the user of a fetch that fails
-///     ClientProgram sign-out SERVER FOLDER                         whether the server has ended the session
-///     ClientProgram work SERVER KEY FOLDER NAME SEED               random steps until it is killed
+///     nothing                           the empty process, with its memory
+///     fetch SERVER FOLDER ID LIMIT      one notification as in an extension, with the memory
+///     show SERVER FOLDER ID LIMIT       the same as a notification, with its badge
+///     advise SERVER FOLDER              the advice for a fetch that fails
+///     sign-out SERVER FOLDER            whether the server has ended the session
+///     work SERVER KEY FOLDER NAME SEED  random steps until it is killed
 @main struct ClientProgram {
     struct Usage: Error {}
 
@@ -20,7 +20,7 @@ import Synchronization
         switch arguments.count > 1 ? arguments[1] : "" {
         case "nothing": print(try Memory.now("RssAnon:"))
         case "fetch" where arguments.count == 6:
-            // The code of the network is a file's, and shared: it is loaded before the measurement begins.
+            // The network code is in shared files, so it is loaded before the measurement begins.
             _ = await Self.fetch(["http://127.0.0.1:1", arguments[3] + "/none", "1", "1"])
             let memory = try Memory()
             print(await Self.fetch(Array(arguments[2...])))
@@ -46,10 +46,10 @@ import Synchronization
         return url
     }
 
-    /// Of tests only.
+    /// A key for tests only.
     static let key = SymmetricKey(data: Data(count: 32))
 
-    /// What became of it, in a word.
+    /// The outcome in one word.
     private static func fetch(_ arguments: [String]) async -> String {
         do {
             guard let id = Int64(arguments[2]), let limit = Int(arguments[3]) else { throw Usage() }
@@ -66,7 +66,7 @@ import Synchronization
 }
 
 extension ClientProgram {
-    /// What is shown of a push by the helper as it is: the length of its text, and the badge.
+    /// The content that the helper shows for a push: the length of its text, and the badge.
     fileprivate static func show(_ arguments: [String]) async -> String {
         guard let id = Int64(arguments[2]), let limit = Int(arguments[3]),
             let client = try? Self.client(arguments[0], folder: arguments[1], limit: limit)
@@ -100,18 +100,18 @@ extension ClientProgram {
     }
 }
 
-/// How much memory this process takes that is no file's, in KiB. The kernel of an iPhone counts that, and no code.
+/// This process's memory without files, in KiB. The kernel of an iPhone counts that, but not code.
 struct Memory {
     private let anonymous: Int
     private let all: Int
 
-    /// Begins a measurement: the peak of before is forgotten (proc(5)).
+    /// Begins a measurement by resetting the peak (proc(5)).
     init() throws {
         try Data("5".utf8).write(to: URL(fileURLWithPath: "/proc/self/clear_refs"))
         (self.anonymous, self.all) = (try Self.now("RssAnon:"), try Self.now("VmRSS:"))
     }
 
-    /// At most so much: what else of files was loaded since the beginning counts, too.
+    /// An upper limit: pages of files that were loaded since the beginning count, too.
     func peak() throws -> Int { self.anonymous + (try Self.now("VmHWM:")) - self.all }
 
     static func now(_ name: String) throws -> Int {

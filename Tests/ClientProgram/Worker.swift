@@ -3,7 +3,7 @@ import HTTPSignatures
 import PushAPI
 import PushClient
 
-/// Takes random steps with a client, and writes down what it has done.
+/// Takes random steps with a client, and records them in files.
 final class Worker {
     struct Wrong: Error {
         let what: String
@@ -13,7 +13,7 @@ final class Worker {
     private let name: String
     private let shownFile: URL
     private let said: FileHandle
-    /// What was dismissed, and is never there again.
+    /// The dismissed ids, which must never appear again.
     private var dismissed: Set<Int64> = []
     private var random: Steps
 
@@ -42,9 +42,9 @@ final class Worker {
         } catch is URLError {
             // The network is bad on purpose.
         } catch PushClientError.problem {
-            // What is fetched may be gone.
+            // The notification to fetch may be gone.
         } catch PushClientError.interference(let interference) where interference.kind == .truncated {
-            // A connection that is lost in the middle of an answer.
+            // The connection was lost in the middle of an answer.
         }
         self.say("step")
     }
@@ -79,7 +79,7 @@ final class Worker {
         }
     }
 
-    /// Shows what has changed: writes the ids down, and only then says so.
+    /// Writes the ids of the changes to a file, and only then reports them.
     private func show() async throws {
         let changes = try await self.client.changes(for: self.name)
         var shown = changes.isEverything ? [] : try Self.shown(self.shownFile)
@@ -96,13 +96,13 @@ final class Worker {
         return Set(try String(contentsOf: file, encoding: .utf8).split(separator: "\n").compactMap { Int64($0) })
     }
 
-    /// At once: what a buffer holds is lost with the process.
+    /// Writes at once: a buffer would be lost with the process.
     private func say(_ text: String) {
         self.said.write(Data("\(text)\n".utf8))
     }
 }
 
-/// Random numbers that are the same for a seed (SplitMix64).
+/// Random numbers that depend only on a seed (SplitMix64).
 struct Steps: RandomNumberGenerator {
     var state: UInt64
 

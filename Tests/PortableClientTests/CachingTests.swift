@@ -11,9 +11,9 @@ import Testing
     import Cryptography
 #endif
 
-/// When a kept value is shown, and with which date.
+/// Tests when the client returns a kept value, and with which date.
 @Suite(.timeLimit(.minutes(5))) struct CachingTests {
-    /// Answers as the server does: with a tag, and 304 to who names it.
+    /// Answers like the server: with a tag, and 304 for a request that has the tag.
     private static func server(
         _ body: String = Samples.item(7),
         fields: [(name: String, value: String)] = [(name: "Cache-Control", value: "private, max-age=60")],
@@ -38,7 +38,7 @@ import Testing
             time.pass(60)
             #expect(try await client.notification(7) == .fresh(first.value))
             #expect(peer.requests.map { $0.fields["if-none-match"] } == [nil, "\"a\""])
-            // What was confirmed last is of that time.
+            // The date is that of the last confirmation.
             let confirmed = time.now
             peer.play { _, _ in .hangUp }
             time.pass(60)
@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    /// Why the server cannot be asked, and what to tell the user.
+    /// A reason why the server cannot be reached, and the advice for the user.
     private struct Trouble: Sendable {
         let advice: PushClient.Advice
         let script: PeerScript
@@ -72,7 +72,8 @@ import Testing
         Trouble(.portal) { _, _ in .answer(PeerAnswer(status: 404)) },
     ]
 
-    /// No server, a portal, a server that says nothing: the kept value, with its date, and what to tell the user.
+    /// Covers a missing server, a captive portal, and a silent server: each time the client
+    /// returns the kept value with its date and the advice for the user.
     @Test(arguments: Self.troubles.indices)
     func aKeptValueIsShownWhenTheServerCannotBeAsked(_ index: Int) async throws {
         let trouble = Self.troubles[index]
@@ -88,7 +89,7 @@ import Testing
             #expect(kept.value == item)
             #expect(kept.date == date)
             #expect(kept.reason?.advice == trouble.advice)
-            // Of what is not kept there is nothing to show.
+            // Without a kept value there is nothing to show.
             await #expect(throws: (any Error).self) { try await client.notification(9) }
         }
     }
@@ -100,7 +101,7 @@ import Testing
             peer.play { request, _ in .answer(PeerAnswer(to: request, code)) }
             await #expect(throws: PushClientError.self) { try await client.notification(7) }
             peer.play { _, _ in .hangUp }
-            // What the server has said is gone stays gone.
+            // A notification that the server has called gone stays gone.
             let kept = try? await client.notification(7)
             #expect((kept == nil) == [404, 410].contains(code.status))
         }
@@ -170,7 +171,7 @@ import Testing
         }
     }
 
-    /// A tag as a proxy that compresses leaves it.
+    /// A tag as a compressing proxy changes it.
     @Test(arguments: ["W/\"a\"", "\"a-gzip\"", "W/\"a-gzip\""])
     func aTagThatAProxyHasChangedIsTheSame(tag: String) async throws {
         try await ProtocolPeer.run(Self.server()) { peer, client in

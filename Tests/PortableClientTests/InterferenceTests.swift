@@ -6,9 +6,9 @@ import PushClient
 import Synchronization
 import Testing
 
-/// An impostor between the app and the server, who answers in its place or changes its answers.
+/// An impostor between the app and the server, which answers in its place or changes its answers.
 @Suite(.timeLimit(.minutes(5))) struct InterferenceTests {
-    /// Until the account is known.
+    /// The field's value until the account is known.
     private static let acceptSignature = ResponseVerifier.acceptSignature(
         keyID: Tampering.key.id,
         coverage: .account,
@@ -22,7 +22,7 @@ import Testing
             let found = await interference { try await client.notification(7) }
             #expect(found?.kind == kind)
             #expect(found?.path == "/api/notifications/7")
-            // Neither the body nor a portal's address.
+            // The description has neither the body nor a captive portal's address.
             #expect(found?.description.contains(/secret|Hotel|room/) == false)
             #expect(peer.requests.count == 1)
         }
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    /// A signed answer of before, whole, to a new request.
+    /// An earlier signed answer, complete, is returned for a new request.
     @Test(arguments: [nil, Tampering.key])
     func anAnswerThatIsReplayedIsNamed(key: SigningKey?) async throws {
         let options = PushClient.Options(testing: key.map { [$0.publicKey] } ?? [])
@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    /// The echo put right by an impostor who can calculate it.
+    /// An impostor corrects the echo, because it can calculate it.
     @Test func aSignedAnswerThatIsReplayedWithTheRightEchoIsNamed() async throws {
         let options = PushClient.Options(testing: [Tampering.key.publicKey])
         let first = Mutex<PeerAnswer?>(nil)
@@ -96,7 +96,8 @@ import Testing
         }
     }
 
-    /// A proxy that asks for something that is not there, under the same token: the server's own 404, of another path.
+    /// A proxy asks for something missing under the same token, and returns the server's own 404
+    /// for another path.
     @Test func aRefusalOfAnotherRequestForgetsNothing() async throws {
         let options = PushClient.Options(testing: [Tampering.key.publicKey])
         let own: ProtocolPeer.Script = { request, _ in
@@ -118,7 +119,7 @@ import Testing
             let found = await interference { try await client.dismiss(7) }
             #expect(found?.kind == .signature)
             #expect(try await client.sync().value.notifications == inbox.value.notifications)
-            // The server's own refusal is believed.
+            // The client accepts the server's own refusal.
             peer.play { request, _ in .answer(PeerAnswer(to: request, .notFound, key: Tampering.key)) }
             await #expect(throws: PushClientError.problem(Problem(.notFound))) { try await client.notification(7) }
             peer.play { _, _ in .hangUp }
@@ -142,7 +143,7 @@ import Testing
         }
     }
 
-    /// Each with what it is answered with, and with what it asks twice.
+    /// Each call refuses an answer of another form, and an answer without the echo.
     @Test func eachCallChecksItsAnswer() async throws {
         let calls: [@Sendable (PushClient) async throws -> Void] = [
             { _ = try await $0.notification(7) }, { _ = try await $0.sync() }, { try await $0.markRead(7) },
@@ -152,7 +153,8 @@ import Testing
         for body in [#"{"Id":8,"Read":true}"#, "[1]", #""..""#, "{}"] {
             try await ProtocolPeer.run({ request, _ in .answer(PeerAnswer(to: request, body: body)) }) { _, client in
                 for call in calls.prefix(4) + calls[5...7] {
-                    // What was sent is an item of any id; what was registered, an id of a path.
+                    // A sent notification may have any id; a registration must have an id that is
+                    // valid in a path.
                     do {
                         try await call(client)
                         #expect(body.contains("Id"))

@@ -7,11 +7,11 @@ import Testing
 
 @testable import PushClient
 
-/// What the extension shows, once and in time, as far as it is not Apple's.
+/// Tests the content that the extension shows, once and in time, without Apple's own part.
 @Suite(.timeLimit(.minutes(5))) struct NotificationServiceHelperTests {
     private static let placeholder = NotificationContent(title: "Clinic", body: "New notification", badge: 1)
 
-    /// What was handed over.
+    /// The delivered contents.
     private final class Shown: Sendable {
         private let contents = Mutex<[NotificationContent]>([])
 
@@ -76,7 +76,7 @@ import Testing
         #expect(self.shown.all == [Self.placeholder])
     }
 
-    /// The app's own count, which waits for something that never comes, and does not end when it is cancelled.
+    /// The app's own count waits for something that never comes, and ignores cancellation.
     @Test func aBadgeThatNeverComesCostsTheLimit() async {
         let id = self.server.add("text")
         let hung = Mutex<CheckedContinuation<Void, Never>?>(nil)
@@ -100,7 +100,7 @@ import Testing
         #expect(self.shown.all == [Self.placeholder])
     }
 
-    /// Its minute would begin, and the app would find nothing when it is tapped.
+    /// A fetch would start its minute, and the app would find nothing when the user taps it.
     @Test func whatMayBeReadOnceIsLeftToTheApp() async throws {
         let id = self.server.add(.string("code 4711"), isReadOnce: true)
         await self.helper().deliver(PushMessage(id: id), placeholder: Self.placeholder, to: self.shown.handler)

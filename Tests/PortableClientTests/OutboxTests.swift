@@ -16,7 +16,7 @@ import Testing
     import FoundationNetworking
 #endif
 
-/// What the user did without waiting for the network.
+/// Tests the user's actions that did not wait for the network.
 @Suite(.timeLimit(.minutes(5))) struct OutboxTests {
     private let server = ModelServer()
     private let folder: ScratchFolder
@@ -27,10 +27,10 @@ import Testing
         self.server.change { state in for number in 0..<4 { state.add("text \(number)", lasting: 3600) } }
     }
 
-    /// As of another start of the app.
+    /// A client after another start of the app.
     private func client(_ peer: ProtocolPeer, now: @escaping @Sendable () -> Date = { Date() }) -> PushClient {
         var options = PushClient.Options(testing: [self.server.key.publicKey])
-        // Signatures are of now.
+        // The signatures have the current time, but the test's clock may differ.
         options.signatureTolerance = .seconds(10 * 86400)
         options.now = now
         let store = AnswerStore.folder(URL(fileURLWithPath: self.folder.file("store")), key: self.key)
@@ -78,14 +78,14 @@ import Testing
             let first = self.client(peer)
             let key = try await first.outbox.send("once")
             peer.play { request, index in
-                // It has acted.
+                // The server has carried out the request.
                 _ = script(request, index)
                 return .hangUp
             }
             await #expect(throws: URLError.self) { try await first.outbox.flush() }
             #expect(try await first.outbox.count == 1)
             peer.play(script)
-            // Two processes, after a crash.
+            // Two processes send it after a crash.
             async let one: Void = self.client(peer).outbox.flush()
             async let other: Void = self.client(peer).outbox.flush()
             _ = try await (one, other)
@@ -129,7 +129,7 @@ import Testing
         }
     }
 
-    /// One task that the server cannot do is no reason to hide what is new.
+    /// A task that the server cannot do now must not hide new notifications.
     @Test(arguments: [ProblemCode.internalError, .busy, .tooManyStreams])
     func whatTheServerCannotDoNowDoesNotHoldUpTheInbox(_ code: ProblemCode) async throws {
         let script = self.server.script
@@ -167,7 +167,7 @@ import Testing
             for id in 1...200 { try await outbox.markRead(Int64(id)) }
             await #expect(throws: PushClientError.outboxFull) { try await outbox.markRead(201) }
             await #expect(throws: PushClientError.outboxFull) { try await outbox.send("a") }
-            // In the place of another one there is room.
+            // A task that replaces another one has room.
             try await outbox.dismiss(7)
             #expect(try await outbox.count == 200)
             try await outbox.flush()
@@ -184,7 +184,7 @@ import Testing
             try await outbox.markRead(7)
             try await outbox.markRead(7, false)
             try await outbox.dismiss(7)
-            // One that is dismissed stays so, though another process shows it still.
+            // A dismissed notification stays dismissed, even if another process still shows it.
             try await outbox.markRead(7)
             #expect(try await outbox.count == 1)
             try await outbox.flush()
@@ -243,7 +243,7 @@ import Testing
         }
     }
 
-    /// A server that is none of ours may write what it likes; the index has room for the inbox all the same.
+    /// A foreign server may write any code; the index must still have room for the inbox.
     @Test func theCodeOfARefusalIsBounded() async throws {
         try await ProtocolPeer.run(self.server.script) { peer in
             let client = self.client(peer)
@@ -272,7 +272,7 @@ import Testing
         try await ProtocolPeer.run(self.server.script) { peer in
             let client = self.client(peer)
             await #expect(throws: (any Error).self) { try await client.outbox.send("a") }
-            // The inbox is in memory then.
+            // The inbox is then kept in memory.
             let inbox = try await client.refresh().value
             #expect(inbox.notifications.count == 4)
         }

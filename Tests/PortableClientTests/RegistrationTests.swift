@@ -6,7 +6,7 @@ import Synchronization
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct RegistrationTests {
-    /// Gives out `id-1`, `id-2`, …, and says 410 of those that are retired.
+    /// Returns `id-1`, `id-2`, …, and answers 410 for retired ids.
     private final class Registry: Sendable {
         let retired = Mutex<Set<String>>([])
         private let count = Mutex(0)
@@ -36,7 +36,7 @@ import Testing
             #expect(peer.requests[0].target == "/api/register?handle=a%2Bb%2Fc%20d%26e%3D%C3%A4")
             #expect(peer.requests[1].target == "/api/register/id-1")
             #expect(peer.requests[1].body == #"{"Platform":"apns","Handle":"a+b/c d&e=ä","Tags":["news"]}"#)
-            // As after a start of the app, with a new handle.
+            // A client after a start of the app, with a new handle.
             #expect(try await peer.client(store: store).register(platform: "apns", handle: "b") == "id-1")
             #expect(peer.requests.map(\.method) == ["POST", "PUT", "PUT"])
             #expect(client.registrationID == "id-1")
@@ -49,7 +49,7 @@ import Testing
             try await client.register(platform: "apns", handle: "a", isSandbox: true)
             let body = #"{"Platform":"apns","Handle":"a","Tags":[],"App":"bank","Environment":"sandbox"}"#
             #expect(peer.requests.last?.body == body)
-            // The environment alone makes it another registration.
+            // Another environment makes it another registration.
             let count = peer.requests.count
             try await client.refresh(platform: "apns", handle: "a", isSandbox: true)
             #expect(peer.requests.count == count)
@@ -77,7 +77,7 @@ import Testing
                     "/api/register/id-1", "/api/register", "/api/register/id-2",
                 ]
             )
-            // All are gone: two tries, and no loop.
+            // All ids are gone: the client tries twice, without a loop.
             registry.retired.withLock { $0 = ["id-2", "id-3"] }
             let count = peer.requests.count
             await #expect(throws: PushClientError.problem(Problem(.registrationGone))) {
@@ -115,7 +115,7 @@ import Testing
         }
     }
 
-    /// A session that somebody ends at the server takes its device along: the next one registers it.
+    /// The end of a session at the server also ends its device: the next session registers it.
     @Test func anotherSessionRegistersTheDeviceAgain() async throws {
         let store = AnswerStore.memory
         try await ProtocolPeer.run(Registry().script) { peer, _ async throws in
@@ -128,19 +128,19 @@ import Testing
             #expect(try await refresh("spt_firstfirstfirst") == 2)
             #expect(try await refresh("spt_firstfirstfirst") == 0)
             #expect(try await refresh("spt_second") == 1)
-            // The app's closure is asked by the first call after a start.
+            // The first call after a start asks the app's closure.
             let provided = PushClient.Credentials.tokens(account: "alice") { _ in "spt_second" }
             #expect(try await refresh(provided) == 0)
             #expect(try await refresh(.tokens(account: "alice") { _ in "spt_third" }) == 1)
             #expect(try await refresh(.tokens(account: "alice") { _ in throw URLError(.notConnectedToInternet) }) == 0)
-            // Those of an issuer change often, and are no sessions.
+            // An issuer's tokens change often, and are not sessions.
             #expect(try await refresh("of an issuer") == 1)
             #expect(try await refresh("the next one") == 0)
             #expect(try await refresh(.basic(username: "alice", password: "secret")) == 0)
         }
     }
 
-    /// As an app does whose delegate is called twice: one id, and one registration.
+    /// Some apps get their delegate's call twice: that makes one id, and one registration.
     @Test func callsAtTheSameTimeRegisterOneAfterTheOther() async throws {
         let count = Counter()
         try await ProtocolPeer.run({ request, _ in
@@ -160,7 +160,7 @@ import Testing
         }
     }
 
-    /// One that waits for its turn leaves it to others.
+    /// A cancelled call gives up its place in the queue.
     @Test func aCallThatIsCancelledBeforeItsTurnRegistersNothing() async throws {
         try await ProtocolPeer.run({ request, _ in
             request.method == "POST" ? .silence : .answer(PeerAnswer(to: request))
@@ -206,7 +206,7 @@ import Testing
         }
     }
 
-    /// An impostor invents an id that would lead elsewhere.
+    /// An impostor invents an id that would lead to another path.
     @Test(arguments: ["", ".", "..", "a/b", "a?b", "a b", "ä", String(repeating: "a", count: 129)])
     func anIdThatIsNoneIsNotUsed(id: String) async throws {
         try await ProtocolPeer.run({ request, _ in .answer(PeerAnswer(to: request, body: "\"\(id)\"")) }) {

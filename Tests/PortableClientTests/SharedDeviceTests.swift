@@ -5,7 +5,7 @@ import Testing
 
 @testable import PushClient
 
-/// Accounts side by side on one device: which client a push is for.
+/// Several accounts on one device: tests which client a push is for.
 @Suite(.timeLimit(.minutes(5))) struct SharedDeviceTests {
     private static let sharing: PushClient.Options = {
         var options = PushClient.Options(testing: [])
@@ -13,7 +13,7 @@ import Testing
         return options
     }()
 
-    /// Gives out one registration id, and takes every registration.
+    /// Returns one registration id, and accepts every registration.
     private static func registry(_ id: String) -> ProtocolPeer.Script {
         { request, _ in
             .answer(request.method == "POST" ? PeerAnswer(to: request, body: "\"\(id)\"") : PeerAnswer(to: request))
@@ -57,7 +57,7 @@ import Testing
         let clients = [alice, none, bob]
         #expect(PushClient.recipient(of: push, among: clients)?.registrationID == "b2")
         #expect(bob.isRecipient(of: push) && !alice.isRecipient(of: push) && !none.isRecipient(of: push))
-        // The same hint with another id, one of a stranger's, and none.
+        // The same hint with another id, a stranger's hint, and no hint.
         let strange = [
             PushMessage(id: 8, accountHint: push.accountHint), PushMessage(id: 7, accountHint: "AAAAAAAAAAA"),
             PushMessage(id: 7, accountHint: ""), PushMessage(id: 7),

@@ -12,7 +12,7 @@ import Testing
     import Cryptography
 #endif
 
-/// Signing out ends everything, whatever the network does and whoever else is writing.
+/// Signing out ends everything, no matter what the network does and which calls are writing.
 @Suite(.timeLimit(.minutes(5))) struct SignOutTests {
     private static func script(_ server: ListServer) -> ProtocolPeer.Script {
         { request, _ in
@@ -61,7 +61,7 @@ import Testing
         let memory = AnswerStore.memory
         let server = Self.server()
         try await ProtocolPeer.run(Self.script(server)) { peer in
-            // Each store as that of another start of the app.
+            // Each store is that of another start of the app.
             func store() -> AnswerStore { isFolder ? .folder(place, key: key) : memory }
             let client = peer.client(.token("t", account: "alice"), store: store())
             try await client.register(platform: "apns", handle: "a")
@@ -71,7 +71,7 @@ import Testing
             #expect(try await !PushClient.finishSignOuts(server: peer.url, options: peer.options(), store: store()))
             #expect(try folder.contents().range(of: Data("Bearer".utf8)) == nil)
 
-            // The next session begins at once, with nothing, and keeps its own.
+            // The next session begins at once, empty, and keeps its own data.
             peer.play(Self.script(server))
             let next = peer.client(.token("u", account: "alice"), store: store())
             #expect(try await next.kept().notifications.isEmpty)
@@ -95,7 +95,7 @@ import Testing
         }
     }
 
-    /// Another server's are left for that.
+    /// Sign-outs of another server wait for that server.
     @Test func aSignOutIsToldItsOwnServerAlone() async throws {
         let store = AnswerStore.memory
         try await ProtocolPeer.run({ _, _ in .hangUp }) { peer async throws in
@@ -112,7 +112,7 @@ import Testing
         }
     }
 
-    /// Refreshes, fetches and registrations that were under way write nothing any more.
+    /// Refreshes, fetches and registrations that are under way store nothing after it.
     @Test func aSignOutEndsAllWriters() async throws {
         let server = Self.server()
         server.change { $0.pageSize = 1 }
@@ -124,7 +124,7 @@ import Testing
                 let clients = (0..<3).map { _ in peer.client(credentials, store: store) }
                 await withTaskGroup(of: Void.self) { group in
                     for client in clients {
-                        // What they throw depends on how far they are.
+                        // Their errors depend on their progress.
                         group.addTask { _ = try? await client.refresh() }
                         group.addTask { _ = try? await client.notification(7) }
                         group.addTask { _ = try? await client.register(platform: "apns", handle: "a") }
@@ -141,7 +141,8 @@ import Testing
         }
     }
 
-    /// The session may have ended, or somebody has sent the request without its token: the client cannot know.
+    /// The session may have ended, or somebody has sent the request without its token: the client
+    /// cannot know.
     @Test func aRefusedTokenEndsTheWaitingAndIsReported() async throws {
         let store = AnswerStore.memory
         try await ProtocolPeer.run({ request, _ in .answer(PeerAnswer(to: request, .unauthorized)) }) {
@@ -158,7 +159,7 @@ import Testing
         peer.requests[count...].map { "\($0.method) \($0.path) \($0.fields["authorization"] ?? "")" }
     }
 
-    /// The app has just started, and nothing was asked yet.
+    /// The app has just started, and no call has asked for a token yet.
     @Test func aSignOutBeforeTheFirstCallAsksForAToken() async throws {
         let store = AnswerStore.memory
         try await ProtocolPeer.run(Self.script(Self.server())) { peer async throws in
@@ -195,7 +196,7 @@ import Testing
         }
     }
 
-    /// Nobody has a token that is good. The next session of the account ends the device of the one before.
+    /// There is no valid token. The account's next session ends the device of the session before.
     @Test(arguments: [false, true]) func aSignOutWithoutAGoodTokenIsNotDone(isProvided: Bool) async throws {
         struct Offline: Error {}
         let store = AnswerStore.memory
@@ -231,7 +232,7 @@ import Testing
         }
     }
 
-    /// The server gives one device of one user one id, whichever session asks for it.
+    /// The server gives one device of one user one id, in any session.
     @Test func anEarlierSignOutDoesNotEndTheDeviceOfTheNextSession() async throws {
         let (server, store) = (Self.server(), AnswerStore.memory)
         try await ProtocolPeer.run(Self.script(server)) { peer async throws in
@@ -248,7 +249,7 @@ import Testing
         }
     }
 
-    /// The app's closure may find that the user is signed out.
+    /// The app's closure may discover that the user is signed out.
     @Test func aTokensClosureMaySignOut() async throws {
         let server = Self.server()
         let made = Mutex<PushClient?>(nil)
@@ -268,7 +269,8 @@ import Testing
         }
     }
 
-    /// The server has taken a registration that no sign-out names, as the account was signed out meanwhile.
+    /// The server has accepted a registration that no sign-out names, because the account was
+    /// signed out meanwhile.
     @Test func aRegistrationThatASignOutOvertakesEnds() async throws {
         let script = Self.script(Self.server())
         try await ProtocolPeer.run(script) { peer async throws in
@@ -276,7 +278,7 @@ import Testing
             let account = client.records.account
             peer.play { request, index in
                 if request.method == "PUT" {
-                    // By another process.
+                    // Another process signs out.
                     _ = try? account.end { _ in
                         SignOutOrder(
                             server: "other",

@@ -12,7 +12,7 @@ import Testing
     import Cryptography
 #endif
 
-/// Everything missed in one round trip, and nothing lost.
+/// A sync fetches everything missed in one round trip, and loses nothing.
 @Suite(.timeLimit(.minutes(5))) struct SyncTests {
     private static func server(_ count: Int64) -> ListServer {
         let server = ListServer()
@@ -51,7 +51,7 @@ import Testing
             #expect(inbox.notifications.map(\.id) == [1, 2, 4, 5, 6])
             #expect(inbox.notifications.filter(\.isRead).map(\.id) == [2])
             #expect(inbox.arrived == [2, 6])
-            // One that was never seen here may have been shown by its push.
+            // The push of an unknown id may have been shown.
             #expect(inbox.deleted == [3, 77])
             #expect(inbox.unreadCount == 4)
         }
@@ -88,7 +88,7 @@ import Testing
         }
     }
 
-    /// A device's clock that is wrong for a while hides, and deletes nothing.
+    /// A wrong device clock hides notifications for a while, but deletes none.
     @Test func aClockSetAheadDeletesNothing() async throws {
         let time = ManualTime(try #require(Date(rfc3339: "2027-01-01T00:00:00Z")))
         let server = ListServer()
@@ -109,7 +109,7 @@ import Testing
         server.change { $0.pageSize = 2 }
         try await ProtocolPeer.run(server.script) { peer, client in
             _ = try await client.sync()
-            // The server was set up anew: other cursors, and one notification less.
+            // The server's database was created again: other cursors, and one notification less.
             server.change { state in
                 state.generation = "d"
                 state.items[4] = nil
@@ -137,7 +137,7 @@ import Testing
         }
     }
 
-    /// Cursors that are not known as soon as they are given.
+    /// The server forgets each cursor as soon as it has returned it.
     @Test func aServerThatForgetsItsOwnCursorsIsNotAskedForEver() async throws {
         let page = Samples.list([Samples.item(1)], cursor: "c", more: true)
         try await ProtocolPeer.run(
@@ -171,13 +171,13 @@ import Testing
                 { request, _ in .answer(PeerAnswer(to: request, body: Samples.item(1))) },
             ] {
                 peer.play(trouble)
-                // As after a start of the app.
+                // A client after a start of the app.
                 let cached = try await peer.client(options: time.options, store: store).sync()
                 #expect(cached.date == confirmed)
                 #expect(cached.value.notifications == inbox.notifications)
                 #expect(cached.value.arrived.isEmpty)
             }
-            // A payload that came with the list is there one by one, too.
+            // A payload from the list is available for a single notification, too.
             let item = try await client.notification(2)
             #expect(item.value == inbox.notifications[1])
             #expect(item.date == confirmed)
@@ -190,7 +190,7 @@ import Testing
         server.change { $0.pageSize = 2 }
         try await ProtocolPeer.run(server.script) { peer, client in
             peer.play { request, index in index < 2 ? .answer(server.answer(request)) : .hangUp }
-            // It was never complete, so that there is no date as of which it is right.
+            // The inbox was never complete, so it has no date.
             await #expect(throws: URLError.self) { try await client.sync() }
             let part = try await client.kept()
             #expect(part.notifications.count == 4)
@@ -205,7 +205,8 @@ import Testing
         }
     }
 
-    /// Three at once, again and again, between changes: the copy is always one of the server's.
+    /// Three calls at once, repeatedly, between changes: the copy always matches a state of the
+    /// server.
     @Test func severalAtOnceDoNotHarmTheInbox() async throws {
         let server = Self.server(40)
         server.change { $0.pageSize = 3 }
@@ -247,7 +248,7 @@ import Testing
             peer.play { _, _ in .hangUp }
             #expect(try await client.sync().value.notifications.map(\.id).sorted() == [1, 2])
         }
-        // A list that does not say which: none.
+        // A `no-store` list that does not say which items it means: no payload is kept.
         let silent = ListServer()
         for id in 1...2 { silent.put(Int64(id), Samples.item(Int64(id))) }
         silent.change { $0.directive = "no-store" }
@@ -276,13 +277,13 @@ import Testing
         }
     }
 
-    /// Also where the inbox is collected twice, because a file was lost.
+    /// This includes a second pass after a file was lost.
     @Test func aRefreshHasOneDeadline() async throws {
         let server = Self.server(3)
         let ends = Mutex<[ContinuousClock.Instant?]>([])
         let taken = Mutex<Set<String>>([])
         let names = Counter()
-        // Each token is good for one request, so that each asks for another.
+        // Each token is valid for one request, so that each request needs another one.
         let script: ProtocolPeer.Script = { request, index in
             let token = request.fields["authorization"] ?? ""
             guard taken.withLock({ $0.insert(token).inserted }) else {
@@ -307,7 +308,7 @@ import Testing
         }
     }
 
-    /// It would take the place of what is kept.
+    /// A longer cursor would take room from the notifications.
     @Test(arguments: [1024, 1025, 100_000]) func aCursorIsBounded(_ length: Int) async throws {
         let cursor = String(repeating: "c", count: length)
         try await ProtocolPeer.run({ request, _ in
@@ -323,7 +324,7 @@ import Testing
         }
     }
 
-    /// An impostor answers that there is more, for ever, or without moving on.
+    /// An impostor claims for ever that there is more, or never moves the cursor.
     @Test func aListWithoutAnEndIsNamed() async throws {
         var options = PushClient.Options(testing: [])
         // A thousand requests take long on a busy machine.

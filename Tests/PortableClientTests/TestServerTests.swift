@@ -5,7 +5,8 @@ import PushClient
 import PushClientTesting
 import Testing
 
-/// The server in memory that apps test with, over `URLProtocol`: on Apple's platforms as here.
+/// The server in memory that apps test with, over `URLProtocol`, on Apple's platforms and on
+/// Linux.
 @Suite(.timeLimit(.minutes(5))) struct TestServerTests {
     private let server = TestServer()
 
@@ -51,7 +52,7 @@ import Testing
         let client = self.server.client()
         self.server.network = .cut
         try await client.outbox.send("once")
-        // It has acted, and the answer was cut.
+        // The server has carried out the request, and the network has cut the answer.
         _ = await self.failure { try await client.outbox.flush() }
         self.server.network = .fine
         #expect(try await client.outbox.count == 1)
@@ -138,7 +139,7 @@ import Testing
         return self.server.client(options: options)
     }
 
-    /// The next push; what comes before is added to `trouble`.
+    /// The next push; earlier events are added to `trouble`.
     private func push(
         _ events: inout PushEvents.Iterator,
         _ trouble: inout [PushClient.Advice]
@@ -180,7 +181,7 @@ import Testing
     ])
     func aStreamGoesOnAfterATroubledNetwork(network: TestServer.Network, advice: PushClient.Advice) async throws {
         var (events, trouble) = (self.streaming.events().makeAsyncIterator(), [PushClient.Advice]())
-        // A device is pushed what comes after it.
+        // The device gets pushes only for later notifications.
         _ = try await events.next()
         self.server.network = network
         let missed = self.server.add("missed")
@@ -222,7 +223,7 @@ import Testing
         self.server.add("own")
         #expect(try await other.client().refresh().value.notifications.count == 1)
         #expect(try await self.server.client().refresh().value.notifications.count == 2)
-        // The one's key is not the other's, and its sessions reach it alone.
+        // Each server has a key of its own, and only its own sessions reach it.
         let stranger = PushClient(server: self.server.url, credentials: .token("t"), options: other.options)
         let found = await self.kind { try await stranger.refresh() }
         #expect(found == .signature)

@@ -5,13 +5,13 @@ import PushClient
 import Synchronization
 import Testing
 
-/// Tokens that the app gives when one is needed.
+/// Tests tokens that the app provides when a call needs one.
 @Suite(.timeLimit(.minutes(5))) struct TokenProviderTests {
-    /// An app's backend: gives out `t1`, `t2`, …
+    /// An app's backend that returns `t1`, `t2`, …
     private final class Backend: Sendable {
         private let asked = Mutex<[String?]>([])
 
-        /// What was refused, of each time it was asked.
+        /// The refused token of each request.
         var refused: [String?] { self.asked.withLock { $0 } }
 
         var credentials: PushClient.Credentials {
@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    /// A server that takes some tokens only.
+    /// A server that accepts only some tokens.
     private static func door(_ tokens: String...) -> ProtocolPeer.Script {
         { request, _ in
             let token = request.fields["authorization"]?.split(separator: " ").last.map(String.init) ?? ""
@@ -104,7 +104,8 @@ import Testing
         }
     }
 
-    /// A callback of another library that is never called, in a continuation: it does not end when it is cancelled.
+    /// The app's closure waits in a continuation for a callback that never comes, and ignores
+    /// cancellation.
     @Test func aProviderThatNeverReturnsEndsTheCallAndNothingElse() async throws {
         let asked = Counter()
         let hung = Mutex<[CheckedContinuation<Void, Never>]>([])
@@ -126,7 +127,7 @@ import Testing
             let helper = NotificationServiceHelper(clients: { [client] }, limit: .milliseconds(100)) { _, _ in }
             await helper.deliver(PushMessage(id: 7), placeholder: NotificationContent()) { _ in }
             #expect(peer.requests.isEmpty)
-            // Nobody waits for those: the next call asks anew.
+            // No call waits for those: the next one asks again.
             #expect(try await client.notification(7).value.id == 7)
             #expect(asked.count == 4)
         }
@@ -143,7 +144,8 @@ import Testing
                 },
                 options: options
             )
-            // Two calls: one asks, the other waits for it; then it asks itself, and has no time for that.
+            // Of two calls one asks and the other waits. Then the second would ask itself, but its
+            // time is over.
             async let first = advice { try await client.notification(7) }
             async let second = advice { try await client.notification(7) }
             #expect(await [first, second] == [.offline, .offline])

@@ -11,7 +11,7 @@ import Testing
     import Cryptography
 #endif
 
-/// What an app is shown at once, and what it is told of changes.
+/// Tests the inbox that an app sees at once, and the changes that it learns of.
 @Suite(.timeLimit(.minutes(5))) struct UpdatesTests {
     private static func server(_ count: Int64) -> ListServer {
         let server = ListServer()
@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    /// What an extension has fetched, the app shows and tells.
+    /// The app shows and reports notifications that an extension has fetched.
     @Test func whatAnotherProcessHasFetchedIsInTheInbox() async throws {
         let folder = try ScratchFolder()
         let (place, key) = (URL(fileURLWithPath: folder.path), SymmetricKey(size: .bits256))
@@ -74,14 +74,14 @@ import Testing
             let second = try await client.changes(for: "search")
             #expect(second.arrived == [4] && second.deleted == [2])
             #expect(try await client.changes(for: "badge").arrived == [1, 3, 4])
-            // An older confirmation that comes late takes nothing back.
+            // A late confirmation of older changes has no effect.
             try await client.confirm(second)
             try await client.confirm(first)
             #expect(try await client.changes(for: "search").isEmpty)
         }
     }
 
-    /// More deletions than are remembered: the consumer is told that it has to look at all.
+    /// More deletions than the store records: the consumer must read everything.
     @Test func aMarkThatIsTooOldIsToldEverything() async throws {
         let account = Account(MemoryStore(), name: "a", proof: .echoed)
         let keeper = InboxKeeper(account)
@@ -104,7 +104,7 @@ import Testing
             #expect(try await updates.next()?.arrived == [1, 2])
             let other = peer.client(store: .folder(place, key: key))
             peer.play { request, _ in .answer(PeerAnswer(to: request, body: Samples.item(9))) }
-            // Told while it waits.
+            // The change arrives while the iterator waits.
             let waiting = updates
             async let next = Self.next(of: waiting)
             _ = try await other.notification(9)
@@ -118,7 +118,7 @@ import Testing
         }
     }
 
-    /// Its numbers begin anew, and are lower than what was seen before.
+    /// Its numbers start again, below the highest one seen before.
     @Test func aStoreThatWasSetUpAnewIsToldAsEverything() async throws {
         let folder = try ScratchFolder()
         let (place, key) = (URL(fileURLWithPath: folder.file("store")), SymmetricKey(size: .bits256))
@@ -133,7 +133,7 @@ import Testing
         try account().change { $0.put(kept) }
         let changes = try #require(try await updates.next())
         #expect(changes.isEverything && changes.arrived == [11])
-        // From there on it is told what follows.
+        // From there on it reports later changes as usual.
         let next = KeptItem(try Self.item(12), date: .now)
         try account().change { $0.put(next) }
         let others = try #require(try await updates.next())

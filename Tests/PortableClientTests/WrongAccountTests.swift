@@ -11,13 +11,14 @@ import Testing
     import Cryptography
 #endif
 
-/// A proxy that has an account: the server signs its answers to that account's requests, under the client's `MyToken`.
+/// A proxy with an account of its own: the server signs its answers to that account's requests,
+/// under the client's `MyToken`.
 @Suite(.timeLimit(.minutes(5))) struct WrongAccountTests {
     private static let key = SigningKey()
     private static let options = PushClient.Options(testing: [Self.key.publicKey])
     private static let other = "bWFsbG9yeSdzLW93bi1hYw"
 
-    /// A server that answers everything for an account; `nil`: as a server does that has no identifiers.
+    /// A server that answers everything for an account; `nil` for a server without account ids.
     private static func script(_ server: ListServer, _ account: String?, name: String = "alice") -> ProtocolPeer.Script
     {
         { request, _ in
@@ -92,14 +93,14 @@ import Testing
         }
     }
 
-    /// The first answer to a token decides, for all clients of the store.
+    /// The first answer to a token sets the account for all clients of the store.
     @Test func theFirstAnswerToATokenDecides() async throws {
         let store = AnswerStore.memory
         try await ProtocolPeer.run(Self.script(PeerAnswer.account)) { peer async throws in
             _ = try await peer.client(options: Self.options, store: store).refresh()
             peer.play(Self.script(Self.other))
             #expect(await Self.isRefused { try await peer.client(options: Self.options, store: store).markRead(7) })
-            // An account of another name is another one.
+            // An account with another name is another account.
             let others = peer.client(.token("u", account: "bob"), options: Self.options, store: store)
             #expect(try await others.refresh().date == nil)
         }
@@ -147,7 +148,7 @@ import Testing
         }
     }
 
-    /// Also after a restart, from a folder.
+    /// This also holds after a restart, from a folder.
     @Test func aSignOutThatReachesAnotherAccountWaits() async throws {
         let folder = try ScratchFolder()
         let key = SymmetricKey(size: .bits256)
@@ -175,7 +176,8 @@ import Testing
         }
     }
 
-    /// The registration is of before the client knew its account. The name decides then, too.
+    /// The registration is older than the client's knowledge of its account. The name decides
+    /// then, too.
     @Test func aSignOutWithAPasswordIsTiedToTheName() async throws {
         let store = AnswerStore.memory
         let password = PushClient.Credentials.basic(username: "alice", password: "p")
@@ -194,7 +196,7 @@ import Testing
 
     // MARK: Versions
 
-    /// It signs what the client asks for in the second place, as long as the client does not know its account.
+    /// The server signs the client's second choice, until the client knows its account.
     @Test func aServerOfTheVersionBeforeIsBelievedUntilTheAccountIsKnown() async throws {
         let store = AnswerStore.memory
         try await ProtocolPeer.run(Self.script(nil)) { peer async throws in
@@ -207,7 +209,7 @@ import Testing
             try await client.markRead(7)
             let known = try #require(peer.requests.last?.fields["accept-signature"])
             #expect(known == ResponseVerifier.acceptSignature(keyID: Self.key.id, coverage: .account))
-            // Nobody can talk it back.
+            // No later answer can weaken this.
             peer.play(Self.script(nil))
             let error = await #expect(throws: PushClientError.self) { try await client.markRead(7) }
             guard case .interference(let interference)? = error else { return }
@@ -230,7 +232,8 @@ import Testing
 
     // MARK: Without signatures
 
-    /// It shows accidents, such as a cache that gives one user's answers to another.
+    /// Without signatures the field reveals accidents, such as a cache that returns one user's
+    /// answers to another.
     @Test func withoutSignaturesTheFieldCountsWhereItIs() async throws {
         try await ProtocolPeer.run(Self.script(PeerAnswer.account)) { peer async throws in
             let client = peer.client()

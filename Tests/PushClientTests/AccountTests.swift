@@ -7,7 +7,7 @@ import Testing
 
 @testable import PushClient
 
-/// What is kept of an account, and what several who change it at once may do to each other.
+/// Tests the stored state of an account, and concurrent changes to it.
 @Suite(.timeLimit(.minutes(5))) struct AccountTests {
     private static let now = Date(timeIntervalSince1970: 1_800_000_000)
     private static let key = SymmetricKey(size: .bits256)
@@ -50,7 +50,7 @@ import Testing
         let (one, other) = (InboxKeeper(Self.account(store)), InboxKeeper(Self.account(store)))
         let start = try await one.read()
         #expect(try await Self.merge(one, Self.page([1], cursor: "a"), upon: start))
-        // Asked at the same time as the first, and later here.
+        // Requested at the same time as the first page, but merged later.
         #expect(try await !Self.merge(other, Self.page([2], cursor: "b"), upon: start))
         let first = try await other.read()
         #expect(first.index.cursor == "a")
@@ -59,7 +59,8 @@ import Testing
         #expect(try await one.read().index.entries.keys.sorted() == [1, 3])
     }
 
-    /// While a request was on its way, an item was dismissed here, and another was fetched and told as gone.
+    /// During a request, an item was dismissed here, and another was fetched and then reported as
+    /// gone.
     @Test func whatHappenedMeanwhileIsNotUndone() async throws {
         let keeper = InboxKeeper(Self.account(.memory))
         let before = try await keeper.read()
@@ -82,7 +83,7 @@ import Testing
         try await withThrowingTaskGroup(of: Void.self) { group in
             for worker in 0..<4 {
                 group.addTask {
-                    // Each as a process of its own.
+                    // Each worker stands for a process of its own.
                     let account = Self.account(isFolder ? .folder(url, key: Self.key) : memory)
                     for number in 0..<25 {
                         let id = Int64(worker * 100 + number)
@@ -103,7 +104,7 @@ import Testing
         #expect(account.store.leftovers(in: account.folder).count == 80)
     }
 
-    /// 5,000 random ids with payloads of 4 KiB, in one page each: the index fits.
+    /// The index fits with 5,000 random ids and payloads of 4 KiB, each in a page of its own.
     @Test func theIndexFitsInSixtyFourKibibytes() throws {
         var index = AccountIndex.empty(.signed, epoch: 3, after: 0)
         index.history = (0..<32).map { _ in .random(in: 0 ... .max) }
@@ -133,7 +134,8 @@ import Testing
         #expect(index.entries.values.reduce(0) { $0 + Int($1.units) * 256 } <= 5000)
     }
 
-    /// Ids that are far from each other, and each change of its own: the oldest go before the index is too large.
+    /// Ids are far apart, and each change has a commit of its own: the draft drops the oldest
+    /// before the index is too large.
     @Test func anIndexThatWouldBeTooLargeGivesUpTheOldest() throws {
         let snapshot = Account.Snapshot(commit: 3 << 40, index: .empty(.echoed, epoch: 0, after: 0))
         var draft = AccountDraft(upon: snapshot) { _ in nil }
@@ -182,7 +184,7 @@ import Testing
         #expect(try Self.account(store).read().index.entries.keys.sorted() == [2])
     }
 
-    /// The files as version 0.1.0 has left them.
+    /// The files are those that version 0.1.0 wrote.
     @Test(arguments: [false, true]) func whatAnEarlierVersionHasKeptIsMovedOver(isSigned: Bool) async throws {
         let folder = try TemporaryFolder()
         let files = FolderStore(URL(fileURLWithPath: folder.path), key: Self.key)

@@ -10,7 +10,7 @@ import Testing
     import FoundationNetworking
 #endif
 
-/// What an error says to show, and which errors are the network's.
+/// Tests the advice for an error, and which errors belong to the network.
 @Suite(.timeLimit(.minutes(5))) struct AdviceTests {
     private typealias Advice = PushClient.Advice
 
@@ -20,7 +20,7 @@ import Testing
 
     // MARK: Domains
 
-    /// POSIX 53, `ECONNABORTED`, is what URLSession reports after the app was in the background.
+    /// URLSession reports POSIX 53, `ECONNABORTED`, after the app was in the background.
     @Test(arguments: [
         (POSIXErrorCode.ECONNABORTED, URLError.Code.networkConnectionLost), (.ECONNRESET, .networkConnectionLost),
         (.EPIPE, .networkConnectionLost), (.ENOTCONN, .networkConnectionLost), (.ETIMEDOUT, .timedOut),
@@ -67,7 +67,7 @@ import Testing
         #expect(!(cancelled as any Error).leavesWhatIsKept)
     }
 
-    /// A change of networks in the middle of an answer is nobody's interference.
+    /// A change of networks in the middle of an answer is not an interference.
     @Test func aDeviceThatLosesItsNetworkHasNotBeenInterferedWith() {
         let aborted = NSError(domain: NSPOSIXErrorDomain, code: Int(POSIXErrorCode.ECONNABORTED.rawValue))
         #expect(NetworkFailure.isOwn(URLError(.networkConnectionLost, userInfo: [NSUnderlyingErrorKey: aborted])))
@@ -120,9 +120,9 @@ import Testing
     @Test func aCallIsOverAtItsDeadlineHoweverManyRequestsItMakes() async throws {
         var options = PushClient.Options(testing: [])
         options.deadline = .seconds(15)
-        // To wait for it would take longer than the test may.
+        // A wait for this timeout would exceed the test's time limit.
         options.timeout = .seconds(3600)
-        // An id that is gone, so that there is one request after the other, and then silence.
+        // The id is gone, so that one request follows another, and then silence.
         let script: ScriptedPeer.Script = { request, index in
             if index == 2 { return .silence }
             return .answer(

@@ -2,10 +2,12 @@ import Foundation
 import PushTesting
 import Testing
 
-/// What is written for Apple's systems compiles, as far as a machine with Linux can tell: see `Tests/AppleStubs`.
+/// Tests that code for Apple's systems compiles, as far as a machine with Linux can tell: see
+/// `Tests/AppleStubs`.
 @Suite(.timeLimit(.minutes(5))) struct AppleSnippetTests {
-    /// With them, the parts of PushClient that are for Apple's systems alone. One more, which must not compile, shows that one of a page
-    /// is named by that page and its line: both at one go, since the compiler takes half a minute to get there.
+    /// The test also compiles the parts of PushClient that are only for Apple's systems. One more
+    /// snippet must not compile, and the error must name its page and line. Both run at once,
+    /// because the compiler takes half a minute to get there.
     @Test func eachSwiftSnippetOfTheGuidesCompilesAndOneThatDoesNotIsNamed() async throws {
         let folder = try TemporaryFolder()
         let page = folder.file("guide.md")

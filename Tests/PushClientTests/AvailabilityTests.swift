@@ -2,14 +2,16 @@ import Foundation
 import PushTesting
 import Testing
 
-/// What apps link uses nothing that is newer than the systems that it is for, as far as a machine with Linux can tell.
+/// Tests that the libraries of apps use no interface newer than the oldest supported systems, as
+/// far as a machine with Linux can tell.
 @Suite(.timeLimit(.minutes(5))) struct AvailabilityTests {
-    /// And what is newer than older systems is named, by the same reading of the toolchain's interfaces.
+    /// The same reading of the toolchain's interfaces must also name interfaces that are newer
+    /// than older systems.
     @Test func whatAppsLinkIsInTheOldestSystemsOfThePackage() async throws {
         let ended = try await AppleScript.run("apple-availability", ["iOS=15.0", "macOS=12.0"])
         #expect(ended.code == 0, "\(ended.output)\(ended.errors)")
         let newer = ended.output.split(separator: "\n").filter { $0.hasPrefix("control: ") }
-        // Mutex is of iOS 18, and URL.appending(path:) of iOS 16.
+        // Mutex needs iOS 18, and URL.appending(path:) iOS 16.
         #expect(newer.contains { $0.contains("Mutex") })
         let words = "URL.appending(path:directoryHint:), which PushClient uses, is in iOS from 16"
         #expect(newer.contains { $0.contains(words) })
@@ -20,7 +22,8 @@ import Testing
         #expect(ended.output.contains(" are in \(oldest.joined(separator: ", "))\n"))
     }
 
-    /// Nothing of the server's rooms and nothing of Linux, so that a Mac runs them: `.github/workflows/apple.yml`.
+    /// These tests import no module of the server or of Linux, so that a Mac runs them:
+    /// `.github/workflows/apple.yml`.
     @Test func thePortableTestsImportWhatAppsHave() throws {
         let known: Set = [
             "ClientPeers", "CryptoKit", "Cryptography", "Foundation", "FoundationNetworking", "HTTPSignatures",
@@ -35,7 +38,7 @@ import Testing
                     #expect(known.contains(String(line.output.1)), "\(folder)/\(name)")
                     count += 1
                 }
-                // Which Linux alone has, stands behind what only Linux has.
+                // An import that only Linux has must be behind a condition for Linux.
                 let isGuarded = text.contains("#if canImport(FoundationNetworking)\n")
                 #expect(isGuarded == text.contains("import FoundationNetworking"), "\(folder)/\(name)")
             }
@@ -45,9 +48,10 @@ import Testing
         #expect(workflow.contains("- run: swift test --filter PortableClientTests\n"))
     }
 
-    /// What a Mac makes of the manifest: no target that only Linux compiles.
+    /// A Mac's reading of the manifest has no target that only Linux compiles.
     @Test func elsewhereThanOnLinuxThePackageIsWhatAppsLinkAndItsTests() async throws {
-        // Of its own, since who runs this test holds the lock of the usual one.
+        // A folder of its own, because the process that runs this test holds the lock of the usual
+        // one.
         let folder = try TemporaryFolder()
         var environment = ProcessInfo.processInfo.environment.filter { ["PATH", "HOME", "TMPDIR"].contains($0.key) }
         environment["SEALPOST_CLIENT_ONLY"] = "1"
@@ -71,7 +75,7 @@ import Testing
         }
     }
 
-    /// Everything else is of the trait `Server`, which apps leave out.
+    /// All other dependencies belong to the trait `Server`, which apps leave out.
     @Test func appsResolveNoOtherPackage() throws {
         let manifest = try Repository.text(of: "Package.swift")
         let direct = manifest.matches(of: #/\.product\(name: "\w+", package: "([^"]+)"\)/#).map { String($0.output.1) }

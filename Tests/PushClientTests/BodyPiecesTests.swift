@@ -9,7 +9,7 @@ import Testing
         var body = BodyPieces()
         var expected = Data()
         for (number, size) in sizes.enumerated() {
-            // Also as a slice, whose indices do not begin at 0.
+            // A slice has indices that do not begin at 0.
             let piece = Data(repeating: UInt8(number), count: size + 3).dropFirst(3)
             body.append(piece)
             expected.append(piece)

@@ -23,7 +23,7 @@ import Testing
         #expect(ChallengeAnswer(method: method, isProxy: isProxy, trust: .system) == answer)
     }
 
-    /// Nothing else that the app has given is one.
+    /// The app's other credentials are not certificates.
     @Test func aCertificateOfTheAppsIsShownToWhomAsksForOne() {
         let method = ChallengeAnswer.clientCertificate
         for trust in [PushClient.ServerTrust.system, .pinned([])] {
@@ -41,7 +41,7 @@ import Testing
         let method = ChallengeAnswer.serverTrust
         #expect(ChallengeAnswer(method: method, isProxy: false, trust: trust) == .comparePins)
         #expect(ChallengeAnswer(method: method, isProxy: true, trust: trust) == .system)
-        // Without a pin nothing is trusted, rather than everything.
+        // Without any pin the client trusts no certificate, rather than all of them.
         #expect(ChallengeAnswer(method: method, isProxy: false, trust: .pinned([])) == .comparePins)
     }
 }

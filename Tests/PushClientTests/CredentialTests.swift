@@ -5,11 +5,11 @@ import PushAPI
 import PushClient
 import Testing
 
-/// How a client shows who it is, and how often.
+/// Tests how a client signs in, and how often.
 @Suite(.timeLimit(.minutes(5))) struct CredentialTests {
     private static let right = "Basic \(Data("alice:correct horse".utf8).base64EncodedString())"
 
-    /// A server that lets in who shows the right password.
+    /// A server that accepts only the right password.
     private static func door(_ key: SigningKey? = nil) -> ScriptedPeer.Script {
         { request, _ in
             guard request.fields["authorization"] == Self.right else {
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    /// A server that always answers 401, whatever it is shown.
+    /// A server that answers 401 to all credentials.
     @Test func aRefusedCredentialIsNotTriedAgain() async throws {
         try await ScriptedPeer.run({ request, _ in .answer(PeerAnswer(to: request, .unauthorized)) }) { peer in
             let asked = peer.client(.challenged(username: "alice", password: "wrong"))
@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    /// A portal that wants a password, and gets none.
+    /// A captive portal asks for a password, and gets none.
     @Test func aPasswordIsNotShownToWhoOnlyAsksForIt() async throws {
         let key = SigningKey()
         for options in [PushClient.Options(testing: []), .init(testing: [key.publicKey])] {
@@ -122,7 +122,7 @@ import Testing
         }
     }
 
-    /// A listener on the way would get the password.
+    /// Somebody on the way would read the password.
     @Test(
         arguments: [
             ("http://push.example", .unsigned, .insecureServer), ("http://128.0.0.1:1", .unsigned, .insecureServer),

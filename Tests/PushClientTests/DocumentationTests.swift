@@ -3,7 +3,7 @@ import PushClient
 import PushTesting
 import Testing
 
-/// What apps link is documented, and its pages name what there is.
+/// Tests that the libraries of apps are documented, and that their pages name existing symbols.
 @Suite(.timeLimit(.minutes(5))) struct DocumentationTests {
     private static let modules = ["HTTPSignatures", "PushAPI", "PushClient"]
     private static let catalogue = "Sources/PushClient/PushClient.docc"
@@ -15,7 +15,7 @@ import Testing
         #expect(symbols.filter { !$0.isDocumented }.map { $0.path.joined(separator: ".") } == [])
     }
 
-    /// Links to symbols and to other pages, in the catalogue and in the comments.
+    /// Checks links to symbols and to other pages, in the catalogue and in the comments.
     @Test(arguments: Self.modules)
     func eachLinkLeadsToWhatItNames(module: String) async throws {
         try await SymbolGraph(of: module).convert(sources: "Sources/\(module)")

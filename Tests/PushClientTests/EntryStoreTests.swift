@@ -7,7 +7,7 @@ import Testing
 
 @testable import PushClient
 
-/// Where the files of accounts are.
+/// Tests the stores of accounts' files.
 @Suite(.timeLimit(.minutes(5))) struct EntryStoreTests {
     private static let key = SymmetricKey(size: .bits256)
     private static let name = EntryName(id: 4711, commit: 1, nonce: 3)
@@ -69,13 +69,13 @@ import Testing
         let folder = try TemporaryFolder()
         let store = FolderStore(URL(fileURLWithPath: folder.path), key: Self.key, limits: StoreLimits(accounts: 2))
         for account in ["a", "b"] { _ = try store.createIndex(Data(), 1, in: store.folder(of: account)) }
-        // What was changed last is what counts.
+        // The time of the latest change counts.
         _ = try store.createIndex(Data(), 2, in: store.folder(of: "a"))
         _ = try store.createIndex(Data(), 1, in: store.folder(of: "c"))
         #expect(try ["a", "b", "c"].filter { try !store.commits(in: store.folder(of: $0)).isEmpty } == ["a", "c"])
     }
 
-    /// What the server has not been told is nowhere else.
+    /// Data for the server exists in no other place.
     @Test func anAccountThatOwesTheServerSomethingStays() throws {
         let folder = try TemporaryFolder()
         let store = FolderStore(URL(fileURLWithPath: folder.path), key: Self.key, limits: StoreLimits(accounts: 2))
@@ -95,7 +95,7 @@ import Testing
         #expect(left == ["a", "b", "e"])
         #expect(try account("a").signOuts().count == 1)
         #expect(try account("b").read().index.outbox.count == 1)
-        // Once it is told, it goes as others do.
+        // Once the server knows it, the account is evicted like others.
         for order in try account("a").signOuts() { try account("a").finish(order) }
         try account("f").change { $0.index.cursor = "c" }
         #expect(try account("a").newest(store).commit == 0)
@@ -115,14 +115,14 @@ import Testing
             bytes += Data(file.path.dropFirst(folder.path.count).utf8) + (try Data(contentsOf: file))
         }
         for text in [secret, "4711", "alice", "push.example"] { #expect(all.range(of: Data(text.utf8)) == nil) }
-        // The same again looks otherwise.
+        // The same content encrypts to different bytes.
         let before = try Self.files(in: folder, "entries").map { try Data(contentsOf: $0) }
         store.removeEntry(Self.name, in: account)
         _ = try store.createEntry(Data(secret.utf8), Self.name, .server, in: account)
         #expect(try Self.files(in: folder, "entries").map { try Data(contentsOf: $0) } != before)
     }
 
-    /// The key was lost: what it has sealed can never be read, and does not stay.
+    /// The key was lost: files under it can never be read, so they are removed.
     @Test func aLostKeyLeavesNothingBehind() throws {
         let folder = try TemporaryFolder()
         let url = URL(fileURLWithPath: folder.file("new/store"))
@@ -138,7 +138,7 @@ import Testing
         _ = try other.createEntry(Data("2".utf8), Self.name, .server, in: account)
         #expect(try Self.files(in: folder, "").count == 2)
         #expect(try other.readEntry(Self.name, in: account) == Data("2".utf8))
-        // The same key again finds all.
+        // With the first key again, the store has nothing left.
         #expect(try FolderStore(url, key: Self.key).readEntry(Self.name, in: alice) == nil)
     }
 
@@ -167,7 +167,7 @@ import Testing
             }
             try good.write(to: file)
         }
-        // A file in another's place is none of that name.
+        // A file in another file's place does not decrypt.
         let other = EntryName(id: 1, commit: 1, nonce: 1)
         let first = try #require(try Self.files(in: folder, "entries").first)
         _ = try store.createEntry(Data("other".utf8), other, .server, in: alice)
@@ -187,7 +187,7 @@ import Testing
         }
     }
 
-    /// A disk that takes nothing: calls go on, and the next process begins anew.
+    /// The disk takes no writes: calls continue, and the next process starts empty.
     @Test func whatCannotBeWrittenIsFetchedAgain() async throws {
         let folder = try TemporaryFolder()
         let place = URL(fileURLWithPath: folder.file("store"))
@@ -199,12 +199,12 @@ import Testing
         try await ScriptedPeer.run(server.script, store: store) { peer, client async throws in
             #expect(try await client.refresh().value.notifications.count == 5)
             #expect(peer.requests.count == 3)
-            // This client still knows it; another begins anew.
+            // This client still has the inbox in memory; another starts empty.
             #expect(try await client.refresh().value.notifications.count == 5)
             #expect(peer.requests.count == 4)
             #expect(try await peer.client(store: store).refresh().value.notifications.count == 5)
             #expect(peer.requests.count == 7)
-            // The disk takes it again.
+            // The disk takes writes again.
             try FileManager.default.removeItem(at: place)
             #expect(try await client.refresh().value.notifications.count == 5)
             #expect(try await peer.client(store: store).kept().notifications.count == 5)

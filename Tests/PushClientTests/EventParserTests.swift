@@ -1,7 +1,7 @@
 import PushClient
 import Testing
 
-/// Events of a stream, in whatever pieces and whoever has written them.
+/// Tests events of a stream, in pieces of any size and from any server.
 struct EventParserTests {
     private static func events(_ text: String) throws -> [ServerEvent] {
         var parser = EventParser()
@@ -35,7 +35,7 @@ struct EventParserTests {
         #expect(try Self.events(text).map(\.id) == ids)
     }
 
-    /// It comes back in a field of a request.
+    /// The id comes back in a field of a request.
     @Test(arguments: ["7\u{0}", "a", "", "7 8", "-7", "7\u{85}X-Field: 1", "99999999999999999999"])
     func anIDThatIsNoneOfTheServersIsNotRemembered(_ id: String) throws {
         #expect(try Self.events(Self.event(8, after: "7") + Self.event(9, after: id)).map(\.last) == ["7", "7"])

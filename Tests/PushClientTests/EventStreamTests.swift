@@ -9,9 +9,9 @@ import Testing
     import FoundationNetworking
 #endif
 
-/// The server's event stream, as a device of the platform `stream` has it.
+/// Tests the server's event stream for a device of the platform `stream`.
 @Suite(.timeLimit(.minutes(5))) struct EventStreamTests {
-    /// Answers all but streams.
+    /// Answers all requests except streams.
     private static func answer(_ request: PeerRequest) -> PeerReply {
         switch (request.method, request.path) {
         case ("POST", "/api/register"): .answer(PeerAnswer(to: request, body: #""id-1""#))
@@ -27,8 +27,8 @@ import Testing
         }
     }
 
-    /// A stream that begins with a comment, as the server's does: without any byte of its body there is no head on Linux, and a
-    /// chunk without content would be its end.
+    /// A stream that begins with a comment, like the server's. Without any byte of its body, Linux
+    /// delivers no head, and a chunk without content would end it.
     private static func stream(
         _ request: PeerRequest,
         _ text: String = "",
@@ -47,7 +47,7 @@ import Testing
         return options
     }()
 
-    /// Runs with streams of that script, whose index counts streams alone.
+    /// Runs with a script for streams, whose index counts only streams.
     private static func run(
         _ streams: @escaping @Sendable (PeerRequest, Int) -> PeerReply,
         _ body: @escaping @Sendable (ScriptedPeer, PushClient) async throws -> Void
@@ -96,7 +96,7 @@ import Testing
             #expect(opened.fields["last-event-id"] == nil)
             let put = try #require(peer.requests.first { $0.method == "PUT" })
             #expect(put.body.contains(#""Platform":"stream""#))
-            // Nobody reads it any more.
+            // The client has closed the unused stream.
             try await eventually { peer.leftStreams == 1 }
         }
     }
@@ -173,7 +173,7 @@ import Testing
             "oversized",
             { request in .hold(Self.stream(request, Self.event(7) + String(repeating: "a", count: 10_000))) }
         ),
-        // A proxy that keeps the rest back.
+        // A proxy holds back the remaining bytes.
         (
             "\(URLError.Code.timedOut.rawValue)",
             { request in .hold(Self.stream(request, Self.event(7) + "data: {\"secure")) }
@@ -186,7 +186,8 @@ import Testing
             index == 0 ? reply(request) : .hold(Self.stream(request, Self.event(8)))
         } _: { peer, client in
             let words = try await Self.words(5, client.events(silence: .milliseconds(500)))
-            // What was whole counts; if it was lost with the rest, the server sends it again.
+            // Complete events count; if one was lost with the remaining bytes, the server sends it
+            // again.
             #expect(words.contains("disconnected \(kind)"))
             #expect(words.contains("pushed 8 secret"))
             #expect(peer.requests.count { $0.path == Paths.stream } == 2)
@@ -224,7 +225,7 @@ import Testing
             #expect(words.last == "connected")
             #expect(peer.requests.count { $0.method == "PUT" } == 2)
         }
-        // One that another provider reaches is not touched.
+        // The client leaves the registration for another provider unchanged.
         try await Self.run { request, _ in
             .answer(PeerAnswer(to: request, .notFound))
         } _: { peer, client in
@@ -246,7 +247,7 @@ import Testing
         }
     }
 
-    /// In the middle of the body, between two events.
+    /// The cancellation comes in the middle of the body, between two events.
     @Test func whoWaitsIsCancelled() async throws {
         try await Self.run { request, _ in
             .hold(Self.stream(request, Self.event(7)))
@@ -254,7 +255,7 @@ import Testing
             let taken = Counter()
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { for try await _ in client.events(silence: .seconds(3600)) { _ = taken.next() } }
-                // The event has come, so the next call waits for more of the same body.
+                // The event has arrived, so the next call waits for more of the same body.
                 try await eventually { taken.count == 2 }
                 group.cancelAll()
                 let result = await group.nextResult()

@@ -8,9 +8,9 @@ import Testing
 
 @testable import ExampleInbox
 
-/// The sample app for iPhones without its screens: `examples/apple/Inbox`.
+/// Tests the sample app for iPhones without its screens: `examples/apple/Inbox`.
 @Suite(.timeLimit(.minutes(5))) @MainActor struct ExampleAppTests {
-    /// In place of the keychain.
+    /// Secrets in memory, in place of the keychain.
     private final class KeptSecrets: Secrets {
         private let values = Mutex<[String: Data]>([:])
 
@@ -34,7 +34,7 @@ import Testing
         )
     }
 
-    /// Runs the app until something is so, does something else then, and ends the app.
+    /// Runs the app until a condition holds, then does something else, and ends the app.
     private func run(
         _ model: InboxModel,
         until isSo: () -> Bool,
@@ -67,7 +67,7 @@ import Testing
         #expect(model.advice == nil)
         #expect(self.server.requests.contains { $0.hasPrefix("PUT /api/register/") })
         #expect(self.secrets.names == ["account", "store", "token"])
-        // The password is not kept, and the next start needs none.
+        // The app does not keep the password, and the next start needs none.
         #expect(InboxModel(self.place).isSignedIn)
     }
 
@@ -92,7 +92,7 @@ import Testing
             model.age == .upToDate
         } then: {
             let id = self.server.add("Pushed.")
-            // As the extension makes its own.
+            // A client like the one that the extension makes.
             let other = try #require(try self.place.client())
             _ = try await other.notification(id)
             try await eventually { model.notifications.map(\.id) == [id] }
@@ -115,7 +115,7 @@ import Testing
         #expect(self.server.notifications.map(\.id) == [ids[0]] && self.server.notifications.allSatisfy(\.isRead))
     }
 
-    /// A server that says nothing, to which a sign-out is owed, too.
+    /// A server that does not answer, and that does not know a sign-out yet.
     @Test func whatIsKeptIsShownBeforeTheServerIsAsked() async throws {
         self.server.add("Your result is in.")
         let earlier = await self.signedIn()
@@ -139,7 +139,7 @@ import Testing
         let model = InboxModel(self.place)
         let other = try #require(try self.place.client())
         try await self.run(model) {
-            // It has asked the server, and waits for changes.
+            // The app has asked the server, and waits for changes.
             model.advice != nil
         } then: {
             self.server.add("Another.")

@@ -7,19 +7,21 @@ import Testing
 
 @testable import PushClient
 
-/// How much memory an extension's fetch takes, whatever is kept and whatever a portal sends.
+/// Tests the memory of an extension's fetch, with many kept notifications and large answers of
+/// captive portals.
 ///
-/// `SEALPOST_TEST_KEPT=5000` keeps that many notifications of 4 KiB. Without it there are fewer, which are larger: in both cases twice as
-/// much as the bound is kept, so that a fetch that reads all of it fails.
+/// `SEALPOST_TEST_KEPT=5000` keeps that many notifications of 4 KiB. Without it there are fewer
+/// and larger ones. In both cases the store keeps twice as much as the limit, so that a fetch that
+/// reads all of it fails.
 @Suite(.timeLimit(.minutes(5))) struct ExtensionMemoryTests {
     private static let kept = ProcessInfo.processInfo.environment["SEALPOST_TEST_KEPT"].flatMap { Int($0) } ?? 256
-    /// In KiB.
+    /// The limit in KiB.
     private static let bound = 8 << 10
     private static let payload = String(repeating: "x", count: 4096)
     private static let keptPayload = String(repeating: "x", count: max(4096, (bound << 11) / kept))
     private static let flood = [UInt8](repeating: UInt8(ascii: " "), count: 64 << 20)
 
-    /// What answers, and what becomes of the fetch.
+    /// An answer, and the outcome of the fetch.
     private struct Case {
         let name: String
         var command = "fetch"
@@ -54,7 +56,7 @@ import Testing
             answer.framing = .chunked(isEnded: true)
             return .answer(answer)
         },
-        // The badge counts all that are kept, which are one fewer than it, and it.
+        // The badge counts all kept notifications: one fewer than that number, and the new one.
         Case(name: "the server, for a notification with a badge", command: "show", outcome: "4096 \(Self.kept)") {
             request,
             _ in
@@ -62,7 +64,7 @@ import Testing
             let body = request.query.isEmpty ? item : Samples.list([item], cursor: "c")
             return .answer(PeerAnswer(to: request, body: body))
         },
-        // Last: it is not kept any more.
+        // This case is the last, because it removes the notification.
         Case(name: "the server, which has it no more", outcome: "404") { request, _ in
             .answer(PeerAnswer(to: request, .notFound))
         },
@@ -73,7 +75,7 @@ import Testing
         let folder = try TemporaryFolder()
         try await ScriptedPeer.run({ _, _ in .hangUp }) { peer in
             let account = try Self.filled(folder, peer.url)
-            // With the limit that the guide has for extensions, and with the default.
+            // Tests the guide's limit for extensions, and the default.
             for answerLimit in [256 << 10, PushClient.Options(testing: []).answerLimit] {
                 try account.change { $0.put(Self.kept(7, Self.payload)) }
                 #expect(try account.read().index.entries.count == Self.kept)
@@ -93,7 +95,7 @@ import Testing
         }
     }
 
-    /// As the app has left the folder, but for the notification that is fetched.
+    /// Fills the folder as the app would, except for the notification to fetch.
     private static func filled(_ folder: TemporaryFolder, _ url: URL) throws -> Account {
         let store = AnswerStore.folder(URL(fileURLWithPath: folder.path), key: SymmetricKey(data: Data(count: 32)))
         let server = try #require(Endpoint(url, signatureKeys: [])).name

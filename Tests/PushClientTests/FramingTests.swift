@@ -5,7 +5,8 @@ import PushAPI
 import PushClient
 import Testing
 
-/// The same impostors as in `InterferenceTests`, on a real connection, where lengths, chunks and ends are the system's to read.
+/// The impostors of `InterferenceTests` on a real connection, where the system reads lengths,
+/// chunks and ends.
 @Suite(.timeLimit(.minutes(5))) struct FramingTests {
     @Test(arguments: Tampering.all)
     func whatIsNotTheServersOwnIsNamedByItsEcho(tampering: Tampering) async throws {
@@ -14,7 +15,7 @@ import Testing
             let found = await interference { try await client.notification(7) }
             #expect(found?.kind == kind)
             #expect(found?.path == "/api/notifications/7")
-            // Neither the body nor a portal's address.
+            // The description has neither the body nor a captive portal's address.
             #expect(found?.description.contains(/secret|Hotel|room/) == false)
             #expect(peer.requests.count == 1)
         }
@@ -40,7 +41,7 @@ import Testing
         }
     }
 
-    /// A portal that announces a body and takes its time: its head says all.
+    /// A captive portal announces a body and delays it: its head is enough to decide.
     @Test func theBodyOfAnAnswerWithoutTheEchoIsNotWaitedFor() async throws {
         try await ScriptedPeer.run({ _, _ in
             var answer = PeerAnswer(body: "<html>")

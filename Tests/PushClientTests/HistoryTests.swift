@@ -6,7 +6,7 @@ import Testing
 
 @testable import PushClient
 
-/// What a device keeps, shows and tells over time is what `docs/vectors/histories.json` says.
+/// Tests that a device keeps, shows and reports over time what `docs/vectors/histories.json` says.
 @Suite(.timeLimit(.minutes(5))) struct HistoryTests {
     private static func histories() throws -> [JSONValue] { try VectorFile("histories").list("histories") }
 
@@ -19,7 +19,7 @@ import Testing
             InboxKeeper(Records(store, server: "https://push.example", account: "alice", isSigned: true).account)
         }
         for (number, step) in try history.list("steps").enumerated() {
-            // Each step as a process of its own.
+            // Each step stands for a process of its own.
             try await Self.take(step, keeper(), "\(history.text("name")), step \(number + 1)")
         }
     }
@@ -27,7 +27,8 @@ import Testing
     private static func take(_ step: JSONValue, _ keeper: InboxKeeper, _ name: String) async throws {
         let now = try step.time("deviceTime")
         let exchange = try VectorExchange(step)
-        // Verified by the server's clock, as a device that is a day ahead would refuse the answer.
+        // Verifies by the server's clock, because a device that is a day ahead would refuse the
+        // answer.
         let checked = try exchange.checked(by: VectorFile.pinned(), now: step.time("serverTime"))
         #expect(try checked.fields.serverTime == step.time("serverTime"), "\(name)")
         var refresh = Refresh(keeper, app: nil, now: now)

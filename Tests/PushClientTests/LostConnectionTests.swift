@@ -5,9 +5,9 @@ import PushClient
 import Reactor
 import Testing
 
-/// What becomes of a call when the network does not play along.
+/// Tests the outcome of calls on a bad network.
 @Suite(.timeLimit(.minutes(5))) struct LostConnectionTests {
-    /// Loses the first request, and answers the second.
+    /// A script that loses the first request, and answers the second.
     private static let lossy: ScriptedPeer.Script = { request, index in
         guard index > 0 else { return .hangUp }
         switch request.path {
@@ -75,7 +75,7 @@ import Testing
     }
 
     @Test func aServerThatIsNotThereIsTheNetworksError() async throws {
-        // The listener is gone with the expression; its port is nobody's.
+        // The listener is released with the expression; its port is then closed.
         let address = try Listener(.tcp(host: "127.0.0.1", port: 0)).address
         let client = PushClient(
             server: try #require(URL(string: "http://\(address)")),

@@ -11,10 +11,12 @@ import Testing
     import FoundationNetworking
 #endif
 
-/// Proxies that want credentials of their own, and portals that answer with a certificate of their own, as the session meets them here.
+/// Tests proxies that require credentials, and captive portals with a certificate of their own,
+/// with the session on Linux.
 ///
-/// On Apple's systems a proxy's refusal is an error of CFNetwork's, 306 to 311, and its challenge is the system's matter
-/// (`AdviceTests`, `ChallengeTests`); a certificate's is a `URLError` with a code of its own.
+/// On Apple's systems a proxy's refusal is a CFNetwork error, 306 to 311, and the system handles
+/// its challenge (`AdviceTests`, `ChallengeTests`). A certificate's refusal is a `URLError` with a
+/// code of its own.
 @Suite(.timeLimit(.minutes(5))) struct NetworkRefusalTests {
     private static func refusal(_ request: PeerRequest) -> PeerAnswer {
         let challenge = (name: "Proxy-Authenticate", value: #"Basic realm="the office""#)
@@ -25,7 +27,8 @@ import Testing
         )
     }
 
-    /// A process whose environment names the proxy, as the session on Linux looks for it.
+    /// Starts a process whose environment names the proxy, where the session on Linux looks for
+    /// it.
     private func advice(for server: String, throughProxy proxy: URL) async throws -> String {
         let folder = try TemporaryFolder()
         let address = "\(proxy)"
@@ -38,7 +41,8 @@ import Testing
         return ended.output.trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
-    /// Nothing of the request has reached the server. On Linux the session shows the proxy's page as its answer.
+    /// No part of the request has reached the server. On Linux the session returns the proxy's
+    /// page as its answer.
     @Test func aProxyThatRefusesTheTunnelAnswersInTheServersPlace() async throws {
         try await ScriptedPeer.run({ request, _ in .answer(Self.refusal(request)) }) { peer async throws in
             #expect(try await self.advice(for: "https://push.example", throughProxy: peer.url) == "portal")
@@ -47,7 +51,7 @@ import Testing
         }
     }
 
-    /// In clear its page comes in place of the answer, without the echo.
+    /// For an `http` request the proxy's page replaces the answer, without the echo.
     @Test func aProxyThatRefusesARequestInClearAnswersInTheServersPlace() async throws {
         try await ScriptedPeer.run({ request, _ in .answer(Self.refusal(request)) }) { peer async throws in
             #expect(try await self.advice(for: "http://push.example", throughProxy: peer.url) == "portal")
@@ -70,7 +74,7 @@ import Testing
             environment: ["PATH": "/usr/bin:/bin"]
         ).end()
         try #require(made.code == 0, "\(made.errors)")
-        // Free once more by the time the portal listens.
+        // The port is free again when the portal listens.
         let port = try HeldSocket().port
         let portal = try ChildProcess(
             "/usr/bin/openssl",
@@ -81,7 +85,7 @@ import Testing
         let server = try #require(URL(string: "https://127.0.0.1:\(port)"))
         let client = PushClient(server: server, credentials: .token("t", account: "alice"), options: .init(testing: []))
         let error = await #expect(throws: URLError.self) { try await client.notification(7) }
-        // Here the session does not tell why it failed, as it does on Apple's systems.
+        // On Linux the session does not report the cause, unlike Apple's.
         #expect(error.flatMap { PushClient.Advice(for: $0) } == .offline, "\(String(describing: error))")
         #expect(error?.leavesWhatIsKept == true)
         portal.signal(SIGKILL)

@@ -8,7 +8,8 @@ import Testing
 
 @testable import PushClient
 
-/// What an answer makes of something that waits, and what a late one does to the inbox, is what `docs/vectors` say.
+/// Tests that answers to waiting tasks, and late answers, have the effects that `docs/vectors`
+/// says.
 @Suite(.timeLimit(.minutes(5))) struct OutboxVectorTests {
     private let folder: TemporaryFolder
 
@@ -33,7 +34,7 @@ import Testing
         let file = try VectorFile("outbox")
         var outcomes: Set<String> = []
         for (number, vector) in try file.list("answers").enumerated() {
-            // This client marks several in one request.
+            // This client marks several notifications in one request.
             if try vector.text("task") == "read", try vector.text("method") == "PATCH" { continue }
             let list = try #require(try file.list("lists").first { $0["isRead"] == vector["wasRead"] })
             outcomes.insert(try vector.text("outcome"))
@@ -74,10 +75,10 @@ import Testing
             } catch PushClientError.busy(_, let time) {
                 wait = time
             } catch {
-                // What it is, `interference.json` says.
+                // `interference.json` says which interference it is.
             }
             let (count, failures) = (try await client.outbox.count, try await client.outbox.failures)
-            // What waits holds up what is behind it.
+            // A waiting task delays the tasks behind it.
             let isNextTold = peer.requests.contains { $0.method == "DELETE" && $0.path.hasSuffix("/8") }
             switch try vector.text("outcome") {
             case "done": #expect(count == 0 && failures.isEmpty && isNextTold, "\(name)")
@@ -86,7 +87,7 @@ import Testing
             default: #expect(count == 2 && failures.isEmpty && !isNextTold, "\(name)")
             }
             #expect(wait == vector["retryAfter"]?.integer.map { Duration.seconds($0) }, "\(name)")
-            // What cannot be told now is no reason to show nothing.
+            // A task that cannot be sent now must not hide the inbox.
             _ = try? await client.refresh()
             let shown = try await client.kept().notifications.first { $0.id == 7 }
             #expect(shown.map { JSONValue.bool($0.isRead) } == vector["shown"]?["Read"], "\(name)")
@@ -99,7 +100,7 @@ import Testing
         let file = try VectorFile("late")
         for (number, vector) in try file.list("cases").enumerated() {
             let late = try #require(vector["late"])
-            // Of the list of one, this client keeps nothing.
+            // This client keeps nothing of a list for one id.
             if try late.text("call") == "shown" { continue }
             try await self.follow(vector, late, Self.options(file), self.store("late \(number)"))
         }
@@ -133,7 +134,7 @@ import Testing
             replies.mayArrive.open()
             try await arrival
             #expect(try await Self.items(client) == vector["after"], "\(name)")
-            // The next refresh brings everything together.
+            // The next refresh makes everything consistent.
             replies.tellsTasks.withLock { $0 = true }
             #expect(try await client.refresh().date == nil, "\(name)")
             #expect(try await Self.items(client) == vector["finally"], "\(name), in the end")
@@ -156,7 +157,7 @@ import Testing
     }
 }
 
-/// The answers of a vector, of which one is late.
+/// The answers of a vector, one of them late.
 private final class LateReplies: Sendable {
     private struct Reply {
         let exchange: JSONValue
@@ -165,10 +166,10 @@ private final class LateReplies: Sendable {
 
     let isAsked = Gate()
     let mayArrive = Gate()
-    /// Whether the server can be told anything.
+    /// Whether the server answers requests for tasks.
     let tellsTasks = Mutex(false)
     let problems = Mutex<[String]>([])
-    /// By the requests that they are to, in their order.
+    /// The replies by their request, in order.
     private let replies: Mutex<[String: [Reply]]>
     private let lateKey: String
     private let told: [JSONValue]
@@ -192,7 +193,7 @@ private final class LateReplies: Sendable {
         call == "notification" ? "GET /api/notifications/7" : "GET /api/notifications"
     }
 
-    /// Before the answer to a request: the late one waits.
+    /// Runs before the answer to a request, and holds back the late one.
     @Sendable func wait(_ request: PeerRequest) async {
         let isLate = self.replies.withLock { $0["\(request.method) \(request.path)"]?.first?.isLate == true }
         guard isLate, "\(request.method) \(request.path)" == self.lateKey else { return }
@@ -200,7 +201,7 @@ private final class LateReplies: Sendable {
         self.check(request, reply?.exchange)
         self.isAsked.open()
         await self.mayArrive.wait()
-        // It is taken by the one that has waited, and by no other.
+        // Only the request that has waited takes it.
         self.replies.withLock { $0["late", default: []] = reply.map { [$0] } ?? [] }
     }
 
@@ -233,7 +234,7 @@ private final class LateReplies: Sendable {
     }
 }
 
-/// Opened once, by one, for another.
+/// A gate that one task opens once for another.
 private final class Gate: Sendable {
     private let stream: AsyncStream<Void>
     private let end: AsyncStream<Void>.Continuation
@@ -248,7 +249,7 @@ private final class Gate: Sendable {
 }
 
 extension PeerReply {
-    /// An answer of a vector, with the echo; a connection that is lost without one.
+    /// Creates the answer of a vector, with the echo; without an answer, the connection is lost.
     fileprivate init(_ answer: JSONValue?, to request: PeerRequest) {
         guard let answer, let status = answer["status"]?.integer, case .array(let fields)? = answer["fields"] else {
             self = .hangUp

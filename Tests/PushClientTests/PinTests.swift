@@ -7,7 +7,7 @@ import Testing
 @testable import PushClient
 
 @Suite(.timeLimit(.minutes(5))) struct PinTests {
-    /// The key as Security gives it of a certificate, and its pin as openssl has it.
+    /// Compares the key as Security exports it from a certificate with openssl's pin.
     @Test(
         arguments: [
             ("EC", "ec_paramgen_curve:P-256", 65), ("EC", "ec_paramgen_curve:P-384", 97),
@@ -23,7 +23,7 @@ import Testing
         if let pointLength {
             raw = Array(der.suffix(pointLength))
         } else {
-            // PKCS #1 is what the bit string holds.
+            // The bit string contains PKCS #1.
             raw = try await Array(
                 Self.openssl("openssl pkey -pubin -inform der | openssl rsa -pubin -RSAPublicKey_out -outform der", der)
             )
@@ -66,7 +66,7 @@ import Testing
         }
     #endif
 
-    /// What a pipe of commands writes, which reads these bytes.
+    /// The output of a pipe of commands for this input.
     private static func openssl(_ command: String, _ input: Data = Data()) async throws -> Data {
         let folder = try TemporaryFolder()
         try input.write(to: URL(fileURLWithPath: folder.file("in")))

@@ -2,9 +2,10 @@ import Foundation
 import PushTesting
 import Testing
 
-/// The privacy manifest that apps inherit: `PrivacyInfo.xcprivacy` says which interfaces of Apple's need a reason.
+/// Tests the privacy manifest that apps inherit: `PrivacyInfo.xcprivacy` says which of Apple's
+/// interfaces need a reason.
 struct PrivacyManifestTests {
-    /// Apple's categories, and how their interfaces are named.
+    /// Apple's categories, with the names of their interfaces.
     private static let categories = [
         "FileTimestamp": [
             "creationDate", "modificationDate", "ModificationDate", "fileCreationDate", "getattrlist", "stat(",
@@ -37,7 +38,7 @@ struct PrivacyManifestTests {
         #expect(try Repository.text(of: "Package.swift").contains(#"resources: [.copy("PrivacyInfo.xcprivacy")]"#))
     }
 
-    /// What the libraries that apps link call is declared, and nothing else.
+    /// The manifest must declare exactly the interfaces that the libraries of apps call.
     @Test func whatNeedsAReasonIsDeclared() throws {
         let declared = try #require(try Self.manifest()["NSPrivacyAccessedAPITypes"] as? [[String: Any]])
         let reasons = try declared.reduce(into: [String: [String]]()) { reasons, entry in
@@ -56,7 +57,8 @@ struct PrivacyManifestTests {
             }
         }
         #expect(used == Set(reasons.keys))
-        // Files of the app, of its group or of its iCloud container, which are not shown to anybody.
+        // The reason for files of the app, of its group or of its iCloud container that are not
+        // shown to anybody.
         #expect(reasons["NSPrivacyAccessedAPICategoryFileTimestamp"] == ["C617.1"])
     }
 }

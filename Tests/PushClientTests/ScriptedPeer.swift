@@ -5,7 +5,7 @@ import Reactor
 import Synchronization
 import Testing
 
-/// A server, or an impostor, on a real socket, that answers each request as a script says.
+/// A server, or an impostor, on a real socket, that answers each request according to a script.
 final class ScriptedPeer: Sendable {
     typealias Script = PeerScript
     typealias Reply = PeerReply
@@ -15,7 +15,7 @@ final class ScriptedPeer: Sendable {
     private let before: @Sendable (PeerRequest) async -> Void
     private let log = Mutex<[PeerRequest]>([])
     private let left = Mutex(0)
-    /// Those that are open; `nil` once the test is over.
+    /// The open sockets; `nil` once the test is over.
     private let sockets = Mutex<Set<Int32>?>([])
 
     private init(url: URL, script: @escaping Script, before: @escaping @Sendable (PeerRequest) async -> Void) {
@@ -24,18 +24,18 @@ final class ScriptedPeer: Sendable {
         self.before = before
     }
 
-    /// What was asked so far, in the order of its arrival.
+    /// The requests so far, in the order of their arrival.
     var requests: [PeerRequest] { self.log.withLock { $0 } }
 
-    /// How many connections that it held the client has ended.
+    /// The number of held connections that the client has closed.
     var leftStreams: Int { self.left.withLock { $0 } }
 
-    /// Answers otherwise from now on; its index goes on counting.
+    /// Uses another script from now on; the index continues.
     func play(_ script: @escaping Script) {
         self.script.withLock { $0 = script }
     }
 
-    /// Answers as long as `body` runs.
+    /// Answers while `body` runs.
     @discardableResult
     static func run<Result: Sendable>(
         _ script: @escaping Script,
@@ -44,7 +44,7 @@ final class ScriptedPeer: Sendable {
         try await self.run(script, before: { _ in }, body)
     }
 
-    /// The same, with something that each request waits for `before` it is answered.
+    /// Does the same, and each request waits for `before` before its answer.
     @discardableResult
     static func run<Result: Sendable>(
         _ script: @escaping Script,
@@ -72,7 +72,7 @@ final class ScriptedPeer: Sendable {
         }
     }
 
-    /// The same, with a client.
+    /// Does the same with a client.
     @discardableResult
     static func run<Result: Sendable>(
         _ script: @escaping Script,
@@ -125,10 +125,10 @@ final class ScriptedPeer: Sendable {
         }
     }
 
-    /// Ends all connections: a client that is left would hold them for long.
+    /// Closes all connections: an abandoned client would keep them open for long.
     private func hangUp() {
         self.sockets.withLock { sockets in
-            // No other has its number meanwhile, since each is removed before it is closed.
+            // The number belongs to no other socket, because each is removed before it is closed.
             for socket in sockets ?? [] { shutdown(socket, Int32(SHUT_RDWR)) }
             sockets = nil
         }
@@ -141,7 +141,7 @@ final class ScriptedPeer: Sendable {
         }
     }
 
-    /// Returns whether there may be more.
+    /// Returns whether more bytes may follow.
     private static func read(from stream: SocketStream, _ bytes: inout [UInt8]) async -> Bool {
         var buffer = [UInt8](repeating: 0, count: 65_536)
         while true {

@@ -7,12 +7,13 @@ import Testing
 
 @testable import PushClient
 
-/// Signing out always signs out: on a full disk, and when the process is killed at any point.
+/// Tests that signing out always works: on a full disk, and when the process is killed at any
+/// point.
 @Suite(.timeLimit(.minutes(5))) struct SignOutStorageTests {
     /// Files that allow a limited number of changes, or are on a full disk.
     private final class LimitedStore: EntryStore {
         struct Limit: Sendable {
-            /// How many changes there are until the process is killed; `nil`: it is not.
+            /// The number of changes until the process is killed; `nil` if it is not killed.
             var changes: Int?
             /// Whether the disk is full, and whether removing an account makes room.
             var isFull = false
@@ -24,7 +25,7 @@ import Testing
         let files = MemoryStore()
         let limit = Mutex(Limit())
 
-        /// Does a change, unless the process is dead or the disk is full.
+        /// Makes a change, unless the process is dead or the disk is full.
         private func write(_ body: () -> Bool) throws -> Bool {
             try self.limit.withLock { limit in
                 if limit.isFull { throw CocoaError(.fileWriteOutOfSpace) }
@@ -100,7 +101,7 @@ import Testing
         }
     }
 
-    /// A client that has a registration and two notifications.
+    /// A client with a registration and two notifications.
     private static func client(_ peer: ScriptedPeer, _ store: LimitedStore) async throws -> PushClient {
         let client = peer.client(store: AnswerStore(entries: store))
         try await client.register(platform: "apns", handle: "a")
@@ -122,7 +123,7 @@ import Testing
             let next = peer.client(store: AnswerStore(entries: store))
             #expect(try await next.kept().notifications.isEmpty)
             #expect(next.registrationID == nil)
-            // A later call tells the server of the order that the store has kept.
+            // A later call sends the order that the store has kept.
             let waits = store.folders().contains { folder in
                 (try? Account(store, folder: folder).signOuts().isEmpty) == false
             }
@@ -138,7 +139,7 @@ import Testing
         return await tried.end().code == 0
     }
 
-    /// A file system in memory that has no room left, in a mount namespace of its own.
+    /// A full file system in memory, in a mount namespace of its own.
     @Test(.enabled("it takes the right to mount") { try await isAllowedToMount() })
     func aFullFileSystemKeepsNothing() async throws {
         let folder = try TemporaryFolder()
@@ -170,7 +171,7 @@ import Testing
         }
     }
 
-    /// The next process finds the account as it was, or nothing of it, after any last step.
+    /// After any last step, the next process finds the account as it was, or nothing of it.
     @Test(arguments: [true, false]) func aKilledProcessLeavesAllOrNothing(isFull: Bool) async throws {
         var outcomes: Set<Int> = []
         for changes in 0..<12 {
@@ -180,7 +181,7 @@ import Testing
                 peer.play { _, _ in .hangUp }
                 store.limit.withLock { ($0.isFull, $0.changes) = (isFull, changes) }
                 _ = try? await client.signOut()
-                // Another process.
+                // Another process starts.
                 store.limit.withLock { $0 = LimitedStore.Limit() }
                 let next = peer.client(store: AnswerStore(entries: store))
                 let kept = try await next.kept().notifications.count

@@ -9,8 +9,8 @@ import Testing
     import FoundationNetworking
 #endif
 
-/// Method, path and query that a client verifies are those that the server has received: the peer signs what comes off the
-/// wire, so that an answer passes only if both are the same to the byte.
+/// Tests that the client verifies the method, path and query that the server has received. The
+/// peer signs the bytes from the wire, so an answer passes only if both are equal to the byte.
 @Suite(.timeLimit(.minutes(5))) struct SignedRequestTests {
     private static let key = SigningKey()
     private static let options = PushClient.Options(testing: [Self.key.publicKey])
@@ -28,7 +28,7 @@ import Testing
         try await ScriptedPeer.run(Self.registry, options: Self.options) { peer, client in
             #expect(try await client.register(platform: "apns", handle: handle) == "a-b_c.0")
             #expect(peer.requests.map(\.method) == ["POST", "PUT"])
-            // A device of an event stream has none.
+            // A device with an event stream has no handle.
             let query = handle.isEmpty ? "" : "handle=\(handle)"
             #expect(peer.requests[0].query.removingPercentEncoding == query)
             try await client.unregister()
@@ -63,7 +63,8 @@ import Testing
         }
     }
 
-    /// A proxy takes the path of the server's URL away, and the server signs what it has received.
+    /// A proxy removes the path of the server's URL, and the server signs the path that it
+    /// received.
     @Test(arguments: ["push/", "push/a%20b"])
     func theServersPathIsNotSigned(path: String) async throws {
         let door: ScriptedPeer.Script = { request, _ in
@@ -78,7 +79,7 @@ import Testing
         }
     }
 
-    /// What other apps give to `SignedRequest`.
+    /// The targets are those that other apps pass to `SignedRequest`.
     @Test(arguments: [
         "", "/", "?", "/a?", "/a?x", "/a/", "/a//b", "/a%20b", "/a;b=c,d", "/a+b?c+d", "/%C3%BC?%C3%BC", "/ü?ü€",
         "/%7e/~?%7E~",
@@ -87,7 +88,8 @@ import Testing
     func aURLIsSignedAsItIsSent(text: String) async throws {
         let script: ScriptedPeer.Script = { request, _ in
             var answer = PeerAnswer(to: request, key: Self.key)
-            // The shared session keeps connections, for which the peer would wait at its end.
+            // The shared session keeps connections open, and the peer would wait for them at its
+            // end.
             answer["Connection"] = "close"
             answer.hangsUp = true
             return .answer(answer)

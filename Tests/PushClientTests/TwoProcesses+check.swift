@@ -6,14 +6,14 @@ import Testing
 @testable import PushClient
 
 extension TwoProcesses {
-    /// What holds whenever the processes are killed.
+    /// Checks the invariants that hold whenever the processes are killed.
     mutating func check() throws {
         let account = self.client.records.account
         let snapshot = try account.read()
         let kept = try Dictionary(
             uniqueKeysWithValues: snapshot.index.names.map { ($0.id, try #require(try account.item($0), "no content")) }
         )
-        // No file is lost here, after which a client would begin anew.
+        // This test loses no file, so no client has a reason to start again.
         #expect(snapshot.index.cursor != nil || !self.hasBegun, "the cursor is lost")
         try self.checkSaid(snapshot)
         guard let cursor = snapshot.index.cursor else { return }
@@ -24,7 +24,7 @@ extension TwoProcesses {
         }
     }
 
-    /// What a process did and wrote down was not undone by the other.
+    /// Checks that no process has undone a recorded step of the other.
     private func checkSaid(_ snapshot: Account.Snapshot) throws {
         let visible = snapshot.index.entries.keys.filter { snapshot.index.pending[$0] != .dismiss }
         #expect(self.said.dismissed.isDisjoint(with: visible), "one was dismissed, and is there")
@@ -35,7 +35,8 @@ extension TwoProcesses {
         #expect(lost.isEmpty, "sent, and neither here nor there: \(lost)")
         for name in Self.names {
             #expect(snapshot.index.mark(of: name) >= self.said.confirmed[name] ?? 0, "a commit of \(name) is lost")
-            // What a consumer has shown, with the changes that it has not taken yet, is what there is.
+            // The consumer's shown ids, with the changes that it has not confirmed yet, are all
+            // ids of the inbox.
             let changes = InboxChanges(snapshot, since: snapshot.index.mark(of: name), consumer: name)
             let shown = changes.isEverything ? [] : try self.shown(by: name) ?? []
             let all = shown.subtracting(changes.deleted).union(changes.arrived)
@@ -43,7 +44,7 @@ extension TwoProcesses {
         }
     }
 
-    /// All that changed at the server before the date is of the cursor's pages.
+    /// The cursor's pages include all changes at the server before the date.
     private static func checkDate(_ index: AccountIndex, _ cursor: String, _ state: ModelServer.State) {
         guard let date = index.completeAt else { return }
         for (id, known) in state.changed(after: ModelServer.version(of: cursor)) where known.changedAt < date {
@@ -59,7 +60,7 @@ extension TwoProcesses {
     ) {
         let version = ModelServer.version(of: cursor)
         for id in state.undeleted {
-            // One that ends soon may have been deleted by the server's time.
+            // A notification that expires soon may have been deleted by the server's time.
             guard let known = state.entries[id], known.version <= version, known.expiresAt > Date() else { continue }
             if kept[id] == nil { Issue.record("lost: \(id) at \(cursor)") }
         }
@@ -70,18 +71,18 @@ extension TwoProcesses {
             }
             if known.version <= version, known.isDeleted { Issue.record("not deleted: \(id)") }
             guard let date = index.completeAt else { continue }
-            // Signatures tell whole seconds.
+            // Signatures have whole seconds.
             if known.expiresAt < date - 1 { Issue.record("not ended: \(id)") }
             guard known.changedAt < date else { continue }
             #expect(kept.item.isRead == known.isRead && kept.item.payload?.text == known.payload, "as of the date")
         }
     }
 
-    /// With a good network everything arrives, once.
+    /// Checks that everything arrives once on a good network.
     mutating func end() async throws {
         let client = self.client
         #expect(try await client.refresh().date == nil)
-        // What has just ended has ended for all.
+        // Waits until the notifications that are about to expire have expired everywhere.
         let ends = self.server.change { state in state.undeleted.compactMap { state.entries[$0]?.expiresAt } }
         if let last = ends.filter({ $0.timeIntervalSinceNow < 60 }).max() {
             try await Task.sleep(for: .seconds(max(0, last.timeIntervalSinceNow) + 1))
@@ -98,7 +99,7 @@ extension TwoProcesses {
         #expect(account.store.leftovers(in: account.folder).count == live.count, "no file is left behind")
     }
 
-    /// All was told to the server, once.
+    /// Checks that each task has reached the server once.
     private func checkOutbox(_ client: PushClient) async throws {
         #expect(try await client.outbox.count == 0)
         #expect(try await client.outbox.failures == [])

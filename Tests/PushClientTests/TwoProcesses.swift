@@ -7,7 +7,7 @@ import Testing
 
 @testable import PushClient
 
-/// An app and its extension over one folder, as `Tests/ClientProgram` is both of them.
+/// An app and its extension over one folder; `Tests/ClientProgram` plays both.
 struct TwoProcesses {
     static let names = ["app", "extension"]
 
@@ -16,9 +16,9 @@ struct TwoProcesses {
     let folder: TemporaryFolder
     private(set) var steps = 0
     private(set) var kills = 0
-    /// What the processes have written down that they did.
+    /// The steps that the processes have recorded.
     private(set) var said = Said()
-    /// Whether there was a cursor once.
+    /// Whether there has been a cursor.
     private(set) var hasBegun = false
 
     init(server: ModelServer, url: URL, folder: TemporaryFolder) {
@@ -34,7 +34,8 @@ struct TwoProcesses {
         )
     }
 
-    /// What a process has shown, which has changes from time to time; `nil` before the first time.
+    /// The ids that a process has shown, which reads changes from time to time; `nil` before the
+    /// first time.
     func shown(by name: String) throws -> Set<Int64>? {
         let file = self.folder.file("shown-\(name)")
         guard FileManager.default.fileExists(atPath: file) else { return nil }
@@ -46,8 +47,8 @@ struct TwoProcesses {
 
     // MARK: - A round
 
-    /// Both run while things happen at the server. One or the other is suspended, or killed and started again; in the end both
-    /// are killed.
+    /// Both processes run while the server's data changes. One or the other is suspended, or
+    /// killed and started again; in the end both are killed.
     mutating func round() async throws {
         var processes = try Self.names.map { try self.start($0) }
         let end = ContinuousClock.now + .milliseconds(.random(in: 200...1200))
@@ -59,7 +60,8 @@ struct TwoProcesses {
                 try await self.kill(processes[place], Self.names[place])
                 processes[place] = try self.start(Self.names[place])
             case 1, 2:
-                // As a system does with an app that nobody looks at, for some or for many commits of the other.
+                // A system does this to an app in the background, for few or many commits of the
+                // other process.
                 processes[place].signal(SIGSTOP)
                 try await Task.sleep(for: .milliseconds(.random(in: 10...500)))
                 processes[place].signal(SIGCONT)
@@ -82,23 +84,23 @@ struct TwoProcesses {
         try #require(ended.code == 128 + SIGKILL, "\(name): \(ended.errors)")
         self.kills += 1
         let file = self.folder.file("said-\(name)")
-        // One that was killed at once has said nothing.
+        // A process that was killed at once has recorded nothing.
         guard let text = try? String(contentsOfFile: file, encoding: .utf8) else { return }
         try FileManager.default.removeItem(atPath: file)
         self.steps += self.said.add(text, of: name)
     }
 }
 
-/// What processes have written down that they did: all of it holds from then on.
+/// The steps that processes have recorded: all of them hold from then on.
 struct Said {
-    /// Up to which commit each has confirmed changes.
+    /// The last commit whose changes each process has confirmed.
     private(set) var confirmed: [String: Int64] = [:]
     private(set) var dismissed: Set<Int64> = []
     private(set) var read: Set<Int64> = []
-    /// The keys of what was sent.
+    /// The keys of sent notifications.
     private(set) var sent: Set<String> = []
 
-    /// Returns how many steps it tells of.
+    /// Returns the number of recorded steps.
     mutating func add(_ text: String, of name: String) -> Int {
         var steps = 0
         for line in text.split(separator: "\n") {
@@ -118,7 +120,7 @@ struct Said {
 }
 
 extension ChildProcess {
-    /// `Tests/ClientProgram`, which is built beside the tests.
+    /// `Tests/ClientProgram`, which is built next to the tests.
     static func clientProgram(
         _ arguments: [String],
         environment: [String: String] = [:]

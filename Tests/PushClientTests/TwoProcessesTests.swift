@@ -3,10 +3,11 @@ import Foundation
 import PushTesting
 import Testing
 
-/// Two processes over one folder, killed and suspended at any moment, with a server that loses answers and forgets cursors:
-/// nothing is lost, nothing is there twice, no date is wrong, and cursor and inbox agree.
+/// Tests two processes over one folder, killed and suspended at any moment, with a server that
+/// loses answers and forgets cursors. Nothing is lost or duplicated, no date is wrong, and cursor
+/// and inbox agree.
 ///
-/// `SEALPOST_TEST_STEPS=10000` takes that many steps; without it there are a hundred and fifty.
+/// `SEALPOST_TEST_STEPS=10000` takes that many steps; the default is a hundred and fifty.
 @Suite(.timeLimit(.minutes(30))) struct TwoProcessesTests {
     private static let wanted = ProcessInfo.processInfo.environment["SEALPOST_TEST_STEPS"].flatMap { Int($0) } ?? 150
 

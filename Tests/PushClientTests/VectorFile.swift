@@ -10,7 +10,7 @@ import Testing
     import FoundationNetworking
 #endif
 
-/// One of `docs/vectors`.
+/// A file of `docs/vectors`.
 struct VectorFile {
     let json: JSONValue
 
@@ -90,7 +90,7 @@ struct VectorExchange {
         }
     }
 
-    /// As the client makes it; its query must be one that the client would make.
+    /// The request as the client makes it; its query must be one that the client can make.
     func apiRequest() throws -> APIRequest {
         var request = APIRequest(self.method, self.path)
         request.query = (self.query ?? "").split(separator: "&").map { part in
@@ -114,7 +114,7 @@ struct VectorExchange {
         )
     }
 
-    /// The answer, if it passes the client's checks.
+    /// The answer, if it passes the client's checks; throws otherwise.
     func checked(by key: VerificationKey?, account: String? = nil, now: Date) throws -> Answer {
         let check = AnswerCheck(keys: key.map { [$0] } ?? [], tolerance: .seconds(300))
         return try check.answer(

@@ -5,7 +5,7 @@ import Testing
 
 @testable import PushClient
 
-/// The client does what `docs/vectors` say.
+/// Tests that the client does what `docs/vectors` says.
 @Suite(.timeLimit(.minutes(5))) struct VectorTests {
     @Test func theEchoIsThatOfTheVectors() throws {
         let file = try VectorFile("echo")
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    /// Of each answer each byte, of the content and of the request's target.
+    /// Changes each byte of each answer's content and of its request's target.
     @Test func aChangedByteIsRefusedWhereverItIs() throws {
         let file = try VectorFile("signatures")
         let verifier = ResponseVerifier(keys: [try VectorFile.pinned()], coverage: .account)
@@ -79,11 +79,13 @@ import Testing
         #expect(count > 1000)
     }
 
-    /// Of the status, the content, or a field that the signature is about, as a client in another language does it, too.
+    /// Changes the status, the content, or a field that the signature needs, like the tests of
+    /// clients in other languages.
     @Test func aChangedByteInAnyOfAThousandSampledAnswersIsRefused() throws {
         let file = try VectorFile("signatures")
         let (key, now) = (try VectorFile.pinned(), try file.json.time("now"))
-        // This client makes no other tokens than those of the range, and no query that is empty or written in another way.
+        // This client makes only tokens of the range, and no query that is empty or differently
+        // encoded.
         let plain = /[a-zA-Z0-9=&]+/
         let exchanges = try file.list("vectors").map { try VectorExchange($0) }.filter {
             (try? MyToken(text: $0.token)) != nil && ($0.query ?? "a").wholeMatch(of: plain) != nil
@@ -91,7 +93,7 @@ import Testing
         var (statuses, parts): (Set<Int>, Set<String>) = ([], [])
         for _ in 0..<1000 {
             let exchange = try #require(exchanges.randomElement())
-            // The control: it is the change that is refused.
+            // The control: without the change the answer passes.
             #expect(throws: Never.self) { try exchange.checked(by: key, now: now) }
             var changed = exchange
             let part = changed.changeOneByte()
@@ -164,7 +166,7 @@ import Testing
                 #expect(verdict == due, "\(change), \(name)")
             }
         }
-        // The first is for the client's bound, the other is found before there is an answer.
+        // The client's limit causes the first, and the second occurs before there is an answer.
         let others: [Interference.Kind] = [.oversized, .untrustedKey]
         #expect(named == Set(Interference.Kind.allCases.filter { !others.contains($0) }.map(\.rawValue) + ["accepted"]))
     }
@@ -225,14 +227,14 @@ import Testing
         } catch PushClientError.interference(let interference) {
             return interference.kind.rawValue
         } catch is PushClientError {
-            // The server's own refusal.
+            // The server itself has refused.
             return "accepted"
         }
     }
 }
 
 extension VectorExchange {
-    /// Changes one byte of what the signature is about; returns of what.
+    /// Changes one byte that the signature covers or needs; returns the name of the changed part.
     fileprivate mutating func changeOneByte() -> String {
         let fields = ["mytoken", self.status == 304 ? "etag" : "content-digest", "signature-input", "signature"]
         let part = (["status"] + fields + Array(repeating: "content", count: self.body.isEmpty ? 0 : 4)).randomElement()
@@ -250,7 +252,7 @@ extension VectorExchange {
         return part ?? "status"
     }
 
-    /// With one digit or letter in the place of another byte.
+    /// Replaces one byte by a digit or letter.
     private static func changed(_ bytes: [UInt8]) -> [UInt8] {
         var bytes = bytes
         guard let index = bytes.indices.randomElement() else { return bytes }

@@ -6,7 +6,7 @@ internal import PushAPI
 #endif
 
 extension PushClient {
-    /// What to tell a user about a call that failed: one line of advice for each.
+    /// Advice to a user about a call that failed: one line for each case.
     ///
     /// ```swift
     /// do {
@@ -17,19 +17,20 @@ extension PushClient {
     /// }
     /// ```
     public enum Advice: String, Sendable, Hashable, CaseIterable {
-        /// There is no way to the server, or it did not answer in time.
+        /// The server is unreachable, or did not answer in time.
         case offline
         /// A network's sign-in page answers in place of the server.
         case portal
-        /// Something on the way has changed, kept or made up an answer.
+        /// Something on the way has changed, replayed or invented an answer.
         case interference
-        /// No key that the app knows has signed: the server's key has changed, or somebody pretends to be the server.
+        /// No key that the app knows has signed: the server's key has changed, or something
+        /// pretends to be the server.
         case update
         /// The clocks of device and server differ by too much.
         case clock
-        /// The server's certificate is not one of those that the app accepts.
+        /// The server's certificate is not one that the app accepts.
         case pin
-        /// The credentials are no longer good.
+        /// The credentials are no longer valid.
         case signedOut
         /// The server refuses for now.
         case wait
@@ -38,7 +39,7 @@ extension PushClient {
         /// The app is set up in a way that cannot work on this device.
         case unavailable
 
-        /// What an error calls for; `nil` for a call that was cancelled.
+        /// The advice for an error; `nil` for a call that was cancelled.
         public init?(for error: any Error) {
             switch error {
             case is CancellationError: return nil
@@ -53,7 +54,7 @@ extension PushClient {
             }
         }
 
-        /// The advice in English; an app has its own words and languages.
+        /// The advice in English; an app may use its own words and languages.
         public var text: String {
             switch self {
             case .offline: "There is no connection. What you see may be out of date."
@@ -75,7 +76,7 @@ extension PushClient {
             case .unauthorized, .signedOut: self = .signedOut
             case .busy: self = .wait
             case .problem(let problem): self = problem.status >= 500 ? .wait : .refused
-            // Nothing was told to the server for long.
+            // The device was offline for long.
             case .outboxFull: self = .offline
             case .pinningUnavailable, .invalidServer, .insecureServer, .noSignatureKeys: self = .unavailable
             }
@@ -96,7 +97,7 @@ extension PushClient {
         init(_ code: URLError.Code) {
             switch code {
             case .serverCertificateHasBadDate, .serverCertificateNotYetValid: self = .clock
-            // Portals answer for every host, with a certificate of their own.
+            // Captive portals answer for every host, with a certificate of their own.
             case .serverCertificateUntrusted, .serverCertificateHasUnknownRoot: self = .portal
             default: self = .offline
             }

@@ -4,15 +4,16 @@ internal import Foundation
     internal import FoundationNetworking
 #endif
 
-/// What a session reports of the network in other domains than that of `URLError`, as the `URLError` that it means.
+/// Converts network errors from other domains into the `URLError` with the same meaning.
 ///
-/// URLSession lets errors of the layers below through: POSIX 53 (`ECONNABORTED`) for connections that the system closed while the app
-/// was in the background, and CFNetwork's 306 to 311 for proxies that refuse.
+/// URLSession passes on errors of lower layers: POSIX 53 (`ECONNABORTED`) for connections that the
+/// system closed while the app was in the background, and CFNetwork's 306 to 311 for proxies that
+/// refuse.
 enum NetworkFailure {
     /// The name of CFNetwork's domain, which Linux does not have.
     static let networkDomain = "kCFErrorDomainCFNetwork"
 
-    /// Other errors come back as they are.
+    /// Returns other errors unchanged.
     static func urlError(_ error: any Error) -> any Error {
         if error is URLError { return error }
         let cocoa = error as NSError
@@ -20,15 +21,15 @@ enum NetworkFailure {
         switch cocoa.domain {
         case NSURLErrorDomain: code = self.code(ofURL: cocoa.code)
         case NSPOSIXErrorDomain: code = self.code(ofPOSIX: cocoa.code)
-        // Its own numbers of URL errors are the same ones.
+        // CFNetwork uses the same negative numbers for URL errors.
         case self.networkDomain: code = cocoa.code < 0 ? self.code(ofURL: cocoa.code) : .cannotConnectToHost
         default: return error
         }
         return URLError(code, userInfo: [NSUnderlyingErrorKey: cocoa])
     }
 
-    /// Whether an answer ended in the middle because this device lost its network: a change from Wi-Fi to mobile, or a connection
-    /// that the system closed. Then nobody has cut the answer.
+    /// Whether an answer ended early because this device lost its network: a change from Wi-Fi to
+    /// mobile, or a connection that the system closed. Such an end is not an interference.
     static func isOwn(_ error: URLError) -> Bool {
         let own: Set<URLError.Code> = [
             .notConnectedToInternet, .dataNotAllowed, .internationalRoamingOff, .callIsActive, .cancelled, .timedOut,
@@ -51,7 +52,7 @@ enum NetworkFailure {
         #endif
     }
 
-    /// What is not named here is a lost connection: a call that may be repeated is sent once more.
+    /// Counts all other codes as a lost connection: a repeatable call is then sent once more.
     private static func code(ofPOSIX code: Int) -> URLError.Code {
         switch Int32(exactly: code).flatMap(POSIXErrorCode.init) {
         case .ENETDOWN, .ENETUNREACH, .EHOSTUNREACH, .EADDRNOTAVAIL: .notConnectedToInternet
@@ -62,10 +63,10 @@ enum NetworkFailure {
         }
     }
 
-    /// The number of the layer below, which the session hands over in either of two forms.
+    /// The POSIX code of the error below, which the session reports in either of two forms.
     private static func posixCode(of error: NSError) -> Int32? {
         if error.domain == NSPOSIXErrorDomain { return Int32(exactly: error.code) }
-        // The domain 1 is that of POSIX in CFStream's numbering.
+        // In CFStream's numbering, domain 1 is POSIX.
         if error.userInfo["_kCFStreamErrorDomainKey"] as? Int == 1,
             let code = error.userInfo["_kCFStreamErrorCodeKey"] as? Int
         {

@@ -1,16 +1,17 @@
-/// What has changed in the kept inbox since a consumer's mark, by whichever process of the app.
+/// The changes of the kept inbox since a consumer's mark, by any process of the app.
 ///
-/// Ids, not payloads: `PushClient.kept(_:)` has each one.
+/// It has ids, not payloads: `PushClient.kept(_:)` returns each notification.
 public struct InboxChanges: Sendable, Hashable {
-    /// The ids of those that are new or changed.
+    /// The ids of notifications that are new or changed.
     public let arrived: Set<Int64>
-    /// The ids of those that were dismissed or recalled, or have expired: stop showing them.
+    /// The ids of notifications that were dismissed or recalled, or have expired: stop showing
+    /// them.
     public let deleted: Set<Int64>
-    /// Whether the mark is so old that not all deletions are known, or the store was set up anew since: ``arrived`` is all that is there, and what is shown besides
-    /// has gone.
+    /// Whether ``arrived`` lists the whole inbox, because the mark is too old to know all
+    /// deletions or the store was created again. Remove everything else that is shown.
     public let isEverything: Bool
     let consumer: String
-    /// The commit that they end with.
+    /// The last commit that the changes include.
     package let upTo: Int64
 
     /// Whether nothing has changed.
@@ -18,9 +19,9 @@ public struct InboxChanges: Sendable, Hashable {
 
     init(_ snapshot: Account.Snapshot, since mark: Int64, consumer: String) {
         let index = snapshot.index
-        // A store that was set up anew counts from 1 again, and nothing of it was told.
+        // A store that was created again counts from 1, and the consumer has seen none of it.
         let isAnew = snapshot.commit < mark
-        // Where deletions of that time are no longer known, only all that is there tells what is not.
+        // If older deletions are unknown, only the full list shows which notifications are gone.
         self.isEverything = isAnew || index.forgottenUpTo > mark
         let since = self.isEverything ? -1 : mark
         self.arrived = Set(index.entries.lazy.filter { $0.value.commit > since }.map(\.key))
@@ -31,7 +32,7 @@ public struct InboxChanges: Sendable, Hashable {
 }
 
 extension AccountIndex {
-    /// The commit up to which a consumer has taken the changes; 0 the first time.
+    /// The last commit whose changes a consumer has confirmed; 0 the first time.
     func mark(of consumer: String) -> Int64 { self.marks.first { $0.consumer == consumer }?.commit ?? 0 }
 
     mutating func take(_ changes: InboxChanges) {

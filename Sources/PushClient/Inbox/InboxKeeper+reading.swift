@@ -2,8 +2,8 @@ internal import Foundation
 internal import PushAPI
 
 extension InboxKeeper {
-    /// A kept notification with its payload and the date as of which it is right; `nil` if there is none, or it has ended by
-    /// the device's clock.
+    /// A kept notification with its payload and the date of its last confirmation; `nil` if there
+    /// is none, or it has expired by the device's clock.
     func item(_ id: Int64, now: Date) throws -> (kept: KeptItem, date: Date)? {
         for _ in 0..<Account.attempts {
             let snapshot = try self.read()
@@ -13,7 +13,7 @@ extension InboxKeeper {
                 let dates = [snapshot.index.completeAt, self.confirmedDate(of: name)].compactMap { $0 }
                 return (kept, dates.reduce(kept.date, max))
             }
-            // Another process may have replaced it. If none has, it is damaged.
+            // Another process may have replaced the file. If none has, the file is damaged.
             if self.account.latest == snapshot.commit { return nil }
         }
         throw Account.Busy()
@@ -24,7 +24,8 @@ extension InboxKeeper {
         return InboxChanges(snapshot, since: mark ?? snapshot.index.mark(of: consumer), consumer: consumer)
     }
 
-    /// The inbox as the app sees it now, with payloads that must not be kept instead of what is kept of them.
+    /// The inbox as the app sees it now. `unkept` has the payloads that must not be stored, in
+    /// place of the kept items.
     func inbox(instead unkept: [Int64: NotificationItem] = [:], now: Date) throws -> (
         inbox: Inbox, changes: InboxChanges
     ) {
@@ -44,9 +45,10 @@ extension InboxKeeper {
         return (inbox, changes)
     }
 
-    /// How many are unread, with what waits in the outbox done; `nil` while they are not all kept, or a file is lost.
+    /// The number of unread notifications, with the outbox's tasks applied; `nil` if not all are
+    /// kept, or a file is lost.
     ///
-    /// One payload at a time is in memory.
+    /// It holds one payload at a time in memory.
     func unreadCount(now: Date) throws -> Int? {
         for _ in 0..<Account.attempts {
             let snapshot = try self.read()
@@ -61,19 +63,20 @@ extension InboxKeeper {
                 if pending != .dismiss, !item.after(pending).isRead, item.expiresAt > now { count += 1 }
             }
             if !isLost { return count }
-            // Another process may have replaced it meanwhile.
+            // Another process may have replaced the file meanwhile.
             if self.account.latest == snapshot.commit { return nil }
         }
         throw Account.Busy()
     }
 
-    /// A kept notification as it is shown: with what waits in the outbox done.
+    /// A kept notification with the outbox's tasks applied.
     func shown(_ id: Int64, now: Date) throws -> NotificationItem? {
         let pending = try self.read().index.pending[id]
         return pending == .dismiss ? nil : try self.item(id, now: now)?.kept.item.after(pending)
     }
 
-    /// All kept items. Gives up those whose file is lost, and the cursor with them, so that the next refresh fetches all.
+    /// Reads all kept items. Drops items whose file is lost, and the cursor with them, so that the
+    /// next refresh fetches everything.
     private func items() throws -> (Account.Snapshot, [NotificationItem]) {
         var read: [EntryName: NotificationItem] = [:]
         for _ in 0..<Account.attempts {
@@ -84,7 +87,8 @@ extension InboxKeeper {
                 if let kept = try self.account.item(name) { read[name] = kept.item } else { lost.append(name) }
             }
             if lost.isEmpty { return (snapshot, names.compactMap { read[$0] }) }
-            // Another process may have replaced them while they were read. If none has, they are damaged.
+            // Another process may have replaced the files during the read. If none has, they are
+            // damaged.
             guard self.account.latest == snapshot.commit else { continue }
             try self.account.change { draft in
                 for name in lost where draft.index.name(of: name.id) == name {
@@ -99,7 +103,7 @@ extension InboxKeeper {
 }
 
 extension NotificationItem {
-    /// As it is once a task is done.
+    /// The item after a task has been carried out.
     fileprivate func after(_ task: OutboxTask.Kind?) -> NotificationItem {
         switch task {
         case .read: self.read(true)

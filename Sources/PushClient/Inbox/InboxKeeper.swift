@@ -3,13 +3,14 @@ internal import PushAPI
 
 /// The kept inbox of one account, which other processes may change at the same time.
 ///
-/// An actor, so that the calls of one process change it one after the other. Nothing of it stays in memory between calls.
+/// An actor, so that the calls of one process change it one after the other. It keeps nothing of
+/// the inbox in memory between calls.
 actor InboxKeeper {
     /// The consumer that the deltas of ``Inbox`` are for.
     static let refresher = "sealpost.refresh"
 
     nonisolated let account: Account
-    /// When files were found to be still right, since this process began.
+    /// When files were last confirmed since this process began.
     private var confirmed: [EntryName: Date] = [:]
     private var isSwept = false
     private var bells: [Int: AsyncStream<Void>.Continuation] = [:]
@@ -19,17 +20,17 @@ actor InboxKeeper {
         self.account = account
     }
 
-    /// Does what need not be done for each call: adopts what earlier versions have kept, and sweeps.
+    /// Does work that not every call needs: adopts the values of earlier versions, and sweeps.
     func prepare() {
         self.account.returnToFiles()
         self.account.adoptEarlier()
         guard !self.isSwept else { return }
-        // What cannot be swept now is swept by another process, or the next one.
+        // Leftovers that cannot be swept now are left to another process, or to the next run.
         try? self.account.sweep()
         self.isSwept = true
     }
 
-    /// The state; throws `PushClientError.signedOut`. One that cannot be read now is that of an account without anything.
+    /// Reads the state; throws `PushClientError.signedOut`. An unreadable account counts as empty.
     func read() throws -> Account.Snapshot {
         do {
             return try self.account.read()
@@ -42,8 +43,8 @@ actor InboxKeeper {
 
     // MARK: - Changes
 
-    /// Merges a page that was asked for upon a state. Returns `false`, and changes nothing, if another call has moved the
-    /// cursor meanwhile.
+    /// Merges a page that was requested upon a state. Returns `false`, and changes nothing, if
+    /// another call has moved the cursor meanwhile.
     func merge(
         _ page: InboxPage,
         askedUpon before: Account.Snapshot,
@@ -67,13 +68,13 @@ actor InboxKeeper {
         }
     }
 
-    /// Keeps a fetched notification, unless something newer was kept since the request began.
+    /// Keeps a fetched notification, unless a newer state was kept since the request began.
     func take(_ kept: KeptItem, askedUpon before: Int64, serverTime: Date?) throws {
         let id = kept.item.id
         let name: EntryName? = try self.change { draft in
             if let serverTime, kept.item.expiresAt <= serverTime { return nil }
             guard draft.isUntouched(id, since: before) else { return nil }
-            // Of the same content only the date is new, which is no change to tell of.
+            // For the same content only the date is new, which is no change for the app.
             if draft.item(id)?.item == kept.item { return draft.index.name(of: id) }
             draft.put(kept)
             return nil
@@ -81,7 +82,7 @@ actor InboxKeeper {
         if let name { self.confirm(name, kept.date) }
     }
 
-    /// Marks those that are kept, unless something newer was kept since the request began.
+    /// Marks the kept notifications, unless a newer state was kept since the request began.
     func mark(_ ids: [Int64], read isRead: Bool, askedUpon before: Int64) throws {
         try self.change { draft in
             for id in ids where draft.isUntouched(id, since: before) {
@@ -99,20 +100,20 @@ actor InboxKeeper {
         try self.change { $0.index.take(changes) }
     }
 
-    /// Signs the account out; returns the order if it could not be kept.
+    /// Signs the account out; returns the order if the store could not keep it.
     func end(_ order: @Sendable (KeptRegistration?) -> SignOutOrder) throws -> SignOutOrder? {
         defer { self.ring() }
         do {
             return try self.account.end(order)
         } catch PushClientError.signedOut {
-            // Another client has done it.
+            // Another client has signed the account out.
             return nil
         }
     }
 
     func confirmedDate(of name: EntryName) -> Date? { self.confirmed[name] }
 
-    /// A file was found to be still right.
+    /// Records that the content of a file is still right.
     func confirm(_ name: EntryName, _ date: Date) {
         if self.confirmed.count >= 100 { self.confirmed = [:] }
         self.confirmed[name] = date
@@ -129,7 +130,8 @@ actor InboxKeeper {
         for bell in self.bells.values { bell.yield() }
     }
 
-    /// Returns after a change by this process, or by another if it is seen within the interval, or after that.
+    /// Returns after a change by this process, at the latest after the interval, when the caller
+    /// looks for changes by others.
     func waitForChange(after commit: Int64, atMost interval: Duration) async throws {
         guard self.account.latest == commit else { return }
         let (stream, bell) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))

@@ -6,7 +6,7 @@ struct InboxPage: Sendable {
         let item: NotificationItem
         let isKept: Bool
 
-        /// The item to keep: without its payload if that must not be kept.
+        /// The item to keep: without its payload if that must not be stored.
         var kept: NotificationItem { self.isKept ? self.item : self.item.withoutPayload }
     }
 
@@ -17,16 +17,17 @@ struct InboxPage: Sendable {
     let cursor: String
     let hasMore: Bool
 
-    /// Throws an interference if the body has another form.
+    /// Throws an interference if the body has another format.
     ///
-    /// The payload of an item with `"Store":"never"` must not be kept. If the answer must not be kept and none of its
-    /// items is a reason for that, no payload of the page is kept.
+    /// The payload of an item with `"Store":"never"` must not be stored. If the answer is
+    /// `no-store` and no item explains it, no payload of the page is stored.
     init(_ answer: Answer) throws(PushClientError) {
         guard let json = answer.json, case .array(let items)? = json["Notifications"],
             case .array(let deleted)? = json["Deleted"], let cursor = json["Cursor"]?.text,
             case .bool(let hasMore)? = json["More"]
         else { throw answer.unexpected("a list of notifications") }
-        // It is kept, and must not take the place of the notifications. The server's have some thirty bytes.
+        // The cursor is stored and must leave room for the notifications. The server's cursors
+        // have some thirty bytes.
         guard cursor.utf8.count <= Self.maximumCursor else {
             throw answer.unexpected("a cursor of at most \(Self.maximumCursor) bytes")
         }

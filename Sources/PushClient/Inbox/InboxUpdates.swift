@@ -1,4 +1,4 @@
-/// The changes of a kept inbox, as `PushClient.updates(every:)` tells them.
+/// The changes of a kept inbox, as `PushClient.updates(every:)` returns them.
 public struct InboxUpdates: AsyncSequence, Sendable {
     let inbox: InboxKeeper
     let interval: Duration
@@ -14,15 +14,17 @@ public struct InboxUpdates: AsyncSequence, Sendable {
         let interval: Duration
         var mark: Int64
 
-        /// The changes since the last ones; `nil` once the account was signed out. Throws `CancellationError`.
+        /// The changes since the previous ones; `nil` once the account was signed out. Throws
+        /// `CancellationError`.
         public mutating func next() async throws -> InboxChanges? {
             while true {
                 try await self.inbox.waitForChange(after: self.mark, atMost: self.interval)
-                // After the interval there may be nothing.
+                // After the interval there may be no change.
                 if self.inbox.account.latest == self.mark { continue }
                 do {
                     let changes = try await self.inbox.changes(since: self.mark, consumer: "")
-                    // Of a store that was set up anew the numbers are lower, and the changes everything.
+                    // A store that was created again has lower numbers, and reports everything as
+                    // changed.
                     self.mark = changes.upTo
                     if !changes.isEmpty { return changes }
                 } catch PushClientError.signedOut {

@@ -4,24 +4,28 @@ public import PushAPI
 extension PushClient {
     /// The kept inbox, at once and without network: show it, then ``refresh()``.
     ///
-    /// Its ``Inbox/arrived`` and ``Inbox/deleted`` are what the next refresh will tell, what an extension has fetched included.
-    /// Throws ``PushClientError/signedOut`` alone, except where a store is changed all the time.
+    /// Its ``Inbox/arrived`` and ``Inbox/deleted`` are those that the next refresh will report,
+    /// including the work of extensions. It throws only ``PushClientError/signedOut``, except if a
+    /// store changes all the time.
     public func kept() async throws -> Inbox {
         await self.inbox.prepare()
         return try await self.inbox.inbox(now: self.now()).inbox
     }
 
-    /// A kept notification with its payload; `nil` if there is none. Without network.
+    /// A kept notification with its payload; `nil` if there is none. It needs no network.
     public func kept(_ id: Int64) async throws -> NotificationItem? {
         try await self.inbox.shown(id, now: self.now())
     }
 
-    /// Tells the server what waits in the ``outbox``, then fetches all changes since the last time: one request for up to 500 notifications, and further ones for more.
+    /// Sends the tasks of the ``outbox``, then fetches all changes since the last time: one
+    /// request for up to 500 notifications, and further ones for more.
     ///
-    /// What the server cannot do now of what waits, such as a task that it answers 500 or 429, waits on; the changes are fetched.
-    /// When nothing is new, the answer is one 304. When the network fails or interferes, the inbox is the kept one, if it was
-    /// ever complete. Two calls at the same time, also of two processes, do not harm each other. What one call has told as
-    /// ``Inbox/arrived`` and ``Inbox/deleted`` the next does not tell again; if a call throws, the next one tells it.
+    /// If the server cannot do a task now, for example because it answers 500 or 429, the task
+    /// waits and the changes are fetched. If nothing is new, the answer is one 304. If the network
+    /// fails or interferes, the result is the kept inbox, if it was ever complete. Two calls at
+    /// the same time, also of two processes, do not harm each other. A change in ``Inbox/arrived``
+    /// or ``Inbox/deleted`` is reported by one call only; if that call throws, the next one
+    /// reports it.
     public func refresh() async throws -> Fetched<Inbox> {
         await self.inbox.prepare()
         var refresh = Refresh(self.inbox, app: self.app, now: self.now())
@@ -38,7 +42,8 @@ extension PushClient {
 
     private func collect(_ refresh: inout Refresh) async throws -> Inbox {
         try await self.outbox.flushIfPossible()
-        // Twice, if the file of a notification was lost, which is found when all are read.
+        // A second pass follows if the file of a notification was lost, which the first one finds
+        // while reading.
         for _ in 0..<2 {
             try await refresh.run(self.api)
             let (inbox, changes) = try await self.inbox.inbox(instead: refresh.unkept, now: refresh.now)
@@ -49,15 +54,17 @@ extension PushClient {
         throw Account.Busy()
     }
 
-    /// The same as ``refresh()``, under its name of before.
+    /// Does the same as ``refresh()``, under its former name.
     public func sync() async throws -> Fetched<Inbox> { try await self.refresh() }
 
     // MARK: - Changes
 
-    /// What has changed since the consumer of that name has confirmed changes, by whichever process of the app.
+    /// The changes since the last ones that the consumer of that name has confirmed, by any
+    /// process of the app.
     ///
-    /// The first time it is everything. Nothing is lost between pages or in a crash: it is told again until
-    /// ``confirm(_:)``. A store remembers the marks of 16 consumers, those that confirmed last.
+    /// The first time it reports everything. Changes are reported again until ``confirm(_:)``, so
+    /// none is lost between pages or in a crash. A store has the marks of 16 consumers, those that
+    /// confirmed last.
     ///
     /// ```swift
     /// let changes = try await client.changes(for: "search")
@@ -68,17 +75,18 @@ extension PushClient {
         try await self.inbox.changes(since: nil, consumer: consumer)
     }
 
-    /// Remembers that a consumer has taken these changes. Those of ``updates(every:)`` need no confirmation.
+    /// Records that a consumer has processed these changes. Changes of ``updates(every:)`` need no
+    /// confirmation.
     public func confirm(_ changes: InboxChanges) async throws {
         if changes.consumer.isEmpty { return }
         try await self.inbox.take(changes)
     }
 
-    /// The changes from now on, those of the app's extensions included, until the task is cancelled or the account is signed
-    /// out.
+    /// The changes from now on, including those by the app's extensions, until the task is
+    /// cancelled or the account is signed out.
     ///
-    /// A change by this client comes at once, one by another process within the interval: a suspended process asks for
-    /// nothing, and there is no lock that it could hold.
+    /// Changes by this client arrive at once, those by another process within the interval. A
+    /// suspended process reads nothing, and there is no lock that it could hold.
     ///
     /// ```swift
     /// for try await _ in client.updates() { list = try await client.kept().notifications }

@@ -1,15 +1,16 @@
 internal import Foundation
 internal import PushAPI
 
-/// Collects all that has changed since the cursor: page after page, each in one commit with its cursor.
+/// Fetches all changes since the cursor: page after page, each in one commit with its cursor.
 struct Refresh {
-    /// Far more pages than an inbox has: ends the loop if a server or a proxy answers `More` for ever.
+    /// Far more pages than any inbox has. It ends the loop if a server or a proxy answers `More`
+    /// for ever.
     private static let maximumPages = 1000
 
     let inbox: InboxKeeper
     let app: String?
     let now: Date
-    /// Payloads that must not be kept, and are shown this once.
+    /// Payloads that must not be stored; the app sees them this once.
     private(set) var unkept: [Int64: NotificationItem] = [:]
     private var isBeginning = false
     private var hasBegunAnew = false
@@ -34,17 +35,19 @@ struct Refresh {
         throw Self.endless
     }
 
-    /// Whether the next request is without the cursor that there is.
+    /// Whether the next request omits the cursor.
     func isRestart(_ before: Account.Snapshot) -> Bool { self.isBeginning || before.index.cursor == nil }
 
-    /// The server does not know the cursor. Once: after a page of this call, a restart could repeat for ever.
+    /// Starts again without a cursor, because the server does not know it. Only once, and not
+    /// after a page of this call: a restart could repeat for ever.
     mutating func beginAnew() -> Bool {
         if self.hasBegunAnew { return false }
         (self.isBeginning, self.hasBegunAnew) = (true, true)
         return true
     }
 
-    /// Merges an answer to a request that was made upon that state; returns whether there is more to do.
+    /// Merges an answer to a request that was made upon that state; returns whether there is more
+    /// to do.
     mutating func merge(
         _ answer: Answer,
         askedUpon before: Account.Snapshot,
@@ -64,7 +67,7 @@ struct Refresh {
             serverTime: serverTime,
             now: self.now
         )
-        // Another call was faster: this one goes on from its cursor.
+        // Another call was faster: this one continues from its cursor.
         guard isMerged else { return true }
         (self.isBeginning, self.hasBegunAnew) = (false, true)
         for item in page.items {
@@ -79,7 +82,7 @@ struct Refresh {
     private func request(since cursor: String?) -> APIRequest {
         var request = APIRequest("GET", Paths.notifications)
         request.query = [URLQueryItem(name: "limit", value: "500")]
-        // Of up to 500 notifications.
+        // A page has up to 500 notifications.
         request.answerLimit = .max
         if let app { request.query.append(URLQueryItem(name: "app", value: app)) }
         if let cursor {

@@ -1,7 +1,8 @@
 internal import Foundation
 internal import PushAPI
 
-/// What waits for the server. In files alone: what cannot be written is not taken.
+/// The tasks that wait for the server. They exist only in files: a task that cannot be written is
+/// refused.
 extension InboxKeeper {
     func tasks() throws -> [OutboxTask] { try self.account.read(self.account.files).index.outbox }
 
@@ -12,7 +13,7 @@ extension InboxKeeper {
         guard isTaken else { throw PushClientError.outboxFull }
     }
 
-    /// Remembers that the server may have it from now on.
+    /// Records that the server may have the task from now on.
     func tried(_ key: UUID, now: Date) throws {
         try self.changeOutbox { draft in
             for place in draft.index.outbox.indices where draft.index.outbox[place].key == key {
@@ -33,13 +34,14 @@ extension InboxKeeper {
         try self.changeOutbox { $0.index.failures.removeAll { $0 == failure } }
     }
 
-    /// The payload of a task; `nil` if another process has finished the task, or its file is damaged.
+    /// The payload of a task; `nil` if another process has finished the task, or its file is
+    /// damaged.
     func payload(of task: OutboxTask) throws -> JSONValue? {
         guard let name = task.payload, let bytes = try self.account.files.readEntry(name, in: self.account.folder)
         else {
             return nil
         }
-        // One of another form is damaged.
+        // A payload that is not JSON is damaged.
         return try? JSONValue(reading: bytes)
     }
 

@@ -2,19 +2,21 @@ internal import Foundation
 internal import PushAPI
 
 extension Outbox {
-    /// The server remembers a key for 24 hours.
+    /// Slightly less than the 24 hours for which the server remembers a key.
     private static let remembered: TimeInterval = 23 * 3600
 
-    /// Tells the server all that waits, in its order.
+    /// Sends all waiting tasks to the server, in order.
     ///
-    /// Throws as other calls do when the network fails or interferes, or the server is busy: what is left waits on. What the server
-    /// refuses for good is a ``Failure``, and does not hold up what is behind it. Where another process is sending the first
-    /// task, this one leaves the rest to it.
+    /// Throws as other calls do if the network fails or interferes, or the server is busy; the
+    /// remaining tasks wait. A task that the server refuses for good becomes a ``Failure``, and
+    /// the tasks behind it continue. If another process is sending the first task, this call
+    /// leaves the others to it.
     public func flush() async throws {
         try await CallDeadline.within(self.client.deadline) { try await self.run() }
     }
 
-    /// The same for a call that goes on: what the server cannot do now waits, and what cannot be read or written in files.
+    /// Does the same for a call that must continue. Tasks wait if the server cannot do them now,
+    /// or their files cannot be read or written.
     func flushIfPossible() async throws {
         do {
             try await self.run()
@@ -26,11 +28,11 @@ extension Outbox {
     }
 
     private func run() async throws {
-        // Others may add to it all the time.
+        // Other calls may add tasks all the time.
         for _ in 0..<2 * OutboxTask.maximumCount {
             let tasks = try await self.client.inbox.tasks()
             guard let first = tasks.first else { return }
-            // Those that are marked as read one after the other are so in one request.
+            // One request carries out all consecutive `read` tasks.
             let run = first.kind == .read ? Array(tasks.prefix { $0.kind == .read }) : [first]
             do {
                 try await self.perform(run)
@@ -62,12 +64,12 @@ extension Outbox {
 
     private func send(_ task: OutboxTask) async throws {
         let now = self.client.now()
-        // A clock that was set back does not make it younger.
+        // `abs`: a clock that was set back must not make the task younger.
         if let tried = task.triedAt, abs(now.timeIntervalSince(tried)) > Self.remembered {
             return try await self.client.inbox.fail([task.key], nil)
         }
         guard let payload = try await self.client.inbox.payload(of: task) else {
-            // Of a task that another process has finished there is none to fail.
+            // If another process has finished the task, there is none to fail.
             return try await self.client.inbox.fail([task.key], nil)
         }
         try await self.client.inbox.tried(task.key, now: now)
@@ -77,6 +79,6 @@ extension Outbox {
 }
 
 extension Problem {
-    /// Whether the server will never take it.
+    /// Whether the server will never accept the task.
     fileprivate var isFinal: Bool { (400..<500).contains(self.status) && self.status != 408 }
 }

@@ -1,11 +1,13 @@
 public import Foundation
 public import PushAPI
 
-/// What the user did without waiting for the network: kept, shown as done, and told to the server later, in its order.
+/// The user's actions that did not wait for the network. They are kept, shown as done, and sent to
+/// the server later, in order.
 ///
-/// ``PushClient/refresh()`` tells it before it collects, and ``flush()`` without collecting. Each task has a key that stays the
-/// same however often it is tried, by whichever process and across crashes, so that the server does nothing twice. It is kept
-/// as the inbox is: sealed, without a lock, and gone after ``PushClient/signOut()``.
+/// ``PushClient/refresh()`` sends them before it fetches, and ``flush()`` without fetching. Each
+/// task has one key for all attempts, in every process and after crashes, so that the server does
+/// nothing twice. The outbox is stored like the inbox: encrypted, without a lock, and removed by
+/// ``PushClient/signOut()``.
 ///
 /// ```swift
 /// try await client.outbox.dismiss(id)
@@ -15,14 +17,15 @@ public import PushAPI
 public struct Outbox: Sendable {
     let client: PushClient
 
-    /// A task that the server will not carry out, or of which nobody knows whether it has.
+    /// A task that the server will not carry out, or whose outcome is unknown.
     public struct Failure: Sendable, Hashable {
-        /// What ``Outbox/send(_:)-(String)`` has returned.
+        /// The key that ``Outbox/send(_:)-(String)`` returned.
         public let key: UUID
-        /// The notification that was to be marked or dismissed; `nil` for one that was to be sent.
+        /// The notification to mark or dismiss; `nil` for one to send.
         public let notification: Int64?
-        /// The code of the server's refusal, such as `payload-too-large`; `nil` if it was sent more than 23 hours ago without an
-        /// answer, after which the server may not know its key any more, or if its file is damaged.
+        /// The code of the server's refusal, such as `payload-too-large`. `nil` if it was sent
+        /// more than 23 hours ago without an answer, because the server may have forgotten its
+        /// key. Also `nil` if its file is damaged.
         public let code: String?
     }
 
@@ -30,8 +33,9 @@ public struct Outbox: Sendable {
 
     /// Marks a notification as read or unread.
     ///
-    /// This and the other tasks are taken once the call returns. It throws ``PushClientError/outboxFull`` where 200 tasks or 4 MiB
-    /// wait, and the file system's error where nothing can be written.
+    /// This and the other tasks are stored when the call returns. It throws
+    /// ``PushClientError/outboxFull`` if 200 tasks or 4 MiB wait, and the file system's error if
+    /// the task cannot be written.
     public func markRead(_ id: Int64, _ isRead: Bool = true) async throws {
         try await self.client.inbox.enqueue(OutboxTask(isRead ? .read : .unread, id: id))
     }
@@ -41,11 +45,12 @@ public struct Outbox: Sendable {
         try await self.client.inbox.enqueue(OutboxTask(.dismiss, id: id))
     }
 
-    /// Sends a text to the caller's own devices; returns the task's key, which a ``Failure`` would have.
+    /// Sends a text to the caller's own devices; returns the task's key, which also identifies its
+    /// ``Failure``.
     @discardableResult
     public func send(_ payload: String) async throws -> UUID { try await self.send(.string(payload)) }
 
-    /// The same with any JSON value.
+    /// Sends any JSON value in the same way.
     @discardableResult
     public func send(_ payload: JSONValue) async throws -> UUID {
         let bytes = Data(payload.bytes)
@@ -54,19 +59,19 @@ public struct Outbox: Sendable {
         return task.key
     }
 
-    /// How many tasks wait.
+    /// The number of waiting tasks.
     public var count: Int { get async throws { try await self.client.inbox.tasks().count } }
 
-    /// The tasks that were given up, the oldest first: at most 100, until the app forgets them.
+    /// The tasks that the client gave up, oldest first: at most 100, until the app forgets them.
     public var failures: [Failure] { get async throws { try await self.client.inbox.failures() } }
 
-    /// Forgets a failed task, of which the user knows.
+    /// Forgets a failed task that the user knows about.
     public func forget(_ failure: Failure) async throws {
         try await self.client.inbox.forget(failure)
     }
 }
 
 extension PushClient {
-    /// What waits to be told to the server.
+    /// The tasks that wait for the server.
     public var outbox: Outbox { Outbox(client: self) }
 }

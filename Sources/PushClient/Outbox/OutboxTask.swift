@@ -1,26 +1,26 @@
 internal import Foundation
 
-/// Something that waits to be told to the server.
+/// A task that waits for the server.
 struct OutboxTask: Sendable, Hashable {
     enum Kind: UInt8 {
         case read, unread, dismiss, send
     }
 
-    /// Bounds of what waits: small enough that the index has room for the inbox.
+    /// Limits of the waiting tasks: small enough that the index has room for the inbox.
     static let maximumCount = 200
     static let maximumBytes = 4 << 20
     static let maximumFailures = 100
-    /// Of a refusal's code, in bytes.
+    /// The most bytes of a refusal's code.
     static let maximumCode = 128
 
     let kind: Kind
-    /// The same however often it is tried: the server does nothing twice under it.
+    /// The same for all attempts: the server carries out each key once.
     let key: UUID
-    /// The notification; 0 of one to send.
+    /// The notification; 0 for a notification to send.
     let id: Int64
-    /// Where the payload is that is to be sent, once it is committed.
+    /// The file of the payload to send, once it is committed.
     var payload: EntryName?
-    /// Of the payload.
+    /// The size of the payload.
     let bytes: Int
     /// When it was first sent, if it was: the server may have it.
     var triedAt: Date?
@@ -31,7 +31,7 @@ struct OutboxTask: Sendable, Hashable {
 }
 
 extension AccountIndex {
-    /// What the last task of each notification makes of it.
+    /// The last waiting task of each notification.
     var pending: [Int64: OutboxTask.Kind] {
         self.outbox.reduce(into: [:]) { pending, task in if task.kind != .send { pending[task.id] = task.kind } }
     }
@@ -40,11 +40,12 @@ extension AccountIndex {
         self.outbox.removeAll { keys.contains($0.key) }
     }
 
-    /// Ends tasks that will never be done; the app is told until it forgets them.
+    /// Ends tasks that will never be done and records them as failures until the app forgets them.
     mutating func fail(_ keys: Set<UUID>, _ code: String?) {
         let failed = self.outbox.filter { keys.contains($0.key) }
         self.finish(keys)
-        // The server's own are shorter; one of others must not take the notifications' place.
+        // The server's own codes are shorter; a longer one must not take room from the
+        // notifications.
         let code = code.map { String(decoding: $0.utf8.prefix(OutboxTask.maximumCode), as: UTF8.self) }
         self.failures += failed.map {
             Outbox.Failure(key: $0.key, notification: $0.kind == .send ? nil : $0.id, code: code)
@@ -54,9 +55,10 @@ extension AccountIndex {
 }
 
 extension AccountDraft {
-    /// Puts a task behind the others; returns `false` if there is no room.
+    /// Appends a task; returns `false` if there is no room.
     ///
-    /// What waits to be told of the same notification does not matter any more, and nothing does of one that is dismissed.
+    /// A new task replaces an older one for the same notification. After a dismissal, further
+    /// tasks for that notification are ignored.
     mutating func enqueue(_ task: OutboxTask, payload: Data?) -> Bool {
         if task.kind != .send {
             if self.index.pending[task.id] == .dismiss { return true }
@@ -112,7 +114,7 @@ extension Outbox.Failure {
 }
 
 extension EntryName {
-    /// The file of a payload that waits: no notification of the server's has the id 0.
+    /// The file of a waiting payload: no notification of the server has the id 0.
     init(payloadOf commit: Int64, nonce: UInt8) {
         self.init(id: 0, commit: commit, nonce: nonce)
     }

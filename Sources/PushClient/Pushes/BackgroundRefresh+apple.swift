@@ -3,10 +3,12 @@
     internal import Foundation
 
     extension BackgroundRefresh {
-        /// Asks the system to wake the app later, not before `interval` has passed; each wake-up asks for the next one.
+        /// Asks the system to wake the app after at least `interval`. Call it again at each
+        /// wake-up.
         ///
-        /// The identifier must be in the app's `BGTaskSchedulerPermittedIdentifiers`. Throws `BGTaskScheduler.Error`, as in a
-        /// simulator and where the user has switched background refresh off.
+        /// The identifier must be in the app's `BGTaskSchedulerPermittedIdentifiers`. Throws
+        /// `BGTaskScheduler.Error`, as in a simulator and where the user has switched background
+        /// refresh off.
         public static func schedule(_ identifier: String, after interval: Duration = .seconds(3600)) throws {
             let request = BGAppRefreshTaskRequest(identifier: identifier)
             request.earliestBeginDate = Date(timeIntervalSinceNow: TimeInterval(interval.components.seconds))

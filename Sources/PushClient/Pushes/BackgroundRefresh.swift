@@ -1,6 +1,7 @@
 internal import Foundation
 
-/// What an app does when the system wakes it in the background: collects for all accounts, within the time that it has.
+/// The work of an app that the system wakes in the background: refreshes all accounts within the
+/// available time.
 ///
 /// ```swift
 /// WindowGroup { ContentView() }
@@ -10,32 +11,34 @@ internal import Foundation
 ///     }
 /// ```
 public struct BackgroundRefresh: Sendable {
-    /// What the system wants to know.
+    /// The outcome that the system asks for.
     public enum Outcome: Sendable, Hashable {
-        /// Something has arrived or gone.
+        /// A notification has arrived or was deleted.
         case newData
         /// Nothing is new.
         case noData
-        /// No account's server could be asked.
+        /// No account's server could be reached.
         case failed
     }
 
     private let clients: @Sendable () -> [PushClient]
     private let limit: Duration
 
-    /// `clients` are those of the accounts that are signed in; `limit` is a little less than the 30 seconds that the system gives.
+    /// `clients` are the clients of the accounts that are signed in; `limit` is a little less than
+    /// the 30 seconds that the system allows.
     public init(clients: @escaping @Sendable () -> [PushClient], limit: Duration = .seconds(25)) {
         self.clients = clients
         self.limit = limit
     }
 
-    /// Collects for all accounts at once. Never takes longer than the limit; what was stored by then stays.
+    /// Refreshes all accounts at once. It never takes longer than the limit; the results stored by
+    /// then stay.
     public func run() async -> Outcome {
         await withTaskGroup(of: Outcome?.self) { group in
             let clients = self.clients()
             for client in clients { group.addTask { await Self.refresh(client) } }
             group.addTask {
-                // Cancelled when all accounts are done.
+                // The group cancels this sleep when all accounts are done.
                 try? await Task.sleep(for: self.limit)
                 return nil
             }
@@ -52,7 +55,7 @@ public struct BackgroundRefresh: Sendable {
     // MARK: - Private
 
     private static func refresh(_ client: PushClient) async -> Outcome {
-        // Why it failed is the app's to find out when it is opened.
+        // The app can find the reason when the user opens it.
         guard case .fresh(let inbox)? = try? await client.refresh() else { return .failed }
         return inbox.arrived.isEmpty && inbox.deleted.isEmpty ? .noData : .newData
     }

@@ -1,4 +1,5 @@
-/// What a notification shows: the parts of Apple's `UNNotificationContent` that a payload decides, as a value.
+/// The visible parts of a notification: those of Apple's `UNNotificationContent` that a payload
+/// decides, as a value.
 public struct NotificationContent: Sendable, Hashable {
     /// The first line.
     public var title: String
@@ -8,12 +9,12 @@ public struct NotificationContent: Sendable, Hashable {
     public var body: String
     /// The number on the app's icon; `nil` leaves it as it is, 0 removes it.
     public var badge: Int?
-    /// Groups notifications in the list; empty: by app.
+    /// Groups notifications in the list; if empty, the system groups by app.
     public var threadIdentifier: String
-    /// Names the actions that the app has declared; empty: none.
+    /// Names the actions that the app has declared; if empty, there are none.
     public var categoryIdentifier: String
 
-    /// A content.
+    /// Creates a content.
     public init(
         title: String = "",
         subtitle: String = "",

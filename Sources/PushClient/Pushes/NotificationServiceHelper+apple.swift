@@ -3,7 +3,7 @@
     public import UserNotifications
 
     extension NotificationServiceHelper {
-        /// For `didReceive(_:withContentHandler:)` of the extension.
+        /// Call this in `didReceive(_:withContentHandler:)` of the extension.
         public func didReceive(
             _ request: UNNotificationRequest,
             withContentHandler handler: @escaping (UNNotificationContent) -> Void
@@ -12,14 +12,16 @@
             let content = copy ?? UNMutableNotificationContent()
             let shown = ShownContent(content: content, handler: handler)
             let push = PushMessage(userInfo: content.userInfo)
-            // At once, so that the system's call that ends the time finds it.
+            // Begins before the task starts, so that `expire()` finds the delivery.
             let delivery = self.begin(NotificationContent(content)) { shown.show($0) }
-            // The system's call does not wait, so the work has no task to be a part of; the limit and `expire()` end it.
+            // The system's call is synchronous, so the work has no parent task. The limit and
+            // `expire()` end it.
             Task { await self.finish(delivery, push) }
         }
     }
 
-    /// What the system gave, which only the one who ends the delivery touches from here on.
+    /// The system's objects. `@unchecked Sendable` is safe: from here on only the end of the
+    /// delivery uses them.
     private struct ShownContent: @unchecked Sendable {
         let content: UNMutableNotificationContent
         let handler: (UNNotificationContent) -> Void

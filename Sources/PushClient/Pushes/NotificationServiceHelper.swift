@@ -2,10 +2,12 @@ internal import Foundation
 public import PushAPI
 internal import Synchronization
 
-/// What a notification service extension does: fetches what a push names, and hands over its content exactly once and in time.
+/// The work of a notification service extension: fetches the notification that a push names, and
+/// delivers its content exactly once and in time.
 ///
-/// What can go wrong ends in the placeholder, the push's own constant text: no network, one that interferes, an account that has
-/// signed out, a payload that may be read once, and a system that has no more time.
+/// After any failure it delivers the placeholder, the push's own constant text. Failures are a
+/// missing network, an interference, an account that has signed out, a read-once payload, and the
+/// end of the system's time.
 ///
 /// ```swift
 /// final class NotificationService: UNNotificationServiceExtension {
@@ -27,19 +29,21 @@ internal import Synchronization
 /// }
 /// ```
 public final class NotificationServiceHelper: Sendable {
-    /// Writes what an item shows into the placeholder's content.
+    /// Writes the text of an item into the placeholder's content.
     public typealias Fill = @Sendable (_ item: NotificationItem, _ content: inout NotificationContent) -> Void
 
     private let clients: @Sendable () -> [PushClient]
     private let limit: Duration
     private let badge: @Sendable (PushClient) async -> Int?
     private let fill: Fill
-    /// Those that have not been handed over. A lock, since the system calls from threads of its own.
+    /// The contents that are not delivered yet. A lock, because the system calls from threads of
+    /// its own.
     private let pending = Mutex<[UUID: Delivery]>([:])
 
-    /// `clients` are asked for at each push, one for each account that is signed in. `limit` is what the extension gives itself of the
-    /// 30 seconds that the system does; `badge` says which number the icon has, `nil` the one that the push came with. By default it
-    /// is that of the account's unread notifications, once all of them are kept.
+    /// Each push calls `clients`, which returns one client for each account that is signed in.
+    /// `limit` is the helper's part of the 30 seconds that the system allows. `badge` returns the
+    /// number on the icon; `nil` keeps the push's own number. By default it is the number of the
+    /// account's unread notifications, once all of them are kept.
     public init(
         clients: @escaping @Sendable () -> [PushClient],
         limit: Duration = .seconds(25),
@@ -52,9 +56,10 @@ public final class NotificationServiceHelper: Sendable {
         self.fill = fill
     }
 
-    /// Hands over the content of a push. Returns when that is done, which another call may have done by ``expire()``.
+    /// Delivers the content of a push. Returns once it is delivered, possibly by ``expire()``.
     ///
-    /// `placeholder` is what the push shows by itself; `push` is `nil` if it is none of the server's.
+    /// `placeholder` is the content of the push itself; `push` is `nil` if it does not come from
+    /// the server.
     public func deliver(
         _ push: PushMessage?,
         placeholder: NotificationContent,
@@ -63,7 +68,7 @@ public final class NotificationServiceHelper: Sendable {
         await self.finish(self.begin(placeholder, handler), push)
     }
 
-    /// Hands over the placeholders of all pushes that are still under way: the system has no more time for them.
+    /// Delivers the placeholders of all unfinished pushes: the system's time for them is over.
     public func expire() {
         let pending = self.pending.withLock { pending in
             defer { pending = [:] }
@@ -74,7 +79,7 @@ public final class NotificationServiceHelper: Sendable {
 
     // MARK: Steps
 
-    /// From here on the content is handed over, whatever happens.
+    /// Registers a delivery. From here on its content is delivered in any case.
     func begin(
         _ placeholder: NotificationContent,
         _ handler: @escaping @Sendable (NotificationContent) -> Void
@@ -84,7 +89,7 @@ public final class NotificationServiceHelper: Sendable {
         return delivery
     }
 
-    /// Fetches, fills and hands over.
+    /// Fetches the item, fills the content and delivers it.
     func finish(_ delivery: Delivery, _ push: PushMessage?) async {
         var content: NotificationContent?
         if let push { content = await self.content(of: push, delivery) }
@@ -94,10 +99,11 @@ public final class NotificationServiceHelper: Sendable {
 
     // MARK: - Private
 
-    /// `nil` if there is nothing but the placeholder to show, or the time is over.
+    /// Returns `nil` if only the placeholder can be shown, or the time is over.
     private func content(of push: PushMessage, _ delivery: Delivery) async -> NotificationContent? {
         guard let client = PushClient.recipient(of: push, among: self.clients()) else { return nil }
-        // The app's closures may not end when they are cancelled, and the system does not wait. Without a content in time there is none.
+        // The app's closures may ignore cancellation, and the system does not wait. Without a
+        // content in time the placeholder is shown.
         return try? await CallDeadline.race(within: self.limit) {
             await self.content(of: push.id, client, delivery.placeholder)
         }
@@ -108,17 +114,19 @@ public final class NotificationServiceHelper: Sendable {
         _ client: PushClient,
         _ placeholder: NotificationContent
     ) async -> NotificationContent? {
-        // Whatever it is that failed, a proxy may have written it: the placeholder says where to look.
+        // A proxy may have written the failure, so its text is not shown: the placeholder says
+        // where to look.
         guard let item = try? await client.shownItem(id) else { return nil }
         var content = placeholder
         self.fill(item, &content)
-        // The badge is the icon's number, not this notification's: it is asked for once the item is kept.
+        // The badge is the icon's number, not this notification's: it is read after the item is
+        // kept.
         if let badge = await self.badge(client) { content.badge = badge }
         return content
     }
 }
 
-/// One content that is handed over once.
+/// A content that is delivered once.
 final class Delivery: Sendable {
     let id = UUID()
     let placeholder: NotificationContent
@@ -140,19 +148,20 @@ final class Delivery: Sendable {
 }
 
 extension PushClient {
-    /// The number of unread notifications, as far as it is known without a network.
+    /// The number of unread notifications, as far as the client knows it without a network.
     ///
-    /// It holds one of them at a time: an extension has no memory for all that are kept.
+    /// It holds one notification at a time: an extension lacks the memory for all of them.
     public func keptBadge() async -> Int? {
         await self.inbox.prepare()
-        // Without a number the icon stays as it is.
+        // Without a number the icon stays unchanged.
         return try? await self.inbox.unreadCount(now: self.now())
     }
 
-    /// The item to show before its user has opened the app; `nil` if that must wait.
+    /// The item to show before its user opens the app; `nil` if it must wait.
     ///
-    /// What may be read once is not fetched: its minute would begin, and the app would find nothing when it is tapped. That it is such
-    /// a one a list of one tells, which has no payload of it.
+    /// A read-once item is not fetched: its minute would begin, and the app would find nothing
+    /// when the user taps it. A list request for this one id reveals whether it is read-once,
+    /// without fetching the payload.
     func shownItem(_ id: Int64) async throws -> NotificationItem? {
         var request = APIRequest("GET", Paths.notifications)
         request.query = [URLQueryItem(name: "ids", value: String(id))]

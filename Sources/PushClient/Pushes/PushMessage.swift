@@ -8,9 +8,10 @@ internal import PushAPI
     internal import Cryptography
 #endif
 
-/// What a push carries: the id of a notification and, on a device that accounts share, a hint whose it is.
+/// The content of a push: the id of a notification and, on a shared device, a hint that identifies
+/// the account.
 ///
-/// It went through the networks of others: nothing in it is a secret, and nothing in it is to be shown as a text.
+/// A push passes through the networks of others: it contains no secret, and no text to show.
 ///
 /// ```swift
 /// guard let push = PushMessage(userInfo: request.content.userInfo),
@@ -19,33 +20,35 @@ internal import PushAPI
 /// let item = try await client.notification(push.id)
 /// ```
 public struct PushMessage: Sendable, Hashable {
-    /// For ``PushClient/notification(_:)``.
+    /// The id to pass to ``PushClient/notification(_:)``.
     public let id: Int64
-    /// What only the account's own client can tell from noise; `nil` if the registration is not shared.
+    /// A value that only the account's own client can distinguish from noise; `nil` if the
+    /// registration is not shared.
     public let accountHint: String?
 
-    /// A push as an app has received it otherwise.
+    /// Creates a push that the app has received in another way.
     public init(id: Int64, accountHint: String? = nil) {
         self.id = id
         self.accountHint = accountHint
     }
 
-    /// Reads the `userInfo` of a remote notification; `nil` if it names no notification, as a push of another service.
+    /// Reads the `userInfo` of a remote notification; `nil` if it names no notification, such as
+    /// another service's push.
     public init?(userInfo: [AnyHashable: Any]) {
         guard let text = userInfo["secureId"] as? String, let id = Self.id(text) else { return nil }
         self.init(id: id, accountHint: userInfo["accountHint"] as? String)
     }
 
-    /// Reads JSON, as of Web Push or the `data` of FCM; `nil` if it names no notification.
+    /// Reads JSON, such as a Web Push or the `data` of FCM; `nil` if it names no notification.
     public init?(json: Data) {
-        // Whatever it is, it is not a push of ours.
+        // Other data is not a push of Sealpost.
         guard let value = try? JSONValue(reading: Array(json)), let text = value["secureId"]?.text,
             let id = Self.id(text)
         else { return nil }
         self.init(id: id, accountHint: value["accountHint"]?.text)
     }
 
-    /// Only digits: `Int64` would take a sign, too.
+    /// Accepts only digits: `Int64` would accept a sign, too.
     private static func id(_ text: String) -> Int64? {
         text.utf8.allSatisfy(\.isDigit) ? Int64(text) : nil
     }
@@ -54,16 +57,17 @@ public struct PushMessage: Sendable, Hashable {
 extension PushClient {
     /// Whether a push is for this client's account.
     ///
-    /// A push with a hint is for the account whose registration made it. One without is for any account that does not share its
-    /// device.
+    /// A push with a hint is for the account whose registration made it. A push without a hint is
+    /// for any account that does not share its device.
     public func isRecipient(of push: PushMessage) -> Bool {
         guard let hint = push.accountHint else { return !self.isDeviceShared }
         return self.registrationID.map { Self.accountHint(of: push.id, registration: $0) == hint } ?? false
     }
 
-    /// The client whose account a push is for; `nil` if it is for none of them: then show nothing and fetch nothing.
+    /// The client whose account a push is for. If it is `nil`, show nothing and fetch nothing.
     ///
-    /// A push without a hint, of a registration from before accounts shared the device, is the only client's.
+    /// A push without a hint comes from a registration made before accounts shared the device. It
+    /// is for the client if there is only one.
     public static func recipient(of push: PushMessage, among clients: [PushClient]) -> PushClient? {
         if push.accountHint == nil { return clients.count == 1 ? clients.first : nil }
         return clients.first { $0.isRecipient(of: push) }

@@ -1,7 +1,7 @@
 internal import Foundation
 
 extension Account {
-    /// Returns `false`, and changes nothing, if another has committed upon the same state.
+    /// Returns `false`, and changes nothing, if another client has committed upon the same state.
     func commit(_ draft: AccountDraft, upon snapshot: Snapshot, _ store: any EntryStore) throws -> Bool {
         var index = draft.index
         let name = UInt64.random(in: 0 ... .max)
@@ -29,8 +29,9 @@ extension Account {
         }
         let commits = try store.commits(in: self.folder)
         if let last = commits.max(), last > draft.commit {
-            // Others have gone on: either upon this commit, or before it, and this process was suspended for so long that the
-            // number was free again. What is left then is swept.
+            // Other clients have committed since. Either they built upon this commit, or this
+            // process was suspended until its number was free again. In the second case a sweep
+            // removes its files.
             return try self.newest(store).index?.history.contains(name) == true
         }
         let names = Set(index.files)

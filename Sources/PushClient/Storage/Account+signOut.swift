@@ -2,9 +2,9 @@ extension Account {
     /// Ends this sign-in for all clients of the account, in all processes. Returns the order if
     /// the store could not keep it.
     ///
-    /// One commit ends the account and keeps the order for the server. On a full disk this removes
-    /// the files first, which needs no room and makes some. A process that dies at any point
-    /// leaves the account as it was, or nothing of it.
+    /// One commit ends the account and keeps the order for the server. On a full disk the files
+    /// are removed first, which needs no room and frees some. A crash at any point leaves either
+    /// the account as it was or nothing of it.
     @discardableResult
     func end(_ order: (KeptRegistration?) -> SignOutOrder) throws -> SignOutOrder? {
         self.adoptEarlier()
@@ -23,37 +23,38 @@ extension Account {
     }
 
     private func endWithoutRoom(_ order: (KeptRegistration?) -> SignOutOrder) -> SignOutOrder? {
-        // An index that the system cannot read now goes all the same.
+        // Also ends an account whose index cannot be read now.
         let snapshot =
             (try? self.read(self.files)) ?? Snapshot(commit: 0, index: .empty(self.proof, epoch: self.epoch, after: 0))
         var draft = AccountDraft(upon: snapshot) { _ in nil }
         draft.end(order, atMost: Self.maximumSignOuts)
         self.files.removeAll(of: self.folder)
-        // From here on this client keeps nothing, whatever can be written.
+        // From here on this client stores nothing, even if the index cannot be written.
         self.markEnded()
         do {
             if try self.files.createIndex(draft.index.bytes(draft.commit), draft.commit, in: self.folder) { return nil }
         } catch {
-            // Nothing can be written at all.
+            // The store accepts no writes.
         }
         return draft.index.signOuts.last
     }
 
-    /// Far more than anybody signs out without a network.
+    /// The most orders kept: far more than anybody signs out without a network.
     private static let maximumSignOuts = 16
 
-    /// Of this account, also after its end.
+    /// The sign-outs of this account that the server does not know yet, also after the account's
+    /// end.
     func signOuts() throws -> [SignOutOrder] { try self.newest(self.files).index?.signOuts ?? [] }
 
-    /// The registration of the session of now, whichever client it is of.
+    /// The registration id of the current session, no matter which client registered it.
     func currentRegistration() throws -> String? { try self.newest(self.files).index?.registration?.id }
 
-    /// Forgets one that the server has carried out.
+    /// Removes an order that the server has carried out.
     func finish(_ order: SignOutOrder) throws {
         try self.changeSignOuts { $0.removeAll { $0 == order } }
     }
 
-    /// Remembers what is left of one, or what is good for it now.
+    /// Replaces an order by its remainder, or by one with a valid token.
     func replace(_ order: SignOutOrder, with other: SignOutOrder) throws {
         try self.changeSignOuts { orders in
             guard let place = orders.firstIndex(of: order) else { return }
@@ -61,7 +62,7 @@ extension Account {
         }
     }
 
-    /// Adds one of a registration that no other names.
+    /// Adds an order for a registration that no other order names.
     func add(_ order: SignOutOrder) throws {
         try self.changeSignOuts { $0 = $0.suffix(Self.maximumSignOuts - 1) + [order] }
     }

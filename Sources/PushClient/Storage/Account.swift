@@ -1,16 +1,18 @@
 internal import Foundation
 internal import Synchronization
 
-/// What is kept of one account, changed one commit after the other.
+/// The stored state of one account, changed by one commit after the other.
 ///
-/// A commit writes the new entries, each in a file of its own, then gives its index the next number in one step, which
-/// fails if another process was faster: that one begins anew upon the newer index. Only then it removes what the index
-/// before had and this one has not. So:
+/// A commit writes each new entry to a file of its own. It then creates its index under the next
+/// number in one step. If another process took that number first, this fails, and the change is
+/// repeated upon the newer index. After that it removes the files that only the old index names.
+/// So:
 ///
-/// - A crash at any point leaves the index before or the one after, whole, and at most files that no index names;
-///   ``sweep()`` removes those.
-/// - No file is removed that an index names or will name: who has not seen the newest index cannot commit.
-/// - Nobody holds a lock, so a process may be suspended at any point.
+/// - A crash at any point leaves the index before or the one after, complete, and at most files
+///   that no index names; ``sweep()`` removes those.
+/// - A commit never removes a file that an index names or will name: a client that has not seen
+///   the newest index cannot commit.
+/// - There is no lock, so a process may be suspended at any point.
 final class Account: Sendable {
     /// The state after a commit; 0 before the first.
     struct Snapshot: Sendable {
@@ -18,22 +20,22 @@ final class Account: Sendable {
         let index: AccountIndex
     }
 
-    /// Others change it all the time.
+    /// Thrown when other clients changed the account before each attempt.
     struct Busy: Error {}
 
     private struct State {
         /// The sign-in that this client belongs to; `nil` until the index could be read.
         var epoch: UInt32?
-        /// The latest commit that was seen.
+        /// The latest commit seen so far.
         var seen: Int64 = 0
-        /// In the place of files that cannot be written.
+        /// Replaces the files while they cannot be written.
         var overlay: OverlayStore?
-        /// Whether this client has signed the account out, though that may be written nowhere.
+        /// Whether this client has signed the account out, even if that could not be stored.
         var isEnded = false
     }
 
     static let attempts = 500
-    /// How many commits keep their index, for those who have just looked which is the latest.
+    /// How many commits keep their index, for readers that have just found the latest number.
     static let keptIndexes: Int64 = 4
 
     let name: String
@@ -49,12 +51,12 @@ final class Account: Sendable {
         self.proof = proof
         self.folder = files.folder(of: name)
         self.limits = limits
-        // Binds this client to the current sign-in. If the index cannot be read yet, the first successful
-        // read binds it.
+        // Binds this client to the current sign-in. If the index cannot be read yet, the first
+        // successful read binds it.
         _ = try? self.read()
     }
 
-    /// One whose name is not known, to look after its sign-outs.
+    /// Opens an account by its folder, without its name, for its sign-outs.
     init(_ files: any EntryStore, folder: AccountFolder) {
         self.files = files
         self.name = ""
@@ -63,22 +65,24 @@ final class Account: Sendable {
         self.limits = StoreLimits()
     }
 
-    /// The files, or what stands in for them.
+    /// The files, or the overlay in memory that replaces them.
     var store: any EntryStore { self.state.withLock { $0.overlay } ?? self.files }
 
     // MARK: - Reading
 
-    /// The state after the latest commit. Throws `PushClientError.signedOut` once the account was signed out.
+    /// The state after the latest commit. Throws `PushClientError.signedOut` once the account was
+    /// signed out.
     func read() throws -> Snapshot { try self.read(self.store) }
 
-    /// A kept notification; `nil` if its file is not there or damaged. Throws if it cannot be read now.
+    /// A kept notification; `nil` if its file is missing or damaged. Throws if the file cannot be
+    /// read now.
     func item(_ name: EntryName) throws -> KeptItem? {
         try self.store.readEntry(name, in: self.folder).flatMap(KeptItem.init(bytes:))
     }
 
-    /// The number of the latest commit, for those who wait for the next.
+    /// The number of the latest commit, for readers that wait for the next one.
     var latest: Int64 {
-        // What cannot be read now has no news.
+        // Unreadable files count as no news.
         (try? self.store.commits(in: self.folder).max()) ?? 0
     }
 
@@ -98,25 +102,26 @@ final class Account: Sendable {
         return Snapshot(commit: commit, index: index)
     }
 
-    /// The sign-in that this client belongs to: the one that it first saw in the files.
+    /// The sign-in that this client belongs to: the first one that it saw in the files.
     private func epoch(seeing stored: AccountIndex?, at commit: Int64, _ store: any EntryStore) -> UInt32 {
         self.state.withLock { state in
             if store is OverlayStore { return stored?.epoch ?? state.epoch ?? 0 }
             if let epoch = state.epoch { return epoch }
             let epoch = stored.map { $0.isEnded ? $0.epoch &+ 1 : $0.epoch } ?? 0
-            // A damaged one does not tell.
+            // A damaged index does not say its sign-in.
             if stored != nil || commit == 0 { state.epoch = epoch }
             return epoch
         }
     }
 
-    /// The latest index as it is stored, whoever's sign-in it is of; `nil` where there is none that can be read.
+    /// The latest index as it is stored, of any sign-in; `nil` if no index is readable.
     func newest(_ store: any EntryStore) throws -> (commit: Int64, index: AccountIndex?) {
         for attempt in 0..<Self.attempts {
             let commits = try store.commits(in: self.folder)
             let commit = commits.max() ?? 0
             let isEarlier = self.state.withLock { state in
-                // A folder that is changed while it is listed may show less than there is. If it still does, it was removed.
+                // A listing during a change may miss files. If the number is still lower after
+                // three attempts, the folder was removed.
                 if commit < state.seen, attempt < 3 { return true }
                 state.seen = commit
                 return false
@@ -133,7 +138,8 @@ final class Account: Sendable {
         throw Busy()
     }
 
-    /// What an older index says of the device, in the place of a damaged one; its notifications are fetched again.
+    /// Takes the device's state from an older index if the latest is damaged; its notifications
+    /// are fetched again.
     private func earlier(than commit: Int64, of commits: [Int64], _ store: any EntryStore) throws -> AccountIndex? {
         for other in commits.filter({ $0 < commit }).sorted(by: >) {
             guard case .value(let bytes) = try store.readIndex(other, in: self.folder),
@@ -146,8 +152,9 @@ final class Account: Sendable {
 
     // MARK: - Changes
 
-    /// Makes a change upon the latest state, again and again until it is committed; nothing if it leaves the state as it
-    /// is. Where nothing can be written, the change is in memory from here on.
+    /// Applies a change to the latest state and retries until it is committed; commits nothing if
+    /// the state stays the same. If the files cannot be written, this and later changes stay in
+    /// memory.
     func change<Result>(_ change: (inout AccountDraft) -> Result) throws -> Result {
         do {
             return try self.change(self.store, change)
@@ -160,7 +167,8 @@ final class Account: Sendable {
         }
     }
 
-    /// The state of files that cannot be read now: from here on it is in memory.
+    /// Reads files that cannot be read now through the overlay: from here on the state is in
+    /// memory.
     func readInMemory() throws -> Snapshot { try self.read(self.overlay()) }
 
     private func overlay() -> OverlayStore {
@@ -171,15 +179,16 @@ final class Account: Sendable {
         }
     }
 
-    /// The same, or throws where it cannot be written.
+    /// Applies a change like `change(_:)`, but throws if the files cannot be written.
     func changeFiles<Result>(_ change: (inout AccountDraft) -> Result) throws -> Result {
         try self.change(self.files, change)
     }
 
-    /// Goes on with the files if they can be written again. What was in memory alone is fetched again.
+    /// Returns to the files if they can be written again. Changes that were only in memory are
+    /// fetched again.
     func returnToFiles() {
         guard self.state.withLock({ $0.overlay != nil }), let snapshot = try? self.read(self.files) else { return }
-        // It is committed though nothing has changed, which shows that it can be.
+        // Commits an unchanged state, to test whether the files can be written.
         let draft = AccountDraft(upon: snapshot) { _ in nil }
         guard (try? self.commit(draft, upon: snapshot, self.files)) != nil else { return }
         self.dropOverlay()
@@ -194,9 +203,10 @@ final class Account: Sendable {
         self.state.withLock { $0.overlay = nil }
     }
 
-    /// Removes what crashes have left behind.
+    /// Removes files that crashes have left behind.
     ///
-    /// Its own commit makes those fail that have begun before it, whose files it may have seen.
+    /// Its own commit comes first: it makes unfinished commits fail whose files may be in the
+    /// list.
     func sweep() throws {
         let store = self.store
         let snapshot = try self.read(store)

@@ -1,16 +1,16 @@
 internal import Foundation
 internal import PushAPI
 
-/// The next state of an account, until it is committed.
+/// The next state of an account, before it is committed.
 struct AccountDraft {
-    /// Of the sealed form; AES-GCM adds a nonce and a tag.
+    /// The most bytes of an index before encryption, which adds a nonce and a tag (AES-GCM).
     static let maximumIndex = 65_536 - 28
     static let maximumDeletions = 500
     static let maximumMarks = 16
 
     let commit: Int64
     var index: AccountIndex
-    /// The new items, and the contents of their files.
+    /// The new items and the contents of their files.
     private(set) var fresh: [Int64: (kept: KeptItem, bytes: Data)] = [:]
     /// The new payloads that wait to be sent, by the keys of their tasks.
     var payloads: [UUID: Data] = [:]
@@ -22,7 +22,7 @@ struct AccountDraft {
         self.read = read
     }
 
-    /// An item as it will be; `nil` if there is none that can be read.
+    /// An item with this draft's changes; `nil` if it is missing or unreadable.
     func item(_ id: Int64) -> KeptItem? { self.fresh[id]?.kept ?? self.index.name(of: id).flatMap(self.read) }
 
     mutating func put(_ kept: KeptItem) {
@@ -33,20 +33,21 @@ struct AccountDraft {
         self.index.deletions[id] = nil
     }
 
-    /// Deletes an item. One that is not there is told as deleted, too: its push may have been shown.
+    /// Deletes an item and records the deletion, also of an unknown item: its push may be on the
+    /// screen.
     mutating func remove(_ id: Int64) {
         self.forget(id)
         self.index.deletions[id] = self.commit
     }
 
-    /// Gives up an item without telling anybody.
+    /// Removes an item without recording a deletion.
     mutating func forget(_ id: Int64) {
         self.fresh[id] = nil
         self.index.entries[id] = nil
     }
 
-    /// Whether nothing has happened to an item since a commit, so that an answer to a request of that time is its latest
-    /// state.
+    /// Whether an item has not changed since a commit, so that an answer requested then is its
+    /// latest state.
     func isUntouched(_ id: Int64, since commit: Int64) -> Bool {
         max(
             self.index.entries[id]?.commit ?? 0,
@@ -56,7 +57,7 @@ struct AccountDraft {
         ) <= commit
     }
 
-    /// Drops everything but the sign-outs that the server does not know yet.
+    /// Drops everything except the sign-outs that the server does not know yet.
     mutating func dropAll() {
         var index = AccountIndex.empty(self.index.proof, epoch: self.index.epoch, after: self.commit)
         index.history = self.index.history
@@ -65,7 +66,7 @@ struct AccountDraft {
         self.fresh = [:]
     }
 
-    /// Ends the account, with what it takes to tell the server.
+    /// Ends the account and keeps the order that tells the server.
     mutating func end(_ order: (KeptRegistration?) -> SignOutOrder, atMost maximum: Int) {
         let order = order(self.index.registration)
         self.dropAll()
@@ -75,20 +76,20 @@ struct AccountDraft {
 
     // MARK: - Pages
 
-    /// Merges a page that was asked for upon the state of a commit.
+    /// Merges a page that was requested upon the state of the commit `before`.
     mutating func merge(_ page: InboxPage, askedUpon before: Int64, isRestart: Bool, serverTime: Date?, now: Date) {
         let kept = Set(self.index.entries.keys)
         if isRestart {
             let new = Set(page.items.map(\.item.id))
             for id in kept where !new.contains(id) { self.remove(id) }
             self.index.restartedAt = self.commit
-            // Until the last page it is not what it was at any time.
+            // Until the last page arrives, the state matches no state of the server.
             self.index.completeAt = nil
         }
         for item in page.items.map(\.kept) {
-            // What was dismissed while the request was on its way does not come back.
+            // An item that was dismissed during the request stays deleted.
             if let deleted = self.index.deletions[item.id], deleted > before, deleted < self.commit { continue }
-            // What has ended and was never here is nothing to tell of.
+            // An expired item that was never here needs no deletion.
             if let serverTime, item.expiresAt <= serverTime, !kept.contains(item.id) { continue }
             self.put(KeptItem(item, date: now))
         }
@@ -98,12 +99,13 @@ struct AccountDraft {
         self.expire(serverTime)
     }
 
-    /// Deletes what has ended by the server's time. The device's clock never deletes anything.
+    /// Deletes the items that have expired by the server's time. The device's clock never deletes
+    /// anything.
     mutating func expire(_ serverTime: Date?) {
         guard let serverTime else { return }
         let hour = AccountIndex.hour(of: serverTime)
         for (id, entry) in self.index.entries where entry.expiryHour <= hour {
-            // One that cannot be read is left for the next hour.
+            // An unreadable item is deleted in the next hour.
             guard entry.expiryHour < hour || self.item(id).map({ $0.item.expiresAt <= serverTime }) == true else {
                 continue
             }
@@ -113,7 +115,7 @@ struct AccountDraft {
 
     // MARK: - Limits
 
-    /// Keeps to the limits.
+    /// Shrinks the state to its limits.
     mutating func finish(_ limits: StoreLimits) {
         self.shrink(limits)
         self.forgetDeletions(besides: Self.maximumDeletions)
@@ -140,7 +142,7 @@ struct AccountDraft {
         }
     }
 
-    /// Those that were not changed for the longest time first.
+    /// The ids of the items, least recently changed first.
     private func oldest() -> [Int64] {
         self.index.entries.sorted {
             ($0.value.commit, $0.value.expiryHour, $0.key) < ($1.value.commit, $1.value.expiryHour, $1.key)
@@ -158,7 +160,7 @@ struct AccountDraft {
 }
 
 extension AccountIndex {
-    /// Hours since 1970; the last one stands for all that are later.
+    /// Hours since 1970; the largest value stands for all later hours.
     static func hour(of date: Date) -> UInt32 {
         let hour = (date.timeIntervalSince1970 / 3600).rounded(.down)
         return hour < 0 ? 0 : hour >= Double(UInt32.max) ? .max : UInt32(hour)
@@ -166,7 +168,7 @@ extension AccountIndex {
 }
 
 extension AccountIndex.Entry {
-    /// Without its nonce, which it gets with its file.
+    /// Creates an entry without its nonce, which comes with its file.
     init(_ kept: KeptItem, _ size: Int, commit: Int64) {
         self.init(
             commit: commit,

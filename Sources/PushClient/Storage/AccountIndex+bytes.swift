@@ -1,16 +1,17 @@
 internal import Foundation
 
-/// The form of an index in its file: about twelve bytes for each notification.
+/// The format of an index in its file: about twelve bytes for each notification.
 ///
-/// Ids are sorted and written as differences, and commits as how long ago they were.
+/// Ids are sorted and written as differences, and commits as their age.
 extension AccountIndex {
     private static let form: UInt8 = 2
-    /// The same with an outbox behind it. An index without one has the form that earlier versions read, too.
+    /// Adds an outbox at the end. An index without an outbox has the format that earlier versions
+    /// read, too.
     private static let formWithOutbox: UInt8 = 3
-    /// The same with the account's identifiers behind that.
+    /// Adds the account's identifiers after the outbox.
     private static let formWithAccount: UInt8 = 4
 
-    /// The bytes as of the commit of that number.
+    /// Encodes the index as of the given commit.
     func bytes(_ commit: Int64) -> Data {
         var writer = ByteWriter()
         let hasAccount = self.account != nil || self.signOuts.contains { $0.account != nil }
@@ -27,7 +28,7 @@ extension AccountIndex {
         writer.byId(self.entries) { writer, entry in
             writer.age(entry.commit, commit)
             writer.byte(entry.nonce)
-            // What never ends is as short as what ends first.
+            // An entry without expiry takes as few bytes as the earliest.
             writer.number(entry.expiryHour == .max ? 0 : UInt64(entry.expiryHour - earliest) + 1)
             writer.number(UInt64(entry.units))
         }
@@ -57,7 +58,7 @@ extension AccountIndex {
         return writer.bytes
     }
 
-    /// `nil` for bytes of another form.
+    /// Returns `nil` for bytes of an unknown format.
     init?(bytes: Data, _ commit: Int64) {
         var reader = ByteReader(bytes)
         guard let index = try? AccountIndex(&reader, commit) else { return nil }
@@ -79,7 +80,7 @@ extension AccountIndex {
         let earliest = try reader.number()
         self.entries = try reader.byId { reader in
             let (commit, nonce, hours) = try (reader.age(commit), reader.byte(), reader.number())
-            // A sum that is too large is one of damage.
+            // A sum that is too large comes from damaged bytes.
             let expiryHour = hours == 0 ? UInt32.max : UInt32(clamping: earliest &+ (hours - 1))
             let units = UInt16(clamping: try reader.number())
             return Entry(commit: commit, nonce: nonce, expiryHour: expiryHour, units: units)

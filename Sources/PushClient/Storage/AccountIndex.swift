@@ -1,23 +1,23 @@
 internal import Foundation
 
-/// What is kept of an account, but for the contents of notifications: one value, so that none of it is ever without the
-/// rest.
+/// The state of an account, except for the contents of notifications: one value, so that its parts
+/// always agree.
 ///
-/// It is small, whatever is kept: its sealed form fits in 64 KiB.
+/// Its encrypted form fits in 64 KiB, however much is kept.
 struct AccountIndex: Sendable, Hashable {
-    /// What the answers were believed for.
+    /// How the answers were authenticated.
     enum Proof: UInt8 {
         case echoed, signed
     }
 
     /// A notification that is kept.
     struct Entry: Sendable, Hashable {
-        /// The commit that wrote its file, which is that of its last change.
+        /// The commit that last changed it and wrote its file.
         let commit: Int64
         var nonce: UInt8
-        /// The hour since 1970 in which it ends.
+        /// The hour since 1970 in which it expires.
         let expiryHour: UInt32
-        /// The size of its content, in 256 bytes.
+        /// The size of its content, in units of 256 bytes.
         let units: UInt16
     }
 
@@ -27,44 +27,47 @@ struct AccountIndex: Sendable, Hashable {
     }
 
     var proof: Proof
-    /// One more after each sign-out: a client of before keeps nothing any more.
+    /// Grows by one with each sign-out: clients created before it store nothing from now on.
     var epoch: UInt32
-    /// Whether the account was signed out, and nothing has begun anew.
+    /// Whether the account was signed out and no new session has begun.
     var isEnded = false
-    /// The names of the last commits, the latest first: whether one was made upon another.
+    /// The random names of the last commits, latest first. They show whether one commit was made
+    /// upon another.
     var history: [UInt64] = []
 
-    /// `nil` before the first page, and after a file was lost: then all is fetched.
+    /// `nil` before the first page, and after a file was lost: the next refresh then fetches
+    /// everything.
     var cursor: String?
     /// When the inbox was last known to be complete, by the device's clock; `nil` while it is not.
     var completeAt: Date?
-    /// The commit in which the list last began anew.
+    /// The commit in which the list last restarted.
     var restartedAt: Int64 = 0
     var entries: [Int64: Entry] = [:]
-    /// The commit in which each was deleted.
+    /// The commit that deleted each id.
     var deletions: [Int64: Int64] = [:]
-    /// The commit up to which deletions are no longer known.
+    /// The last commit with deletions that are no longer listed.
     var forgottenUpTo: Int64 = 0
-    /// Up to where consumers have taken the changes, the latest last.
+    /// How far each consumer has read the changes, latest last.
     var marks: [Mark] = []
 
-    /// The identifier of the account, which the server's answers must have; `nil` while it is not known.
+    /// The account id that the server's answers must have; `nil` while it is unknown.
     var account: String?
     var registration: KeptRegistration?
     /// Sign-outs that the server does not know yet.
     var signOuts: [SignOutOrder] = []
 
-    /// What waits to be told to the server, in its order.
+    /// The tasks that wait for the server, in order.
     var outbox: [OutboxTask] = []
-    /// What was given up of it, and the app has not forgotten.
+    /// The tasks that the client gave up, until the app forgets them.
     var failures: [Outbox.Failure] = []
 
-    /// One that knows nothing of the commits before.
+    /// An empty index that has no record of the commits before.
     static func empty(_ proof: Proof, epoch: UInt32, after commit: Int64) -> AccountIndex {
         AccountIndex(proof: proof, epoch: epoch, forgottenUpTo: commit)
     }
 
-    /// The same device without its notifications, which were believed for less, or cannot be read.
+    /// The same device without its notifications, because their proof was weaker or they cannot be
+    /// read.
     func withoutEntries(_ proof: Proof, after commit: Int64) -> AccountIndex {
         var index = AccountIndex.empty(proof, epoch: self.epoch, after: commit)
         index.history = self.history
@@ -77,7 +80,7 @@ struct AccountIndex: Sendable, Hashable {
         return index
     }
 
-    /// What the next session begins with.
+    /// The index that the next session begins with.
     func begunAnew(_ proof: Proof, after commit: Int64) -> AccountIndex {
         var index = AccountIndex.empty(proof, epoch: self.epoch &+ 1, after: commit)
         index.history = self.history
@@ -89,7 +92,7 @@ struct AccountIndex: Sendable, Hashable {
         self.entries[id].map { EntryName(id: id, commit: $0.commit, nonce: $0.nonce) }
     }
 
-    /// All files that it names.
+    /// All files that the index names.
     var files: [EntryName] { self.names + self.outbox.compactMap(\.payload) }
 
     var names: [EntryName] {
@@ -97,18 +100,18 @@ struct AccountIndex: Sendable, Hashable {
     }
 }
 
-/// What it takes to end a session and its device at the server later.
+/// An order to end a session and its device at the server later.
 struct SignOutOrder: Sendable, Hashable {
     let server: String
-    /// Empty if nobody has had a token that is good: the next session of the account then ends the device.
+    /// Empty if there was no valid token: the next session of the account then ends the device.
     var authorization: String
-    /// Whether the server is shown that only after a challenge.
+    /// Whether the token is sent only after a challenge.
     let isWhenChallenged: Bool
     let registration: String?
-    /// The identifier of the account: answers for others do not count. `nil` where it was not known.
+    /// The account id: answers for other accounts do not count. `nil` if it was unknown.
     let account: String?
 
-    /// The same order of an account.
+    /// The same order with an account id.
     func of(_ account: String?) -> SignOutOrder {
         SignOutOrder(
             server: self.server,

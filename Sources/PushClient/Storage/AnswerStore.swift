@@ -6,10 +6,10 @@ public import Foundation
     public import Cryptography
 #endif
 
-/// Where a client keeps verified answers, the inbox and its registration.
+/// A store for a client's verified answers, its inbox and its registration.
 ///
-/// A client sees only what is of its own server and account. But for what waits in an ``Outbox``, nothing here is needed
-/// to work: what is damaged or cannot be written is fetched again.
+/// A client sees only the data of its own server and account. Except for the tasks of an
+/// ``Outbox``, nothing here is essential: the client fetches damaged or lost data again.
 ///
 /// ```swift
 /// let group = FileManager.default.containerURL(forSecurityApplicationGroupIdentifier: "group.example.app")
@@ -19,15 +19,17 @@ public import Foundation
 public struct AnswerStore: Sendable {
     let entries: any EntryStore
 
-    /// In memory, for as long as this store is held.
+    /// Keeps everything in memory, until this store is released.
     public static var memory: AnswerStore { AnswerStore(entries: MemoryStore()) }
 
-    /// Sealed files in a folder of its own, which an app and its extensions may use at the same time.
+    /// Encrypted files in a folder of its own, which an app and its extensions may use at the same
+    /// time.
     ///
-    /// AES-256-GCM under keys that are derived from `key`, which must be secret and of 256 bits, such as one in the
-    /// keychain. What was kept under another key is lost, and removed with the first that is kept under this one. On
-    /// Apple platforms the files can be read once the device has been unlocked after its start, and are not backed up.
-    /// There is no file lock: a process may be suspended or killed at any moment.
+    /// The files are encrypted with AES-256-GCM under keys derived from `key`, a secret of 256
+    /// bits, such as one in the keychain. Files encrypted under another key are lost; the first
+    /// write under this key removes them. On Apple platforms the files become readable at the
+    /// first unlock after the device starts, and are not backed up. There is no file lock: a
+    /// process may be suspended or killed at any moment.
     public static func folder(_ url: URL, key: SymmetricKey) -> AnswerStore {
         AnswerStore(entries: FolderStore(url, key: key))
     }

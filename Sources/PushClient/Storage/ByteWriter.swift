@@ -1,12 +1,12 @@
 internal import Foundation
 
-/// Writes what `ByteReader` reads.
+/// Writes values in the format that `ByteReader` reads.
 struct ByteWriter {
     private(set) var bytes = Data()
 
     mutating func byte(_ byte: UInt8) { self.bytes.append(byte) }
 
-    /// Seven bits in each byte, the low ones first.
+    /// Writes seven bits in each byte, the low ones first.
     mutating func number(_ number: UInt64) {
         var rest = number
         while rest > 0x7F {
@@ -16,7 +16,7 @@ struct ByteWriter {
         self.bytes.append(UInt8(truncatingIfNeeded: rest))
     }
 
-    /// Eight bytes.
+    /// Writes eight bytes, the low one first.
     mutating func fixed(_ number: UInt64) {
         for place in 0..<8 { self.bytes.append(UInt8(truncatingIfNeeded: number >> (8 * UInt64(place)))) }
     }
@@ -42,14 +42,14 @@ struct ByteWriter {
         for value in values { write(&self, value) }
     }
 
-    /// A commit as how many ago it was; one that is not before counts as this one.
+    /// Writes a commit as its distance to `now`; a later commit counts as `now`.
     mutating func age(_ commit: Int64, _ now: Int64) { self.number(UInt64(max(0, now &- commit))) }
 
     mutating func byId<Value>(_ values: [Int64: Value], _ write: (inout ByteWriter, Value) -> Void) {
         self.number(UInt64(values.count))
         var last: Int64 = 0
         for (id, value) in values.sorted(by: { $0.key < $1.key }) {
-            // The first may be below zero, and none of the others below that before it.
+            // The first id may be negative; each later one is larger than the id before it.
             self.number(UInt64(bitPattern: id &- last))
             last = id
             write(&self, value)
@@ -129,7 +129,7 @@ struct ByteReader {
         return values
     }
 
-    /// No element is less than a byte.
+    /// Each element takes at least one byte, which limits the count.
     private mutating func count() throws -> Int {
         let count = try self.number()
         guard count <= UInt64(self.rest.count) else { throw Malformed() }

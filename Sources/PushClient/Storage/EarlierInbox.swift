@@ -1,10 +1,10 @@
 internal import Foundation
 internal import PushAPI
 
-/// What a version of this library up to 0.1.0 has kept of an account.
+/// The values that versions of this library up to 0.1.0 kept of an account.
 struct EarlierValues {
     let inbox: EarlierInbox?
-    /// When the inbox of that cursor was last known to be complete.
+    /// When the inbox with that cursor was last known to be complete.
     let confirmation: EarlierConfirmation?
     let registration: KeptRegistration?
 }
@@ -21,7 +21,7 @@ struct EarlierInbox: Codable {
 
     var items: [NotificationItem] {
         self.entries.values.compactMap { entry in
-            // A form of another version counts as no item.
+            // An item in the format of another version counts as missing.
             (try? JSONValue(reading: entry.body)).flatMap(NotificationItem.init)
         }
     }
@@ -51,7 +51,7 @@ extension FolderStore {
 
     private func earlierFiles(of account: String) -> [URL] {
         let folder = self.url(of: self.folder(of: account))
-        // What cannot be listed now is moved later.
+        // Files that cannot be listed now are moved later.
         let names = (try? Self.files(in: folder)) ?? []
         return names.filter { name in Self.earlierEndings.contains { name.hasSuffix(".\($0)") } }
             .map { folder.appending(path: $0, directoryHint: .notDirectory) }
@@ -60,7 +60,7 @@ extension FolderStore {
     private func earlierValue<Value: Decodable>(_ name: String, of account: String) -> Value? {
         let hash = self.hash("value\n\(account)\n\(name)")
         let file = self.url(of: self.folder(of: account)).appending(path: "\(hash).kept", directoryHint: .notDirectory)
-        // One that does not open, or is of yet another version, is as good as none.
+        // A file that does not decrypt, or is of yet another version, counts as missing.
         guard let sealed = try? Self.read(file), let bytes = try? self.open(sealed, bound: "1\n\(account)\n\(name)")
         else {
             return nil
@@ -70,7 +70,7 @@ extension FolderStore {
 }
 
 extension AccountDraft {
-    /// Takes over what an earlier version has kept, unless there is something newer.
+    /// Takes over the values of an earlier version, unless the index has newer ones.
     mutating func adopt(_ values: EarlierValues) {
         self.index.registration = self.index.registration ?? values.registration
         guard self.index.cursor == nil, let inbox = values.inbox, let cursor = inbox.cursor else { return }

@@ -1,36 +1,38 @@
 internal import Foundation
 
-/// Where the files of accounts are: those of entries, which never change, and numbered indexes, of which the highest
-/// counts.
+/// A store of the files of accounts: entries, which never change, and numbered indexes. The index
+/// with the highest number counts.
 protocol EntryStore: Sendable {
     func folder(of account: String) -> AccountFolder
     func folders() -> [AccountFolder]
 
-    /// The numbers of the indexes that are there, in any order.
+    /// The numbers of the stored indexes, in any order.
     ///
-    /// This and the other reading throws if it cannot be done now, as before a device's first unlock: then nothing may be
-    /// concluded.
+    /// This function and `readIndex(_:in:)` throw if the files cannot be read now, as before a
+    /// device's first unlock. The caller must then conclude nothing.
     func commits(in folder: AccountFolder) throws -> [Int64]
     func readIndex(_ commit: Int64, in folder: AccountFolder) throws -> StoredIndex
-    /// Returns `false` if there is one of that number, or the folder has gone: of two writers one alone succeeds.
+    /// Returns `false` if the number is taken or the folder is gone: of two writers only one
+    /// succeeds.
     func createIndex(_ value: Data, _ commit: Int64, in folder: AccountFolder) throws -> Bool
     func removeIndex(_ commit: Int64, in folder: AccountFolder)
 
-    /// `nil` for one that is not there or is damaged.
+    /// Returns `nil` if the entry is missing or damaged.
     func readEntry(_ name: EntryName, in folder: AccountFolder) throws -> Data?
-    /// Returns `false`, and changes nothing, if there is one of that name.
+    /// Returns `false`, and changes nothing, if the name is taken.
     func createEntry(_ value: Data, _ name: EntryName, _ source: EntrySource, in folder: AccountFolder) throws -> Bool
     func removeEntry(_ name: EntryName, in folder: AccountFolder)
 
-    /// Removes all files of an account, in one step at first. It needs no room on the disk.
+    /// Removes all files of an account, starting with one atomic step. It needs no room on the
+    /// disk.
     func removeAll(of folder: AccountFolder)
 
-    /// All files that may be left of something, by names that only the store understands.
+    /// All files that may be leftovers, by names that only the store understands.
     func leftovers(in folder: AccountFolder) -> Set<String>
-    /// Removes those files, except for those of the named entries.
+    /// Removes those files, except for the files of the named entries.
     func removeLeftovers(_ files: Set<String>, except names: [EntryName], in folder: AccountFolder)
 
-    /// What a version of this library up to 0.1.0 has kept; `nil` if there is nothing.
+    /// The values that versions of this library up to 0.1.0 kept; `nil` if there are none.
     func earlier(of account: String, proof: AccountIndex.Proof) -> EarlierValues?
     func removeEarlier(of account: String)
 }
@@ -40,44 +42,44 @@ extension EntryStore {
     func removeEarlier(of account: String) {}
 }
 
-/// The place of one account's files.
+/// The folder of one account's files.
 struct AccountFolder: Sendable, Hashable {
     let name: String
 }
 
 /// The name of an entry's file.
 ///
-/// It is never given again: the number of the commit that writes it only grows, and the nonce tells apart two that contend for one
-/// commit.
+/// A name is never used twice: it has the number of the commit that writes it, which only grows.
+/// The nonce separates two writers that compete for one commit.
 struct EntryName: Sendable, Hashable {
     let id: Int64
     let commit: Int64
     let nonce: UInt8
 }
 
-/// Where the content of an entry could be had again.
+/// Tells from where the content of an entry can be restored.
 enum EntrySource: Sendable {
     case server
-    /// It must be whole after a loss of power.
+    /// The entry must survive a loss of power.
     case nowhereElse
 }
 
 enum StoredIndex: Sendable {
     case value(Data)
-    /// Or sealed under another key.
+    /// The file is damaged or encrypted under another key.
     case damaged
-    /// There is a later one.
+    /// A later index has replaced it.
     case gone
 }
 
-/// How much a store keeps.
+/// The limits of a store.
 struct StoreLimits: Sendable {
-    /// Notifications of one account; beyond it those go that came first.
+    /// The most notifications of one account. Beyond it, evicts the least recently changed.
     var entries = 5000
-    /// Bytes of one account's notifications; beyond it those that came first give up their payloads, which can still be
-    /// fetched one by one.
+    /// The most bytes of one account's notifications. Beyond it, the least recently changed lose
+    /// their payloads, which can still be fetched one by one.
     var bytes = 32 << 20
-    /// The most accounts that are kept. Beyond it, evicts the least recently used account that has nothing
-    /// left to upload.
+    /// The most accounts. Beyond it, evicts the least recently used account that has nothing left
+    /// to upload.
     var accounts = 8
 }

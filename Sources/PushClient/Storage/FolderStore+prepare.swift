@@ -3,9 +3,10 @@ internal import Foundation
 extension FolderStore {
     private static let keyName = "key"
 
-    /// Makes the folder, which is not backed up, or finds it.
+    /// Creates the folder, which is not backed up, unless it exists.
     ///
-    /// If what is there was sealed under another key, that key is lost, and with it all of it: it is removed.
+    /// Files that were encrypted under another key cannot be read any more. If the folder has such
+    /// files, all its files are removed.
     func prepare() throws {
         try FileManager.default.createDirectory(
             at: self.folder,
@@ -18,18 +19,19 @@ extension FolderStore {
             values.isExcludedFromBackup = true
             try folder.setResourceValues(values)
         #endif
-        // A process was killed while it removed them.
+        // Removes leftovers of a process that was killed during a removal.
         for name in try Self.files(in: self.folder) where name.hasPrefix(Self.removed) {
             Self.remove(self.folder.appending(path: name, directoryHint: .isDirectory))
         }
         let file = self.folder.appending(path: Self.keyName, directoryHint: .notDirectory)
-        // Twice: after others are removed, and if another process makes it at the same time.
+        // Repeats after removing other files, and if another process creates the key file
+        // meanwhile.
         for _ in 0..<3 {
             guard let sealed = try Self.read(file) else {
                 try self.makeKeyFile(file)
                 continue
             }
-            // Opening it shows that the key is the one.
+            // Decrypting the file shows that the key is right.
             if (try? self.open(sealed, bound: Self.keyName)) != nil { return }
             for name in try Self.files(in: self.folder) {
                 Self.remove(self.folder.appending(path: name, directoryHint: .notDirectory))
@@ -41,7 +43,7 @@ extension FolderStore {
         let draft = self.folder.appending(path: "\(Self.keyName)-\(UUID().uuidString)", directoryHint: .notDirectory)
         defer { Self.remove(draft) }
         try self.write(sealing: Data(), bound: Self.keyName, to: draft, isSynced: true)
-        // Another process may have been faster.
+        // Fails if another process was faster.
         try? FileManager.default.linkItem(at: draft, to: file)
     }
 }

@@ -8,16 +8,17 @@ internal import Synchronization
     internal import Cryptography
 #endif
 
-/// Sealed files: one folder for each account, names and contents readable with the key only.
+/// Encrypted files: one folder for each account; names and contents are readable only with the
+/// key.
 ///
-/// Several processes may use one folder at the same time. No file is changed once it has its name: an index gets it by a hard
-/// link, whole and only if no other has it.
+/// Several processes may use one folder at the same time. A file never changes once it has its
+/// name. An index gets its name by a hard link, which is atomic and fails if the name is taken.
 final class FolderStore: EntryStore {
     let folder: URL
     private let names: SymmetricKey
     private let contents: SymmetricKey
     private let limits: StoreLimits
-    /// A lock: it is held while the folder is made, once for each process.
+    /// A lock, held while the folder is created, once for each process.
     private let isPrepared = Mutex(false)
 
     init(_ folder: URL, key: SymmetricKey, limits: StoreLimits = StoreLimits()) {
@@ -30,7 +31,7 @@ final class FolderStore: EntryStore {
     func folder(of account: String) -> AccountFolder { AccountFolder(name: self.hash("account\n\(account)")) }
 
     func folders() -> [AccountFolder] {
-        // Without a folder there are none.
+        // A missing folder has no accounts.
         let names = (try? FileManager.default.contentsOfDirectory(atPath: self.folder.path)) ?? []
         return names.filter { $0.utf8.count == 32 }.map(AccountFolder.init)
     }
@@ -51,7 +52,7 @@ final class FolderStore: EntryStore {
         let place = self.indexes(folder)
         try self.make(place, of: folder)
         let draft = place.appending(path: "\(Self.draft)\(UUID().uuidString)", directoryHint: .notDirectory)
-        // Its name goes in any case; what has got another stays.
+        // Removes the draft's name in any case; the link keeps the file.
         defer { Self.remove(draft) }
         try self.write(sealing: value, bound: "\(folder.name)/\(commit)", to: draft, isSynced: true)
         do {
@@ -60,7 +61,8 @@ final class FolderStore: EntryStore {
         } catch let error as CocoaError where error.code == .fileWriteFileExists {
             return false
         } catch {
-            // The name is taken, or another process has removed the draft, as one that a crash has left, or the account.
+            // Either the name is taken, or another process has removed the draft in a sweep, or
+            // has removed the account.
             guard Self.isThere(self.index(commit, folder)) || !Self.isThere(draft) else { throw error }
             return false
         }
@@ -105,7 +107,7 @@ final class FolderStore: EntryStore {
     }
 
     func leftovers(in folder: AccountFolder) -> Set<String> {
-        // What cannot be listed is swept another time.
+        // Files that cannot be listed are swept another time.
         let entries = (try? Self.files(in: self.entries(folder))) ?? []
         let drafts = (try? Self.files(in: self.indexes(folder)))?.filter { $0.hasPrefix(Self.draft) } ?? []
         return Set(entries).union(drafts)
@@ -122,7 +124,7 @@ final class FolderStore: EntryStore {
     // MARK: - Names
 
     private static let draft = "draft-"
-    /// The prefix of an account's folder while it is removed.
+    /// The prefix of an account's folder during its removal.
     static let removed = "removed-"
 
     func url(of folder: AccountFolder) -> URL { self.folder.appending(path: folder.name, directoryHint: .isDirectory) }
@@ -159,12 +161,12 @@ final class FolderStore: EntryStore {
 
     // MARK: - Contents
 
-    /// Opens what was sealed for that place: a file that was moved or renamed does not open.
+    /// Decrypts a file's content; fails if the file was moved or renamed.
     func open(_ sealed: Data, bound place: String) throws -> Data {
         try AES.GCM.open(.init(combined: sealed), using: self.contents, authenticating: Data(place.utf8))
     }
 
-    /// Writes a new file; throws `CocoaError.fileWriteFileExists` if there is one.
+    /// Writes a new file; throws `CocoaError.fileWriteFileExists` if the name is taken.
     func write(sealing value: Data, bound place: String, to file: URL, isSynced: Bool = false) throws {
         let box = try AES.GCM.seal(value, using: self.contents, authenticating: Data(place.utf8))
         guard let sealed = box.combined else { preconditionFailure("a nonce of twelve bytes is combined") }
@@ -177,14 +179,15 @@ final class FolderStore: EntryStore {
             try sealed.write(to: file, options: .withoutOverwriting)
         #endif
         guard isSynced else { return }
-        // So that an index with a name is whole after a loss of power, and what waits to be sent, too; the name itself may be lost, and
-        // the index before is then the last one. Another entry need not be: one that does not open is fetched again.
+        // Syncing keeps the contents of indexes and of payloads to send after a loss of power. The
+        // name itself may be lost; the index before is then the latest. Other entries need no
+        // sync: an entry that does not decrypt is fetched again.
         guard let handle = try Self.handle(to: file) else { return }
         defer { try? handle.close() }
         try handle.synchronize()
     }
 
-    /// `nil` if another process has removed the file as one that a crash has left; what it is for then fails.
+    /// Returns `nil` if another process has swept the file. The caller's next step then fails.
     private static func handle(to file: URL) throws -> FileHandle? {
         do {
             return try FileHandle(forWritingTo: file)
@@ -220,7 +223,7 @@ final class FolderStore: EntryStore {
         }
     }
 
-    /// `nil` for one that is not there.
+    /// Returns `nil` if the file is missing.
     static func read(_ file: URL) throws -> Data? {
         do {
             return try Data(contentsOf: file)
@@ -232,19 +235,20 @@ final class FolderStore: EntryStore {
     static func isThere(_ file: URL) -> Bool { FileManager.default.fileExists(atPath: file.path) }
 
     static func remove(_ file: URL) {
-        // One that is not there need not be removed.
+        // A missing file needs no removal.
         try? FileManager.default.removeItem(at: file)
     }
 
-    /// Removes the accounts that were not used for the longest time, until there are not too many.
+    /// Evicts the least recently used accounts beyond the limit.
     ///
-    /// One that has something to tell the server stays, however old it is: nobody else knows of it.
+    /// An account with something to tell the server stays, however old it is: nothing else knows
+    /// of it.
     private func thin(besides folder: AccountFolder) {
         let folders = self.folders()
         guard folders.count > self.limits.accounts else { return }
         let dates = folders.map { folder in
             [self.url(of: folder), self.indexes(folder)].compactMap { place in
-                // One that has just gone counts as old.
+                // A folder that was just removed counts as old.
                 try? place.resourceValues(forKeys: [.contentModificationDateKey]).contentModificationDate
             }.max() ?? .distantPast
         }
@@ -259,11 +263,11 @@ final class FolderStore: EntryStore {
     /// Whether an account has sign-outs or tasks that the server does not know yet.
     private func owes(_ folder: AccountFolder) -> Bool {
         do {
-            // A damaged one tells nothing any more.
+            // A damaged index has nothing left to tell.
             guard let index = try Account(self, folder: folder).newest(self).index else { return false }
             return !index.signOuts.isEmpty || !index.outbox.isEmpty
         } catch {
-            // What cannot be read now may have some.
+            // An unreadable index may have some.
             return true
         }
     }

@@ -1,10 +1,10 @@
 internal import Foundation
 internal import PushAPI
 
-/// The content of an entry: a notification, its validator, and when it was last known to be right.
+/// The content of an entry: a notification, its validator, and when it was last confirmed.
 struct KeptItem: Sendable, Hashable {
     let item: NotificationItem
-    /// The validator of a fetch, as received.
+    /// The validator (`ETag`) of a fetch, as received.
     let tag: String?
     let date: Date
 
@@ -22,7 +22,7 @@ struct KeptItem: Sendable, Hashable {
         return writer.bytes
     }
 
-    /// `nil` for bytes of another form.
+    /// Returns `nil` for bytes of an unknown format.
     init?(bytes: Data) {
         var reader = ByteReader(bytes)
         guard let kept = try? KeptItem(&reader) else { return nil }
@@ -53,11 +53,11 @@ extension NotificationItem {
     }
 }
 
-/// Whether an item may be kept, as far as its JSON tells.
+/// Whether an item may be stored, according to its JSON.
 extension JSONValue {
-    /// Its payload is collected once, so that no client keeps it.
+    /// The payload can be fetched only once, so no client stores it.
     var isReadOnce: Bool { self["ReadOnce"] == .bool(true) }
 
-    /// Its sender has forbidden to keep it.
+    /// The sender has forbidden clients to store it.
     var isNeverStored: Bool { self["Store"]?.text == "never" }
 }

@@ -9,8 +9,9 @@ internal import Foundation
 /// The registration of this device, as the server last accepted it.
 struct KeptRegistration: Codable, Sendable, Hashable {
     let id: String
-    /// A digest of platform, environment, handle, sharing and tags, which tells whether they have changed and reveals nothing of them;
-    /// and behind it the session that it was registered with, whose end at the server is the registration's, too.
+    /// A digest of platform, environment, handle, sharing and tags: it detects changes without
+    /// revealing the values. The session of the registration follows; when the server ends that
+    /// session, it ends the registration, too.
     let fingerprint: Data
     let date: Date
 
@@ -33,7 +34,7 @@ struct KeptRegistration: Codable, Sendable, Hashable {
 
     static func fingerprint(platform: String, handle: String, tags: [String], isSandbox: Bool, isShared: Bool) -> Data {
         var hash = SHA256()
-        // No platform's name has a slash.
+        // The slash is unambiguous: no platform's name has one.
         let place = platform + (isSandbox ? "/sandbox" : "") + (isShared ? "/shared" : "")
         for text in [place, handle] + tags.sorted() {
             // The length in front separates the texts: any separator may occur in one.

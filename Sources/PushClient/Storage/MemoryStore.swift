@@ -64,7 +64,7 @@ final class MemoryStore: EntryStore {
 
     private func files<Value>(_ folder: AccountFolder, _ body: (inout Files) -> Value) -> Value {
         self.accounts.withLock { accounts in
-            // Who only looks leaves no account behind.
+            // A read of an unknown account leaves no entry behind.
             defer { if accounts[folder]?.isEmpty == true { accounts[folder] = nil } }
             return body(&accounts[folder, default: Files()])
         }

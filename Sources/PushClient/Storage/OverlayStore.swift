@@ -1,15 +1,15 @@
 internal import Foundation
 
-/// What one process keeps in memory where files cannot be written, upon those that can be read.
+/// A layer in memory upon readable files that cannot be written.
 ///
-/// Other processes do not see it, and its entries are gone with the process.
+/// Other processes do not see it, and it ends with the process.
 final class OverlayStore: EntryStore {
     private let files: any EntryStore
     private let memory = MemoryStore()
 
     init(_ files: any EntryStore, _ folder: AccountFolder) {
         self.files = files
-        // Where nothing can be read, nothing was.
+        // Unreadable files count as empty.
         guard let commit = try? files.commits(in: folder).max(),
             case .value(let index)? = try? files.readIndex(commit, in: folder)
         else { return }

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// The registration of this device, as it is kept of one account of one server.
+/// The kept registration of this device, for one account of one server.
 struct Records: Sendable {
     let account: Account
 
@@ -16,7 +16,7 @@ struct Records: Sendable {
         }
         nonmutating set {
             self.account.adoptEarlier()
-            // An account that was signed out meanwhile keeps none.
+            // After a sign-out the account keeps no registration.
             try? self.account.change { $0.index.registration = newValue }
         }
     }
@@ -29,12 +29,13 @@ extension Records {
             _ = try self.account.read()
             return false
         } catch {
-            // What cannot be read now does not tell.
+            // An unreadable index does not prove a sign-out.
             return error as? PushClientError == .signedOut
         }
     }
 
-    /// Keeps a registration that the server has just taken. Throws `PushClientError.signedOut` if the account was signed out meanwhile.
+    /// Keeps a registration that the server has just accepted. Throws `PushClientError.signedOut`
+    /// if the account was signed out meanwhile.
     func keep(_ registration: KeptRegistration) throws {
         self.account.adoptEarlier()
         do {
@@ -42,16 +43,16 @@ extension Records {
         } catch PushClientError.signedOut {
             throw PushClientError.signedOut
         } catch {
-            // What cannot be kept now, the next registration asks for again.
+            // A registration that cannot be kept now is sent again by the next one.
         }
     }
 }
 
 extension Account {
-    /// Moves over what an earlier version of this library has kept, if there is anything.
+    /// Moves the values of an earlier version of this library, if there are any.
     func adoptEarlier() {
         guard let values = self.files.earlier(of: self.name, proof: self.proof) else { return }
-        // What cannot be written now is moved later.
+        // Values that cannot be written now are moved later.
         guard (try? self.changeFiles { $0.adopt(values) }) != nil else { return }
         self.files.removeEarlier(of: self.name)
     }

@@ -6,10 +6,10 @@ internal import PushAPI
 #endif
 
 extension APITransport {
-    /// Opens the event stream of a device, after the last event that it has; the head is checked.
+    /// Opens the event stream of a device after its last known event, and checks the head.
     ///
-    /// A stream is not signed: its echo tells whose it is, and what is fetched for its ids is signed. Refusals are checked as
-    /// all answers are, and thrown.
+    /// A stream is not signed: its echo identifies the request, and the notifications fetched for
+    /// its ids are signed. Refusals are checked like all answers, and thrown.
     func open(_ device: String, after last: String?) async throws -> EventChannel {
         var request = APIRequest("GET", Paths.stream, isRepeatable: false)
         request.query = [URLQueryItem(name: "device", value: device)]
@@ -23,7 +23,7 @@ extension APITransport {
                 if asked.answer.status == 200 { opened = channel }
                 return asked
             } catch {
-                // Its head may have come too late.
+                // The head may have arrived after the deadline.
                 channel.cancel()
                 throw error
             }

@@ -6,13 +6,14 @@ internal import Synchronization
     internal import FoundationNetworking
 #endif
 
-/// What has come of one event stream and was not taken yet: from a session's queue to the one task that takes it.
+/// The unread signals of one event stream, passed from a session's queue to the one task that
+/// reads them.
 ///
-/// A lock rather than an actor, since the session's queue must not wait.
+/// A lock rather than an actor, because the session's queue must not wait.
 final class EventChannel: Sendable {
     enum Signal: Sendable, Hashable {
         case event(ServerEvent)
-        /// The stream lives: a heartbeat, or the greeting.
+        /// A sign of life: a heartbeat, or the greeting.
         case alive
     }
 
@@ -25,21 +26,22 @@ final class EventChannel: Sendable {
         var cancel: (@Sendable () -> Void)?
     }
 
-    /// Of events that nobody takes; the server sends those again that were not fetched.
+    /// The most unread signals. The server sends events again whose notifications were not
+    /// fetched.
     static let maximumSignals = 500
     private let state = Mutex(State())
 
-    /// How long the server wants the client to wait before it connects again.
+    /// The delay before reconnecting that the server asks for.
     var retry: Duration? { self.state.withLock { $0.parser.retry } }
 
     // MARK: - The session's side
 
-    /// Remembers how the transfer is ended.
+    /// Sets the closure that cancels the transfer.
     func attach(_ cancel: @escaping @Sendable () -> Void) {
         self.state.withLock { $0.cancel = cancel }
     }
 
-    /// Takes bytes; returns `false` if no more are wanted.
+    /// Parses bytes; returns `false` if no more are wanted.
     func receive(_ bytes: Data) -> Bool {
         let (goesOn, waiting) = self.state.withLock { state in
             let goesOn = Self.take(bytes, &state)
@@ -49,7 +51,7 @@ final class EventChannel: Sendable {
         return goesOn
     }
 
-    /// The transfer has ended, with an error of the network or as the server ends a stream.
+    /// Ends the stream: with a network error, or because the server has ended it.
     func finish(_ error: (any Error)?) {
         let waiting = self.state.withLock { state in
             state.cancel = nil
@@ -79,7 +81,7 @@ final class EventChannel: Sendable {
 
     private static func end(_ error: (any Error)?, after count: Int) -> Result<Void, any Error> {
         guard let error else { return .success(()) }
-        // The device gave up, or lost its network: nobody has cut the stream.
+        // The device gave up, or lost its network: this is not an interference.
         if let error = error as? URLError, NetworkFailure.isOwn(error) { return .failure(error) }
         return .failure(self.interference(.truncated, "an end", "\(count) bytes"))
     }
@@ -90,8 +92,8 @@ final class EventChannel: Sendable {
 
     // MARK: - The taker's side
 
-    /// The next signal; `nil` after the last one. Throws `URLError.timedOut` after so much silence, what the stream has ended
-    /// with, and `CancellationError`.
+    /// Returns the next signal; `nil` after the last one. Throws `URLError.timedOut` after that
+    /// much silence, the stream's own error, and `CancellationError`.
     func next(within silence: Duration) async throws -> Signal? {
         try await withThrowingTaskGroup(of: Signal?.self) { group in
             group.addTask { try await self.next() }

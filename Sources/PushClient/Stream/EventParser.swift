@@ -1,10 +1,10 @@
 internal import Foundation
 
-/// A push as it comes over an event stream.
+/// A push from an event stream.
 package struct ServerEvent: Sendable, Hashable {
-    /// The notification that it names.
+    /// The id of its notification.
     package let id: Int64
-    /// What the next stream is asked to go on after; `nil` if no event had an id.
+    /// The event id that the next stream continues after; `nil` if no event had an id.
     package let last: String?
 
     package init(id: Int64, last: String?) {
@@ -12,19 +12,19 @@ package struct ServerEvent: Sendable, Hashable {
     }
 }
 
-/// Reads the events of a stream, in whatever pieces its bytes come (WHATWG HTML §9.2.6).
+/// Parses the events of a stream from pieces of any size (WHATWG HTML §9.2.6).
 ///
-/// What names no notification is skipped, as another service's push is.
+/// It skips events that name no notification, like another service's push.
 package struct EventParser: Sendable {
-    /// A line or the data of an event is longer than any of the server's.
+    /// Thrown if a line or the data of an event is longer than any of the server's.
     package struct TooLong: Error, Hashable {}
 
     /// The server's lines have some thirty bytes.
     package static let maximumLine = 4096
     package static let maximumData = 16_384
 
-    /// How long the server wants a client to wait before it connects again: from one second, lest the client connect all the time, up to
-    /// a minute.
+    /// The delay before reconnecting that the server asks for, limited to between one second and
+    /// one minute. The lower limit keeps the client from connecting all the time.
     package private(set) var retry: Duration?
     private var line: [UInt8] = []
     private var isFirstLine = true
@@ -34,12 +34,12 @@ package struct EventParser: Sendable {
     private let maximumLine: Int
     private let maximumData: Int
 
-    /// The fuzzer gives lower bounds, which short inputs reach.
+    /// The fuzzer passes lower limits, which short inputs reach.
     package init(maximumLine: Int = Self.maximumLine, maximumData: Int = Self.maximumData) {
         (self.maximumLine, self.maximumData) = (maximumLine, maximumData)
     }
 
-    /// The events that end in these bytes.
+    /// Returns the events that end in these bytes.
     package mutating func take(_ bytes: some Sequence<UInt8>) throws(TooLong) -> [ServerEvent] {
         var events: [ServerEvent] = []
         for byte in bytes {
@@ -71,7 +71,7 @@ package struct EventParser: Sendable {
             guard (self.data?.count ?? 0) + value.count < self.maximumData else { throw TooLong() }
             self.data = (self.data.map { $0 + [UInt8(ascii: "\n")] } ?? []) + value
         case "id":
-            // It comes back in a field of the next request: nothing but a number of the server's.
+            // The id comes back in a field of the next request, so only a number is accepted.
             if let number = Self.number(value) { self.last = "\(number)" }
         case "retry":
             if let milliseconds = Self.number(value) {
@@ -88,7 +88,7 @@ package struct EventParser: Sendable {
         return ServerEvent(id: push.id, last: self.last)
     }
 
-    /// `nil` for anything but digits.
+    /// Returns `nil` for anything but digits.
     private static func number(_ text: ArraySlice<UInt8>) -> Int64? {
         guard !text.isEmpty, text.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) else {
             return nil

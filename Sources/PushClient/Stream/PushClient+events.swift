@@ -1,16 +1,20 @@
 extension PushClient {
-    /// Pushes over a stream of the server's, for devices that no provider reaches: each as it comes, fetched and kept.
+    /// Pushes over a stream from the server, for devices without a provider. Each notification is
+    /// fetched and kept as its push arrives.
     ///
-    /// A client that is not registered is registered on `platform`, the name of the server's sender of type `stream`. One that is
-    /// keeps its registration: a device that APNs reaches has no stream (the server answers 404, which is thrown). Give the
-    /// stream a client with another store.
+    /// An unregistered client is registered on `platform`, the name of the server's sender of type
+    /// `stream`. A registered client keeps its registration. If APNs reaches that device, it has
+    /// no stream: the server answers 404, and the sequence throws. Give the stream a client with
+    /// another store.
     ///
-    /// The stream is opened again when it ends or the network fails, later and later up to a minute, and goes on after the last
-    /// event. The sequence ends when the account was signed out; it throws when the task is cancelled, and what the server
-    /// refuses for good, such as ``PushClientError/unauthorized(_:)``. A stream is not signed: it tells ids alone, and what is
-    /// fetched for them is checked as by ``notification(_:)``.
+    /// When the stream ends or the network fails, the client opens it again after growing delays
+    /// up to a minute. It continues after the last event. The sequence ends when the account is
+    /// signed out. It throws when the task is cancelled, and for permanent refusals by the server,
+    /// such as ``PushClientError/unauthorized(_:)``. A stream is not signed: it contains only ids,
+    /// and the fetched notifications are checked as by ``notification(_:)``.
     ///
-    /// `silence` must be longer than the server's `stream.heartbeat`, of 15 seconds unless its operator has chosen another.
+    /// `silence` must be longer than the server's `stream.heartbeat`, which is 15 seconds unless
+    /// its operator has chosen another.
     ///
     /// ```swift
     /// for try await event in client.events() {

@@ -1,21 +1,21 @@
 internal import Foundation
 internal import PushAPI
 
-/// Pushes over the server's event stream, as `PushClient.events(platform:silence:)` has them.
+/// Pushes over the server's event stream, as `PushClient.events(platform:silence:)` returns them.
 public struct PushEvents: AsyncSequence, Sendable {
     let client: PushClient
     let platform: String
     let silence: Duration
 
-    /// Connects with the first call of its `next()`.
+    /// The first call of `next()` connects.
     public func makeAsyncIterator() -> Iterator { Iterator(self) }
 
-    /// Holds one stream at a time, and lets go of it when it is let go of itself.
+    /// Holds one stream at a time, and closes it when the iterator is released.
     public struct Iterator: AsyncIteratorProtocol, Sendable {
         private let events: PushEvents
         private var connection: EventConnection?
         private var last: String?
-        /// Since the last sign of life.
+        /// The failures since the last sign of life.
         private var failures = 0
         private var pause: Duration?
         private var retry: Duration
@@ -25,8 +25,8 @@ public struct PushEvents: AsyncSequence, Sendable {
             self.retry = events.client.options.streamRetry
         }
 
-        /// What happens next; `nil` once the account was signed out. Throws `CancellationError`, and what the server refuses
-        /// for good.
+        /// The next event; `nil` once the account was signed out. Throws `CancellationError`, and
+        /// permanent refusals by the server.
         public mutating func next() async throws -> PushEvent? {
             do {
                 while true { if let event = try await self.step() { return event } }
@@ -40,14 +40,14 @@ public struct PushEvents: AsyncSequence, Sendable {
 }
 
 extension PushEvents.Iterator {
-    /// The longest pause between two attempts, if the server does not ask for more.
+    /// The longest delay between two attempts, if the server does not ask for more.
     private static let longestPause = Duration.seconds(60)
 
     private var client: PushClient { self.events.client }
 
-    /// `nil` if there is nothing to tell.
+    /// Returns `nil` if there is no event for the app.
     private mutating func step() async throws -> PushEvent? {
-        // An account that was signed out has none.
+        // Throws if the account was signed out: it has no stream.
         _ = try await self.client.inbox.read()
         do {
             guard let channel = self.connection?.channel else { return try await self.connect() }
@@ -74,7 +74,7 @@ extension PushEvents.Iterator {
             self.connection = EventConnection(try await self.client.api.open(device, after: self.last))
             return .connected
         } catch PushClientError.problem(let problem) where problem.status == 404 && self.isOwnDevice {
-            // The server has retired it: the next attempt registers anew.
+            // The server has retired the device: the next attempt registers a new one.
             self.client.records.registration = nil
             return self.disconnect(PushClientError.problem(problem))
         }
@@ -88,7 +88,7 @@ extension PushEvents.Iterator {
         return .disconnected(error, retryIn: self.pause ?? pause)
     }
 
-    /// `nil` for one that is gone, or cannot be fetched now.
+    /// Returns `nil` if the notification is gone or cannot be fetched now.
     private func fetch(_ id: Int64) async throws -> Fetched<NotificationItem>? {
         do {
             return try await self.client.notification(id)
@@ -101,13 +101,14 @@ extension PushEvents.Iterator {
 
     // MARK: - The device
 
-    /// The registration that there is, or a new one.
+    /// Returns the existing registration, or a new one.
     private func device() async throws -> String {
         if let kept = self.client.registrationID { return kept }
         return try await self.client.register(platform: self.events.platform, handle: "")
     }
 
-    /// Whether it was registered here: another one is the app's own, of which it has to know.
+    /// Whether this stream registered the device. The app made any other registration and must
+    /// learn of its end.
     private var isOwnDevice: Bool {
         let own = KeptRegistration.fingerprint(
             platform: self.events.platform,
@@ -120,7 +121,8 @@ extension PushEvents.Iterator {
     }
 }
 
-/// A stream that ends when nobody holds it any more, as after a loop that was left.
+/// A stream that ends when its last reference is released, for example when the app leaves the
+/// loop.
 private final class EventConnection: Sendable {
     let channel: EventChannel
 

@@ -42,7 +42,7 @@ struct MessageRow: View {
     var body: some View {
         VStack(alignment: .leading) {
             Text(self.item.createdAt.formatted()).font(.caption)
-            // Of one that may be read once there is no payload in the list.
+            // The list has no payload for a read-once message.
             Text(self.item.payload?.text ?? "Open to read.").font(self.item.isRead ? nil : .headline)
         }
     }

@@ -11,7 +11,8 @@ import UserNotifications
             MessagesView(model: self.delegate.model)
         }
         .backgroundTask(.appRefresh("org.example.messages.refresh")) {
-            // The user may have switched it off, and then nothing wakes the app.
+            // Scheduling fails if the user has switched background refresh off; then nothing wakes
+            // the app.
             try? BackgroundRefresh.schedule("org.example.messages.refresh")
             _ = await BackgroundRefresh(clients: { AppDelegate.clients }).run()
         }
@@ -22,7 +23,7 @@ final class AppDelegate: NSObject, UIApplicationDelegate {
     let model = InboxModel(.messages)
 
     nonisolated static var clients: [PushClient] {
-        // Nobody is signed in, or the device was not unlocked since its start.
+        // Without a client, nobody is signed in, or the device was not unlocked since its start.
         [try? Place.messages.client()].compactMap { $0 }
     }
 
@@ -31,7 +32,7 @@ final class AppDelegate: NSObject, UIApplicationDelegate {
         didFinishLaunchingWithOptions options: [UIApplication.LaunchOptionsKey: Any]?
     ) -> Bool {
         try? BackgroundRefresh.schedule("org.example.messages.refresh")
-        // At each start: the system may have another token.
+        // Registers at each start, because the system may have another token.
         application.registerForRemoteNotifications()
         return true
     }
@@ -40,7 +41,7 @@ final class AppDelegate: NSObject, UIApplicationDelegate {
         Task { await self.model.register(token) }
     }
 
-    /// A push in the background, as one that only takes a message back.
+    /// Handles a background push, such as one that only recalls a message.
     func application(
         _ application: UIApplication,
         didReceiveRemoteNotification userInfo: [AnyHashable: Any]

@@ -1,7 +1,7 @@
 import SwiftUI
 import UserNotifications
 
-/// The page for signing in, or the inbox.
+/// The sign-in page, or the inbox.
 struct MessagesView: View {
     let model: InboxModel
 
@@ -13,7 +13,7 @@ struct MessagesView: View {
                 SignInView(model: self.model)
             }
         }
-        // Anew when somebody has signed in.
+        // Runs again after a sign-in.
         .task(id: self.model.isSignedIn) { await self.model.run() }
     }
 }
@@ -33,7 +33,8 @@ struct SignInView: View {
                         await self.model.signIn(self.name, self.password)
                         self.password = ""
                         guard self.model.isSignedIn else { return }
-                        // Asked when it is plain what for. If the user refuses, messages are there when the app is opened.
+                        // Asks for permission only now, when its purpose is clear. If the user
+                        // refuses, the messages appear when the app is opened.
                         let center = UNUserNotificationCenter.current()
                         _ = try? await center.requestAuthorization(options: [.alert, .badge, .sound])
                     }

@@ -3,9 +3,10 @@ import Observation
 import PushAPI
 import PushClient
 
-/// What the screens show, and what their buttons do. It knows nothing of Apple's systems, and is tested on Linux.
+/// The content of the screens and the actions of their buttons. It does not depend on Apple's
+/// systems, and tests run it on Linux.
 @MainActor @Observable final class InboxModel {
-    /// How old what is shown is.
+    /// The age of the shown messages.
     enum Age: Equatable {
         case notLoaded
         case upToDate
@@ -15,25 +16,25 @@ import PushClient
     private(set) var isSignedIn = false
     private(set) var notifications: [NotificationItem] = []
     private(set) var age = Age.notLoaded
-    /// What the user can do about the call that failed last, or had to show what is kept.
+    /// Advice about the last call that failed, or had to return kept messages.
     private(set) var advice: String?
 
     private let place: Place
     private var client: PushClient?
-    /// What the system has given, which may come before anybody is signed in.
+    /// The device token from the system, which may arrive before a sign-in.
     private var deviceToken: String?
 
     init(_ place: Place) {
         self.place = place
-        // Before the first unlock after a start there is no keychain: then the page for signing in would be wrong, too, and the
-        // system starts no app's screens.
+        // Before the first unlock after a start there is no keychain. Then the sign-in page would
+        // be wrong, too, and the system shows no app's screens.
         self.client = try? place.client()
         self.isSignedIn = self.client != nil
     }
 
-    /// Shows what is kept, then what the server says, then each change, until the task ends.
+    /// Shows the kept messages, then the server's, then each change, until the task ends.
     func run() async {
-        // What it fails with is nothing for the user: the next start tries again.
+        // The user need not see a failure: the next start tries again.
         async let signOuts: Void? = try? self.place.finishSignOuts()
         guard let client = self.client else {
             _ = await signOuts
@@ -59,7 +60,7 @@ import PushClient
         }
     }
 
-    /// With the token that the system gives at each start.
+    /// Registers with the token that the system gives at each start.
     func register(_ deviceToken: Data) async {
         self.deviceToken = deviceToken.map { String(format: "%02x", $0) }.joined()
         await self.register()
@@ -105,19 +106,19 @@ import PushClient
         await self.attempt { try await client.refresh(platform: "apns", handle: deviceToken) }
     }
 
-    /// What is kept, as of when it was last complete.
+    /// Shows the kept messages with the date when they were last complete.
     private func show(_ inbox: Inbox) {
         self.notifications = Self.shown(inbox)
         if self.age != .upToDate { self.age = inbox.completeAt.map(Age.asOf) ?? .notLoaded }
     }
 
-    /// Shows as done what was put into the outbox, then tells the server, now or with the next refresh.
+    /// Shows the outbox's tasks as done, then sends them, now or with the next refresh.
     private func tell(_ client: PushClient) async throws {
         self.show(try await client.kept())
         try await client.outbox.flush()
     }
 
-    /// The newest first.
+    /// The messages, newest first.
     private static func shown(_ inbox: Inbox) -> [NotificationItem] { inbox.notifications.reversed() }
 
     private func attempt(_ action: () async throws -> Void) async {
@@ -130,10 +131,10 @@ import PushClient
     }
 
     private func fail(_ error: any Error) {
-        // None of a call that was cancelled.
+        // A cancelled call needs no advice.
         guard let advice = PushClient.Advice(for: error) else { return }
         if advice == .signedOut {
-            // The user wanted it so, if there is no client any more.
+            // Without a client, the user has signed out on purpose.
             guard self.client != nil else { return }
             self.end()
         }

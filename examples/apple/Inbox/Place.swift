@@ -1,21 +1,22 @@
 import Foundation
 import PushClient
 
-/// What the app and its extension have in common: the server, a folder, and who is signed in.
+/// The common data of the app and its extension: the server, a folder, and the account that is
+/// signed in.
 struct Place: Sendable {
     let server: URL
     var options: PushClient.Options
     let folder: URL
     let secrets: any Secrets
 
-    /// The client of the account that is signed in; `nil` if none is.
+    /// The client of the account that is signed in; `nil` without one.
     func client() throws -> PushClient? {
         guard let account = try self.secrets.text("account"), let token = try self.secrets.text("token")
         else { return nil }
         return try self.client(.token(token, account: account))
     }
 
-    /// Exchanges a password for a token, which is all that is remembered of it.
+    /// Exchanges a password for a token, and stores only the token.
     func signIn(_ name: String, _ password: String) async throws -> PushClient? {
         let session = try await self.client(.challenged(username: name, password: password)).signIn()
         try self.secrets.write(Data(session.token.utf8), as: "token")
@@ -23,13 +24,14 @@ struct Place: Sendable {
         return try self.client()
     }
 
-    /// Removes all that is kept, with or without a network. The token goes first, so that no extension begins anew with it.
+    /// Removes all kept data, with or without a network. Removes the token first, so that no
+    /// extension can start a new session with it.
     func signOut(_ client: PushClient) async throws {
         try self.secrets.write(nil, as: "token")
         try await client.signOut()
     }
 
-    /// Tells the server of sign-outs that it has not heard of yet.
+    /// Completes sign-outs that the server does not know yet.
     func finishSignOuts() async throws {
         try await PushClient.finishSignOuts(server: self.server, options: self.options, store: self.store())
     }

@@ -6,9 +6,10 @@ import Foundation
     import Cryptography
 #endif
 
-/// Where the app keeps its secrets: the keychain on a device, a dictionary in tests.
+/// The store of the app's secrets: the keychain on a device, a dictionary in tests.
 protocol Secrets: Sendable {
-    /// `nil` if there is none of that name. Throws if the device was not unlocked since its start.
+    /// Returns `nil` if the name has no secret. Throws if the device was not unlocked since its
+    /// start.
     func read(_ name: String) throws -> Data?
 
     /// Replaces a secret; `nil` removes it.
@@ -20,7 +21,7 @@ extension Secrets {
         try self.read(name).map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// The key of what is kept, which is made at the first start.
+    /// The key of the kept data, created at the first start.
     func storeKey() throws -> SymmetricKey {
         if let data = try self.read("store") { return SymmetricKey(data: data) }
         let key = SymmetricKey(size: .bits256)

@@ -1,7 +1,8 @@
 import PushClient
 import UserNotifications
 
-/// Fetches what a push only names, before it is shown. Whatever goes wrong, the push's own constant text is shown.
+/// Fetches the notification that a push names, before the system shows it. After any failure the
+/// system shows the push's own constant text.
 final class NotificationService: UNNotificationServiceExtension {
     private let helper = NotificationServiceHelper(clients: { NotificationService.clients }) { item, content in
         content.body = item.payload?.text ?? content.body
@@ -20,7 +21,7 @@ final class NotificationService: UNNotificationServiceExtension {
 
     private static var clients: [PushClient] {
         var place = Place.messages
-        // One notification, in little memory and time.
+        // The extension fetches one notification, and has little memory and time.
         place.options.answerLimit = 256 << 10
         place.options.timeout = .seconds(12)
         return [try? place.client()].compactMap { $0 }

@@ -1,13 +1,14 @@
 import Foundation
 import Security
 
-/// Secrets in the keychain, which app and extension share: give both targets the same keychain group.
+/// Secrets in the keychain, which app and extension share: give both targets the same keychain
+/// group.
 struct Keychain: Secrets {
     struct Failure: Error {
         let status: OSStatus
     }
 
-    /// With the team's prefix, such as `ABCDE12345.org.example.messages`.
+    /// The keychain group with the team's prefix, such as `ABCDE12345.org.example.messages`.
     let group: String
 
     func read(_ name: String) throws -> Data? {
@@ -27,7 +28,8 @@ struct Keychain: Secrets {
         guard [errSecSuccess, errSecItemNotFound].contains(removed) else { throw Failure(status: removed) }
         guard let secret else { return }
         item[kSecValueData as String] = secret
-        // A push may come while the phone is locked, but is not to be read on another device.
+        // A push may arrive while the phone is locked, but another device must not be able to read
+        // it.
         item[kSecAttrAccessible as String] = kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly
         let added = SecItemAdd(item as CFDictionary, nil)
         guard added == errSecSuccess else { throw Failure(status: added) }

@@ -3,11 +3,11 @@ import HTTPSignatures
 import PushClient
 
 extension Place {
-    /// This app's own. What is wrong here is found at the first start.
+    /// The settings of this app. Mistakes in them show at the first start.
     static let messages: Place = {
         let group = "group.org.example.messages"
         guard let server = URL(string: "https://push.example.org"),
-            // Those in use and next, of `sealpost signing-keys list`.
+            // Pin the current and the next key of `sealpost signing-keys list`.
             let key = VerificationKey(base64URL: "JrQLj5P_89iXES9-vFgrIy29clF9CC_oPPsw3c5D0bs"),
             let folder = FileManager.default.containerURL(forSecurityApplicationGroupIdentifier: group)
         else { preconditionFailure("a wrong address or key, or no app group: see the entitlements") }
