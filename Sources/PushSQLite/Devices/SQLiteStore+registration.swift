@@ -73,7 +73,8 @@ extension SQLiteStore {
 
     /// Moves the pushes that the first page has left; returns the total number of moved pushes.
     ///
-    /// Each further page has its own transaction: it also moves pushes that were leased before it.
+    /// Each further page has its own transaction: a push that is leased before its page is moved
+    /// by the lease.
     func moveRest(ofDevice device: Int64, after first: Int, page: Int, now: Date) async throws -> Int {
         var (moved, last) = (first, first)
         while last == page {

@@ -35,7 +35,7 @@ enum BackupHash {
     /// Verifies the copied bytes, since another process may change the backup meanwhile. Throws
     /// `StoreError` if the backup has no hash, or one that does not match.
     static func copy(_ path: String, to target: Int32, _ keyring: Keyring) throws(StoreError) {
-        // A FIFO cannot seek to its end, so this refuses it.
+        // A FIFO has no end to seek, and is refused for that reason.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw self.failure(path) }
         defer { close(descriptor) }

@@ -154,8 +154,8 @@ final class PageWiper: Sendable {
         self.state.withLock { $0.isUnsynced = false }
     }
 
-    /// The file; `nil` if it is empty, or too large for its pages to be told apart, which is
-    /// logged once.
+    /// The file; `nil` if it is empty, or so large that the kinds of its pages cannot be
+    /// distinguished, which is logged once.
     private func openFile() throws(StoreError) -> DatabaseFile? {
         guard let descriptor = self.state.withLock({ $0.descriptor }) else { return nil }
         guard let file = try DatabaseFile(descriptor) else { return nil }
