@@ -8,8 +8,8 @@ internal import Synchronization
 /// A store in one file of this machine: one connection that writes, and read-only ones for all
 /// readers.
 ///
-/// Two or more connections that write or checkpoint one WAL database at the same instant can
-/// corrupt it in every SQLite before 3.51.3, so there is exactly one.
+/// There is exactly one writing connection: in every SQLite before 3.51.3, two that write or
+/// checkpoint one WAL database at the same instant can corrupt it.
 package final class SQLiteStore: Store {
     let path: String
     let audit: AuditTrail

@@ -78,8 +78,8 @@ struct AdminSocket: Sendable, Hashable {
     /// passwords.
     ///
     /// The folder's owner must be one of the first two or the server's user. Root accepts a
-    /// relative path only below its own folders, because another user may have chosen the folder
-    /// above.
+    /// relative path only below its own folders, because another user may have chosen root's
+    /// working directory.
     private func checkListener(_ socket: Int32) throws(AdminSocketError) {
         let owner = try self.checkFolder(ofAnybody: true)
         var file = stat()

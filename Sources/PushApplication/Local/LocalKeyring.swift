@@ -14,8 +14,8 @@ package struct LocalKeyring {
 
     private var file: KeyringFile { KeyringFile(self.configuration.keyring) }
 
-    /// The list has `Keys`, with PostgreSQL also `DayKeys`, and a `Fault` if a key in use, or the
-    /// file of day keys, is missing or does not match.
+    /// The list has `Keys`, and with PostgreSQL also `DayKeys`. It has a `Fault` if a key in use,
+    /// or the file of day keys, is missing or does not match.
     ///
     /// Throws `ConfigurationError` or `StoreError` if nothing can be listed.
     package func list() throws -> JSONValue {

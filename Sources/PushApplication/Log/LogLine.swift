@@ -4,9 +4,9 @@ import Logging
 /// One event as one line, regardless of its values.
 ///
 /// Clients choose some values, at least in part. Characters that are invisible, end a line in some
-/// programs or change the writing direction are escaped as in JSON (RFC 8259 section 7): control
-/// characters, including those of C1 and of terminal escape sequences, format characters, and the
-/// separators of lines and paragraphs.
+/// programs or change the writing direction are escaped as in JSON (RFC 8259 section 7). These are
+/// control characters, including those of C1 and of terminal escape sequences, format characters,
+/// and the separators of lines and paragraphs.
 struct LogLine {
     enum Format: Sendable {
         case text

@@ -99,9 +99,10 @@ package protocol AccountStore: Sendable {
     /// longer the stored hash.
     func rehashPassword(of user: User, from old: PasswordHash, to new: PasswordHash) async throws
 
-    /// Changes the password of a user who has presented the old one, ends the user's sessions and
-    /// retires the devices that were last registered with one; `false` if the password was
+    /// Changes the password of a user who has presented the old one; `false` if the password was
     /// changed, or the user deleted, meanwhile.
+    ///
+    /// It ends the user's sessions and retires the devices that were last registered with one.
     func changePassword(
         of user: User,
         to password: PasswordHash,

@@ -24,9 +24,9 @@ package struct Move<Source: MoveSource, Target: MoveTarget> {
 
     /// Returns how many rows were moved.
     ///
-    /// Throws `MoveFailure` if the target cannot be used, if the source was moved before or its
-    /// audit was changed, or if the target's rows differ from the source's at the end. Also throws
-    /// the errors of the source and the target.
+    /// Throws `MoveFailure` if the target cannot be used, or if the source was moved before or its
+    /// audit was changed. Throws it also if the target's rows differ from the source's at the end.
+    /// Rethrows the errors of the source and the target.
     @discardableResult
     package func run(now: Date) async throws -> Int {
         if let fault = try self.source.auditFault() {

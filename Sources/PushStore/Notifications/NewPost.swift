@@ -5,8 +5,8 @@ package struct NewPost: Sendable {
     package let notification: NewNotification
     /// The notification's audience, with the store's hashes.
     package let audience: HashedAudience
-    /// The request that stores it once, however often it is sent; `nil`: each request stores it
-    /// anew.
+    /// The request that stores it once, however often it is sent; `nil`: each request stores
+    /// another notification.
     package let request: IdempotentRequest?
     package let record: AuditRecord?
     /// The seed of its pushes' ids; also identifies the notification if its transaction runs

@@ -1,6 +1,6 @@
 /// The number of pushes ever enqueued in a lane, and of each outcome.
 ///
-/// Every lost push is counted, so every push without an outcome is pending.
+/// No push ends without being counted, so every push without an outcome is pending.
 package struct Tally: Sendable, Hashable {
     package var enqueued = 0
     package var accepted = 0
