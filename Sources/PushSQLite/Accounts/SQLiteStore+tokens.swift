@@ -127,7 +127,7 @@ extension SQLiteStore {
         expiresAt: Date,
         now: Date
     ) throws -> BearerToken {
-        // Hardly one of 62^8 prefixes is taken.
+        // With 62^8 prefixes, a repeated one is improbable.
         while true {
             let token = BearerToken.random()
             try db.execute(

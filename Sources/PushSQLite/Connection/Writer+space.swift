@@ -37,9 +37,9 @@ extension Writer {
 
     /// Frees room and checks for it.
     ///
-    /// It checkpoints, which may need room in the database's file, and returns the log's room to
-    /// the file system. Then it commits a transaction that changes nothing. At last it asks the
-    /// disk for more room than a usual transaction takes.
+    /// It checkpoints, which may need room in the database's file, and truncates the log, which
+    /// returns its room to the file system. Then it commits a transaction that changes nothing.
+    /// Finally it asks the disk for more room than a usual transaction takes.
     ///
     /// Without the truncation, a log that has filled a small disk would keep it full for ever: its
     /// room can be reused, but no file system reports that.
