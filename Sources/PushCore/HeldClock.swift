@@ -7,8 +7,8 @@ internal import Synchronization
 /// Deletion cannot be undone, and a wrong time server or a resumed virtual machine can move the
 /// clock by months. The clock compares each reading with a reference of the last two days and with
 /// `uptime`, which such a change does not affect. It rejects a reading that is too far ahead: the
-/// time continues from the last accepted reading, until the machine's clock is right again or
-/// `accept()` is called. A clock that is behind is always accepted, since it deletes nothing
+/// time continues from the last trusted reading, until the machine's clock is right again or
+/// `accept()` is called. A clock that is behind is always trusted, since it deletes nothing
 /// early.
 package final class HeldClock: Sendable {
     /// A moment at which the clock was right, with the value of `uptime` at that moment. A file
@@ -39,14 +39,14 @@ package final class HeldClock: Sendable {
         }
     }
 
-    /// How far ahead of the reference an accepted reading may be: corrections by time servers are
+    /// How far ahead of the reference an trusted reading may be: corrections by time servers are
     /// smaller.
     package static let longestStep: TimeInterval = 3600
     /// The longest time that the machine may have been off between a mark and this process.
     package static let longestAbsence: TimeInterval = 7 * 86_400
     /// A clock that shows an earlier time is wrong: this program was written later.
     package static let programDate = Date(timeIntervalSince1970: 1_767_225_600)
-    /// How often the reference is replaced, by the lowest accepted reading since the last time.
+    /// How often the reference is replaced, by the lowest trusted reading since the last time.
     package static let referencePeriod: TimeInterval = 86_400
     /// A machine without a clock of its own learns the time within this many seconds.
     package static let settlingTime: TimeInterval = 3600
@@ -57,7 +57,7 @@ package final class HeldClock: Sendable {
     // A mutex, since each request reads the time.
     private let state: Mutex<State>
 
-    /// A clock that continues from `mark`; without a mark, it accepts the first reading.
+    /// A clock that continues from `mark`; without a mark, it trusts the first reading.
     ///
     /// `wall` is the machine's clock, and `uptime` a clock that nobody can set. `boot` identifies
     /// the start of the machine.
@@ -80,13 +80,13 @@ package final class HeldClock: Sendable {
     }
 
     /// How many seconds the machine's clock is ahead of `now()` and held back; `nil` while it is
-    /// accepted.
+    /// trusted.
     package var held: TimeInterval? {
         let error = self.read { $0.error($1, $2) }
         return error > 0 ? error : nil
     }
 
-    /// How many seconds the machine's clock is behind an accepted time; `nil` up to the longest
+    /// How many seconds the machine's clock is behind an trusted time; `nil` up to the longest
     /// step.
     ///
     /// That time was wrong, or the clock is. Until `accept()` the clock may jump ahead as far as
@@ -119,9 +119,9 @@ package final class HeldClock: Sendable {
 extension HeldClock {
     /// The decision on each reading. All times are in seconds.
     private struct State {
-        /// The reference: the difference between the time and the uptime at an accepted reading.
+        /// The reference: the difference between the time and the uptime at an trusted reading.
         private var offset: TimeInterval
-        /// The same difference at the last accepted reading.
+        /// The same difference at the last trusted reading.
         private var believed: TimeInterval
         /// The lowest difference since the reference was chosen. Without it, steps just before and
         /// after that moment would add up.
