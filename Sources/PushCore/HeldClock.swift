@@ -39,7 +39,7 @@ package final class HeldClock: Sendable {
         }
     }
 
-    /// How far ahead of the reference an trusted reading may be: corrections by time servers are
+    /// How far ahead of the reference a trusted reading may be: corrections by time servers are
     /// smaller.
     package static let longestStep: TimeInterval = 3600
     /// The longest time that the machine may have been off between a mark and this process.
@@ -86,7 +86,7 @@ package final class HeldClock: Sendable {
         return error > 0 ? error : nil
     }
 
-    /// How many seconds the machine's clock is behind an trusted time; `nil` up to the longest
+    /// How many seconds the machine's clock is behind a trusted time; `nil` up to the longest
     /// step.
     ///
     /// That time was wrong, or the clock is. Until `accept()` the clock may jump ahead as far as
@@ -96,7 +96,7 @@ package final class HeldClock: Sendable {
         return error < 0 ? -error : nil
     }
 
-    /// Accepts the present reading of the machine's clock.
+    /// Trusts the present reading of the machine's clock.
     package func accept() {
         self.read { $0.accept($1, $2) }
     }
@@ -119,7 +119,7 @@ package final class HeldClock: Sendable {
 extension HeldClock {
     /// The decision on each reading. All times are in seconds.
     private struct State {
-        /// The reference: the difference between the time and the uptime at an trusted reading.
+        /// The reference: the difference between the time and the uptime at a trusted reading.
         private var offset: TimeInterval
         /// The same difference at the last trusted reading.
         private var believed: TimeInterval

@@ -2,7 +2,7 @@ import Foundation
 package import PushCore
 import PushSQLite
 
-/// The file with the last moment at which the clock was right, so that the server does not accept
+/// The file with the last moment at which the clock was right, so that the server does not trust
 /// a wrong clock after a restart.
 struct ClockFile {
     private static let what = "the file of the clock"
