@@ -1,7 +1,8 @@
 extension CivilTime {
-    /// The milliseconds since 1970 of a time in RFC 3339, `2026-11-22T08:30:00.5+01:00`; `nil` for any other text.
+    /// The milliseconds since 1970 of a time in RFC 3339, `2026-11-22T08:30:00.5+01:00`; `nil` for
+    /// any other text.
     ///
-    /// The zone is required. What is finer than a millisecond is dropped.
+    /// The zone is required. Digits below a millisecond are dropped.
     package static func milliseconds(rfc3339 text: String) -> Int? {
         var rest = Array(text.utf8)[...]
         guard
@@ -31,7 +32,8 @@ extension ArraySlice<UInt8> {
         return part.reduce(0) { $0 * 10 + Int($1 - 0x30) }
     }
 
-    /// Takes a fraction of a second, if there is one, in whole milliseconds; `nil` if it has no digits, or more than nine.
+    /// Takes a fraction of a second, if there is one, in whole milliseconds; `nil` if it has no
+    /// digits, or more than nine.
     fileprivate mutating func takeFraction() -> Int? {
         guard self.take(".") else { return 0 }
         let digits = self.prefix { (0x30...0x39).contains($0) }
@@ -43,7 +45,7 @@ extension ArraySlice<UInt8> {
         }
     }
 
-    /// Takes the offset from UTC in minutes; `nil` if there is none.
+    /// Takes the offset from UTC in minutes; `nil` without one.
     fileprivate mutating func takeOffset() -> Int? {
         if self.take("Z", "z") { return 0 }
         let isWest = self.first == UInt8(ascii: "-")

@@ -1,9 +1,11 @@
 package import Bytes
 
-/// A date and a time of day in UTC, in the Gregorian calendar, with the text forms that HTTP and JSON use.
+/// A date and a time of day in UTC, in the Gregorian calendar, with the text forms that HTTP and
+/// JSON use.
 ///
-/// Not `gmtime_r(3)`: in glibc it takes a lock of the whole process, and event loops that called it four times for each
-/// answer waited for each other. Not a `DateFormatter`, which costs more than the rest of an answer.
+/// `gmtime_r(3)` is no alternative: in glibc it takes a lock of the whole process, and event loops
+/// that called it four times for each answer waited for each other. A `DateFormatter` costs more
+/// than the rest of an answer.
 package struct CivilTime: Sendable, Hashable {
     package let year: Int
     package let month: Int
@@ -14,11 +16,11 @@ package struct CivilTime: Sendable, Hashable {
     package let minute: Int
     package let second: Int
 
-    /// The time this many seconds after the start of 1970, or before it if negative; leap seconds do not count, as in
-    /// POSIX.
+    /// The time this many seconds after the start of 1970, or before it if negative; leap seconds
+    /// do not count, as in POSIX.
     ///
-    /// The date is computed by Howard Hinnant's `civil_from_days`: its years start in March, so that a leap day comes
-    /// last.
+    /// The date is computed by Howard Hinnant's `civil_from_days`: its years start in March, so
+    /// that a leap day comes last.
     package init(secondsSince1970 seconds: Int) {
         let days = seconds >= 0 ? seconds / 86_400 : (seconds - 86_399) / 86_400
         let rest = seconds - days * 86_400
@@ -36,14 +38,15 @@ package struct CivilTime: Sendable, Hashable {
         (self.hour, self.minute, self.second) = (rest / 3600, rest / 60 % 60, rest % 60)
     }
 
-    /// `nil` if the day or the time does not exist; a leap second, 60, is the first second of the next minute.
+    /// `nil` if the day or the time does not exist; a leap second, 60, is the first second of the
+    /// next minute.
     package init?(year: Int, month: Int, day: Int, hour: Int, minute: Int, second: Int) {
         guard
             (0...9999).contains(year), (1...12).contains(month), (1...31).contains(day), (0...23).contains(hour),
             (0...59).contains(minute), (0...60).contains(second)
         else { return nil }
         let midnight = Self.days(year: year, month: month, day: day) * 86_400
-        // A day that the month does not have turns into one of the next month.
+        // A day that the month does not have becomes a day of the next month.
         guard CivilTime(secondsSince1970: midnight).day == day else { return nil }
         self.init(secondsSince1970: midnight + hour * 3600 + minute * 60 + second)
     }
@@ -114,7 +117,7 @@ package struct CivilTime: Sendable, Hashable {
 }
 
 extension ByteWriter {
-    /// Writes a text in which `fill` puts digits over zeros.
+    /// Writes a text and lets `fill` put digits over its zeros.
     @inline(__always)
     fileprivate mutating func write(filling text: StaticString, _ fill: (UnsafeMutablePointer<UInt8>) -> Void) {
         self.write(count: text.utf8CodeUnitCount) { memory in

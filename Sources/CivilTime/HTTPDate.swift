@@ -9,8 +9,8 @@ package struct HTTPDate: Hashable, Comparable, Sendable, CustomStringConvertible
         self.seconds = seconds
     }
 
-    /// Reads any of the three formats that a recipient must accept; `nil` for another format or a day that does not
-    /// exist.
+    /// Reads any of the three formats that a recipient must accept; `nil` for another format or a
+    /// day that does not exist.
     ///
     /// The weekday is not compared with the date.
     package init?(_ text: String) {
@@ -62,7 +62,8 @@ package struct HTTPDate: Hashable, Comparable, Sendable, CustomStringConvertible
         return digits.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
     }
 
-    /// A fixed pivot instead of the RFC's moving one: senders stopped writing two digits last century.
+    /// A fixed pivot instead of the RFC's moving one: senders stopped writing two digits last
+    /// century.
     private static func fullYear(ofTwoDigits year: Int) -> Int {
         year < 70 ? 2000 + year : 1900 + year
     }

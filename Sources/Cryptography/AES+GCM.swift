@@ -6,10 +6,11 @@ extension AES {
     package enum GCM {
         static let nonceByteCount = 12
         static let tagByteCount = 16
-        /// Bytes that what is sealed, with nonce and tag, is longer than what was to be sealed.
+        /// How many bytes a sealed text, with nonce and tag, is longer than its plaintext.
         package static let overhead = nonceByteCount + tagByteCount
 
-        /// Seals under a nonce that must never be used twice with a key; a new random one if none is given.
+        /// Encrypts under a nonce that must never be used twice with a key; by default a new
+        /// random nonce.
         ///
         /// Throws for a key of another size, and for 2 GiB or more.
         package static func seal(
@@ -29,7 +30,8 @@ extension AES {
             return SealedBox(whole: combined)
         }
 
-        /// Throws `authenticationFailure` unless it was sealed with this key, for the same place.
+        /// Throws `authenticationFailure` unless the box was sealed with this key, for the same
+        /// place.
         package static func open(
             _ box: SealedBox,
             using key: SymmetricKey,
@@ -51,7 +53,8 @@ extension AES {
 // MARK: - In memory of the caller's
 
 extension AES.GCM {
-    /// Writes nonce, ciphertext and tag side by side, which takes `overhead` bytes more than the plaintext.
+    /// Writes nonce, ciphertext and tag in a row, which takes `overhead` bytes more than the
+    /// plaintext.
     package static func seal(
         _ plaintext: UnsafeRawBufferPointer,
         using key: SymmetricKey,
@@ -77,8 +80,8 @@ extension AES.GCM {
         }
     }
 
-    /// Opens nonce, ciphertext and tag that stand side by side. Throws `authenticationFailure` unless it was sealed with
-    /// this key, for the same place; `plaintext` is all zeros then.
+    /// Decrypts nonce, ciphertext and tag that stand in a row. Throws `authenticationFailure`
+    /// unless they were sealed with this key, for the same place; `plaintext` is all zeros then.
     package static func open(
         _ combined: UnsafeRawBufferPointer,
         using key: SymmetricKey,
@@ -95,7 +98,7 @@ extension AES.GCM {
                 var written: Int32 = 0
                 try LibCrypto.check(EVP_DecryptInit_ex2(context, nil, nil, start, nil))
                 let (command, tagCount) = (EVP_CTRL_AEAD_SET_TAG, Int32(self.tagByteCount))
-                // It copies the tag, for all that the type says.
+                // libcrypto copies the tag, although the pointer's type is mutable.
                 let unchanged = UnsafeMutablePointer(mutating: tag)
                 try LibCrypto.check(EVP_CIPHER_CTX_ctrl(context, command, tagCount, unchanged))
                 if placeCount > 0 {
@@ -108,7 +111,7 @@ extension AES.GCM {
                 }
             }
         } catch {
-            // It has been decrypted by then, but nobody has vouched for it.
+            // The text is decrypted by then, but its tag does not match.
             OPENSSL_cleanse(plaintext.baseAddress, plaintext.count)
             throw error
         }

@@ -3,12 +3,12 @@ internal import Foundation
 
 /// A key pair or a public key of libcrypto, of any kind.
 ///
-/// `@unchecked Sendable`: the key is not changed after `init`, and libcrypto allows any thread to use it then. It wipes what
-/// is private when it frees the key.
+/// `@unchecked Sendable`: the key is not changed after `init`, and libcrypto allows any thread to
+/// use it then. libcrypto wipes the private part when it frees the key.
 final class AsymmetricKey: @unchecked Sendable {
     let pointer: OpaquePointer
 
-    /// Takes the key over; throws what libcrypto tells if there is none.
+    /// Owns the key from now on; throws libcrypto's error for a null pointer.
     init(_ pointer: OpaquePointer?) throws(CryptoKitError) {
         self.pointer = try LibCrypto.check(pointer)
     }
@@ -23,11 +23,12 @@ final class AsymmetricKey: @unchecked Sendable {
         case message
         /// Its SHA-256; for RSA padded by PKCS #1 v1.5.
         case sha256
-        /// Its SHA-256, padded by RSASSA-PSS with a salt as long as the hash (RFC 7518 section 3.5).
+        /// Its SHA-256, padded by RSASSA-PSS with a salt as long as the hash (RFC 7518 section
+        /// 3.5).
         case sha256PSS
     }
 
-    /// Signs in the form that libcrypto has for such keys.
+    /// Signs in libcrypto's form for such keys.
     func signature(of message: some DataProtocol, _ scheme: Scheme) throws -> [UInt8] {
         let context = LibCrypto.require("EVP_MD_CTX_new", EVP_MD_CTX_new())
         defer { EVP_MD_CTX_free(context) }
@@ -43,7 +44,7 @@ final class AsymmetricKey: @unchecked Sendable {
 
     /// Whether this key, or its other half, has made the signature.
     func isSignature(_ signature: [UInt8], of message: some DataProtocol, _ scheme: Scheme) -> Bool {
-        // A wrong one may leave an error on the queue, and need not.
+        // A wrong signature may leave an error on the queue.
         defer { ERR_clear_error() }
         let context = LibCrypto.require("EVP_MD_CTX_new", EVP_MD_CTX_new())
         defer { EVP_MD_CTX_free(context) }
@@ -58,9 +59,10 @@ final class AsymmetricKey: @unchecked Sendable {
         OpaquePointer, UnsafeMutablePointer<OpaquePointer?>, OpaquePointer?, OpaquePointer?, OpaquePointer
     ) -> Int32
 
-    /// Gives the context this key and its scheme; `start` is libcrypto's function for signing or for checking.
+    /// Prepares the context with this key and its scheme; `start` is libcrypto's function for
+    /// signing or for checking.
     private func prepare(_ context: OpaquePointer, _ scheme: Scheme, _ start: Start) -> Bool {
-        // The context owns them.
+        // The context owns the details.
         var details: OpaquePointer?
         let hash = scheme == .message ? nil : EVP_sha256()
         guard start(context, &details, hash, nil, self.pointer) == 1 else { return false }
@@ -71,8 +73,9 @@ final class AsymmetricKey: @unchecked Sendable {
 
     // MARK: - PEM
 
-    /// Reads the first private key of the text, in PKCS#8 or the older form of its kind; what stands around it is not looked
-    /// at. Throws `invalidParameter` if there is none, or one that a password protects.
+    /// Reads the first private key of the text, in PKCS#8 or the older form of its kind; ignores
+    /// the text around it. Throws `invalidParameter` without a key, and for a key that a password
+    /// protects.
     static func privateKey(pem text: String) throws(CryptoKitError) -> AsymmetricKey {
         var text = text
         let pointer = text.withUTF8 { text in
@@ -82,25 +85,26 @@ final class AsymmetricKey: @unchecked Sendable {
                 return PEM_read_bio_PrivateKey(source, nil, { _, _, _, _ in -1 }, nil)
             }
         }
-        // Also where there is a key: libcrypto tries several forms, and leaves word of those that it was not.
+        // libcrypto tries several forms, and even with a valid key leaves errors for the other
+        // forms.
         ERR_clear_error()
         guard let pointer else { throw .invalidParameter }
         return try AsymmetricKey(pointer)
     }
 
-    /// The private half, PKCS#8, without a line end behind it.
+    /// The private half, PKCS#8, without a line end.
     var privatePEM: String {
         self.pem { PEM_write_bio_PrivateKey($0, self.pointer, nil, nil, 0, nil, nil) }
     }
 
-    /// The public half, a `SubjectPublicKeyInfo`, without a line end behind it.
+    /// The public half, a `SubjectPublicKeyInfo`, without a line end.
     var publicPEM: String {
         self.pem { PEM_write_bio_PUBKEY($0, self.pointer) }
     }
 
     private func pem(_ write: (OpaquePointer) -> Int32) -> String {
         let sink = LibCrypto.require("BIO_new", BIO_new(BIO_s_mem()))
-        // Wipes what it holds.
+        // Freeing the sink wipes its content.
         defer { BIO_free(sink) }
         precondition(write(sink) == 1, "libcrypto cannot write a key that it has")
         var start: UnsafeMutableRawPointer?

@@ -1,11 +1,11 @@
-/// Why something could not be done, under CryptoKit's names. It never quotes what it was given.
+/// Why an operation failed, under CryptoKit's names. It never quotes its input.
 package enum CryptoKitError: Error, Hashable {
     case incorrectKeySize
     case incorrectParameterSize
-    /// Changed, forged, or under another key.
+    /// The text was changed or forged, or was sealed with another key.
     case authenticationFailure
-    /// No key, or not one of this kind.
+    /// The input is not a key, or not of this kind.
     case invalidParameter
-    /// libcrypto's own error, as `openssl errstr` takes it in hexadecimal.
+    /// libcrypto's own error; `openssl errstr` explains it, given in hexadecimal.
     case underlyingCoreCryptoError(error: Int32)
 }

@@ -12,7 +12,7 @@ package enum Curve25519 {
             private let seed: SymmetricKey
             package let publicKey: PublicKey
 
-            /// A new random one.
+            /// A new random key.
             package init() {
                 do {
                     try self.init(rawRepresentation: SymmetricKey(size: .bits256))
@@ -51,7 +51,8 @@ package enum Curve25519 {
             private let key: AsymmetricKey
             package let rawRepresentation: Data
 
-            /// Throws unless it is 32 bytes. Whether they are a point is seen when a signature is checked.
+            /// Throws unless it is 32 bytes. Only the check of a signature shows whether they are
+            /// a point.
             package init(rawRepresentation: some ContiguousBytes) throws {
                 let bytes = rawRepresentation.withUnsafeBytes { Data($0) }
                 guard bytes.count == byteCount else { throw CryptoKitError.incorrectKeySize }

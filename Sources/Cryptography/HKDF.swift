@@ -5,7 +5,7 @@ package import Foundation
 package enum HKDF<Hash> {}
 
 extension HKDF where Hash == SHA256 {
-    /// At most 8,160 bytes: 255 times as many as the hash has.
+    /// At most 8,160 bytes: 255 times the size of the hash.
     package static func deriveKey(
         inputKeyMaterial material: SymmetricKey,
         salt: some DataProtocol,
@@ -13,7 +13,7 @@ extension HKDF where Hash == SHA256 {
         outputByteCount count: Int
     ) -> SymmetricKey {
         precondition((0...255 * SHA256.byteCount).contains(count), "HKDF derives no \(count) bytes")
-        // No salt is a key of zeros, which is what HMAC makes of an empty one.
+        // Without a salt, the key is all zeros: HMAC pads an empty key with zeros.
         let extracted = material.withUnsafeBytes { material in
             HMAC<SHA256>.authenticationCode(for: material, using: SymmetricKey(data: Array(salt)))
         }
@@ -31,7 +31,7 @@ extension HKDF where Hash == SHA256 {
                 let part = UnsafeMutableRawBufferPointer(rebasing: rest.prefix(block.count))
                 block.withUnsafeBytes { part.copyBytes(from: $0.prefix(part.count)) }
                 rest = rest.dropFirst(part.count)
-                // Wraps after the last block only.
+                // The number overflows after the last block only.
                 number &+= 1
             }
         }

@@ -1,7 +1,8 @@
 internal import COpenSSL
 package import Foundation
 
-/// HMAC, RFC 2104; with SHA-256 only. A copy goes on from where the original was, and the key is hashed only once.
+/// HMAC, RFC 2104; with SHA-256 only. A copy continues from the state of the original, and the key
+/// is hashed only once.
 package struct HMAC<Hash>: Sendable {
     package typealias MAC = HashedAuthenticationCode
 
@@ -37,7 +38,7 @@ extension HMAC where Hash == SHA256 {
         self.inner.update(data: data)
     }
 
-    /// The code of what has come so far, to which more can still be added.
+    /// The code of the bytes so far; more can still be added.
     package func finalize() -> MAC {
         var outer = self.outer
         self.inner.finalize().withUnsafeBytes { outer.update(bufferPointer: $0) }
@@ -51,7 +52,7 @@ extension HMAC where Hash == SHA256 {
     }
 }
 
-/// The 32 bytes of a code, in place. To compare two takes the same time for all.
+/// The 32 bytes of a code, in place. Every comparison of two codes takes the same time.
 package struct HashedAuthenticationCode: Sendable, Hashable, Sequence, ContiguousBytes {
     fileprivate let bytes: SHA256Digest
 
@@ -69,7 +70,7 @@ package struct HashedAuthenticationCode: Sendable, Hashable, Sequence, Contiguou
 
     package func makeIterator() -> SHA256Digest.Iterator { self.bytes.makeIterator() }
 
-    /// Takes a time that depends on the lengths only.
+    /// Takes a time that depends only on the lengths.
     package static func == (code: HashedAuthenticationCode, bytes: some DataProtocol) -> Bool {
         code.withUnsafeBytes { code in bytes.withContiguousBytes { LibCrypto.isEqual(code, $0) } }
     }

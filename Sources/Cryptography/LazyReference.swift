@@ -15,13 +15,13 @@ package struct LazyReference<Object: AnyObject & Sendable>: ~Copyable, @unchecke
         if let pointer = self.pointer.load(ordering: .acquiring) { Self.unmanaged(pointer).release() }
     }
 
-    /// What was set; `nil` before.
+    /// The object; `nil` before it is set.
     @inline(__always)
     package func load() -> Object? {
         self.pointer.load(ordering: .acquiring).map { Self.unmanaged($0).takeUnretainedValue() }
     }
 
-    /// Sets the reference unless it is set already, and returns what it is then.
+    /// Sets the reference unless it is set already, and returns the present object.
     package func storeIfNil(_ object: Object) -> Object {
         let new = Unmanaged.passRetained(object)
         let (isStored, old) = self.pointer.compareExchange(

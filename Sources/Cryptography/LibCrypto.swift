@@ -2,8 +2,8 @@ internal import COpenSSL
 
 /// Checks the results of libcrypto's functions.
 ///
-/// A call that fails leaves an error on its thread's queue. TLS, which runs on the same threads, would take it for its
-/// own (`SSL_get_error`), so whatever fails here empties the queue.
+/// A failed call leaves an error on its thread's queue. TLS runs on the same threads and would
+/// treat it as its own (`SSL_get_error`), so every failure here empties the queue.
 enum LibCrypto {
     /// Turns a result other than 1 into an error.
     static func check(_ result: Int32) throws(CryptoKitError) {
@@ -16,7 +16,8 @@ enum LibCrypto {
         return result
     }
 
-    /// For calls that fail only where memory or libcrypto itself is broken, and never because of what they are given.
+    /// For calls that fail only if memory or libcrypto itself is broken, and never because of
+    /// their input.
     static func require<Pointer>(_ call: StaticString, _ result: Pointer?) -> Pointer {
         guard let result else { preconditionFailure("\(call) has failed: libcrypto cannot be used") }
         return result
@@ -29,13 +30,13 @@ enum LibCrypto {
         return .underlyingCoreCryptoError(error: Int32(truncatingIfNeeded: code))
     }
 
-    /// A count in libcrypto's older type. Throws if it is beyond that.
+    /// A count in libcrypto's older type. Throws if it does not fit.
     static func count(_ count: Int) throws(CryptoKitError) -> Int32 {
         guard let count = Int32(exactly: count) else { throw .incorrectParameterSize }
         return count
     }
 
-    /// Whether both are the same, in a time that depends on their lengths only.
+    /// Whether both are the same, in a time that depends only on their lengths.
     static func isEqual(_ one: UnsafeRawBufferPointer, _ other: UnsafeRawBufferPointer) -> Bool {
         guard one.count == other.count else { return false }
         return one.isEmpty || CRYPTO_memcmp(one.baseAddress, other.baseAddress, one.count) == 0
@@ -48,7 +49,8 @@ enum LibCrypto {
 struct SharedObject: @unchecked Sendable {
     let pointer: OpaquePointer
 
-    /// Fetched by name. OpenSSL 3 looks through its providers for that, which costs more than most uses.
+    /// Fetches a cipher by name. OpenSSL 3 searches its providers for that, which costs more than
+    /// most uses.
     static func cipher(_ name: StaticString) -> SharedObject {
         name.withUTF8Buffer { bytes in
             bytes.withMemoryRebound(to: CChar.self) { name in

@@ -8,7 +8,7 @@ extension P256 {
             private let pair: KeyPair
             package let publicKey: PublicKey
 
-            /// A new random one.
+            /// A new random key.
             package init() { self.init(KeyPair()) }
 
             /// Throws unless the 32 bytes are a number from 1 to the curve's order less one.
@@ -21,13 +21,13 @@ extension P256 {
                 self.publicKey = PublicKey(pair.key, point: pair.point)
             }
 
-            /// What only the holders of the two private keys know.
+            /// The secret that only the holders of the two private keys know.
             package func sharedSecretFromKeyAgreement(with other: PublicKey) throws -> SharedSecret {
                 let context = LibCrypto.require("EVP_PKEY_CTX_new", EVP_PKEY_CTX_new(self.pair.key.pointer, nil))
                 defer { EVP_PKEY_CTX_free(context) }
                 try LibCrypto.check(EVP_PKEY_derive_init(context))
-                // Whether the point is on the curve was checked when it was read; more is not to be checked on P-256, and
-                // would cost as much again.
+                // Reading the point has checked that it is on the curve. P-256 needs no further
+                // check, which would cost as much again.
                 try LibCrypto.check(EVP_PKEY_derive_set_peer_ex(context, other.key.pointer, 0))
                 return SharedSecret(
                     secret: try SecretBytes(count: scalarByteCount) { secret in
@@ -60,7 +60,8 @@ extension P256 {
     }
 }
 
-/// What two keys have agreed on. It is no key yet: not all of its values are as likely.
+/// The secret on which two keys have agreed. It is not a key yet: its values are not equally
+/// likely.
 package struct SharedSecret: Sendable, ContiguousBytes {
     fileprivate let secret: SecretBytes
 

@@ -8,7 +8,7 @@ extension P256 {
             private let pair: KeyPair
             package let publicKey: PublicKey
 
-            /// A new random one.
+            /// A new random key.
             package init() { self.init(KeyPair()) }
 
             /// Throws unless the 32 bytes are a number from 1 to the curve's order less one.
@@ -38,7 +38,7 @@ extension P256 {
             /// PKCS#8, to be kept secret.
             package var pemRepresentation: String { self.pair.key.privatePEM }
 
-            /// It differs each time.
+            /// The signature differs each time.
             package func signature(for message: some DataProtocol) throws -> ECDSASignature {
                 try ECDSASignature(der: self.pair.key.signature(of: message, .sha256))
             }
@@ -74,7 +74,7 @@ extension P256 {
             }
         }
 
-        /// Two numbers of 32 bytes, as JSON Web Signatures have them (RFC 7518 section 3.4).
+        /// Two numbers of 32 bytes, as in JSON Web Signatures (RFC 7518 section 3.4).
         package struct ECDSASignature: Sendable {
             package let rawRepresentation: Data
 
@@ -103,7 +103,7 @@ extension P256 {
                 self.rawRepresentation = Data(raw)
             }
 
-            /// libcrypto's form of it; `nil` where memory ends.
+            /// The signature in libcrypto's form; `nil` without memory.
             fileprivate var der: [UInt8]? {
                 guard let pair = ECDSA_SIG_new() else { return nil }
                 defer { ECDSA_SIG_free(pair) }
@@ -111,7 +111,7 @@ extension P256 {
                     let half = bytes.baseAddress.map { $0 + scalarByteCount }
                     return (BN_bin2bn(bytes.baseAddress, 32, nil), BN_bin2bn(half, 32, nil))
                 }
-                // It takes both numbers, unless one is missing.
+                // The call takes over both numbers, unless one is missing.
                 guard ECDSA_SIG_set0(pair, r, s) == 1 else {
                     BN_free(r)
                     BN_free(s)

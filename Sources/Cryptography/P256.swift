@@ -4,7 +4,7 @@ internal import Foundation
 /// Keys on the curve P-256, FIPS 186-4.
 package enum P256 {
     static let scalarByteCount = 32
-    /// Both coordinates with the byte that says so, ANSI X9.63.
+    /// The byte for this form and both coordinates, ANSI X9.63.
     static let pointByteCount = 65
     static let uncompressed: UInt8 = 4
 
@@ -27,7 +27,7 @@ package enum P256 {
         var key: OpaquePointer?
         guard EVP_PKEY_keygen_init(context) == 1, EVP_PKEY_keygen(context, &key) == 1, let key = try? AsymmetricKey(key)
         else {
-            // No random bytes, or no memory.
+            // libcrypto has no random bytes, or no memory.
             preconditionFailure("libcrypto makes no key on P-256")
         }
         return key
@@ -66,7 +66,7 @@ package enum P256 {
         guard length == native.count, EVP_PKEY_fromdata_init(context) == 1 else { throw LibCrypto.error() }
         var key: OpaquePointer?
         let result = native.withUnsafeBytes { native in
-            // It reads the number, for all that the type says.
+            // libcrypto only reads the number, although the pointer's type is mutable.
             let bytes = UnsafeMutablePointer(mutating: native.assumingMemoryBound(to: UInt8.self).baseAddress)
             return copenssl_set_p256_key(context, &key, point, point.count, bytes, native.count)
         }
@@ -74,7 +74,8 @@ package enum P256 {
         return try AsymmetricKey(key)
     }
 
-    /// Throws unless it is a key on this curve. Its public half is made anew, whatever the text says of it.
+    /// Throws unless it is a key on this curve. Its public half is computed again, and the text's
+    /// public half is ignored.
     static func privateKey(pem: String) throws(CryptoKitError) -> AsymmetricKey {
         let key = try AsymmetricKey.privateKey(pem: pem)
         guard EVP_PKEY_get_base_id(key.pointer) == EVP_PKEY_EC, self.isCurve(of: key) else { throw .invalidParameter }
@@ -97,7 +98,7 @@ package enum P256 {
     private static func isCurve(of key: AsymmetricKey) -> Bool {
         var name = [CChar](repeating: 0, count: 64)
         var count = 0
-        // Fails for a curve without a name.
+        // The call fails for a curve without a name.
         defer { ERR_clear_error() }
         guard EVP_PKEY_get_group_name(key.pointer, &name, name.count, &count) == 1 else { return false }
         return name.prefix(count).elementsEqual(SN_X9_62_prime256v1.utf8CString.dropLast())
@@ -108,7 +109,7 @@ package enum P256 {
         let key: AsymmetricKey
         let point: [UInt8]
 
-        /// A new random one.
+        /// A new random pair.
         init() {
             do {
                 try self.init(P256.generate())
@@ -139,8 +140,8 @@ package enum P256 {
         return point
     }
 
-    /// Throws unless it is both coordinates of a point on the curve. The curve's cofactor is 1, so no such point is of a
-    /// small order.
+    /// Throws unless it is both coordinates of a point on the curve. The curve's cofactor is 1, so
+    /// no such point is of a small order.
     static func publicKey(_ point: UnsafeRawBufferPointer) throws(CryptoKitError) -> AsymmetricKey {
         guard point.count == self.pointByteCount, point.first == self.uncompressed else {
             throw .incorrectParameterSize

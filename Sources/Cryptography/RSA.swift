@@ -7,7 +7,7 @@ package enum RSA {
     package enum Signing {
         private static let minimumBitCount: Int32 = 2048
 
-        /// How the hash fills a number of the key's size.
+        /// The padding of the hash to a number of the key's size.
         package enum Padding: Sendable {
             /// RSASSA-PKCS1-v1_5: the `RS256` of JSON Web Signatures.
             case pkcs1v15
@@ -25,7 +25,8 @@ package enum RSA {
                 self.key = try AsymmetricKey(copenssl_make_rsa2048_key())
             }
 
-            /// Reads PKCS#8, or an `RSA PRIVATE KEY`. Throws if the key is too short, or if its numbers do not belong together.
+            /// Reads PKCS#8, or an `RSA PRIVATE KEY`. Throws if the key is too short, or if its
+            /// numbers do not belong together.
             package init(pemRepresentation: String) throws {
                 let key = try AsymmetricKey.privateKey(pem: pemRepresentation)
                 guard
@@ -46,7 +47,7 @@ package enum RSA {
 
             package var publicKey: PublicKey { PublicKey(self.key) }
 
-            /// As long as the key. With `.pkcs1v15` it is the same each time.
+            /// The signature is as long as the key. With `.pkcs1v15` it is the same each time.
             package func signature(for message: some DataProtocol, padding: Padding) throws -> Data {
                 Data(try self.key.signature(of: message, padding.scheme))
             }
@@ -59,9 +60,10 @@ package enum RSA {
                 self.key = key
             }
 
-            /// Takes the modulus and the exponent, both big-endian.
+            /// Makes a key from the modulus and the exponent, both big-endian.
             ///
-            /// Throws `invalidParameter` if the modulus is too short, if either is even, or if the exponent is 1.
+            /// Throws `invalidParameter` if the modulus is too short, if either is even, or if the
+            /// exponent is 1.
             package init(n: [UInt8], e: [UInt8]) throws(CryptoKitError) {
                 let isOdd = [n, e].allSatisfy { $0.last.map { $0 & 1 == 1 } ?? false }
                 guard isOdd, e.drop(while: { $0 == 0 }) != [1] else { throw .invalidParameter }

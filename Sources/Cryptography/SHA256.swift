@@ -1,11 +1,11 @@
 internal import COpenSSL
 package import Foundation
 
-/// SHA-256, FIPS 180-4. A copy goes on from where the original was.
+/// SHA-256, FIPS 180-4. A copy continues from the state of the original.
 ///
-/// The functions beneath are those that libcrypto's provider calls itself. They have been deprecated since 3.0 in favour
-/// of `EVP_MD_CTX`; but that lies on the heap, and has to be copied and given back, while this state is a value of 112
-/// bytes.
+/// libcrypto's provider itself calls the functions below. They have been deprecated since 3.0 in
+/// favour of `EVP_MD_CTX`. But that lies on the heap, and must be copied and freed, while this
+/// state is a value of 112 bytes.
 package struct SHA256: Sendable {
     package typealias Digest = SHA256Digest
 
@@ -26,7 +26,7 @@ package struct SHA256: Sendable {
         data.withContiguousBytes { self.update(bufferPointer: $0) }
     }
 
-    /// The hash of what has come so far, to which more can still be added.
+    /// The hash of the bytes so far; more can still be added.
     package func finalize() -> Digest {
         var state = self.state
         return Digest { Self.require(copenssl_sha256_final($0, &state)) }
@@ -38,7 +38,7 @@ package struct SHA256: Sendable {
         return hash.finalize()
     }
 
-    /// No input makes it fail.
+    /// No input makes the call fail.
     private static func require(_ result: Int32) {
         precondition(result == 1, "libcrypto cannot hash")
     }
@@ -83,7 +83,7 @@ package struct SHA256Digest: Sendable, Hashable, Sequence, ContiguousBytes {
         }
     }
 
-    /// Takes the same time for all.
+    /// Every comparison takes the same time.
     package static func == (one: SHA256Digest, other: SHA256Digest) -> Bool {
         (one.words ^ other.words).wrappedSum() == 0 && (one.words | other.words) == (one.words & other.words)
     }

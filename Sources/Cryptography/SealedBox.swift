@@ -2,16 +2,18 @@ package import Foundation
 internal import Glibc
 
 extension AES.GCM {
-    /// Twelve bytes that are never to be used twice with one key.
+    /// Twelve bytes that must never be used twice with one key.
     package struct Nonce: Sendable, Sequence, ContiguousBytes {
         private var bytes: (UInt64, UInt32) = (0, 0)
 
-        /// A new random one.
+        /// A new random nonce.
         package init() {
             self.fill { bytes in
-                // The kernel's: libcrypto's own generator costs three times as much, and a system call as well.
+                // The kernel's random bytes: libcrypto's own generator costs three times as much,
+                // and a system call as well.
                 let result = getentropy(bytes.baseAddress, bytes.count)
-                // A nonce that is used twice gives away what is sealed and the key of the tags: rather nothing.
+                // A repeated nonce would reveal the encrypted texts and the key of the tags, so
+                // the process ends instead.
                 precondition(result == 0, "the kernel has no random bytes")
             }
         }
@@ -35,7 +37,7 @@ extension AES.GCM {
         }
     }
 
-    /// Nonce, ciphertext and tag, side by side.
+    /// Nonce, ciphertext and tag, in a row.
     package struct SealedBox: Sendable {
         let whole: Data
 
@@ -49,7 +51,7 @@ extension AES.GCM {
             self.whole = combined as? Data ?? Data(combined)
         }
 
-        /// Never `nil`: all nonces are of twelve bytes here.
+        /// Never `nil`, since all nonces here have twelve bytes.
         package var combined: Data? { self.whole }
         package var ciphertext: Data { self.whole.dropFirst(nonceByteCount).dropLast(tagByteCount) }
         package var tag: Data { self.whole.suffix(tagByteCount) }

@@ -1,14 +1,17 @@
 internal import COpenSSL
 internal import Synchronization
 
-/// The contexts of one key that wait for their next use: to make one costs as much as to open a short text with it.
+/// The idle contexts of one key: making a context costs as much as decrypting a short text with
+/// it.
 ///
-/// A thread has a slot, takes what is in it, and puts it back; if the slot is empty it makes a new one. Nobody ever waits,
-/// threads that share a slot are only slower, and all goes with the key, wiped: nothing is left with a thread that ends.
+/// Each thread has a slot, takes the context in it, and returns it later; if the slot is empty the
+/// thread makes a new context. No thread ever waits, and threads that share a slot are only
+/// slower. All contexts end with the key, wiped: none stays with a thread that ends.
 ///
-/// `@unchecked Sendable`: slots are changed by atomic exchange only, so a context has one owner at a time.
+/// `@unchecked Sendable`: slots are changed by atomic exchange only, so a context has one owner at
+/// a time.
 final class SealingContexts: @unchecked Sendable {
-    /// As long as a cache line, so that threads do not slow down each other.
+    /// As long as a cache line, so that threads do not slow each other down.
     private struct Slot: ~Copyable {
         let context = Atomic<OpaquePointer?>(nil)
         private let rest: (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0, 0, 0, 0)
@@ -42,7 +45,8 @@ final class SealingContexts: @unchecked Sendable {
         self.slots.deallocate()
     }
 
-    /// Runs `body` with a context that has the key, and may have been used before; after an error it is not used again.
+    /// Runs `body` with a context that has the key, and may have been used before; after an error
+    /// it is not used again.
     func withContext(
         of key: SecretBytes,
         _ body: (OpaquePointer) throws(CryptoKitError) -> Void

@@ -1,17 +1,19 @@
 internal import COpenSSL
 
-/// Bytes that are overwritten before their memory is given back, and the AES contexts made of them as a key.
+/// Bytes that are overwritten before their memory is freed, and the AES contexts with these bytes
+/// as a key.
 ///
-/// `@unchecked Sendable`: the bytes are written in `init` only, and the rest is made at most once.
+/// `@unchecked Sendable`: the bytes are written in `init` only, and the contexts are made at most
+/// once.
 package final class SecretBytes: @unchecked Sendable {
     private let bytes: UnsafeRawBufferPointer
     private let sealingContexts = LazyReference<SealingContexts>()
 
-    /// So many bytes, zeros at first, which `fill` writes.
+    /// Allocates so many zero bytes, and `fill` writes them.
     init(count: Int, fill: (UnsafeMutableRawBufferPointer) throws -> Void) rethrows {
         let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: count, alignment: 16)
         bytes.initializeMemory(as: UInt8.self, repeating: 0)
-        // Before `fill`, so that what it has written is wiped also if it throws.
+        // This comes before `fill`, so that its bytes are wiped even if it throws.
         self.bytes = UnsafeRawBufferPointer(bytes)
         try fill(bytes)
     }
@@ -23,7 +25,7 @@ package final class SecretBytes: @unchecked Sendable {
     convenience init(randomCount count: Int) {
         self.init(count: count) { bytes in
             let result = RAND_priv_bytes_ex(nil, bytes.baseAddress, bytes.count, 0)
-            // Nothing can be kept secret without them, so there is nothing to go on with.
+            // Without random bytes nothing can be kept secret, so the process ends.
             precondition(result == 1, "libcrypto has no random bytes")
         }
     }
@@ -36,7 +38,7 @@ package final class SecretBytes: @unchecked Sendable {
 
     var count: Int { self.bytes.count }
 
-    /// The only way to the bytes: a pointer alone would not keep them from being wiped.
+    /// The only access to the bytes: a pointer alone would not keep them from being wiped.
     package func withUnsafeBytes<Result, Failure: Error>(
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -44,7 +46,7 @@ package final class SecretBytes: @unchecked Sendable {
         return try body(self.bytes)
     }
 
-    /// The contexts in which it seals and opens. Throws if AES has no keys of this size.
+    /// The contexts for encryption and decryption. Throws if AES has no keys of this size.
     func forSealing() throws(CryptoKitError) -> SealingContexts {
         if let contexts = self.sealingContexts.load() { return contexts }
         return self.sealingContexts.storeIfNil(try SealingContexts(keyByteCount: self.bytes.count))

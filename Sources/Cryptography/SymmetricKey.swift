@@ -1,10 +1,10 @@
 public import Foundation
 
-/// A key that is overwritten in memory when the last of its copies goes.
+/// A key that is overwritten in memory when its last copy ends.
 public struct SymmetricKey: ContiguousBytes, Sendable {
     let secret: SecretBytes
 
-    /// A new random one.
+    /// A new random key.
     public init(size: SymmetricKeySize) {
         self.secret = SecretBytes(randomCount: size.bitCount / 8)
     }
@@ -18,17 +18,17 @@ public struct SymmetricKey: ContiguousBytes, Sendable {
         self.secret = secret
     }
 
-    /// Its size.
+    /// The size in bits.
     public var bitCount: Int { self.secret.count * 8 }
 
-    /// Runs `body` with the bytes, of which it should keep no copy.
+    /// Runs `body` with the bytes; it should keep no copy of them.
     public func withUnsafeBytes<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
         try self.secret.withUnsafeBytes(body)
     }
 }
 
 extension SymmetricKey: Equatable {
-    /// Takes a time that depends on the sizes only.
+    /// Takes a time that depends only on the sizes.
     public static func == (one: SymmetricKey, other: SymmetricKey) -> Bool {
         one.withUnsafeBytes { one in other.withUnsafeBytes { LibCrypto.isEqual(one, $0) } }
     }
@@ -36,7 +36,7 @@ extension SymmetricKey: Equatable {
 
 /// The size of a key, in whole bytes.
 public struct SymmetricKeySize: Sendable {
-    /// How many bits it is.
+    /// The size in bits.
     public let bitCount: Int
 
     /// 16 bytes.

@@ -3,7 +3,8 @@ internal import Synchronization
 
 /// A number for each thread that asks, counted from 0.
 ///
-/// It is kept as the value of a thread's own variable, not behind it: nothing is to be freed when a thread ends.
+/// It is stored as the value of a thread-specific variable, not behind a pointer: nothing must be
+/// freed when a thread ends.
 enum ThreadNumber {
     private static let count = Atomic(0)
     private static let variable: pthread_key_t = {
@@ -13,11 +14,12 @@ enum ThreadNumber {
     }()
 
     static var current: Int {
-        // One more than the number, for a thread that has none reads a null.
+        // The value is the number plus one, since a new thread reads a null.
         let known = UInt(bitPattern: pthread_getspecific(self.variable))
         if known > 0 { return Int(bitPattern: known - 1) }
         let number = self.count.wrappingAdd(1, ordering: .relaxed).oldValue & 0xFFFF_FFFF
-        // A thread whose number cannot be kept gets another one each time, which does no harm.
+        // If a thread's number cannot be stored, the thread gets another one each time, which does
+        // no harm.
         pthread_setspecific(self.variable, UnsafeRawPointer(bitPattern: number + 1))
         return number
     }

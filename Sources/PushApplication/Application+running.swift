@@ -3,9 +3,10 @@ import Reactor
 package import UnixSignals
 
 extension Application {
-    /// Runs the application, and reloads at each of these signals.
+    /// Runs the application, and reloads its files at each of these signals.
     package func run(reloadingOn signals: [UnixSignal], _ configuration: ConfigurationReload) async throws {
-        // Before the log line that announces the server: until now such a signal ends the process.
+        // The signals are trapped before the log line that announces the server: until now such a
+        // signal ends the process.
         let reloads = await UnixSignalsSequence(trapping: signals)
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
@@ -19,7 +20,8 @@ extension Application {
         }
     }
 
-    /// Runs in this process as long as `body` does; passes it the base URL of the first TCP address.
+    /// Runs the application in this process as long as `body` runs; passes it the base URL of the
+    /// first TCP address.
     package func whileRunning<Result: Sendable>(
         _ body: @escaping @Sendable (URL) async throws -> Result
     ) async throws -> Result {

@@ -13,7 +13,7 @@ package import UnixSignals
 package struct Application: Sendable {
     let parts: ApplicationParts
     private let server: HTTPServer
-    /// `nil`: no commands of this machine are taken.
+    /// `nil`: the daemon accepts no commands of this machine.
     private let admin: AdminServer?
     private let services: ServiceGroup
 
@@ -22,7 +22,8 @@ package struct Application: Sendable {
 
     /// Opens the database and listens; answers no request before `run()`.
     ///
-    /// `listeners`, if there are any, replace the configuration's `server.listen`. `manager` is told how the daemon does.
+    /// `listeners`, if there are any, replace the configuration's `server.listen`. `manager`
+    /// receives the daemon's state.
     ///
     /// Throws `ConfigurationError`, `StoreError` or `SystemError` with the cause.
     package init(
@@ -45,7 +46,7 @@ package struct Application: Sendable {
             keyringHasChanged: self.parts.keyringHasChanged,
             logger: logger
         )
-        // The first ends last: the others may give the store work until then.
+        // The first service ends last: the others may give the store work until then.
         var services: [any Service] = [
             StoreService(store: self.parts.store), retention, payloadLeases, delivery, rewrap,
             DayKeyService(store: self.parts.store, logger: logger, now: self.parts.clock.now),
@@ -72,14 +73,16 @@ package struct Application: Sendable {
         )
     }
 
-    /// The addresses that it listens on; a configured port 0 is replaced by the actual port.
+    /// The addresses that the server listens on; a configured port 0 is replaced by the actual
+    /// port.
     var addresses: [SocketAddress] { self.server.addresses }
 
     /// The URL scheme of the TCP listeners.
     var scheme: String { self.parts.tls == nil ? "http" : "https" }
 
-    /// The link to the console that makes the first administrator, once; `nil` if there are users. Without an address of its own
-    /// it is a path, at the proxy's address. Throws `StoreError`.
+    /// The link to the console that makes the first administrator, once; `nil` if there are users.
+    /// Without an address of its own the server returns a path, at the proxy's address. Throws
+    /// `StoreError`.
     package func setupLink() async throws -> String? {
         guard try await !self.store.makeReader().hasUsers() else { return nil }
         let address = self.addresses.lazy.compactMap { address in
@@ -87,18 +90,19 @@ package struct Application: Sendable {
         }.first
         let path = "/console/#/setup/\(self.parts.setup.make().exposed)"
         guard let address else { return "\(path), at your proxy" }
-        // Where it listens on all addresses, one of them is this.
+        // A server that listens on all addresses can be reached at this one.
         let host = address.replacing("0.0.0.0:", with: "127.0.0.1:").replacing("[::]:", with: "[::1]:")
         return "\(self.scheme)://\(host)\(path)"
     }
 
-    /// Has other quotas and limits hold from now on; connections that are open keep their limits. Any thread may call it.
+    /// Replaces the quotas and limits; open connections keep their limits. Any thread may call it.
     func use(quotas: [Role: Quota], limits: ServerLimits) {
         self.parts.exchange(quotas)
         self.server.exchange(limits)
     }
 
-    /// Serves and sends until `stop()` or a signal; running requests and pushes are finished first.
+    /// Serves and sends until `stop()` or a signal; running requests and pushes are finished
+    /// first.
     func run() async throws {
         let result: Result<Void, any Error>
         do {
@@ -125,7 +129,7 @@ extension PayloadLeaseService: Service {}
 extension RetentionService: Service {}
 extension RewrapService: Service {}
 
-/// The store's own work.
+/// Runs the store's background work.
 private struct StoreService: Service {
     let store: any Store
 
@@ -134,7 +138,7 @@ private struct StoreService: Service {
     }
 }
 
-/// Notes what happens, for the console.
+/// Records the counts that the console shows.
 struct HistoryService: Service {
     let history: StatusHistory
     let reader: any OutboxReader
@@ -145,7 +149,7 @@ struct HistoryService: Service {
     }
 }
 
-/// Takes the commands of this machine.
+/// Serves the commands of this machine.
 private struct AdminService: Service {
     let admin: AdminServer
 
@@ -164,7 +168,8 @@ private struct HTTPService: Service {
     let logger: Logger
 
     func run() async throws {
-        // Logged here, after the signal handlers are installed: a supervisor that reads this line may stop the daemon at once.
+        // Logged here, after the signal handlers are installed: a supervisor that reads this line
+        // may stop the daemon at once.
         let addresses = self.server.addresses.map(\.description).joined(separator: " ")
         self.logger.info("serving", metadata: ["addresses": "\(addresses)"])
         self.manager?.tell("READY=1")

@@ -7,9 +7,11 @@ import PushServer
 import PushStore
 
 extension ApplicationParts {
-    /// Opens the log's file anew, and reloads certificates, the keyring, the signing keys and the senders' credentials.
+    /// Reopens the log's file, and reloads certificates, the keyring, the signing keys and the
+    /// senders' credentials.
     ///
-    /// If one of them cannot be read or is not valid, the error is logged and the old one stays in use.
+    /// If one of them cannot be read or is not valid, the function logs the error and the old one
+    /// stays in use.
     func reload() async {
         self.reopenLog()
         self.tls?.reload()
@@ -20,12 +22,12 @@ extension ApplicationParts {
         self.workIsWaiting()
     }
 
-    /// Has other quotas hold from now on.
+    /// Replaces the quotas.
     func exchange(_ quotas: [Role: Quota]) {
         self.authenticator.exchange(quotas)
     }
 
-    /// After its file was renamed, as logrotate does it.
+    /// Reopens the log's file, which logrotate may have renamed.
     private func reopenLog() {
         guard let file = self.configuration.logFile else { return }
         do {
@@ -56,7 +58,7 @@ extension ApplicationParts {
         }
     }
 
-    /// Returns whether it is another one than before.
+    /// Returns whether the keyring differs from the one before.
     private func exchangeKeyring(for actor: AuditRecord.Actor) async throws -> Bool {
         let keyring = try KeyringFile(self.configuration.keyring).loadOrCreate(beside: self.configuration.storePlace)
         guard try await self.store.exchange(keyring, by: actor, now: self.clock.now()) else { return false }
@@ -91,7 +93,7 @@ extension ApplicationParts {
     private func reload(_ setup: SenderSetup, name: Platform) {
         do {
             guard try setup.reload() else { return }
-            // A refusal of the old credentials says nothing about the new ones.
+            // A refusal of the old credentials does not apply to the new ones.
             for lane in setup.lanes { self.status.reset(lane.lane) }
             self.logger.info("credentials reloaded", metadata: ["sender": "\(name)"])
         } catch {

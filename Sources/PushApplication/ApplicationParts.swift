@@ -10,7 +10,7 @@ import SocketHTTP
 import SocketTLS
 import Synchronization
 
-/// The parts that the services of an application share, and the services that are made of them.
+/// The parts that the services of an application share, and the builders of these services.
 struct ApplicationParts: Sendable {
     typealias Sender = (name: Platform, setup: SenderSetup)
 
@@ -22,10 +22,10 @@ struct ApplicationParts: Sendable {
     let tls: TLSSetup?
     let signingKeys: SigningKeys
     let senders: [Sender]
-    /// `nil`: events are only listed, or not stored.
+    /// `nil`: the server only lists events, or stores none.
     let eventWebhook: EventWebhookSetup?
     let eventStatus = EventStatus()
-    /// `nil`: no tokens but the server's own sign in.
+    /// `nil`: only the server's own tokens sign in.
     private let issuer: IssuerSetup?
     let keyringHasChanged = WakeUp()
     let workIsWaiting = WakeUp()
@@ -45,7 +45,7 @@ struct ApplicationParts: Sendable {
 
     /// Opens the database and reads keys, certificates and credentials.
     ///
-    /// Throws `ConfigurationError`, `StoreError` or `SystemError` with the thing that is wrong.
+    /// Throws `ConfigurationError`, `StoreError` or `SystemError`, which name the fault.
     init(_ configuration: Configuration, logger: Logger) throws {
         self.configuration = configuration
         self.logger = logger
@@ -104,7 +104,8 @@ struct ApplicationParts: Sendable {
         }
     }
 
-    /// Closes the senders, the store and the loops, in this order. To be called after the services have ended.
+    /// Closes the senders, the store and the loops, in this order. Call it after the services have
+    /// ended.
     func close() async {
         for sender in self.senders { await sender.setup.close() }
         await self.eventWebhook?.webhook.close()
@@ -116,7 +117,7 @@ struct ApplicationParts: Sendable {
 
     // MARK: Services
 
-    /// Throws what `DeliveryService` throws.
+    /// Throws the errors of `DeliveryService`.
     func makeDelivery() throws -> DeliveryService {
         try DeliveryService(
             store: self.store,
@@ -135,7 +136,7 @@ struct ApplicationParts: Sendable {
 
     private var lanes: [LaneSettings] {
         self.senders.flatMap { sender in
-            // Another server may enqueue what only this one can send.
+            // Another server may enqueue pushes that only this one can send.
             let rest: Duration? =
                 self.store.isShared && self.configuration.senders[sender.name]?.isStream == true
                 ? .milliseconds(500) : nil
@@ -204,7 +205,8 @@ struct ApplicationParts: Sendable {
         }
     }
 
-    /// Listens on `listeners`, or on the configuration's addresses if there are none. Throws `SystemError` or `StoreError`.
+    /// Listens on `listeners`, or on the configuration's addresses if there are none. Throws
+    /// `SystemError` or `StoreError`.
     func makeServer(listeners: [Listener], responder: PushServer) throws -> HTTPServer {
         HTTPServer(
             listeners: listeners.isEmpty
@@ -247,14 +249,14 @@ struct ApplicationParts: Sendable {
         )
     }
 
-    /// How many threads compute: one core is left to the loops.
+    /// The number of threads that compute: one core is left to the loops.
     private static func workers(_ configuration: Configuration) -> Int { max(1, configuration.loops - 1) }
 
     private func makeReaders(_ count: Int) throws -> [any StoreReader] {
         try (0..<count).map { _ in try self.store.makeReader() }
     }
 
-    /// What operators are shown of the other parts.
+    /// The parts that operators see and control through the server.
     private var daemon: Daemon {
         Daemon(
             version: Version.current,
@@ -280,7 +282,7 @@ struct ApplicationParts: Sendable {
 
     // MARK: Metrics
 
-    /// The samples of those parts that the server does not know.
+    /// The samples of the parts that the server does not know.
     private var samples: [MetricSample] {
         let counts = self.connections
         return ProcessSamples.all + [
@@ -317,7 +319,7 @@ struct ApplicationParts: Sendable {
 }
 
 extension ApplicationParts {
-    /// 0: the keys were never read.
+    /// The value 0 means that the keys were never read.
     private var issuerSamples: [MetricSample] {
         guard let keys = self.issuer?.issuer.keys else { return [] }
         return [MetricSample(.issuerKeys, [:], keys.readAt?.timeIntervalSince1970 ?? 0)]
@@ -346,7 +348,8 @@ extension StoreOptions {
     ) {
         self.init()
         self.now = now
-        // A write is refused before the handler's time is over: a client that was told 503 must not have written anything.
+        // The store refuses a write before the handler's deadline: a client that got 503 must not
+        // have written anything.
         self.writeTimeout = configuration.limits.handlerTimeout * 2 / 3
         self.streamLanes = Set(configuration.senders.filter { $1.isStream }.map { Lane($0.key).description })
         self.streams = streams
@@ -373,7 +376,8 @@ extension ServerSettings {
             emptyPayload: configuration.emptyPayload,
             maximumPayload: configuration.maximumPayload,
             maximumBatch: configuration.maximumBatch,
-            // Its two waits and that of its last write (see `writeTimeout` above) end before the handler's time does.
+            // The batch's two waits and the wait of its last write (see `writeTimeout` above) end
+            // before the handler's deadline.
             batchTimeout: configuration.limits.handlerTimeout / 8,
             lifetime: .seconds(configuration.expiresIn),
             cacheMaxAge: .seconds(configuration.cacheMaxAge),

@@ -4,10 +4,11 @@ import PushCore
 import PushStore
 import ServiceLifecycle
 
-/// Logs when the clock is held back, accepts it when another machine confirms it, and saves its mark.
+/// Logs when the clock is held back, accepts the machine's clock when another machine confirms it,
+/// and saves the clock's mark.
 struct ClockService: Service {
     private static let interval = Duration.seconds(10)
-    /// The file is written once in so many intervals.
+    /// The number of intervals between two writes of the file.
     private static let turnsUntilSaved = 6
     /// Ten minutes: a database in a container of this machine has the same wrong clock.
     static let turnsUntilConfirmed = 60
@@ -38,7 +39,7 @@ struct ClockService: Service {
         fileprivate var turns = 0
         fileprivate var wasHeld = false
         fileprivate var wasBehind = false
-        /// How many turns in a row the other clock has agreed with the machine's.
+        /// The number of consecutive turns in which the other clock agreed with the machine's.
         fileprivate var agreements = 0
     }
 
@@ -67,9 +68,9 @@ struct ClockService: Service {
         }
     }
 
-    /// Believes the machine's clock, for the actor, and writes it to the audit.
+    /// Accepts the machine's clock, for the actor, and writes that to the audit.
     ///
-    /// Returns the time; `nil` if the clock was believed already. Throws `StoreError`.
+    /// Returns the time; `nil` if the clock was accepted already. Throws `StoreError`.
     func accept(in store: any Store, for actor: AuditRecord.Actor) async throws -> Date? {
         let subject =
             self.clock.held.map { "\(Self.text($0)) ahead" } ?? self.clock.behind.map { "\(Self.text($0)) behind" }

@@ -5,9 +5,10 @@ package import Reactor
 import SocketHTTP
 import SocketTLS
 
-/// What listens in the application's place while the database is one that this server must not use: `/readyz` says why.
+/// Listens in the application's place while the server must not use the database: `/readyz`
+/// reports why.
 struct ClosedApplication {
-    /// How often the database is looked at again.
+    /// The interval between two attempts to open the database.
     private static let interval = Duration.seconds(1)
 
     private let server: HTTPServer
@@ -15,7 +16,8 @@ struct ClosedApplication {
     private let manager: ServiceManager?
     private let logger: Logger
 
-    /// Leaves connections that come last to whoever uses `listeners` after it. Throws `ConfigurationError` or `SystemError`.
+    /// Listens on duplicates of `listeners`, so that the last connections stay for their next
+    /// user. Throws `ConfigurationError` or `SystemError`.
     init(
         _ configuration: Configuration,
         because reason: String,
@@ -44,7 +46,8 @@ struct ClosedApplication {
         )
     }
 
-    /// Answers until `open` returns something; throws what `open` throws, unless the database is refused or away.
+    /// Answers until `open` returns something; throws the errors of `open`, unless the database is
+    /// refused or cannot be reached.
     func run<Value: Sendable>(until open: @escaping @Sendable () throws -> Value) async throws -> Value {
         let addresses = self.server.addresses.map(\.description).joined(separator: " ")
         self.logger.notice("not serving until the database is accepted", metadata: ["addresses": "\(addresses)"])
@@ -59,7 +62,7 @@ struct ClosedApplication {
                 do {
                     return try open()
                 } catch StoreError.refused, StoreError.cannotOpen {
-                    // As it was, or in the middle of a failover.
+                    // The database is still refused, or in the middle of a failover.
                 }
             }
         }
@@ -67,9 +70,10 @@ struct ClosedApplication {
 }
 
 extension Application {
-    /// Opens the application. While the database is refused, the listeners are answered by a `ClosedApplication`.
+    /// Opens the application. While the database is refused, a `ClosedApplication` answers at the
+    /// listeners.
     ///
-    /// Throws what `init` throws.
+    /// Throws the errors of `init`.
     package static func opened(
         _ configuration: Configuration,
         listeners: [Listener],
@@ -82,7 +86,8 @@ extension Application {
         } catch let error as StoreError {
             guard case .refused(let summary, _, _) = error else { throw error }
             logger.error("database refused", metadata: ["reason": "\(error)"])
-            // Bound by the one and then used by the other, so that nobody is turned away in between.
+            // The closed application binds the listeners and the application reuses them, so that
+            // no connection is refused in between.
             let bound =
                 listeners.isEmpty
                 ? try configuration.listen.compactMap(SocketAddress.init).map { try Listener($0) } : listeners

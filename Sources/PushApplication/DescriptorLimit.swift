@@ -4,7 +4,8 @@ import Reactor
 
 /// The limit of open descriptors of this process; each connection needs one.
 package enum DescriptorLimit {
-    /// Raises the soft limit to the hard limit, and warns if that is too low for so many connections.
+    /// Raises the soft limit to the hard limit, and warns if that is too low for so many
+    /// connections.
     ///
     /// The soft limit is low by default for the sake of programs that use select(2).
     package static func raise(for connections: Int, logger: Logger) {

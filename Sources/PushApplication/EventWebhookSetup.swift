@@ -24,7 +24,7 @@ final class EventWebhookSetup: Sendable {
                 WebhookSettings(
                     url: configuration.url,
                     secret: Secret(text),
-                    // One message is under way at a time.
+                    // Only one message is in flight at a time.
                     connection: ConnectionSettings(caFile: configuration.caFile, connections: 1, egress: egress)
                 ),
                 on: loop
@@ -36,7 +36,8 @@ final class EventWebhookSetup: Sendable {
         self.text = Mutex(text)
     }
 
-    /// Reads the file again; `true` if another secret signs from now on. If this throws, the old one stays in use.
+    /// Reads the file again; `true` if another secret signs from now on. If this throws, the old
+    /// one stays in use.
     func reload() throws -> Bool {
         try self.text.withLock { current in
             let text = try SecretFile.text(of: self.file, key: "\(Self.key).secretFile")

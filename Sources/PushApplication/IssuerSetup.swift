@@ -13,7 +13,8 @@ struct IssuerSetup: Sendable {
     private let configuration: Configuration.OIDC
     private let client: HTTPClient
 
-    /// `apps` are those that there are. Throws `ConfigurationError` if the file with its authorities cannot be read.
+    /// `apps` are all configured apps. Throws `ConfigurationError` if the file with the issuer's
+    /// authorities cannot be read.
     init(_ configuration: Configuration.OIDC, apps: Set<AppName>, on loop: EventLoop, egress: Egress) throws {
         self.configuration = configuration
         var rules = configuration.rules
@@ -35,7 +36,7 @@ struct IssuerSetup: Sendable {
         }
     }
 
-    /// To be called after the service has ended.
+    /// Call it after the service has ended.
     func close() async {
         await self.client.close()
     }
@@ -51,14 +52,15 @@ struct IssuerSetup: Sendable {
     }
 }
 
-/// Reads the issuer's keys: at the start, again before their lifetime is over, and when a token has one that is not known.
+/// Reads the issuer's keys: at the start, again before their lifetime ends, and when a token names
+/// an unknown key.
 struct IssuerKeyService: Service {
-    /// Between two readings, whoever asks for them.
+    /// The shortest time between two reads, whoever asks for them.
     private static let pause = Duration.seconds(5)
     private static let timeout = Duration.seconds(5)
-    /// The shortest lifetime, and that of keys for which the issuer tells none.
+    /// The shortest lifetime, and the lifetime of keys for which the issuer states none.
     private static let lifetime = (shortest: 60, usual: 600)
-    /// The longest rest after failures.
+    /// The longest delay after failures.
     private static let longestRest = Duration.seconds(60)
 
     let keys: IssuerKeys
@@ -107,7 +109,7 @@ struct IssuerKeyService: Service {
         )
     }
 
-    /// The keys, and how long the issuer says that they are good.
+    /// The keys, and their lifetime according to the issuer.
     private func read() async throws -> (IssuerKeySet, lifetime: Duration) {
         guard let url = self.issuer.appending(IssuerDocument.path) else {
             throw IssuerDocumentError("the issuer's address is too long")

@@ -1,21 +1,23 @@
 import Foundation
 
-/// What the linker has written into an executable about where it comes from: a JSON object of texts.
+/// The note about an executable's origin that the linker has written into it: a JSON object of
+/// texts.
 ///
-/// `make release` has it written with `--package-metadata`, and `readelf --notes` and `coredumpctl` show it, too. The form is in
-/// https://systemd.io/PACKAGE_METADATA_FOR_EXECUTABLE_FILES; only ELF of 64 bits with the lowest byte first is read.
+/// `make release` writes it with `--package-metadata`, and `readelf --notes` and `coredumpctl`
+/// show it, too. The form is in https://systemd.io/PACKAGE_METADATA_FOR_EXECUTABLE_FILES; only
+/// little-endian ELF of 64 bits is read.
 struct PackageNote: Hashable {
     /// The members of the object.
     let values: [String: String]
 
     /// The note of the running program; `nil` if it has none, or if it cannot be read.
     static var ofThisProgram: PackageNote? {
-        // Mapped, since the program has many times the size of its first pages.
+        // The file is mapped, since the program has many times the size of its first pages.
         let program = try? Data(contentsOf: URL(fileURLWithPath: "/proc/self/exe"), options: .alwaysMapped)
         return program.flatMap { PackageNote(in: $0) }
     }
 
-    /// `nil` if the file has no such note, or is no such file.
+    /// `nil` if the file has no such note, or is not such an ELF file.
     init?(in file: Data) {
         guard file.prefix(6).elementsEqual([0x7F, 0x45, 0x4C, 0x46, 2, 1]) else { return nil }
         guard let table = file.number(at: 32, bytes: 8), let size = file.number(at: 54, bytes: 2),
@@ -25,7 +27,7 @@ struct PackageNote: Hashable {
             guard let segment = Self.notes(file, segment: table.addingReportingOverflow(index * size).partialValue),
                 let json = Self.description(in: segment)
             else { continue }
-            // Of texts only; a note of another form tells nothing.
+            // The note must hold texts only; a note of another form has no meaning here.
             guard let values = try? JSONDecoder().decode([String: String].self, from: json) else { return nil }
             self.values = values
             return
@@ -41,7 +43,8 @@ struct PackageNote: Hashable {
     private static let owner = Array("FDO\0".utf8)
     private static let type = 0xCAFE_1A7E
 
-    /// The bytes of the segment that is described there, if it is one of notes.
+    /// The bytes of the segment that the entry at `segment` describes, if it is a segment of
+    /// notes.
     private static func notes(_ file: Data, segment: Int) -> Data? {
         guard segment >= 0, file.number(at: segment, bytes: 4) == Self.noteSegment,
             let start = file.number(at: segment, 8, bytes: 8), let size = file.number(at: segment, 32, bytes: 8),
@@ -50,7 +53,7 @@ struct PackageNote: Hashable {
         return file.dropFirst(start).prefix(size)
     }
 
-    /// What the note of our owner and type has to say.
+    /// The description of the note with this owner and type.
     private static func description(in segment: Data) -> Data? {
         var rest = segment
         while let nameSize = rest.number(at: 0, bytes: 4), let size = rest.number(at: 4, bytes: 4),
@@ -68,7 +71,7 @@ struct PackageNote: Hashable {
 }
 
 extension Data {
-    /// A number with its lowest byte first; `nil` beyond the end, or if it is too large.
+    /// A little-endian number; `nil` beyond the end, or if it is too large.
     fileprivate func number(at place: Int, _ offset: Int = 0, bytes: Int) -> Int? {
         let (start, isTooFar) = place.addingReportingOverflow(offset)
         guard !isTooFar, start >= 0, start <= self.count else { return nil }

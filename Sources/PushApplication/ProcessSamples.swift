@@ -2,7 +2,7 @@ internal import Foundation
 internal import Glibc
 internal import PushServer
 
-/// What the system says of this process, by the names that Prometheus' own clients use.
+/// The system's figures of this process, by the names that Prometheus' own clients use.
 enum ProcessSamples {
     static var all: [MetricSample] {
         var samples = [MetricSample(.build, ["version": Version.current, "commit": Version.commit ?? "unknown"], 1)]
@@ -28,9 +28,10 @@ enum ProcessSamples {
     private static var descriptors: Int? {
         let folder = "/proc/self/fd"
         var status = stat()
-        // From Linux 6.2 on the folder's size; to list a hundred thousand of them would hold a loop up.
+        // From Linux 6.2 on, the folder's size is the count; to list a hundred thousand
+        // descriptors would block a loop.
         if stat(folder, &status) == 0, status.st_size > 0 { return Int(status.st_size) }
-        // One of those in the list is the folder's own.
+        // The list includes the descriptor of the folder itself.
         return (try? FileManager.default.contentsOfDirectory(atPath: folder)).map { $0.count - 1 }
     }
 }

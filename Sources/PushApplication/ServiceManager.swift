@@ -4,17 +4,19 @@ import Logging
 import Reactor
 import ServiceLifecycle
 
-/// The service manager that has started the process, such as systemd: it is told when the daemon serves and stops, and, if
-/// it asks for that, that the daemon still answers.
+/// The service manager that has started the process, such as systemd. The daemon informs it when
+/// it serves and stops and, if the manager asks for that, that it still answers.
 ///
 /// The messages of sd_notify(3), without its library.
 package struct ServiceManager: Sendable {
     /// The path of a datagram socket; a leading `@` means an abstract one.
     let socket: String
-    /// The daemon is killed if it has said nothing for so long; `nil`: it need not say anything.
+    /// The manager kills a daemon that has been silent for this long; `nil`: no messages are
+    /// needed.
     let watchdogTimeout: Duration?
 
-    /// The manager that the environment names; `nil` if there is none. Call it once, at the start: it unsets the variables.
+    /// The manager that the environment names; `nil` if there is none. Call it once, at the start:
+    /// it unsets the variables.
     ///
     /// Throws `ConfigurationError` if the variables make no sense.
     package static func take() throws(ConfigurationError) -> ServiceManager? {
@@ -23,7 +25,7 @@ package struct ServiceManager: Sendable {
         return manager
     }
 
-    /// `id` is this process: a watchdog may be meant for another one.
+    /// `id` is this process: the variables of a watchdog may name another process.
     init?(in environment: [String: String], of id: pid_t) throws(ConfigurationError) {
         guard let socket = environment["NOTIFY_SOCKET"] else { return nil }
         let longest = MemoryLayout.size(ofValue: sockaddr_un().sun_path)
@@ -41,7 +43,8 @@ package struct ServiceManager: Sendable {
         self.watchdogTimeout = .microseconds(microseconds)
     }
 
-    /// Sends a message. One that cannot be sent is lost: nothing depends on it but the manager's own view.
+    /// Sends a message. A message that cannot be sent is lost: only the manager's own view depends
+    /// on it.
     func tell(_ message: String) {
         let descriptor = Glibc.socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { return }
@@ -64,10 +67,11 @@ package struct ServiceManager: Sendable {
     }
 }
 
-/// Tells the service manager that the daemon still answers, as long as it does: each event loop takes a turn first.
+/// Informs the service manager that the daemon still answers, while it does: each event loop must
+/// run a job first.
 ///
-/// A disk or a provider that hangs holds up no loop, and to start again would not help. A loop that never comes back answers
-/// nobody any more: then nothing is told, and the manager starts another process.
+/// A disk or a provider that hangs blocks no loop, and a restart would not help. A blocked loop
+/// answers nobody any more: the service then stays silent, and the manager starts another process.
 struct WatchdogService: Service {
     let manager: ServiceManager
     let watchdogTimeout: Duration
@@ -78,7 +82,7 @@ struct WatchdogService: Service {
             while !Task.isCancelled {
                 for loop in self.loops.loops + [self.loops.acceptor] { await self.turn(of: loop) }
                 self.manager.tell("WATCHDOG=1")
-                // Ended early by shutdown, which the loop's condition sees.
+                // Shutdown ends the sleep early, and the loop's condition sees it.
                 try? await Task.sleep(for: self.watchdogTimeout / 3)
             }
         }

@@ -3,7 +3,7 @@ import Logging
 import PushStore
 
 extension Logger {
-    /// What the store tells its operator: one line for each trouble. After `broken` the process ends.
+    /// Logs an event of the store: one line for each fault. After `broken` the process ends.
     func log(_ event: StoreEvent) {
         switch event {
         case .broken(let reason):
@@ -85,7 +85,8 @@ extension Logger {
 }
 
 extension StoreHealth {
-    /// Why nothing can be stored, for strangers who ask whether the server is ready; the log has the particulars.
+    /// Why nothing can be stored, for anybody who asks whether the server is ready; the log has
+    /// the details.
     var troubles: [String] {
         if let refusal = self.refusal { return [refusal] }
         if self.failure != nil { return ["storage failed"] }

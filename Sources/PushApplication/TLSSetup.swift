@@ -4,7 +4,8 @@ import PushCore
 import SocketTLS
 import Synchronization
 
-/// The server's TLS: certificates and keys, read from the configured files at the start and at each reload.
+/// The server's TLS: certificates and keys, read from the configured files at the start and at
+/// each reload.
 struct TLSSetup: Sendable {
     let acceptor: TLSAcceptor
     private let ends: Expiries
@@ -25,7 +26,8 @@ struct TLSSetup: Sendable {
         }
     }
 
-    /// Reads the files again, for new connections; an error in them is logged, and the old certificates stay in use.
+    /// Reads the files again, for new connections; an error in them is logged, and the old
+    /// certificates stay in use.
     func reload() {
         do {
             let (context, ends, listsEnd) = try Self.context(
@@ -44,14 +46,16 @@ struct TLSSetup: Sendable {
         }
     }
 
-    /// The expiry dates of the certificates in use, each with its chain, and of the client authorities.
+    /// The expiry dates of the certificates in use, each with its chain, and of the client
+    /// authorities.
     var expiries: [CredentialExpiry] { self.ends.all }
 
-    /// When the first of the revocation lists ends, in seconds since 1970. Not among `expiries`: lists live for days.
+    /// When the first of the revocation lists ends, in seconds since 1970. Not in `expiries`:
+    /// lists are valid for days only.
     var listsEnd: Int64? { self.ends.lists }
 
-    /// `expiries`, and the revocation list that ends first, if less than a day is left: lists live for days, and until then the
-    /// next one is in time.
+    /// `expiries`, and the revocation list that ends first, if less than a day is left: lists are
+    /// valid for days, and until then the next one is in time.
     func expiries(at now: Date) -> [CredentialExpiry] {
         guard let end = self.listsEnd.map({ Date(timeIntervalSince1970: TimeInterval($0)) }), end < now + 86_400 else {
             return self.expiries
@@ -59,7 +63,8 @@ struct TLSSetup: Sendable {
         return self.expiries + [CredentialExpiry(name: "\(Self.path).clientCRL", expiresAt: end)]
     }
 
-    /// Reads the files once, to check that they are usable. Throws `ConfigurationError` with the key that is wrong.
+    /// Reads the files once, to check that they are usable. Throws `ConfigurationError` with the
+    /// key that is wrong.
     static func inspect(_ configuration: Configuration.TLS, logger: Logger) throws -> [CredentialExpiry] {
         try self.context(configuration, ticketKeys: TicketKeys(), logger: logger).ends
     }

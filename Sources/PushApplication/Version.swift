@@ -2,10 +2,11 @@
 package enum Version {
     static let current = "0.2.0"
 
-    /// The commit that it was built from, with `-dirty` if files were changed; `nil` if `make release` has not built it.
+    /// The commit from which it was built, with `-dirty` if files were changed; `nil` if it was
+    /// not built by `make release`.
     static let commit = PackageNote.ofThisProgram?.values["commit"]
 
-    /// What `sealpost --version` prints: the version is its first word.
+    /// The output of `sealpost --version`: its first word is the version.
     package static var text: String {
         "\(self.current) (commit \(self.commit ?? "unknown: built without make release"))"
     }

@@ -2,10 +2,12 @@ internal import Bytes
 internal import Cryptography
 internal import Foundation
 
-/// Tells a device with several accounts whose a push is, and nobody else anything.
+/// Shows a device with several accounts which of them a push is for, and tells nobody else
+/// anything.
 ///
-/// It is an HMAC of the notification's id under the registration id, which only the server and the account's app know: of two
-/// pushes nobody else can say whether they are for the same account, nor guess an account and try.
+/// It is an HMAC of the notification's id under the registration id, which only the server and the
+/// account's app know. Nobody else can find out whether two pushes are for the same account, or
+/// test a guessed account.
 package struct AccountHint: Sendable, Hashable, CustomStringConvertible {
     /// The length of the text.
     package static let length = 11

@@ -1,10 +1,11 @@
-/// A text that a push may show or be handled by on its device, named as in the configuration.
+/// A text that a push may show, or that its device may use to handle it, named as in the
+/// configuration.
 package enum AlertMember: String, Sendable, CaseIterable, Codable, CodingKeyRepresentable {
     /// The name of the title among the texts of the app.
     case titleKey
     /// The name of the text among the texts of the app.
     case bodyKey
-    /// Which actions the app offers with it.
+    /// The category of actions that the app offers with the push.
     case category
     /// Pushes with the same thread are grouped.
     case thread

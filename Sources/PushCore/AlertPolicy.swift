@@ -1,12 +1,13 @@
-/// What publishers may choose for an alert: the operator's list of values and of templates.
+/// The alerts that publishers may choose: the operator's list of values and of templates.
 ///
-/// By default nothing, so that a push carries no more than its sender's constants.
+/// By default it allows none, so that a push carries no more than its sender's constants.
 package struct AlertPolicy: Sendable, Hashable {
     /// The values that a notification may name.
     package var allowed: [AlertMember: Set<String>] = [:]
-    /// The largest badge that a notification may set; `nil`: none, not even 0.
+    /// The largest badge that a notification may set; `nil`: it may set none, not even 0.
     package var largestBadge: Int?
-    /// Alerts by name. Their values need no place in `allowed`, and are not allowed apart from their template.
+    /// Alerts by name. Their values need no place in `allowed`, and are not allowed apart from
+    /// their template.
     package var templates: [String: PushAlert] = [:]
 
     package init() {}

@@ -1,8 +1,10 @@
 internal import Bytes
 
-/// The name of an app that the server sends for, as in the configuration: each has senders of its own.
+/// The name of an app that the server sends for, as in the configuration: each has senders of its
+/// own.
 package struct AppName: Sendable, Hashable, Comparable, CustomStringConvertible {
-    /// The app of the senders that belong to no other; the only one unless more are configured.
+    /// The app of the senders that belong to no other app; the only one unless more are
+    /// configured.
     package static let usual = AppName(known: "default")
 
     /// The apps of most accounts.

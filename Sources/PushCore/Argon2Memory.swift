@@ -3,8 +3,8 @@ internal import Synchronization
 
 /// The working memory of Argon2, reused from one hash to the next.
 ///
-/// There are never more blocks than hashes ran at the same time. With malloc, each thread that has ever hashed can keep
-/// a block in an arena of its own. Argon2 zeroes a block before it frees it.
+/// There are never more blocks than hashes ran at the same time. With malloc, each thread that has
+/// ever hashed can keep a block in an arena of its own. Argon2 zeroes a block before it frees it.
 enum Argon2Memory {
     private struct Block: Sendable {
         let address: UInt
@@ -17,7 +17,7 @@ enum Argon2Memory {
     static func take(_ size: Int) -> UnsafeMutablePointer<UInt8>? {
         let (found, others) = Self.idle.withLock { idle -> (Block?, [Block]) in
             if let index = idle.lastIndex(where: { $0.size == size }) { return (idle.remove(at: index), []) }
-            // Blocks of another size would only stay allocated beside the new one.
+            // Otherwise, blocks of another size would stay allocated in addition to the new one.
             defer { idle = [] }
             return (nil, idle)
         }

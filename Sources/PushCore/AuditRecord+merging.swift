@@ -1,6 +1,6 @@
 extension [AuditRecord] {
-    /// The same actions, with one record for all in a row that differ only in their subjects, which that record names in their
-    /// order, with blanks in between.
+    /// The same actions, with one record for consecutive records that differ only in their
+    /// subjects. That record names the subjects in their order, separated by blanks.
     package var merged: [AuditRecord] {
         var rest = self[...]
         var merged: [AuditRecord] = []

@@ -1,6 +1,6 @@
 package import Foundation
 
-/// An action, as the audit keeps it: never a payload, a password or a token.
+/// An action in the audit: never a payload, a password or a token.
 package struct AuditRecord: Sendable, Hashable {
     package enum Action: String, Sendable, CaseIterable {
         case beginSession = "session.begin"
@@ -9,31 +9,32 @@ package struct AuditRecord: Sendable, Hashable {
         case deleteUser = "user.delete"
         /// Tags were given to a user, or taken away.
         case setTags = "user.tags"
-        /// A code was made with which a device of the user gets a token, once.
+        /// A code was made that gives a device of the user a token, once.
         case enrol = "user.enrol"
         case addToken = "token.add"
         /// Also the end of a session by its user.
         case revokeToken = "token.revoke"
         case registerDevice = "device.register"
-        /// A handle that can be guessed was asked for; it is registered once it is confirmed.
+        /// A user has requested a handle that can be guessed; it is registered once it is
+        /// confirmed.
         case claimDevice = "device.claim"
         /// A registration ended because another account, the actor, has registered its handle.
         case moveDevice = "device.move"
         case unregisterDevice = "device.unregister"
         case testDevice = "device.test"
         case send = "notification.send"
-        /// A payload that may be read once was given to a recipient, for the first time.
+        /// A recipient has got a read-once payload for the first time.
         case take = "notification.take"
         /// The recipient confirmed that the payload has arrived.
         case confirm = "notification.confirm"
         case dismiss = "notification.dismiss"
         case recall = "notification.recall"
-        /// A single push was cancelled, or tried at once, by its sender or an administrator.
+        /// The sender or an administrator cancelled a single push, or had it sent at once.
         case cancelPush = "notification.cancel"
         case retryPush = "notification.retry"
         /// The server read another keyring at the operator's command.
         case changeKeys = "keys.change"
-        /// A data key was added to the keyring's file, or removed from it, by a command that the server was asked to carry out.
+        /// A command had the server add a data key to the keyring's file, or remove one from it.
         case rotateKeys = "keys.rotate"
         case removeKey = "keys.remove"
         /// The server wrote a copy of the database to a file.
@@ -44,9 +45,10 @@ package struct AuditRecord: Sendable, Hashable {
 
     /// The actor, and how it was identified.
     package struct Actor: Sendable, Hashable {
-        /// A user; `nil` for the operator at the command line.
+        /// The user; `nil` for the operator at the command line.
         package let name: Username?
-        /// The token that was shown; `nil` if the user's password, or an equivalent, was.
+        /// The token that the actor presented; `nil` if it presented the user's password, or an
+        /// equivalent.
         package let token: TokenPrefix?
         /// The client's numeric address, `unix` or `unknown`.
         package let client: String

@@ -1,14 +1,14 @@
 internal import Bytes
 
-/// A generated secret that authenticates a user and is never stored: `spt_`, 36 random letters and digits, 6 of
-/// checksum.
+/// A generated secret that authenticates a user and is never stored: `spt_`, 36 random letters and
+/// digits, 6 of checksum.
 ///
-/// The token has 214 random bits; 166 stay secret when the first eight characters are shown. The prefix and the
-/// checksum let scanners recognise a token that was published by accident, and let the server refuse a malformed one
-/// without a database lookup.
+/// The token has 214 random bits; 166 stay secret when the first eight characters are shown. The
+/// prefix and the checksum let scanners recognise a token that was published by accident, and let
+/// the server refuse a malformed one without a database lookup.
 package struct BearerToken: Sendable {
-    /// The shortest and the longest lifetime: at most a year, since a token should not outlive the people who know of
-    /// it.
+    /// The shortest and the longest lifetime: at most a year, since a token should not outlive the
+    /// people who know of it.
     package static let lifetime = Duration.seconds(1)...Duration.seconds(31_536_000)
 
     fileprivate static let start = "spt_"
@@ -66,7 +66,8 @@ package struct BearerToken: Sendable {
     }
 }
 
-/// The beginning of a token, which lists show and administrators revoke it by: `spt_` and eight characters.
+/// The beginning of a token, `spt_` and eight characters. Lists show it, and administrators revoke
+/// the token by it.
 package struct TokenPrefix: Sendable, Hashable, CustomStringConvertible {
     fileprivate static let length = BearerToken.start.utf8.count + 8
 

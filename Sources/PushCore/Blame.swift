@@ -1,8 +1,8 @@
-/// The blame for a device that a provider does not know: the device's, or ours.
+/// The blame for a device that a provider does not know: the device's, or the server's.
 package enum Blame: Sendable, Hashable {
-    /// The device: others are accepted.
+    /// The device is to blame: others are accepted.
     case device
-    /// Us: the devices of several users are refused, and none is accepted.
+    /// The server is to blame: the devices of several users are refused, and none is accepted.
     case us
     /// Not known yet.
     case unclear

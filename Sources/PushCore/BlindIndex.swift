@@ -1,10 +1,11 @@
 internal import Cryptography
 package import Foundation
 
-/// Keyed hashes by which the database finds and compares values that it must not show: names, handles and tags.
+/// Keyed hashes with which the database finds and compares values that it must not reveal: names,
+/// handles and tags.
 ///
-/// HMAC-SHA-256 truncated to 16 bytes (RFC 2104, section 5), under a key for each kind. Among 2^32 values, the
-/// probability of a collision is 2^-65.
+/// HMAC-SHA-256 truncated to 16 bytes (RFC 2104, section 5), under a key for each kind. Among 2^32
+/// values, the probability of a collision is 2^-65.
 package struct BlindIndex: Sendable {
     package static let length = 16
 
@@ -25,9 +26,10 @@ package struct BlindIndex: Sendable {
 
     package func hash(_ handle: DeviceHandle) -> Data { Self.hash(handle.value, self.handles) }
 
-    /// The same for each claim of a user to a handle; reveals neither who registered the handle nor who else claims it.
+    /// The same for each claim of a user to a handle; reveals neither who registered the handle
+    /// nor who else claims it.
     package func hash(_ handle: DeviceHandle, on platform: Platform, claimedBy user: Int64) -> Data {
-        // Neither a number nor a handle has a blank in it.
+        // Neither a number nor a handle contains a blank.
         Self.hash("\(user) \(handle.value) \(platform)", self.claims)
     }
 

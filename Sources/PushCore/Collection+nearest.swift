@@ -1,7 +1,9 @@
 extension Collection<String> {
-    /// The name that a misspelt one was probably meant for: it differs in at most two letters, from short ones in one.
+    /// The probable intention of a misspelt name: a name that differs in at most two letters, for
+    /// short names in one.
     ///
-    /// `nil` if there is none. The time is that of both lengths multiplied, so bound a name from outside before.
+    /// `nil` if there is none. The time grows with the product of both lengths, so limit a name
+    /// from outside first.
     package func nearest(to name: String) -> String? {
         let bound = name.utf8.count <= 4 ? 1 : 2
         let found = self.map { (name: $0, distance: $0.distance(to: name)) }.min { $0.distance < $1.distance }
@@ -11,7 +13,8 @@ extension Collection<String> {
 }
 
 extension String {
-    /// How many letters must be added, left out or replaced to turn one name into the other, whatever their case.
+    /// How many letters must be added, removed or replaced to turn one name into the other,
+    /// ignoring case.
     fileprivate func distance(to other: String) -> Int {
         let (first, second) = (Array(self.lowercased().utf8), Array(other.lowercased().utf8))
         var row = Array(0...second.count)

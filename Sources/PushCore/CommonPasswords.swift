@@ -1,6 +1,6 @@
 package import CResources
 
-/// The passwords that are guessed first, from `CommonPasswords.txt`.
+/// The passwords that attackers guess first, from `CommonPasswords.txt`.
 enum CommonPasswords {
     /// All of them, in lower case.
     static var all: [ArraySlice<UInt8>] {

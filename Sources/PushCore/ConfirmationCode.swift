@@ -2,17 +2,18 @@ internal import Bytes
 internal import Cryptography
 package import Foundation
 
-/// A code that is pushed to a handle, and that the user returns to prove that the handle is its own.
+/// A code that is pushed to a handle, and that the user returns to prove that the handle is its
+/// own.
 ///
-/// 128 bits in hexadecimal. Nothing stores a code: `ConfirmationCodes` computes it for each attempt to push it, and again
-/// when it is returned.
+/// 128 bits in hexadecimal. Nothing stores a code: `ConfirmationCodes` computes it for each
+/// attempt to push it, and again when it is returned.
 package struct ConfirmationCode: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible {
     static let length = 16
 
     /// The code itself, for the push.
     package let exposed: String
 
-    /// Whether a text is the code; takes the same time wherever they differ.
+    /// Whether a text is the code; the duration does not depend on the place of a difference.
     package func matches(_ text: String) -> Bool {
         SHA256.hash(data: Data(self.exposed.utf8)) == SHA256.hash(data: Data(text.utf8))
     }
@@ -21,7 +22,7 @@ package struct ConfirmationCode: Sendable, Hashable, CustomStringConvertible, Cu
     package var debugDescription: String { "<secret>" }
 }
 
-/// Computes codes under a key of their own, so that the database alone does not reveal them.
+/// Computes codes under a separate key, so that the database alone does not reveal them.
 package struct ConfirmationCodes: Sendable {
     private let hash: KeyedHash
 
@@ -29,7 +30,8 @@ package struct ConfirmationCodes: Sendable {
         self.hash = KeyedHash(key: secret.derive("confirmation code"))
     }
 
-    /// The code that a notification carries to a claimed handle; `seed` is the notification's, and random.
+    /// The code that a notification carries to a claimed handle; `seed` is the notification's
+    /// random seed.
     package func code(of notification: Int64, seed: Int64, claim: Data) -> ConfirmationCode {
         let code = self.hash.code { hash in
             withUnsafeBytes(of: (notification.bigEndian, seed.bigEndian)) { hash.update(bufferPointer: $0) }

@@ -1,6 +1,6 @@
 package import Foundation
 
-/// When a credential expires, where that can be known.
+/// When a credential expires, if that can be known.
 package struct CredentialExpiry: Sendable, Hashable {
     /// The configuration's key, such as `server.tls.certificate`.
     package let name: String

@@ -10,7 +10,8 @@ package struct Day: Sendable, Hashable, Comparable, CustomStringConvertible {
         self.number = number
     }
 
-    /// The day of a moment. Moments before 1970 count as its first one; those that are too far away as the last day there is.
+    /// The day of a moment. A moment before 1970 counts as the first day; a moment too far in the
+    /// future counts as the last day.
     package init(of date: Date) {
         let days = (date.timeIntervalSince1970 / 86_400).rounded(.down)
         self.number = days < 0 || days.isNaN ? 0 : UInt32(exactly: days) ?? .max
@@ -22,7 +23,7 @@ package struct Day: Sendable, Hashable, Comparable, CustomStringConvertible {
         self.number = UInt32(time / 86_400_000)
     }
 
-    /// The day after; the last day there is has none after it.
+    /// The next day; the last day returns itself.
     package var next: Day { Day(number: self.number == .max ? .max : self.number + 1) }
 
     /// The end of the day.

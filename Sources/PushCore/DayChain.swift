@@ -2,11 +2,11 @@ internal import Bytes
 internal import Cryptography
 package import Foundation
 
-/// The secret from which the keys of a day and of all later days are derived, and of no day before.
+/// The secret that derives the keys of a day and of all later days, and of no day before.
 ///
-/// The secret of each day is a one-way function of that of the day before (HKDF-SHA-256, RFC 5869). Who forgets the secret of a
-/// day and keeps the next one's has destroyed that day's key, and each holder of the same chain comes to the same keys without
-/// asking another.
+/// The secret of each day is a one-way function of the secret of the day before (HKDF-SHA-256, RFC
+/// 5869). A holder that forgets the secret of a day and keeps the next one's has destroyed that
+/// day's key. All holders of the same chain derive the same keys without communication.
 package struct DayChain: Sendable, Equatable {
     /// The first day whose key it has.
     package let day: Day
@@ -21,8 +21,8 @@ package struct DayChain: Sendable, Equatable {
         self.init(day: day, secret: SymmetricKey(size: .bits256))
     }
 
-    /// Reads the text of a chain: a line with a date and 32 bytes in base64, beside empty lines and comments. Throws
-    /// `DayChainError`.
+    /// Reads the text of a chain: a line with a date and 32 bytes in base64, and perhaps empty
+    /// lines and comments. Throws `DayChainError`.
     package init(text: String) throws(DayChainError) {
         let lines = text.split(separator: "\n").filter { !$0.hasPrefix("#") }
         guard lines.count == 1 else { throw .malformed }
@@ -49,7 +49,7 @@ package struct DayChain: Sendable, Equatable {
         return chain
     }
 
-    /// The chain that begins with the day after.
+    /// The chain that begins with the next day.
     var next: DayChain {
         DayChain(day: self.day.next, secret: self.derive("sealpost next day"))
     }
@@ -57,7 +57,8 @@ package struct DayChain: Sendable, Equatable {
     /// The key of its first day.
     var key: SymmetricKey { self.derive("sealpost day key") }
 
-    /// A value that identifies the chain on that day without revealing its secret; `nil` for a day before its first.
+    /// A value that identifies the chain on that day without revealing its secret; `nil` for a day
+    /// before its first.
     package func checkValue(of day: Day) -> Data? {
         guard day >= self.day else { return nil }
         return self.advanced(to: day).derive("sealpost day check", count: 16).withUnsafeBytes { Data($0) }
@@ -68,7 +69,7 @@ package struct DayChain: Sendable, Equatable {
     }
 }
 
-/// Why a text is no chain of day keys.
+/// Why a text is not a chain of day keys.
 package enum DayChainError: Error, Hashable, CustomStringConvertible {
     case malformed
 

@@ -2,18 +2,22 @@ internal import Cryptography
 package import Foundation
 internal import Synchronization
 
-/// The keys of today and of the days to come, each of which seals what need not be read after its day.
+/// The keys of today and of later days. Each encrypts values that nobody needs to read after its
+/// day.
 ///
-/// They come from a `DayChain` that every process that shares the store has. Any thread may use them.
+/// They come from a `DayChain` that every server that shares the store has. Any thread may use
+/// them.
 package final class DayKeys: Sendable {
-    /// Keys of days that are further away than this are not derived: no payload lives for so long.
+    /// The largest number of days ahead of the chain's first day for which keys are derived: no
+    /// payload lives that long.
     package static let reach: UInt32 = 400
 
     private struct State {
         var chain: DayChain
-        /// The keys of the chain's first day and of those that follow it, as far as they were needed.
+        /// The keys of the chain's first day and of the following days, as far as they were
+        /// needed.
         var keys: [SymmetricKey] = []
-        /// The chain that begins with the first day whose key is not there yet.
+        /// The chain that begins with the first day whose key is not derived yet.
         var rest: DayChain
         var isSealing: Bool
 
@@ -31,15 +35,15 @@ package final class DayKeys: Sendable {
 
     package var chain: DayChain { self.state.withLock { $0.chain } }
 
-    /// Whether new values are sealed with them.
+    /// Whether day keys encrypt new values.
     package var isSealing: Bool { self.state.withLock { $0.isSealing } }
 
-    /// Seals with them from now on.
+    /// Encrypts with day keys from now on.
     package func beginSealing() {
         self.state.withLock { $0.isSealing = true }
     }
 
-    /// Forgets the keys of all days before that of the chain.
+    /// Destroys the keys of all days before the chain's first day.
     package func advance(to chain: DayChain) {
         self.state.withLock { state in
             guard chain.day > state.chain.day else { return }
@@ -69,8 +73,9 @@ package final class DayKeys: Sendable {
 package struct SealedUntil: Sendable, Hashable {
     package let day: Day
 
-    /// What may be read once is sealed for a day at a time, and anew as long as it is not taken: then its bytes are unreadable
-    /// soon after it was. Other values are sealed until they expire.
+    /// A read-once payload is encrypted for a day at a time, and again each day until it is taken:
+    /// so its bytes are unreadable soon after it was taken. Other values are encrypted until they
+    /// expire.
     package init(expiresAt: Date, isReadOnce: Bool, now: Date) {
         let expiry = Day(of: expiresAt)
         self.day = isReadOnce ? min(expiry, Day(of: now).next) : expiry

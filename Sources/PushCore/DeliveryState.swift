@@ -1,6 +1,6 @@
 package import Foundation
 
-/// The state of one push to one device, and the settlement of each outcome. Decides; does nothing.
+/// The state of one push to one device, and the settlement of each outcome. It only decides.
 package struct DeliveryState: Sendable, Hashable {
     /// The number of attempts, the running one included.
     package let attempts: Int
@@ -11,12 +11,12 @@ package struct DeliveryState: Sendable, Hashable {
         self.expiresAt = expiresAt
     }
 
-    /// The first wait; each later one is twice as long, up to `longestWait`.
+    /// The first delay; each later one is twice as long, up to `longestWait`.
     package static let firstWait: TimeInterval = 1
     package static let longestWait: TimeInterval = 900
-    /// The wait after a refusal that an operator must fix, of devices of one kind.
+    /// The delay after a refusal that an operator must fix, of devices of one kind.
     private static let waitForKind = Duration.seconds(300)
-    /// The share by which a wait that a provider asks for is lengthened at most.
+    /// The largest share by which a provider's requested delay is lengthened.
     package static let longestSpread = 0.25
 
     package func isExpired(now: Date) -> Bool {
@@ -27,7 +27,8 @@ package struct DeliveryState: Sendable, Hashable {
     ///
     /// - Parameters:
     ///   - blame: The blame for a device that the provider does not know.
-    ///   - jitter: A random number from 0 to 1: the used share of each wait, so that many pushes do not retry at once.
+    ///   - jitter: A random number from 0 to 1: the used share of each delay, so that many pushes
+    ///     do not retry at once.
     package func settlement(of outcome: SendOutcome, blame: Blame, now: Date, jitter: Double) -> Settlement {
         switch outcome {
         case .success(let acceptance):
@@ -39,12 +40,13 @@ package struct DeliveryState: Sendable, Hashable {
             return .failed(reason: reason)
         case .failure(.misconfigured(let reason)), .failure(.credentialExpired(let reason)),
             .failure(.deviceUnknown(let reason)), .failure(.deviceGone(let reason, _)):
-            // Not the push's fault, as far as is known: it is sent once its sender works again.
+            // As far as is known, the push is not at fault: it is sent once its sender works
+            // again.
             return self.retry(reason, atLeast: .seconds(Int64(SenderHealth.pause)), now: now, jitter: jitter)
         case .failure(.kindRefused(let reason)):
             return self.retry(reason, atLeast: Self.spread(Self.waitForKind, jitter), now: now, jitter: jitter)
         case .failure(.offline(let reason)):
-            // Not tried again until the device connects, which makes it due.
+            // The push is not retried until the device connects, which makes it due.
             return .away(reason: reason)
         case .failure(.unavailable(let reason, _, sparesFirst: true)) where self.attempts <= 1:
             return self.retry(reason, atLeast: .zero, now: now, jitter: jitter)
@@ -53,12 +55,13 @@ package struct DeliveryState: Sendable, Hashable {
         case .failure(.deviceBusy(let reason, let retryAfter)):
             return self.retry(reason, atLeast: Self.spread(retryAfter, jitter), now: now, jitter: jitter)
         case .failure(.overloaded(let reason, let retryAfter)):
-            // The lane rests as long, and begins again with one push.
+            // The lane pauses as long, and begins again with one push.
             return self.retry(reason, atLeast: retryAfter, now: now, jitter: jitter)
         }
     }
 
-    /// A wait that a provider asks for, lengthened: it tells many pushes the same, and they must not come back at once.
+    /// Lengthens a delay that a provider asks for: it asks the same of many pushes, and they must
+    /// not retry at once.
     private static func spread(_ wait: Duration, _ jitter: Double) -> Duration {
         wait + wait * (Self.longestSpread * jitter)
     }
@@ -71,7 +74,8 @@ package struct DeliveryState: Sendable, Hashable {
     private func wait(jitter: Double) -> TimeInterval {
         let doublings = Double(min(max(self.attempts, 1) - 1, 20))
         let longest = min(Self.firstWait * pow(2, doublings), Self.longestWait)
-        // Never zero: a provider that fails at once must not be called in a tight loop.
+        // The delay is never zero: a provider that fails at once must not be called in a tight
+        // loop.
         return max(longest * jitter, Self.firstWait / 10)
     }
 }

@@ -1,17 +1,17 @@
 internal import Bytes
 
-/// The name under which a sender of an app is configured and devices register.
+/// The name of an app's sender in the configuration, under which devices register.
 package struct Platform: Sendable, Hashable, CustomStringConvertible {
     package let name: String
     package let app: AppName
 
-    /// Takes a name as the client wrote it; `gcm` is `fcm` under its old name.
+    /// Accepts a name as the client wrote it; `gcm` is `fcm` under its old name.
     package init(_ name: String, of app: AppName = .usual) {
         self.name = name == "gcm" ? "fcm" : name
         self.app = app
     }
 
-    /// Takes a platform's `description`.
+    /// Reads a platform's `description`.
     package init(stored text: String) {
         let parts = text.split(separator: ":", maxSplits: 1)
         if parts.count == 2, let app = AppName(String(parts[0])) {
@@ -21,8 +21,8 @@ package struct Platform: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// The name among the platforms of all apps, as in the database, in logs and in metrics: `apns`, and with the app in
-    /// front, `bank:apns`, unless that is the usual one. No name has a colon.
+    /// The name among the platforms of all apps, in the database, in logs and in metrics: `apns`,
+    /// or with the app before it, `bank:apns`, unless that is the usual app. No name has a colon.
     package var description: String {
         self.app == .usual ? self.name : "\(self.app):\(self.name)"
     }
@@ -34,27 +34,29 @@ package struct DeviceHandle: Sendable, Hashable {
 
     package let value: String
 
-    /// `nil` if it is empty, too long, or has blanks or control characters, which no provider's addresses have.
+    /// `nil` if it is empty, too long, or has blanks or control characters, which no provider's
+    /// addresses have.
     package init?(_ text: String) {
         let bytes = text.utf8
         guard (1...Self.maximumLength).contains(bytes.count), bytes.allSatisfy(\.isVisible) else {
             return nil
         }
-        // Hexadecimal tokens come in either case from the same phone.
+        // The same phone may send its hexadecimal token in upper or lower case.
         self.value = bytes.allSatisfy(\.isHexDigit) ? text.lowercased() : text
     }
 
-    /// Enough to tell one's own devices apart, too little to send to one.
+    /// Enough for users to distinguish their own devices, too little to send to one.
     package var masked: String {
         self.value.count <= 12 ? "…" : "\(self.value.prefix(4))…\(self.value.suffix(4))"
     }
 }
 
-/// Names one registration of a device; clients put it into a path unescaped.
+/// Identifies one registration of a device; clients put it into a path unescaped.
 package struct RegistrationID: Sendable, Hashable, CustomStringConvertible {
     package let description: String
 
-    /// `nil` unless the text is 1 to 128 of `A-Z a-z 0-9 - _ .`; `.` and `..` have a meaning in paths and are refused.
+    /// `nil` unless the text is 1 to 128 of `A-Z a-z 0-9 - _ .`; `.` and `..` have a meaning in
+    /// paths and are refused.
     package init?(_ text: String) {
         guard
             (1...128).contains(text.utf8.count), text != ".", text != "..",
@@ -72,6 +74,6 @@ package struct RegistrationID: Sendable, Hashable, CustomStringConvertible {
         return id
     }
 
-    /// Whether it has the form of those that `random` makes.
+    /// Whether it has the form of the ids that `random` makes.
     package var isRandom: Bool { self.description.utf8.count == 32 && self.description.utf8.allSatisfy(\.isHexDigit) }
 }

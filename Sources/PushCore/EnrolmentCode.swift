@@ -1,9 +1,10 @@
 internal import Bytes
 
-/// A one-time code that gives a device a token of its user: 25 letters and digits with 125 random bits, in groups of five.
+/// A one-time code that gives a device a token of its user: 25 letters and digits with 125 random
+/// bits, in groups of five.
 ///
-/// It can be read aloud and typed: it is Crockford's base32, without letters that look like digits; the case of letters,
-/// dashes and blanks do not count.
+/// People can read it aloud and type it: it is Crockford's base32, without letters that look like
+/// digits; the case of letters, dashes and blanks do not count.
 package struct EnrolmentCode: Sendable {
     /// The shortest and the longest time in which a code may be used.
     package static let lifetime = Duration.seconds(60)...Duration.seconds(86_400)
@@ -45,14 +46,14 @@ package struct EnrolmentCode: Sendable {
         self.code = String(decoding: bytes, as: UTF8.self)
     }
 
-    /// As it is shown, which is once.
+    /// The code as it is shown, once.
     package var text: Secret<String> {
         let bytes = Array(self.code.utf8)
         let groups = stride(from: 0, to: bytes.count, by: 5).map { String(decoding: bytes[$0..<$0 + 5], as: UTF8.self) }
         return Secret(groups.joined(separator: "-"))
     }
 
-    /// The hash that is stored. A plain hash is enough for a secret that cannot be guessed. Domain-separated,
-    /// so that it never equals a token's hash.
+    /// The hash that is stored. A plain hash is enough for a secret that cannot be guessed.
+    /// Domain-separated, so that it never equals a token's hash.
     package var fingerprint: Fingerprint { Fingerprint(of: "enrolment \(self.code)") }
 }

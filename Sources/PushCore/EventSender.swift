@@ -1,6 +1,7 @@
-/// Takes events to the operator's receiver.
+/// Sends events to the operator's receiver.
 package protocol EventSender: Sendable {
-    /// Sends a message, and returns once the receiver has acknowledged it. Must return within a deadline.
+    /// Sends a message, and returns once the receiver has acknowledged it. Must return within a
+    /// deadline.
     ///
     /// A failure is one of `unavailable`, `overloaded` and `misconfigured`.
     func send(_ batch: EventBatch) async throws(SendFailure)
@@ -8,7 +9,7 @@ package protocol EventSender: Sendable {
 
 /// A message with events.
 package struct EventBatch: Sendable, Hashable {
-    /// The same each time that these very events are sent.
+    /// The same id each time that exactly these events are sent.
     package let id: String
     package let body: [UInt8]
 

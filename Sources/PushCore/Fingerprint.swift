@@ -1,9 +1,11 @@
 internal import Cryptography
 package import Foundation
 
-/// The hash by which credentials are looked up, in memory and in the database: 32 bytes of SHA-256.
+/// The hash with which the server finds credentials, in memory and in the database: 32 bytes of
+/// SHA-256.
 ///
-/// The duration of a lookup reveals nothing to an attacker, who cannot choose credentials by their hash.
+/// The duration of a lookup reveals nothing to an attacker, who cannot choose credentials by their
+/// hash.
 package struct Fingerprint: Sendable, Hashable {
     private let words: SIMD4<UInt64>
 
@@ -15,7 +17,8 @@ package struct Fingerprint: Sendable, Hashable {
         self.words = hash.finalize().withUnsafeBytes { $0.loadUnaligned(as: SIMD4<UInt64>.self) }
     }
 
-    /// Takes the text's HMAC under the key of `code`: even for a text that can be guessed, computing it takes the key.
+    /// The text's HMAC under the key of `code`: without that key nobody can compute it, even for a
+    /// text that can be guessed.
     package init(of text: Substring, code: KeyedHash) {
         var text = text
         let digest = code.code { hash in text.withUTF8 { hash.update(bufferPointer: UnsafeRawBufferPointer($0)) } }

@@ -3,19 +3,21 @@ package protocol HandleRule: Sendable {
     /// A parsed handle.
     associatedtype Address
 
-    /// How clients write a handle.
+    /// The form in which clients write a handle.
     var form: HandleForm { get }
 
     /// Whether somebody else can know or guess a handle.
     ///
-    /// A handle that cannot be guessed belongs to the user who registers it. One that can is registered once the user
-    /// has returned a code that was pushed to it. There is no default: each sender decides.
+    /// A handle that cannot be guessed belongs to the user who registers it. A handle that can be
+    /// guessed is registered once the user has returned a code that was pushed to it. There is no
+    /// default: each sender decides.
     var isGuessable: Bool { get }
 
     /// Parses a handle. Throws `HandleFlaw` if this sender cannot push to it.
     func address(_ handle: String) throws(HandleFlaw) -> Address
 
-    /// The part of the platform whose lane carries the pushes to an address; `nil` if the platform has one lane.
+    /// The part of the platform whose lane carries the pushes to an address; `nil` if the platform
+    /// has one lane.
     func part(at address: Address) -> String?
 }
 
@@ -24,18 +26,21 @@ extension HandleRule {
 
     package func part(at address: Address) -> String? { nil }
 
-    /// The part of the platform that a handle belongs to. Throws `HandleFlaw` if this sender cannot push to the handle.
+    /// The part of the platform that a handle belongs to. Throws `HandleFlaw` if this sender
+    /// cannot push to the handle.
     package func part(of handle: DeviceHandle) throws(HandleFlaw) -> String? {
         self.part(at: try self.address(handle.value))
     }
 }
 
-/// How clients write the handles of a platform.
+/// The form in which clients write the handles of a platform.
 package enum HandleForm: Sendable {
     case text
-    /// A JSON object, or its text. An object has many spellings; `canonical` returns the one that is compared.
+    /// A JSON object, or its text. An object has many spellings; `canonical` returns the one to
+    /// compare.
     case object(canonical: @Sendable (String) throws(HandleFlaw) -> DeviceHandle)
-    /// Clients write none: the registration id is the handle of a device that holds an event stream open.
+    /// Clients write none: the registration id is the handle of a device that holds an event
+    /// stream open.
     case registrationID
 }
 

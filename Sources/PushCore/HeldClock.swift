@@ -1,17 +1,21 @@
 package import Foundation
 internal import Synchronization
 
-/// The time that expiry is compared with: the machine's clock, held back while it is too far ahead.
+/// The time for all comparisons with an expiry: the machine's clock, held back while it is too far
+/// ahead.
 ///
-/// Deletion cannot be undone, and a wrong time server or a resumed virtual machine can move the clock by months. The
-/// clock compares each reading with a reference of the last two days and with `uptime`, which such a change does not affect.
-/// A reading that is too far ahead is not believed: the time continues from the last believed reading, until the
-/// machine's clock is right again or `accept()` is called. A clock that is behind is always believed, since it deletes nothing early.
+/// Deletion cannot be undone, and a wrong time server or a resumed virtual machine can move the
+/// clock by months. The clock compares each reading with a reference of the last two days and with
+/// `uptime`, which such a change does not affect. It rejects a reading that is too far ahead: the
+/// time continues from the last trusted reading, until the machine's clock is right again or
+/// `accept()` is called. A clock that is behind is always trusted, since it deletes nothing
+/// early.
 package final class HeldClock: Sendable {
-    /// A moment at which the clock was right, and what `uptime` showed then. It survives the process in a file.
+    /// A moment at which the clock was right, with the value of `uptime` at that moment. A file
+    /// keeps it for the next process.
     package struct Mark: Sendable, Hashable {
         package let time: Date
-        /// Seconds since the machine has started.
+        /// Seconds since the start of the machine.
         package let uptime: TimeInterval
         /// How many seconds `time` is ahead of the reference.
         package let step: TimeInterval
@@ -19,7 +23,7 @@ package final class HeldClock: Sendable {
         package let rise: TimeInterval
         /// The uptime at which the next reference is chosen.
         package let next: TimeInterval
-        /// Identifies the machine's start that `uptime` counts from.
+        /// Identifies the start of the machine that `uptime` counts from.
         package let boot: String
 
         package init(
@@ -35,13 +39,14 @@ package final class HeldClock: Sendable {
         }
     }
 
-    /// How far ahead of the reference a reading is believed: corrections by time servers are smaller.
+    /// How far ahead of the reference a trusted reading may be: corrections by time servers are
+    /// smaller.
     package static let longestStep: TimeInterval = 3600
     /// The longest time that the machine may have been off between a mark and this process.
     package static let longestAbsence: TimeInterval = 7 * 86_400
-    /// No clock that is right shows an earlier time: this program was written later.
+    /// A clock that shows an earlier time is wrong: this program was written later.
     package static let programDate = Date(timeIntervalSince1970: 1_767_225_600)
-    /// How often the reference is replaced: by the lowest believed reading since the last time.
+    /// How often the reference is replaced, by the lowest trusted reading since the last time.
     package static let referencePeriod: TimeInterval = 86_400
     /// A machine without a clock of its own learns the time within this many seconds.
     package static let settlingTime: TimeInterval = 3600
@@ -49,12 +54,13 @@ package final class HeldClock: Sendable {
     private let boot: String
     private let wall: @Sendable () -> Date
     private let uptime: @Sendable () -> TimeInterval
-    // A mutex, since each request asks for the time.
+    // A mutex, since each request reads the time.
     private let state: Mutex<State>
 
-    /// A clock that continues from `mark`; without one, the first reading is believed.
+    /// A clock that continues from `mark`; without a mark, it trusts the first reading.
     ///
-    /// `wall` is the machine's clock, and `uptime` a clock that nobody can set. `boot` identifies the machine's start.
+    /// `wall` is the machine's clock, and `uptime` a clock that nobody can set. `boot` identifies
+    /// the start of the machine.
     package init(
         after mark: Mark? = nil,
         boot: String = HeldClock.boot,
@@ -73,26 +79,30 @@ package final class HeldClock: Sendable {
         }
     }
 
-    /// How many seconds the machine's clock is ahead of `now()` and held back; `nil` while it is believed.
+    /// How many seconds the machine's clock is ahead of `now()` and held back; `nil` while it is
+    /// trusted.
     package var held: TimeInterval? {
         let error = self.read { $0.error($1, $2) }
         return error > 0 ? error : nil
     }
 
-    /// How many seconds the machine's clock is behind a time that was believed; `nil` up to the longest step.
+    /// How many seconds the machine's clock is behind a trusted time; `nil` up to the longest
+    /// step.
     ///
-    /// That time was wrong, or the clock is. Until `accept()` the clock may jump ahead as far as that time.
+    /// That time was wrong, or the clock is. Until `accept()` the clock may jump ahead as far as
+    /// that time.
     package var behind: TimeInterval? {
         let error = self.read { $0.error($1, $2) }
         return error < 0 ? -error : nil
     }
 
-    /// Believes the machine's clock as it is now.
+    /// Trusts the present reading of the machine's clock.
     package func accept() {
         self.read { $0.accept($1, $2) }
     }
 
-    /// The present moment, for `init(after:)`: of the machine's clock, or of one that it was found wrong by.
+    /// The present moment, for `init(after:)`: of the machine's clock, or of the reference that
+    /// contradicts it.
     package var mark: Mark {
         self.read { state, wall, uptime in
             state.mark(wall, uptime, boot: self.boot)
@@ -109,15 +119,17 @@ package final class HeldClock: Sendable {
 extension HeldClock {
     /// The decision on each reading. All times are in seconds.
     private struct State {
-        /// The reference: the difference between the time and the uptime at a reading that was believed.
+        /// The reference: the difference between the time and the uptime at a trusted reading.
         private var offset: TimeInterval
-        /// The same of the last reading that was believed.
+        /// The same difference at the last trusted reading.
         private var believed: TimeInterval
-        /// The lowest since the reference was chosen. Steps just before and after that moment would add up otherwise.
+        /// The lowest difference since the reference was chosen. Without it, steps just before and
+        /// after that moment would add up.
         private var lowest: TimeInterval
         /// How far a reading may be ahead of the reference.
         private var bound = HeldClock.longestStep
-        /// The uptime of the next reference. Small steps would add up if each were one.
+        /// The uptime of the next reference. Small steps would add up if each were a new
+        /// reference.
         private var next: TimeInterval
 
         init(after mark: Mark?, boot: String, _ wall: TimeInterval, _ uptime: TimeInterval) {
@@ -142,12 +154,13 @@ extension HeldClock {
             }
         }
 
-        /// The seconds by which the machine's clock is too far ahead, or, negative, too far behind; 0 while it is right.
+        /// The seconds by which the machine's clock is too far ahead, or, negative, too far
+        /// behind; 0 while it is right.
         mutating func error(_ wall: TimeInterval, _ uptime: TimeInterval) -> TimeInterval {
             let ahead = wall - uptime - self.offset
-            // A time before this program is one that the machine made up until it learns the right one.
+            // A machine may show a time before this program's date until it learns the right one.
             let wasRight = self.offset + uptime >= HeldClock.programDate.timeIntervalSince1970
-            // A clock that is far behind is no reference either: it may be corrected later.
+            // A clock that is far behind is not a reference either: it may be corrected later.
             if wasRight, ahead < -HeldClock.longestStep { return ahead }
             if wasRight, ahead > self.bound { return wall - uptime - self.believed }
             self.believed = wall - uptime
@@ -184,17 +197,18 @@ extension HeldClock {
         }
     }
 
-    /// Seconds since the machine has started, including suspended time.
+    /// Seconds since the start of the machine, including suspended time.
     package static let uptime: @Sendable () -> TimeInterval = {
         var time = timespec()
         clock_gettime(CLOCK_BOOTTIME, &time)
         return TimeInterval(time.tv_sec) + TimeInterval(time.tv_nsec) / 1e9
     }
 
-    /// The kernel's identifier of the machine's start; empty if the kernel does not say.
+    /// The kernel's identifier of the start of the machine; empty if the kernel has none.
     package static let boot: String = {
         let file = "/proc/sys/kernel/random/boot_id"
-        // Without it, each start counts as one after a start of the machine.
+        // Without the identifier, each start of the server counts as one after a start of the
+        // machine.
         let text = (try? String(contentsOfFile: file, encoding: .utf8)) ?? ""
         return text.trimmingCharacters(in: .whitespacesAndNewlines)
     }()

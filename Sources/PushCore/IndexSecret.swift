@@ -1,14 +1,14 @@
 package import Cryptography
 package import Foundation
 
-/// The secret from which the keys for all keyed hashes are derived.
+/// The secret that derives the keys for all keyed hashes.
 ///
-/// It is created once with the database and stored there sealed, so that the hashes stay valid when the data keys
-/// change.
+/// It is created once with the database and stored there encrypted, so that the hashes stay valid
+/// when the data keys change.
 package struct IndexSecret: Sendable {
     private let key: SymmetricKey
 
-    /// A new random one.
+    /// A new random secret.
     package init() {
         self.key = SymmetricKey(size: .bits256)
     }
@@ -19,7 +19,7 @@ package struct IndexSecret: Sendable {
         self.key = SymmetricKey(data: bytes)
     }
 
-    /// The 32 bytes, for sealing.
+    /// The 32 bytes, for encryption.
     package var bytes: Data { self.key.withUnsafeBytes { Data($0) } }
 
     /// The key for one purpose, which reveals nothing about the keys for others: HKDF, RFC 5869.

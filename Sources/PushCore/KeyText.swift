@@ -10,9 +10,11 @@ package struct NumberedKey: Sendable, Equatable {
 
 /// Keys as text, a line for each: a number from 1 to 2^32-1 and 32 bytes in base64.
 ///
-/// The first key is the one in use. Empty lines and comments, which begin with `#`, stay where they are.
+/// The first key is the one in use. Empty lines and comments, which begin with `#`, stay where
+/// they are.
 package enum KeyText {
-    /// Parses at least one key, each with a different number. Throws `KeyTextError`, with the line of a malformed key.
+    /// Parses at least one key, each with a different number. Throws `KeyTextError`, with the line
+    /// of a malformed key.
     package static func keys(in text: String) throws(KeyTextError) -> [NumberedKey] {
         var keys: [NumberedKey] = []
         for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
@@ -34,7 +36,7 @@ package enum KeyText {
         "# \(comment)\n" + self.randomLine(number: 1)
     }
 
-    /// The text with a new random key in front of the others, and that key's number.
+    /// The text with a new random key before the others, and that key's number.
     package static func addingKey(to text: String) throws(KeyTextError) -> (text: String, number: UInt32) {
         let greatest = try self.keys(in: text).map(\.number).max() ?? 0
         guard greatest < .max else { throw .full }
@@ -64,7 +66,7 @@ package enum KeyText {
         return "\(number) \(secret)\n"
     }
 
-    /// The number that a line begins with; `nil` for a comment.
+    /// The number at the start of a line; `nil` for a comment.
     private static func number(of line: Substring) -> UInt32? {
         line.split(separator: " ").first.flatMap { UInt32($0) }
     }

@@ -1,6 +1,6 @@
 package import Cryptography
 
-/// HMAC-SHA-256 (RFC 2104) of what its caller writes, under one key.
+/// HMAC-SHA-256 (RFC 2104) of the caller's bytes, under one key.
 package struct KeyedHash: Sendable {
     private let start: HMAC<SHA256>
 

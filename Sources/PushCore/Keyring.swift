@@ -1,9 +1,10 @@
 package import Cryptography
 package import Foundation
 
-/// The data keys: the first seals, all open. As text they are a `KeyText`.
+/// The data keys: the first encrypts, all decrypt. Their text is a `KeyText`.
 package struct Keyring: NumberedKeys, Equatable {
-    /// How many seals under one key random nonces of 96 bits allow (NIST SP 800-38D, section 8.3).
+    /// How many encryptions under one key random nonces of 96 bits allow (NIST SP 800-38D, section
+    /// 8.3).
     package static let maximumSeals = 1 << 32
 
     package static let comment =
@@ -20,13 +21,14 @@ package struct Keyring: NumberedKeys, Equatable {
         self.keys = keys
     }
 
-    /// The same keys, of which the one with that number seals; `nil` if there is no such key.
+    /// The same keys, with the key of that number first, which encrypts; `nil` if there is no such
+    /// key.
     package func sealing(with number: UInt32) -> Keyring? {
         guard let key = self.keys.first(where: { $0.number == number }) else { return nil }
         return Keyring([key] + self.keys.filter { $0.number != number })
     }
 
-    /// The same keys, and behind them those of another keyring that have other numbers.
+    /// The same keys, followed by the keys of another keyring that have other numbers.
     package func joined(with other: Keyring) -> Keyring {
         let numbers = Set(self.numbers)
         return Keyring(self.keys + other.keys.filter { !numbers.contains($0.number) })
@@ -34,13 +36,14 @@ package struct Keyring: NumberedKeys, Equatable {
 
     package static func inUse(_ number: UInt32) -> KeyTextError { .sealing(number) }
 
-    /// The numbers of all keys, that of the sealing key first.
+    /// The numbers of all keys, with the encrypting key's first.
     package var numbers: [UInt32] { self.keys.map(\.number) }
 
-    /// The number of the key that seals.
+    /// The number of the key that encrypts.
     package var sealing: UInt32 { self.keys[0].number }
 
-    /// A value that identifies the key of that number without revealing it; `nil` if there is no such key.
+    /// A value that identifies the key of that number without revealing it; `nil` if there is no
+    /// such key.
     package func checkValue(of number: UInt32) -> Data? {
         self.derived(from: number, "sealpost check value", 16)?.withUnsafeBytes { Data($0) }
     }
@@ -63,7 +66,7 @@ package enum KeyTextError: Error, Hashable, CustomStringConvertible {
     case repeated(UInt32)
     case empty
     case missing(UInt32)
-    /// The key that seals cannot be removed.
+    /// The key that encrypts cannot be removed.
     case sealing(UInt32)
     /// The key that signs cannot be removed.
     case signing(UInt32)

@@ -1,6 +1,8 @@
-/// A queue of pushes with its own rate, health and number of concurrent calls, so that no other lane waits for it.
+/// A queue of pushes with its own rate, health and number of concurrent calls, so that no other
+/// lane waits for it.
 ///
-/// Most platforms have one lane. A platform whose devices name their provider, such as Web Push, has one per provider.
+/// Most platforms have one lane. A platform whose devices name their provider, such as Web Push,
+/// has one per provider.
 package struct Lane: Sendable, Hashable, CustomStringConvertible {
     package let description: String
 
@@ -9,6 +11,6 @@ package struct Lane: Sendable, Hashable, CustomStringConvertible {
         self.description = part.map { "\(platform)/\($0)" } ?? platform.description
     }
 
-    /// The name of the platform, of which the lane may be a part.
+    /// The name of the platform that contains the lane.
     package var platform: String { String(self.description.prefix { $0 != "/" }) }
 }

@@ -1,4 +1,4 @@
-/// The number that a push carries, by which the device fetches the payload.
+/// The number that a push carries; the device fetches the payload by it.
 ///
 /// Positive and random; its width is the server's choice.
 package struct NotificationID: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
@@ -10,7 +10,7 @@ package struct NotificationID: RawRepresentable, Hashable, Sendable, CustomStrin
         self.rawValue = rawValue
     }
 
-    /// Reads what `description` writes; `nil` for any other spelling of the number.
+    /// Reads the form of `description`; `nil` for any other spelling of the number.
     package init?(_ text: String) {
         // `Int64` also reads a sign and zeros before the number.
         guard let first = text.utf8.first, (0x31...0x39).contains(first), let number = Int64(text) else { return nil }

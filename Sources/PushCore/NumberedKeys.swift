@@ -17,7 +17,8 @@ extension NumberedKeys {
         KeyText.generate(comment: self.comment)
     }
 
-    /// The text with a new random key in front of the others, so that it is in use, and that key's number.
+    /// The text with a new random key before the others, so that it is in use, and that key's
+    /// number.
     package static func addingKey(to text: String) throws(KeyTextError) -> (text: String, number: UInt32) {
         try KeyText.addingKey(to: text)
     }

@@ -1,15 +1,16 @@
 internal import Bytes
 internal import Foundation
 
-/// The one form in which hashes of passwords are stored: `$argon2id$v=19$m=19456,t=2,p=1$<salt>$<digest>`.
+/// The only form of stored password hashes: `$argon2id$v=19$m=19456,t=2,p=1$<salt>$<digest>`.
 ///
-/// The PHC string format, read strictly: these parameters in this order, decimal without leading zeros, and base64
-/// without padding or spare bits. So two different texts are never the same hash.
+/// The PHC string format, read strictly: these parameters in this order, decimal without leading
+/// zeros, and base64 without padding or spare bits. So two different texts are never the same
+/// hash.
 struct PHCString: Sendable, Hashable, CustomStringConvertible {
-    /// In bytes; the format's own bounds for Argon2.
+    /// In bytes; the format's own limits for Argon2.
     private static let saltLength = 8...48
     private static let digestLength = 12...64
-    /// More than the longest valid text has.
+    /// A length above that of the longest valid text.
     private static let maximumLength = 256
 
     let parameters: PasswordParameters
@@ -22,7 +23,8 @@ struct PHCString: Sendable, Hashable, CustomStringConvertible {
         self.digest = digest
     }
 
-    /// `nil` for any other text, or if the parameters are outside the bounds of `PasswordParameters`.
+    /// `nil` for any other text, or if the parameters are outside the limits of
+    /// `PasswordParameters`.
     init?(_ text: String) {
         guard text.utf8.count <= Self.maximumLength else { return nil }
         let parts = Array(text.utf8).split(separator: UInt8(ascii: "$"), omittingEmptySubsequences: false)

@@ -1,14 +1,15 @@
 package import Foundation
 
-/// Limits calls to a rate per second, and spreads them over the second by tenths. After a pause the rate rises to its
-/// full height within a minute, as Google asks of senders.
+/// Limits calls to a rate per second, and spreads them over the second by tenths. After a pause
+/// the rate rises to its full height within a minute, as Google asks of senders.
 package struct Pacer: Sendable {
     /// How long a rise lasts.
     package static let rise: TimeInterval = 60
     /// The share of the rate at which a rise begins.
     private static let least = 0.1
 
-    /// A ring buffer of the times of the last calls, as many as a tenth of a second may have.
+    /// A ring buffer of the times of the last calls, as many as are allowed in a tenth of a
+    /// second.
     private var times: [Date]
     private var next = 0
     private var span: TimeInterval
@@ -25,31 +26,33 @@ package struct Pacer: Sendable {
         self.rate = max(1, rate)
     }
 
-    /// Uses an equal part of the rate from now on, since as many senders share it. The last calls still count.
+    /// Uses an equal part of the rate from now on, since this many senders share it. The last
+    /// calls still count.
     package mutating func share(among senders: Int) {
         let senders = max(1, senders)
         let count = max(1, self.rate / senders / 10)
         let times = self.times[self.next...] + self.times[..<self.next]
-        // Oldest first. A longer buffer has the oldest call several times, so that it admits no more than one that was
-        // always as long.
+        // The oldest call comes first. A longer buffer repeats it, so that it admits no more calls
+        // than a buffer that was always as long.
         let oldest = Array(repeating: times.first ?? .distantPast, count: max(0, count - times.count))
         self.times = oldest + times.suffix(count)
         self.next = 0
         self.span = Double(count) * Double(senders) / Double(self.rate)
     }
 
-    /// Returns `nil` and counts a call if one may be made now; otherwise returns when one may be made.
+    /// Returns `nil` and counts a call if one may be made now; otherwise returns when one may be
+    /// made.
     package mutating func admit(now: Date) -> Date? {
         let span = self.span / self.share(now)
         let earliest = self.times[self.next] + span
-        // A time that is too far away was taken before the clock was set back.
+        // A time that is too far away was recorded before the clock was set back.
         if earliest > now, earliest.timeIntervalSince(now) < 2 * span { return earliest }
         self.times[self.next] = now
         self.next = (self.next + 1) % self.times.count
         return nil
     }
 
-    /// Begins a rise: the calls of a pause have gathered, and must not come all at once.
+    /// Begins a rise: the calls that gathered in a pause must not come all at once.
     package mutating func beginRise(now: Date) {
         self.riseBegan = now
     }
@@ -58,7 +61,7 @@ package struct Pacer: Sendable {
     private mutating func share(_ now: Date) -> Double {
         guard let riseBegan else { return 1 }
         let share = Self.least + (1 - Self.least) * now.timeIntervalSince(riseBegan) / Self.rise
-        // Below the least: the clock was set back.
+        // The share is below its minimum because the clock was set back.
         guard (Self.least..<1).contains(share) else {
             self.riseBegan = nil
             return 1

@@ -1,15 +1,16 @@
 internal import Bytes
 internal import CArgon2
 
-/// A password as it is stored: Argon2id (RFC 9106) in the PHC string format.
+/// A stored password: Argon2id (RFC 9106) in the PHC string format.
 ///
-/// Hashing or checking a password costs what the parameters say, usually 19 MiB and tens of milliseconds of a core.
-/// Never do it on an event loop.
+/// Hashing or checking a password costs what the parameters say, usually 19 MiB and tens of
+/// milliseconds of a core. Never do it on an event loop.
 package struct PasswordHash: Sendable, Hashable {
     /// The longest password, in bytes of UTF-8.
     package static let maximumLength = 256
 
-    /// The shortest password, in Unicode scalars: three letters are no stronger for taking eight bytes.
+    /// The shortest password, in Unicode scalars: three letters are no stronger for having eight
+    /// bytes.
     fileprivate static let minimumCharacters = 8
 
     private static let saltLength = 16
@@ -17,15 +18,15 @@ package struct PasswordHash: Sendable, Hashable {
 
     package let phc: String
 
-    /// Takes a stored hash as it is.
+    /// Stores a hash unchanged.
     package init(phc: String) {
         self.phc = phc
     }
 
-    /// Hashes with a fresh random salt. The password is taken byte for byte.
+    /// Hashes with a new random salt. The password is used byte for byte.
     ///
-    /// Throws `PasswordError` if the length is out of bounds, or if the password has control characters, with which a
-    /// user could not sign in (RFC 7617 section 2).
+    /// Throws `PasswordError` if the length is outside the limits, or if the password has control
+    /// characters, with which a user could not sign in (RFC 7617 section 2).
     package init(
         of password: String,
         parameters: PasswordParameters = .usual
@@ -40,7 +41,8 @@ package struct PasswordHash: Sendable, Hashable {
         self.phc = PHCString(parameters: parameters, salt: salt, digest: digest).description
     }
 
-    /// Hashes a password that a person has chosen; throws `PasswordError` also if it is common or is the user's name.
+    /// Hashes a password that a person has chosen; throws `PasswordError` also if it is common or
+    /// is the user's name.
     package init(
         of password: String,
         chosenFor name: Username,
@@ -53,7 +55,8 @@ package struct PasswordHash: Sendable, Hashable {
         try self.init(of: password, parameters: parameters)
     }
 
-    /// Makes a hash that no known password matches, and that costs as much to check as the parameters say.
+    /// Makes a hash that no known password matches. Checking it costs as much as the parameters
+    /// say.
     package static func decoy(_ parameters: PasswordParameters) -> PasswordHash {
         let phc = PHCString(
             parameters: parameters,
@@ -63,8 +66,9 @@ package struct PasswordHash: Sendable, Hashable {
         return PasswordHash(phc: phc.description)
     }
 
-    /// What is stored for a user without a password: its digest is all zeros, which no password gives, and it costs as much to
-    /// check as the parameters say, so that a stranger learns nothing by the time.
+    /// The stored hash of a user without a password: its digest is all zeros, which no password
+    /// gives. Checking it costs as much as the parameters say, so that the duration reveals
+    /// nothing to a stranger.
     package static func none(_ parameters: PasswordParameters) -> PasswordHash {
         let phc = PHCString(
             parameters: parameters,
@@ -77,8 +81,8 @@ package struct PasswordHash: Sendable, Hashable {
     /// Whether the user has no password.
     package var isNone: Bool { PHCString(self.phc)?.digest.allSatisfy { $0 == 0 } == true }
 
-    /// Whether this is the password; no password matches a hash that is malformed or whose parameters are out of
-    /// bounds.
+    /// Whether this is the password; no password matches a hash that is malformed or whose
+    /// parameters are outside the limits.
     ///
     /// A text that is too long for a password is refused before anything is hashed.
     package func matches(_ password: String) -> Bool {
@@ -91,7 +95,7 @@ package struct PasswordHash: Sendable, Hashable {
                 parameters: stored.parameters,
                 length: stored.digest.count
             )
-            // Constant time, which does not reveal where they differ.
+            // The comparison takes constant time, so it does not reveal the place of a difference.
             return zip(digest, stored.digest).reduce(UInt8(0)) { $0 | ($1.0 ^ $1.1) } == 0
         } catch {
             return false
@@ -101,7 +105,8 @@ package struct PasswordHash: Sendable, Hashable {
     /// The cost of checking the hash; `nil` if it is malformed.
     package var parameters: PasswordParameters? { PHCString(self.phc)?.parameters }
 
-    /// Whether the hash is weaker than a new one with these parameters; `false` if it is malformed.
+    /// Whether the hash is weaker than a new one with these parameters; `false` if it is
+    /// malformed.
     package func needsRehash(for parameters: PasswordParameters) -> Bool {
         guard let stored = PHCString(self.phc) else { return false }
         return stored.parameters.isBelow(parameters) || stored.salt.count < Self.saltLength
@@ -133,7 +138,7 @@ package struct PasswordHash: Sendable, Hashable {
                     context.m_cost = UInt32(parameters.memory)
                     context.t_cost = UInt32(parameters.passes)
                     context.lanes = UInt32(parameters.lanes)
-                    // The lanes are part of the result, the threads are not.
+                    // The lanes change the result, the threads do not.
                     context.threads = 1
                     context.version = UInt32(ARGON2_VERSION_13.rawValue)
                     context.allocate_cbk = { memory, size in
@@ -154,7 +159,7 @@ package struct PasswordHash: Sendable, Hashable {
 package enum PasswordError: Error, Hashable, CustomStringConvertible {
     case length
     case controlCharacter
-    /// One of `CommonPasswords`.
+    /// The password is in `CommonPasswords`.
     case tooCommon
     /// The user's own name.
     case name

@@ -1,6 +1,6 @@
 /// The cost of Argon2id: memory, the passes over it, and lanes.
 package struct PasswordParameters: Sendable, Hashable, CustomStringConvertible {
-    /// The memory that a stored hash may ask for when it is checked, in KiB; a hash beyond the bounds matches no
+    /// The limits of a stored hash's memory, in KiB; a hash outside the limits matches no
     /// password.
     package static let memoryBounds = 8...1_048_576
     package static let passesBounds = 1...64
@@ -9,7 +9,8 @@ package struct PasswordParameters: Sendable, Hashable, CustomStringConvertible {
     /// OWASP's minimum parameters: 19 MiB, two passes, one lane.
     package static let usual = PasswordParameters()
 
-    /// Equally strong minima for one lane or more (OWASP, Password Storage Cheat Sheet): KiB and passes.
+    /// Equally strong minima for one lane or more (OWASP, Password Storage Cheat Sheet): KiB and
+    /// passes.
     private static let minima = [(47_104, 1), (19_456, 2), (12_288, 3), (9216, 4), (7168, 5)]
 
     /// KiB.
@@ -24,7 +25,8 @@ package struct PasswordParameters: Sendable, Hashable, CustomStringConvertible {
         self.lanes = 1
     }
 
-    /// `nil` outside the bounds, and below the eight KiB for each lane that RFC 9106 section 3.1 requires.
+    /// `nil` outside the limits, and below the eight KiB for each lane that RFC 9106 section 3.1
+    /// requires.
     package init?(memory: Int, passes: Int, lanes: Int) {
         guard
             Self.memoryBounds.contains(memory), Self.passesBounds.contains(passes), Self.lanesBounds.contains(lanes),
@@ -40,11 +42,11 @@ package struct PasswordParameters: Sendable, Hashable, CustomStringConvertible {
         Self.minima.contains { self.memory >= $0.0 && self.passes >= $0.1 }
     }
 
-    /// Whether any of the three is less than the other's.
+    /// Whether any of the three parameters is less than the other's.
     func isBelow(_ other: PasswordParameters) -> Bool {
         self.memory < other.memory || self.passes < other.passes || self.lanes < other.lanes
     }
 
-    /// As in a PHC string.
+    /// The form in a PHC string.
     package var description: String { "m=\(self.memory),t=\(self.passes),p=\(self.lanes)" }
 }

@@ -6,13 +6,14 @@ package struct Pause: Sendable, Hashable {
     package enum Cause: String, Sendable, CaseIterable {
         /// Several calls in a row failed.
         case outage
-        /// The provider asked for a rest.
+        /// The provider asked for a delay.
         case overloaded
-        /// The provider says that devices of several users in a row were sent too much.
+        /// The provider reports too many pushes for devices of several users in a row.
         case throttled
-        /// The provider refuses our credentials or our configuration.
+        /// The provider refuses the server's credentials or configuration.
         case misconfigured
-        /// The provider does not know the devices of several users in a row, and has accepted no other push.
+        /// The provider does not know the devices of several users in a row, and has accepted no
+        /// other push.
         case devicesRefused = "devices_refused"
 
         /// Whether the pause lasts until an operator fixes the cause.
@@ -28,7 +29,7 @@ package struct Pause: Sendable, Hashable {
     /// In the provider's words.
     package let reason: String
     package let since: Date
-    /// When the next probe may go.
+    /// When the next probe may be sent.
     package let until: Date
 
     package init(_ cause: Cause, reason: String, since: Date, until: Date) {
@@ -39,23 +40,25 @@ package struct Pause: Sendable, Hashable {
     }
 }
 
-/// A change in a lane's health that operators are told about.
+/// A change in a lane's health that operators should know.
 package enum HealthEvent: Sendable, Hashable {
     case paused(Pause)
     /// The pause has another cause or reason now.
     case changed(from: Pause, to: Pause)
-    /// A probe was refused for the same reason as before; the next goes after `rest`.
+    /// A probe was refused for the same reason as before; the next is sent after `rest`.
     case prolonged(Pause, rest: TimeInterval)
     case resumed(Pause)
-    /// A device was refused before any push was accepted: with few users this may be the only sign of a wrong
-    /// configuration.
+    /// A device was refused before any push was accepted: with few users this may be the only sign
+    /// of a wrong configuration.
     case doubted(reason: String)
-    /// Devices of a kind, such as all of Apple's, are refused, because a key for them is missing or wrong.
+    /// Devices of a kind, such as all of Apple's, are refused, because a key for them is missing
+    /// or wrong.
     case kindRefused(reason: String)
-    /// The devices of many users in a row are gone, and none was accepted: they are kept until one is.
+    /// The provider calls the devices of many users in a row gone, and has accepted no push: the
+    /// devices stay until it accepts one.
     case manyGone(reason: String)
 
-    /// The event between two states; `nil` if there is no news.
+    /// The event between two states; `nil` if nothing has changed.
     package init?(from old: Pause?, to new: Pause?, now: Date) {
         switch (old, new) {
         case (nil, nil): return nil

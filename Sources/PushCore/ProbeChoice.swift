@@ -4,9 +4,11 @@
 package struct ProbeChoice: Sendable, Hashable {
     /// The preferred kind of address.
     package enum Address: Sendable, Hashable {
-        /// One that had an accepted push before: a refusal says more about us than about the device.
+        /// An address with an accepted push before: a refusal says more about the server than
+        /// about the device.
         case known
-        /// One that never had an accepted push: it may have been registered under our present configuration.
+        /// An address without an accepted push: it may have been registered under the present
+        /// configuration.
         case new
     }
 

@@ -1,7 +1,7 @@
 internal import Cryptography
 package import Foundation
 
-/// One push to one device: all that a sender learns of a notification.
+/// One push to one device, with everything that a sender learns of a notification.
 package struct Push: Sendable, Hashable {
     package enum Priority: String, Sendable {
         case normal
@@ -16,17 +16,19 @@ package struct Push: Sendable, Hashable {
     /// No provider may deliver the push after this time.
     package let expiresAt: Date
     package let priority: Priority
-    /// A device shows only the newest push with this id: 1 to 32 characters of base64url that reveal nothing.
+    /// A device shows only the newest push with this id: 1 to 32 characters of base64url that
+    /// reveal nothing.
     ///
     /// The same on every try, so that a repeated push is shown once.
     package let collapseID: String
     /// Whether other pushes share the collapse id, because their sender gave them the same key.
     package let replacesOlder: Bool
-    /// Set: the push carries this code in place of the notification's id, to a handle that can be guessed.
+    /// If set, the push carries this code in place of the notification's id, to a handle that can
+    /// be guessed.
     package let confirmation: ConfirmationCode?
-    /// What the push shows in place of its sender's constants; `nil`: those.
+    /// The alert that replaces the sender's constants; `nil`: the constants.
     package let alert: PushAlert?
-    /// Whose push it is, for a device that accounts share.
+    /// The account of the push, for a device that accounts share.
     package let accountHint: AccountHint?
 
     /// `sharedBy`: the registration, if it shares its handle with other accounts.
@@ -46,7 +48,7 @@ package struct Push: Sendable, Hashable {
         self.attemptID = attemptID
         self.expiresAt = expiresAt
         self.priority = priority
-        // To one handle the pushes of several accounts must not replace each other.
+        // The pushes of several accounts to one handle must not replace each other.
         let collapseID = sharedCollapseID.map { shared in
             registration.map { AccountHint.collapseID(shared, of: $0) } ?? shared
         }
@@ -57,8 +59,8 @@ package struct Push: Sendable, Hashable {
         self.accountHint = registration.map { AccountHint(notification, of: $0) }
     }
 
-    /// The attempt's id: a UUID version 8 (RFC 9562) that depends on the notification's random seed and the device
-    /// only, so that it need not be kept.
+    /// The attempt's id: a UUID version 8 (RFC 9562) that depends only on the notification's
+    /// random seed and the device, so that it need not be stored.
     package static func attemptID(seed: Int64, device: Int64) -> UUID {
         var hash = SHA256()
         withUnsafeBytes(of: (seed.bigEndian, device.bigEndian)) { hash.update(bufferPointer: $0) }

@@ -1,6 +1,7 @@
-/// What the pushes of one notification show in place of their sender's constants.
+/// The alert that replaces the sender's constants in the pushes of one notification.
 ///
-/// It holds names of texts that the app has, never a text of the payload: `AlertPolicy` lists all values but the badge.
+/// It holds names of texts that the app has, never a text of the payload: `AlertPolicy` lists all
+/// values but the badge.
 package struct PushAlert: Sendable, Hashable, Codable {
     /// The badges that a notification may set; 0 removes the badge.
     package static let badges = 0...9999
@@ -8,7 +9,8 @@ package struct PushAlert: Sendable, Hashable, Codable {
     package var texts: [AlertMember: String] = [:]
     /// The number on the app's icon.
     package var badge: Int?
-    /// The constant text of a toast for Windows, which has no texts by name. Only templates have one.
+    /// The constant text of a toast for Windows, which has no texts by name. Only templates have
+    /// one.
     package var toastText: String?
 
     package init() {}

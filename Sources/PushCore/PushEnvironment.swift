@@ -1,5 +1,5 @@
-/// An environment of Apple's push service. A device token belongs to one environment, and the token
-/// does not say which.
+/// An environment of Apple's push service. A device token belongs to one environment, and does not
+/// name it.
 package enum PushEnvironment: String, Sendable, CaseIterable {
     /// Apps from the App Store and TestFlight.
     case production

@@ -1,6 +1,7 @@
 package import Foundation
 
-/// What became of a push, of a notification at one of its recipients, or of a device: one entry of the events.
+/// The outcome of a push, of a notification at one of its recipients, or of a device: one entry of
+/// the events.
 package struct PushEvent: Sendable, Hashable {
     /// The raw value is the word of the configuration and of the API.
     package enum Kind: String, Sendable, CaseIterable {
@@ -10,15 +11,16 @@ package struct PushEvent: Sendable, Hashable {
         case failed
         /// A push has not been accepted before its notification expired.
         case expired
-        /// A push is no longer needed, or its device is gone.
+        /// A push is no longer needed, or its device was deleted.
         case cancelled
         /// A user has fetched a notification for the first time.
         case collected
-        /// A registration has ended, and its id is not valid any more.
+        /// A registration has ended, and its id is no longer valid.
         case retired
     }
 
-    /// Rises in the order in which events are stored, with gaps where a process began, and is never given out twice.
+    /// Rises in the order in which events are stored, with gaps where a server began, and is never
+    /// assigned twice.
     package let number: Int64
     package let at: Date
     package let kind: Kind

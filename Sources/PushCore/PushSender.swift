@@ -1,7 +1,7 @@
 /// Sends pushes to a provider.
 ///
-/// `send` has a deadline of its own and does not retry, except once with a fresh access token: `DeliveryState` decides
-/// when to retry.
+/// `send` has a deadline of its own and does not retry, except once with a new access token:
+/// `DeliveryState` decides when to retry.
 package protocol PushSender: Sendable {
     /// Returns once the provider has accepted the push, which is not yet delivery.
     func send(_ push: Push) async throws(SendFailure) -> Acceptance

@@ -1,7 +1,7 @@
 package import Foundation
 internal import Synchronization
 
-/// Tells the one loop that sends scheduled notifications when to look for them again.
+/// Wakes the one loop that sends scheduled notifications when it must look for them again.
 package final class ReleaseSchedule: Sendable {
     private let next = Mutex(Date.distantFuture)
     /// Set when the loop must look earlier than it has planned.
@@ -9,7 +9,7 @@ package final class ReleaseSchedule: Sendable {
 
     package init() {}
 
-    /// Must be called after a notification was stored that is due then.
+    /// Call it after storing a notification that is due at `date`.
     package func note(_ date: Date) {
         let isEarlier = self.next.withLock { next in
             defer { next = min(next, date) }
@@ -18,12 +18,14 @@ package final class ReleaseSchedule: Sendable {
         if isEarlier { self.signal.set() }
     }
 
-    /// Forgets the plan, before the loop looks: a time that is noted while it looks wakes it again.
+    /// Clears the plan before the loop looks: a time that is recorded while it looks wakes it
+    /// again.
     package func begin() {
         self.next.withLock { $0 = .distantFuture }
     }
 
-    /// Plans the loop's next look, which has found that the next notification is due then.
+    /// Plans the loop's next look, after it has found the time at which the next notification is
+    /// due.
     package func plan(_ date: Date) {
         self.next.withLock { $0 = min($0, date) }
     }

@@ -1,24 +1,25 @@
 internal import Synchronization
 
-/// Which requests and pushes have their log line at level `info`, and to which traces the newest notifications belong.
+/// Decides which requests and pushes have their log line at level `info`, and knows the traces of
+/// the newest notifications.
 ///
-/// In memory only: a trace is for the eyes of those who follow a request through the log, and is not worth a write. Any thread
-/// may use it.
+/// It stays in memory: traces only help people to follow a request through the log, and are not
+/// worth a write. Any thread may use it.
 package final class RequestTraces: Sendable {
-    /// The most notifications that are remembered; the oldest are forgotten.
+    /// The largest number of notifications; above it the oldest are evicted.
     package static let bound = 50_000
 
     private struct State {
         var traces: [NotificationID: TraceID] = [:]
-        /// The notifications in the order in which they came, round and round.
+        /// The notifications in the order of their posts, as a ring.
         var order: [NotificationID] = []
         var next = 0
     }
 
-    /// One request in so many has its line at `info`; 0: none.
+    /// The server logs one of so many requests at `info`; 0: none.
     private let every: Atomic<Int>
     private let requests = Atomic(0)
-    /// Whether any notification was noted: most servers see no traces, and their pushes take no lock.
+    /// Whether any trace was recorded: most servers see no traces, and their pushes take no lock.
     private let isUsed = Atomic(false)
     private let state = Mutex(State())
 
@@ -26,12 +27,13 @@ package final class RequestTraces: Sendable {
         self.every = Atomic(every)
     }
 
-    /// Has another share of the requests sampled from now on.
+    /// Changes the sampled share of requests.
     package func sample(_ every: Int) {
         self.every.store(every, ordering: .relaxed)
     }
 
-    /// Whether a request, or a push that one has led to, has its line at `info`. All of a trace have, or none.
+    /// Whether a request, or a push that it has caused, is logged at `info`. The answer is the
+    /// same for all of a trace.
     package func isSampled(_ trace: TraceID?) -> Bool {
         let every = self.every.load(ordering: .relaxed)
         if every == 0 { return false }
@@ -44,7 +46,7 @@ package final class RequestTraces: Sendable {
         return UInt(bitPattern: hasher.finalize()) % UInt(every) == 0
     }
 
-    /// Remembers the trace of the request that has posted a notification.
+    /// Records the trace of the request that has posted a notification.
     package func note(_ trace: TraceID, of notification: NotificationID) {
         self.state.withLock { state in
             guard state.traces.updateValue(trace, forKey: notification) == nil else { return }
@@ -56,7 +58,7 @@ package final class RequestTraces: Sendable {
         self.isUsed.store(true, ordering: .relaxed)
     }
 
-    /// The trace of a notification that was posted to this process, unless it is forgotten.
+    /// The trace of a notification that was posted to this server, unless it was evicted.
     package func trace(of notification: NotificationID) -> TraceID? {
         guard self.isUsed.load(ordering: .relaxed) else { return nil }
         return self.state.withLock { $0.traces[notification] }

@@ -1,4 +1,4 @@
-/// What a token allows, within the rights of its user's role.
+/// The permissions of a token, within the rights of its user's role.
 package struct Scopes: OptionSet, Sendable, Hashable, CustomStringConvertible {
     /// Fetch the user's own notifications.
     package static let fetch = Scopes(rawValue: 1)
@@ -6,7 +6,8 @@ package struct Scopes: OptionSet, Sendable, Hashable, CustomStringConvertible {
     package static let send = Scopes(rawValue: 2)
     /// Register, list and remove the user's own devices.
     package static let register = Scopes(rawValue: 4)
-    /// Manage users and tokens, and so gain any other scope; for publishers, only give tags to users.
+    /// Manage users and tokens, and so gain any other scope; for publishers, only give tags to
+    /// users.
     package static let manage = Scopes(rawValue: 8)
 
     package static let all: Scopes = [.fetch, .send, .register, .manage]
@@ -40,7 +41,7 @@ package struct Scopes: OptionSet, Sendable, Hashable, CustomStringConvertible {
 }
 
 extension Role {
-    /// All scopes that a token of such a user can have.
+    /// All scopes that a token of a user with this role can have.
     package var scopes: Scopes {
         switch self {
         case .device: [.fetch, .send, .register]
@@ -48,10 +49,11 @@ extension Role {
         }
     }
 
-    /// The scopes of a token for which none are named: all but `manage`, which must be asked for.
+    /// The scopes of a token without named scopes: all but `manage`, which a request must name.
     package var usualScopes: Scopes { self.scopes.subtracting(.manage) }
 
-    /// The role's scopes of these names. Throws `ScopeError` for any other name, and for an empty list.
+    /// The role's scopes of these names. Throws `ScopeError` for any other name, and for an empty
+    /// list.
     package func scopes(named names: [String]) throws(ScopeError) -> Scopes {
         var scopes: Scopes = []
         for name in names {

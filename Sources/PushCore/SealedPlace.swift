@@ -1,4 +1,5 @@
-/// The row and column that a sealed value is bound to; it cannot be opened in any other place.
+/// The row and column that an encrypted value is bound to; it cannot be decrypted in any other
+/// place.
 package enum SealedPlace: Sendable, Hashable {
     /// A notification's payload, by the notification's id and its sender.
     case payload(NotificationID, sender: Int64)
@@ -16,13 +17,13 @@ package enum SealedPlace: Sendable, Hashable {
     case audit(Int64)
     /// The tags given to a user, by the user's number.
     case userTags(Int64)
-    /// What the pushes of a notification show, by the notification's id and its sender.
+    /// The alert of a notification's pushes, by the notification's id and its sender.
     case alert(NotificationID, sender: Int64)
-    /// The one secret that the keys for keyed hashes are derived from.
+    /// The one secret that derives the keys for keyed hashes.
     case indexSecret
 
-    /// The place as authenticated data: one byte for the column, four for the key's number, eight for the row's id, and
-    /// eight for the notification's sender or 0, big-endian.
+    /// The place as authenticated data: one byte for the column, four for the key's number, eight
+    /// for the row's id, and eight for the notification's sender or 0, big-endian.
     func withBytes<Value, Failure: Error>(
         key: UInt32,
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Value

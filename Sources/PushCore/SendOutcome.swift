@@ -1,9 +1,10 @@
 package import Foundation
 
-/// The outcome of an attempt to send a push: the one vocabulary from a provider's table to the lane and the outbox.
+/// The outcome of an attempt to send a push: the one vocabulary from a provider's table to the
+/// lane and the outbox.
 ///
-/// `DeliveryState` decides the consequences for the push, `SenderHealth` those for the provider's other pushes,
-/// `retirement` those for the device, and the sender itself those for its credentials.
+/// `DeliveryState` decides the consequences for the push, `SenderHealth` for the provider's other
+/// pushes, `retirement` for the device, and the sender itself for its credentials.
 package typealias SendOutcome = Result<Acceptance, SendFailure>
 
 /// The provider has accepted the push.
@@ -15,37 +16,43 @@ package struct Acceptance: Sendable, Hashable {
         self.providerID = providerID
     }
 
-    /// The id of each push that an event stream has taken: by it the store finds pushes that a lost connection may have
-    /// lost.
+    /// The id of each push that an event stream has accepted: by it the store finds pushes that a
+    /// lost connection may have lost.
     package static let byStream = "stream"
 }
 
-/// The provider's refusal, classified by the reaction it needs. Reasons are the provider's words, safe to store and to
-/// log.
+/// The provider's refusal, classified by the reaction it needs. Reasons are the provider's words,
+/// safe to store and to log.
 ///
-/// A refusal that a device's handle or a publisher's collapse key can cause is never `misconfigured`: one device must
-/// not be able to stop the others.
+/// A refusal that a device's handle or a publisher's collapse key can cause is never
+/// `misconfigured`: one device must not be able to stop the others.
 package enum SendFailure: Error, Sendable, Hashable {
-    /// The provider or the network has a problem: this push is retried, at the earliest after `retryAfter`. Several in
-    /// a row without a success are an outage. `sparesFirst`: the first retry may be earlier.
+    /// The provider or the network has a problem: this push is retried, at the earliest after
+    /// `retryAfter`. Several in a row without a success are an outage. `sparesFirst`: the first
+    /// retry may be earlier.
     case unavailable(reason: String, retryAfter: Duration? = nil, sparesFirst: Bool = false)
-    /// The provider asked explicitly for a rest: nothing at all is sent to it before `retryAfter`.
+    /// The provider asked explicitly for a delay: nothing is sent to it before `retryAfter`.
     case overloaded(reason: String, retryAfter: Duration)
-    /// This device has been sent too much; the others are not affected.
+    /// The device got too many pushes; the others are not affected.
     case deviceBusy(reason: String, retryAfter: Duration)
-    /// The device is not connected. The push waits, without attempts, until it is.
+    /// The device is not connected. The push waits, without attempts, until it connects.
     case offline(reason: String)
-    /// The address is dead; `since`, if known, is when the provider last saw that: a registration after it is alive.
+    /// The address is dead; `since`, if known, is when the provider last saw that: a registration
+    /// after it is alive.
     case deviceGone(reason: String, since: Date? = nil)
-    /// The address is dead, or we use the wrong app, project or environment for it: only other devices' pushes tell.
+    /// The address is dead, or the server uses the wrong app, project or environment for it: only
+    /// other devices' pushes can show which.
     case deviceUnknown(reason: String)
     /// This push will never be accepted; the device and the sender are fine.
     case rejected(reason: String)
-    /// Our credentials or configuration are wrong: no push gets through until an operator acts.
+    /// The server's credentials or configuration are wrong: no push is accepted until an operator
+    /// acts.
     case misconfigured(reason: String)
-    /// Our set-up is wrong for devices of this kind, or this one made it look so: the push waits, and others go on.
+    /// The server's set-up is wrong for devices of this kind, or this device made it look so: the
+    /// push waits, and others continue.
     case kindRefused(reason: String)
-    /// Our access token has expired. The sender retries once with a fresh one; a second refusal is `misconfigured`.
+    /// The server's access token has expired. The sender retries once with a new one; a second
+    /// refusal is `misconfigured`.
     case credentialExpired(reason: String)
 
     /// In the provider's words.
@@ -59,7 +66,8 @@ package enum SendFailure: Error, Sendable, Hashable {
         }
     }
 
-    /// The date since which a device that has not registered again is retired; `nil`: the device stays.
+    /// The date since which a device that has not registered again is retired; `nil`: the device
+    /// stays.
     ///
     /// - Parameters:
     ///   - sentAt: When the sender received the push.

@@ -1,40 +1,46 @@
 package import Foundation
 
-/// Whether a provider may be called, judged by its answers so far: a circuit breaker. Decides; does nothing.
+/// Whether a provider may be called, judged by its answers so far: a circuit breaker. It only
+/// decides.
 ///
-/// It pauses when the provider asks for it, when calls fail in a row, and when the provider refuses us. Afterwards it
-/// sends one push as a probe, and resumes only if the provider's answer shows that it has recovered. One user's devices
-/// alone never make it pause: where a refusal may be the device's fault or ours, it counts users, and one accepted push
-/// outweighs all of them.
+/// It pauses when the provider asks for it, when calls fail in a row, and when the provider
+/// refuses the server. Afterwards it sends one push as a probe, and resumes only if the provider's
+/// answer shows that it has recovered. One user's devices alone never make it pause. If a refusal
+/// may be the device's fault or the server's, it counts users, and one accepted push outweighs all
+/// of them.
 package struct SenderHealth: Sendable {
     package enum Admission: Sendable, Hashable {
         case go
-        /// This push only, to see whether the provider has recovered.
+        /// Only this push may be sent, as a probe of the provider.
         case probe
         case rest(until: Date)
-        /// The probe is under way.
+        /// The probe is being sent.
         case wait
     }
 
     /// This many failed calls in a row are an outage.
     package static let failuresInARow = 10
-    /// When the provider says of this many users in a row that their devices are sent too much, the limit is its own.
+    /// If the provider reports too many pushes for devices of this many users in a row, the limit
+    /// is its own.
     package static let busyUsersInARow = 5
-    /// When the provider does not know the devices of this many users in a row, the fault is ours.
+    /// If the provider does not know the devices of this many users in a row, the fault is the
+    /// server's.
     package static let refusedUsersInARow = 5
-    /// When the provider says of this many users in a row that their devices are gone, and accepts none, that is doubted.
+    /// If the provider calls the devices of this many users in a row gone, and accepts none, the
+    /// server doubts that.
     package static let goneUsersInARow = 20
-    /// For this many seconds, an accepted push rules out a fault of ours.
+    /// For this many seconds, an accepted push rules out a fault of the server.
     package static let trust: TimeInterval = 600
-    /// The first rest of an outage; each later one is twice as long, up to `longestRest`.
+    /// The first delay of an outage; each later one is twice as long, up to `longestRest`.
     package static let firstRest: TimeInterval = 1
     package static let longestRest: TimeInterval = 300
-    /// The first rest after a refusal that an operator must fix; each later one is twice as long, up to `longestPause`.
+    /// The first delay after a refusal that an operator must fix; each later one is twice as long,
+    /// up to `longestPause`.
     package static let pause: TimeInterval = 60
     package static let longestPause: TimeInterval = 900
-    /// The longest rest after a probe to an address that never had an accepted push.
+    /// The longest delay after a probe to an address that never had an accepted push.
     package static let longestRestForNew: TimeInterval = 60
-    /// The number of users that each set remembers.
+    /// The largest number of users in each set.
     private static let rememberedUsers = 1000
 
     /// The current pause; `nil` while the provider is healthy.
@@ -44,20 +50,20 @@ package struct SenderHealth: Sendable {
     private var busyUsers: Set<Int64> = []
     /// Users with a device that the provider does not know, counted since the last accepted push.
     private var refusedUsers: Set<Int64> = []
-    /// Users with a device that is gone, counted since the last accepted push.
+    /// Users with a device that the provider calls gone, counted since the last accepted push.
     private var goneUsers: Set<Int64> = []
     private var acceptedAt: Date?
-    /// When the provider last answered as one that works does.
+    /// When the provider last gave the answer of a healthy provider.
     package private(set) var answeredAt: Date?
-    /// How many rests the pause has had; each makes the next one longer.
+    /// How many delays the pause has had; each makes the next one longer.
     package private(set) var rests = 0
     private var hasDoubted = false
     private var hasRefusedKind = false
 
     package init() {}
 
-    /// Whether a push may go now. A caller that gets `probe` reports the probe's answer with `note`, and its end, in
-    /// every case, with `endProbe`.
+    /// Whether a push may be sent now. A caller that gets `probe` reports the probe's answer with
+    /// `note`, and its end, in every case, with `endProbe`.
     package mutating func admit(now: Date) -> Admission {
         let admission = self.admission(now: now)
         if admission == .probe { self.isProbing = true }
@@ -73,16 +79,16 @@ package struct SenderHealth: Sendable {
 
     /// The choice of the next probe.
     package var probeChoice: ProbeChoice {
-        // After a change on our side, such as another VAPID key, the provider refuses known addresses and accepts some
-        // new ones. So the two take turns, known ones first.
+        // After a change of the server, such as another VAPID key, the provider refuses known
+        // addresses and accepts some new ones. So the two alternate, known ones first.
         let takesTurns = self.pause?.cause == .devicesRefused && self.rests.isMultiple(of: 2)
         return ProbeChoice(takesTurns ? .new : .known, avoiding: self.refusedUsers.union(self.busyUsers))
     }
 
     /// The blame for a device that the provider does not know, once `note` has recorded that.
     ///
-    /// After an accepted push it is the device, until so many users in a row are refused that a fault of ours is
-    /// likely.
+    /// After an accepted push it is the device, until so many users in a row are refused that a
+    /// fault of the server is likely.
     package var blame: Blame {
         if self.pause?.cause == .devicesRefused { return .us }
         return self.acceptedAt != nil && self.refusedUsers.count < Self.refusedUsersInARow ? .device : .unclear
@@ -90,14 +96,17 @@ package struct SenderHealth: Sendable {
 
     /// The blame for a device that the provider calls gone, once `note` has recorded that.
     ///
-    /// Us, if it says so of everybody: a redirection or a block looks like that, and must not retire all devices.
+    /// It is the server if the provider calls everybody's devices gone: a redirection or a block
+    /// looks like that, and must not retire all devices.
     package var blameForGone: Blame { self.goneUsers.count < Self.goneUsersInARow ? .device : .us }
 
-    /// Records the outcome of a call for a device of `user`; returns an event if an operator must know about it.
+    /// Records the outcome of a call for a device of `user`; returns an event if an operator must
+    /// know about it.
     ///
     /// - Parameters:
     ///   - isKnown: Whether a push was accepted at the address before.
-    ///   - isRepeated: Whether the push was tried before: it tells nothing new about an address that is not known.
+    ///   - isRepeated: Whether the push was tried before: it shows nothing new about an unknown
+    ///     address.
     ///   - jitter: A random number from 0 to 1.
     package mutating func note(
         _ outcome: SendOutcome,
@@ -111,7 +120,7 @@ package struct SenderHealth: Sendable {
         if outcome.isAnswer { self.answeredAt = now }
         switch outcome {
         case .success: self.trust(now: now)
-        // A refusal, but from a healthy provider.
+        // This is a refusal, but from a healthy provider.
         case .failure(.rejected), .failure(.offline): self.recover()
         case .failure(.deviceGone(let reason, _)):
             let before = self.goneUsers.count
@@ -125,7 +134,7 @@ package struct SenderHealth: Sendable {
                 self.hasRefusedKind = true
                 return .kindRefused(reason: reason)
             }
-        // Otherwise pushes that are kept would pause a lane that has little else to send.
+        // Otherwise waiting pushes would pause a lane that has little else to send.
         case .failure(.deviceUnknown) where isRepeated && !wasProbing: self.recover()
         case .failure(.deviceUnknown(let reason)):
             self.suspect(reason, user: user, isKnown: isKnown, now: now)
@@ -148,7 +157,8 @@ package struct SenderHealth: Sendable {
             self.pause(.misconfigured, reason, isKnown: isKnown, now: now)
         }
         let event = HealthEvent(from: old, to: self.pause, now: now)
-        // Other pushes that were under way may make a rest a little longer, which is no news.
+        // Other pushes that were being sent may make a delay a little longer; that is not
+        // reported.
         if case .prolonged = event, !wasProbing { return nil }
         return event
     }
@@ -158,7 +168,8 @@ package struct SenderHealth: Sendable {
         self.isProbing = false
     }
 
-    /// Rests until then, since the provider has asked another server for it; returns an event if that is news.
+    /// Pauses until then, since the provider has asked another server for it; returns an event if
+    /// that is new.
     package mutating func rest(until date: Date, reason: String, now: Date) -> HealthEvent? {
         let old = self.pause
         guard date > now, date > old?.until ?? .distantPast else { return nil }
@@ -166,14 +177,16 @@ package struct SenderHealth: Sendable {
         return HealthEvent(from: old, to: self.pause, now: now)
     }
 
-    /// Whether the provider has answered here since a pause of another server began: then that server has a fault of its own.
+    /// Whether the provider has answered this server since another server's pause began: then that
+    /// server has a fault of its own.
     package func contradicts(_ pause: Pause) -> Bool {
         self.answeredAt.map { $0 > pause.since } ?? false
     }
 
-    /// Joins another server's pause, which has had so many rests; returns an event if that is news.
+    /// Joins another server's pause, which has had `rests` delays; returns an event if that is
+    /// new.
     package mutating func join(_ other: Pause, rests: Int, now: Date) -> HealthEvent? {
-        // The answer to the own probe decides.
+        // This server's own probe is being sent, and its answer decides.
         if self.isProbing { return nil }
         guard let own = self.pause else {
             (self.pause, self.rests) = (other, rests)
@@ -198,7 +211,8 @@ package struct SenderHealth: Sendable {
         self.pause = self.pause?.prolonged(until: date)
     }
 
-    /// Forgets all failures, as after new credentials; returns an event if that ends a pause.
+    /// Clears all failures, for example after new credentials; returns an event if that ends a
+    /// pause.
     package mutating func reset() -> HealthEvent? {
         let old = self.pause
         self = SenderHealth()
@@ -211,7 +225,8 @@ package struct SenderHealth: Sendable {
         self.acceptedAt = now
         self.refusedUsers.removeAll()
         self.goneUsers.removeAll()
-        // This proves that the fault is not ours, even if the push was under way before the pause.
+        // This proves that the fault is not the server's, even if the push was being sent before
+        // the pause.
         if self.pause?.cause == .devicesRefused { self.endPause() }
         self.recover()
     }
@@ -219,7 +234,7 @@ package struct SenderHealth: Sendable {
     private mutating func recover() {
         self.failures = 0
         self.busyUsers.removeAll()
-        // A push that was under way when the rest began does not end it.
+        // A push that was being sent when the delay began does not end it.
         if self.isProbing { self.endPause() }
     }
 
@@ -233,7 +248,7 @@ package struct SenderHealth: Sendable {
         Self.remember(user, in: &self.refusedUsers)
         let isTrusted = self.acceptedAt.map { now.timeIntervalSince($0) < Self.trust } ?? false
         if isTrusted || self.refusedUsers.count < Self.refusedUsersInARow { return self.recover() }
-        // Other pushes that were under way are the same evidence.
+        // Other pushes that were being sent are the same evidence.
         if self.pause?.cause == .devicesRefused, !self.isProbing { return }
         let words = "devices of \(Self.refusedUsersInARow) users in a row refused, none accepted: \(reason)"
         self.pause(.devicesRefused, words, isKnown: isKnown, now: now)
@@ -251,7 +266,8 @@ package struct SenderHealth: Sendable {
             self.rests += 1
             return
         }
-        // Other pushes that were under way belong to the same outage, unless they report something worse.
+        // Other pushes that were being sent belong to the same outage, unless they report
+        // something worse.
         let isWorse = cause.needsOperator && !pause.cause.needsOperator
         self.pause = Pause(
             isWorse ? cause : pause.cause,
@@ -261,10 +277,11 @@ package struct SenderHealth: Sendable {
         )
     }
 
-    /// The length of the next rest. An address that anybody may have invented does not make it long for the others.
+    /// The length of the next delay. An address that anybody may have invented does not make it
+    /// long for the others.
     private func length(from first: TimeInterval, to longest: TimeInterval, isKnown: Bool) -> TimeInterval {
         let bound = self.isProbing && !isKnown ? min(longest, Self.longestRestForNew) : longest
-        // A push that was under way lengthens the current rest, and does not start another one.
+        // A push that was being sent lengthens the current delay, and does not start another one.
         let doublings = self.pause == nil || self.isProbing ? self.rests : self.rests - 1
         return min(first * pow(2, Double(min(doublings, 20))), bound)
     }
@@ -281,7 +298,7 @@ extension Pause {
 }
 
 extension SendOutcome {
-    /// Whether a provider that works has answered, be it with a refusal.
+    /// Whether a healthy provider has answered, even with a refusal.
     fileprivate var isAnswer: Bool {
         switch self {
         case .success: true

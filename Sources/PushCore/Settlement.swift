@@ -6,7 +6,7 @@ package enum Settlement: Sendable, Hashable {
     case expired
     case failed(reason: String)
     case retried(at: Date, reason: String)
-    /// The device is not connected: the push waits until it is.
+    /// The device is not connected: the push waits until it connects.
     case away(reason: String)
     /// The device has another lane now: the push is due there at once.
     case moved(reason: String)

@@ -1,16 +1,18 @@
 internal import Synchronization
 
-/// Signals tasks that wait for the outcomes of a notification's pushes to be stored. From any thread.
+/// Signals tasks that wait until the outcomes of a notification's pushes are stored. Any thread
+/// may use it.
 package final class SettlementWatch: Sendable {
-    /// How many tasks may wait.
+    /// The largest number of waiting tasks.
     private static let bound = 1000
 
     private let waiters = Mutex<[NotificationID: Signal]>([:])
 
     package init() {}
 
-    /// Runs `body` with a signal that is set at each outcome of the notification, and when the task is cancelled; with
-    /// `nil` if too many tasks wait, or another one waits for the same notification.
+    /// Runs `body` with a signal that is set at each outcome of the notification, and when the
+    /// task is cancelled; with `nil` if too many tasks wait, or another one waits for the same
+    /// notification.
     package func watching<Result>(
         _ id: NotificationID,
         _ body: (Signal?) async throws -> Result
@@ -30,7 +32,8 @@ package final class SettlementWatch: Sendable {
         }
     }
 
-    /// Takes in that outcomes of pushes of these notifications have been stored.
+    /// Signals the tasks that wait for these notifications, after outcomes of their pushes were
+    /// stored.
     package func settled(_ ids: some Sequence<NotificationID>) {
         self.waiters.withLock { waiters in
             if waiters.isEmpty { return }

@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// A signal that one task waits for; set while no task waits, it is remembered once.
+/// A signal for one waiting task; if no task waits, the next wait returns at once.
 package final class Signal: Sendable {
     private enum State {
         case silent
@@ -31,11 +31,13 @@ package final class Signal: Sendable {
 
     /// Returns when the signal is set, or after `timeout`; maybe early.
     ///
-    /// One task may wait at a time. Cancellation does not end the wait: the cancellation handler must set the signal.
+    /// One task may wait at a time. Cancellation does not end the wait: the cancellation handler
+    /// must set the signal.
     package func wait(atMost timeout: Duration) async {
         await withTaskGroup { group in
             group.addTask {
-                // Cancelled when the signal was set first, or with the whole task, whose cancellation handler sets it.
+                // Cancelled when the signal was set first, or with the whole task, whose
+                // cancellation handler sets it.
                 guard (try? await Task.sleep(for: timeout)) != nil else { return }
                 self.set()
             }

@@ -1,12 +1,12 @@
 internal import Synchronization
 
-/// The open event streams, by the devices that they serve. From any thread.
+/// The open event streams, by the devices that they serve. Any thread may use it.
 package final class StreamHub: Sendable {
     /// How a push to a device ended.
     package enum Delivery: Sendable, Hashable {
         /// The socket of one of the device's streams has accepted it.
         case handedOver
-        /// No stream is open, or all that were open have ended first.
+        /// No stream is open, or all open streams have ended first.
         case nobodyThere
         /// The mailboxes of all open streams are full.
         case full
@@ -18,14 +18,16 @@ package final class StreamHub: Sendable {
         var onSilence: (@Sendable ([DeviceHandle]) -> Void)?
     }
 
-    /// How many streams a user may have open: enough for a handful of machines with some windows each.
+    /// The largest number of open streams of a user: enough for a handful of machines with some
+    /// windows each.
     package static let maximumPerUser = 20
 
     private let streams = Mutex(Streams())
 
     package init() {}
 
-    /// Opens a mailbox for the devices, until the subscription is released; `nil` if the user has `maximumPerUser`.
+    /// Opens a mailbox for the devices, until the subscription is released; `nil` if the user has
+    /// `maximumPerUser`.
     package func open(_ devices: [DeviceHandle], ofUser user: Int64) -> StreamSubscription? {
         let mailbox = StreamMailbox()
         let isOpen = self.streams.withLock { streams in
@@ -37,7 +39,8 @@ package final class StreamHub: Sendable {
         return isOpen ? StreamSubscription(self, mailbox, devices: devices, user: user) : nil
     }
 
-    /// Has `body` called with devices whose last stream was just closed, from any thread. One may have been opened since.
+    /// Sets `body`, which is called from any thread with devices whose last stream was just
+    /// closed. A new stream may be open by then.
     package func watch(_ body: @escaping @Sendable ([DeviceHandle]) -> Void) {
         self.streams.withLock { $0.onSilence = body }
     }
@@ -50,20 +53,22 @@ package final class StreamHub: Sendable {
         self.streams.withLock { $0.byDevice[device] != nil }
     }
 
-    /// Puts a push into all streams of a device, and returns when one of their sockets has accepted it.
+    /// Puts a push into all streams of a device, and returns when one of their sockets has
+    /// accepted it.
     package func deliver(_ id: NotificationID, to device: DeviceHandle) async -> Delivery {
         let mailboxes = self.streams.withLock { $0.byDevice[device] ?? [] }
         guard !mailboxes.isEmpty else { return .nobodyThere }
         let event = PendingEvent(id, copies: mailboxes.count)
         var isTaken = false
         for mailbox in mailboxes where mailbox.put(event) { isTaken = true }
-        // A mailbox that has just been closed refuses the event, too; the retry finds out which it was.
+        // A mailbox that has just been closed refuses the event, too; the retry finds out whether
+        // it was full or closed.
         guard isTaken else { return .full }
         return await event.isHandedOver ? .handedOver : .nobodyThere
     }
 
-    /// Has the streams of a user, `nil`: of all users, find out whether their credentials are still good, before they send
-    /// anything more.
+    /// Makes the streams of a user, or of all users with `nil`, check their credentials before
+    /// they send anything more.
     package func question(user: Int64?) {
         let mailboxes = self.streams.withLock { streams in
             if let user { return streams.byUser[user] ?? [] }

@@ -1,8 +1,9 @@
 internal import Synchronization
 
-/// The events that wait to be written to one event stream. From any thread.
+/// The events that wait to be written to one event stream. Any thread may use it.
 package final class StreamMailbox: Sendable {
-    /// Fewer than the pushes that a sender has in flight, so that one slow reader cannot hold them all.
+    /// Fewer than the pushes that a sender has in flight, so that one slow reader cannot occupy
+    /// them all.
     private static let bound = 100
 
     private struct Content {
@@ -22,7 +23,8 @@ package final class StreamMailbox: Sendable {
 
     /// Removes and returns all events; the caller must call `succeed` or `fail` of each.
     ///
-    /// `isInQuestion`: since the last call the reader's credentials may have ended, which it must find out before it sends them.
+    /// `isInQuestion`: since the last call the reader's credentials may have ended, so it must
+    /// check them before it sends the events.
     package func take() -> (events: [PendingEvent], isInQuestion: Bool) {
         self.content.withLock { content in
             defer {
@@ -33,7 +35,7 @@ package final class StreamMailbox: Sendable {
         }
     }
 
-    /// Has the reader find out whether its credentials are still good, before it sends anything more.
+    /// Makes the reader check its credentials before it sends anything more.
     package func question() {
         let ring = self.content.withLock { content in
             content.isInQuestion = true
@@ -80,12 +82,12 @@ package final class PendingEvent: Sendable {
         self.state = Mutex(.underway(copies: copies, waiter: nil))
     }
 
-    /// To be called when a socket has accepted a copy.
+    /// Call it when a socket has accepted a copy.
     package func succeed() {
         self.end(isHandedOver: true)
     }
 
-    /// To be called when a copy is lost; each copy ends with one call of this or of `succeed`.
+    /// Call it when a copy is lost; each copy ends with one call of this or of `succeed`.
     package func fail() {
         self.end(isHandedOver: false)
     }

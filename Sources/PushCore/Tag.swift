@@ -1,10 +1,11 @@
 internal import Bytes
 
-/// A label of devices and users that senders address: 1 to 120 characters of `-_@#.:A-Za-z0-9`, kept in lower case.
+/// A label of devices and users that senders address: 1 to 120 characters of `-_@#.:A-Za-z0-9`,
+/// kept in lower case.
 package struct Tag: Sendable, Hashable, CustomStringConvertible {
     package static let maximumPerDevice = 60
     package static let maximumPerUser = 60
-    /// What a text must be to be a tag, for error messages.
+    /// The rule for tags, for error messages.
     package static let rule = "1 to 120 characters of A-Z a-z 0-9 - _ @ # . :"
 
     package let description: String
@@ -20,7 +21,7 @@ package struct Tag: Sendable, Hashable, CustomStringConvertible {
         self.description = "username:\(user.key)"
     }
 
-    /// Whether only the server may assign the tag, whatever the configuration says.
+    /// Whether only the server may assign the tag, regardless of the configuration.
     package var isReserved: Bool {
         self.description.hasPrefix("username:") || self.description.hasPrefix("from:")
     }

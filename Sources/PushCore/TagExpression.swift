@@ -1,6 +1,7 @@
-/// Which devices a notification is for: `news && !(beta || username:alice)`.
+/// The devices that a notification is for: `news && !(beta || username:alice)`.
 ///
-/// `!` binds tighter than `&&`, and that tighter than `||`, as in Azure Notification Hubs' tag expressions.
+/// `!` binds tighter than `&&`, and that tighter than `||`, as in Azure Notification Hubs' tag
+/// expressions.
 package indirect enum TagExpression: Sendable, Hashable {
     case tag(Tag)
     case not(TagExpression)
@@ -27,7 +28,7 @@ package indirect enum TagExpression: Sendable, Hashable {
 }
 
 extension TagExpression: CustomStringConvertible {
-    /// A text that parses as the same expression, and is nested no deeper than the one that was parsed.
+    /// A text that parses as the same expression, and is nested no deeper than the parsed text.
     package var description: String {
         switch self {
         case .tag(let tag): tag.description
@@ -50,7 +51,7 @@ extension TagExpression: CustomStringConvertible {
 }
 
 private struct Reader {
-    /// Bounds the recursion, and the query made of it.
+    /// Limits the recursion, and the size of the resulting query.
     static let maximumTags = 20
     static let maximumDepth = 20
 

@@ -1,4 +1,4 @@
-/// How long something took, counted by fixed bounds. A value: those who share it lock it.
+/// Durations, counted by fixed bounds. It is a value: its users must lock it.
 package struct TimeHistogram: Sendable, Hashable {
     /// The upper bounds of the buckets, in microseconds.
     package static let bounds: [Int64] = [
@@ -6,7 +6,7 @@ package struct TimeHistogram: Sendable, Hashable {
         10_000_000,
     ]
 
-    /// One count for each bound, and one for what took longer.
+    /// One count for each bound, and one for longer durations.
     package private(set) var counts = [Int](repeating: 0, count: TimeHistogram.bounds.count + 1)
     /// The sum of all times.
     package private(set) var microseconds: Int64 = 0

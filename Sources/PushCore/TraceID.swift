@@ -1,14 +1,16 @@
 internal import Bytes
 
-/// The trace that a request belongs to, as the caller's `traceparent` names it (W3C Trace Context).
+/// The trace that a request belongs to, as the caller's `traceparent` names it (W3C Trace
+/// Context).
 package struct TraceID: Sendable, Hashable, CustomStringConvertible {
-    /// Two hexadecimal digits and a hyphen, 32 digits, a hyphen, 16 digits, a hyphen and two digits.
+    /// Two hexadecimal digits and a hyphen, 32 digits, a hyphen, 16 digits, a hyphen and two
+    /// digits.
     private static let length = 55
 
     private let high: UInt64
     private let low: UInt64
 
-    /// Reads the value of a `traceparent`; `nil` if it is not exactly what the recommendation allows
+    /// Reads the value of a `traceparent`; `nil` if its form differs from the recommendation
     /// (https://www.w3.org/TR/trace-context/#traceparent-header-field-values).
     package init?(traceparent text: some StringProtocol) {
         let bytes = Array(text.utf8)
@@ -18,7 +20,7 @@ package struct TraceID: Sendable, Hashable, CustomStringConvertible {
             let parent = Self.number(bytes[36..<52]), parent != 0,
             Self.number(bytes[53..<55]) != nil
         else { return nil }
-        // A later version may have more, after another hyphen.
+        // A later version may have more fields, after another hyphen.
         guard bytes.count == Self.length || version > 0 && bytes[Self.length] == UInt8(ascii: "-") else { return nil }
         (self.high, self.low) = (high, low)
     }
@@ -31,7 +33,7 @@ package struct TraceID: Sendable, Hashable, CustomStringConvertible {
         )
     }
 
-    /// At most 16 digits; `nil` if one of them is none, or is in upper case.
+    /// At most 16 digits; `nil` if a character is not a digit, or is in upper case.
     private static func number(_ digits: ArraySlice<UInt8>) -> UInt64? {
         var number: UInt64 = 0
         for digit in digits {

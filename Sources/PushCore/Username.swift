@@ -1,10 +1,11 @@
-/// The name by which a user signs in and receives notifications.
+/// A user's name, for sign-in and as a recipient.
 ///
-/// 1 to 100 characters of `A-Z a-z 0-9 - _ @ # .`, so that `username:<name>` is a tag; compared without case.
+/// 1 to 100 characters of `A-Z a-z 0-9 - _ @ # .`, so that `username:<name>` is a tag; compared
+/// without case.
 package struct Username: Sendable, Hashable, CustomStringConvertible {
     /// The name as it was first written; for comparisons, see `key`.
     package let description: String
-    /// The name in lower case, by which names are compared.
+    /// The name in lower case, for comparisons.
     package let key: String
 
     /// `nil` if the text is not a valid name.
@@ -16,9 +17,10 @@ package struct Username: Sendable, Hashable, CustomStringConvertible {
         self.key = text.lowercased()
     }
 
-    /// Who acts at the server's own machine, under a name of its user database, as the audit names it: `local root`.
+    /// The actor at the server's own machine, under a name of its user database, as the audit
+    /// names it: `local root`.
     ///
-    /// No account is called so: names of accounts have no blank.
+    /// No account has such a name: names of accounts have no blank.
     package static func local(_ name: String) -> Username {
         Username(unchecked: "local \(name)")
     }
@@ -28,7 +30,7 @@ package struct Username: Sendable, Hashable, CustomStringConvertible {
         self.key = text.lowercased()
     }
 
-    /// Whether both names have the same bytes, as names of other systems are compared.
+    /// Whether both names have the same bytes, which is how other systems compare names.
     package func isSpelled(like other: Username) -> Bool {
         self.description.utf8.elementsEqual(other.description.utf8)
     }
@@ -42,7 +44,7 @@ package struct Username: Sendable, Hashable, CustomStringConvertible {
     }
 }
 
-/// What a caller may do; each role includes the roles before it.
+/// The permissions of a caller; each role includes the roles before it.
 package enum Role: String, Sendable, CaseIterable, Comparable {
     /// Register its own devices, send to itself, fetch its own notifications.
     case device

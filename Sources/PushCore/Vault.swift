@@ -2,22 +2,24 @@ internal import Cryptography
 package import Foundation
 internal import Synchronization
 
-/// Seals values for storage: AES-256-GCM under the keyring, bound to the place where they are stored.
+/// Encrypts values for storage: AES-256-GCM under the keyring, bound to the place where they are
+/// stored.
 ///
-/// A sealed value is one byte of format, four of key number, big-endian, twelve of nonce, the ciphertext, and sixteen of tag.
-/// Format 1 is sealed with the keyring's key of that number, format 2 with the key of a day, whose number it is.
+/// An encrypted value is one byte of format, four of key number, big-endian, twelve of nonce, the
+/// ciphertext, and sixteen of tag. In format 1 the number is that of a key of the keyring, in
+/// format 2 that of the day whose key encrypts.
 package final class Vault: Sendable {
-    /// The offsets of the key number in a sealed value.
+    /// The offsets of the key number in an encrypted value.
     package static let keyNumber = 1..<5
 
     /// The formats of values under a key of the keyring, and under the key of a day.
     package static let (format, dayFormat): (UInt8, UInt8) = (1, 2)
     private static let headerLength = 5
-    /// How many bytes a sealed value is longer than its plaintext.
+    /// How many bytes an encrypted value is longer than its plaintext.
     package static let overhead = 5 + 12 + 16
 
     private let oldest: Ring
-    /// `nil`: all values are sealed with the keyring.
+    /// `nil`: the keyring encrypts all values.
     package let days: DayKeys?
 
     package init(_ keyring: Keyring, days: DayKeys? = nil) {
@@ -28,8 +30,8 @@ package final class Vault: Sendable {
     /// The keyring that is in use now.
     package var keyring: Keyring { self.ring.keyring }
 
-    /// Replaces the keyring; calls of `seal` and `open` that run meanwhile may still use the old one. With `isSealing` false, it only
-    /// opens, until the next exchange.
+    /// Replaces the keyring; calls of `seal` and `open` that run meanwhile may still use the old
+    /// one. With `isSealing` false, the vault only decrypts, until the next exchange.
     package func exchange(_ keyring: Keyring, isSealing: Bool = true) {
         let ring = Ring(keyring, isSealing: isSealing)
         var last = self.ring
@@ -40,10 +42,11 @@ package final class Vault: Sendable {
         }
     }
 
-    /// Whether it seals.
+    /// Whether the vault encrypts.
     package var isSealing: Bool { self.ring.isSealing }
 
-    /// Seals with the first key and a fresh random nonce. Throws `VaultError.sealingStopped` where it only opens.
+    /// Encrypts with the first key and a new random nonce. Throws `VaultError.sealingStopped` if
+    /// the vault only decrypts.
     package func seal(_ plaintext: some DataProtocol, in place: SealedPlace) throws -> Data {
         let ring = self.ring
         guard ring.isSealing else { throw VaultError.sealingStopped }
@@ -53,7 +56,8 @@ package final class Vault: Sendable {
         return Self.bytes(of: box, format: Self.format, number: key.number)
     }
 
-    /// Seals with the key of the last day on which the value must be readable; as without one while no day keys are in use.
+    /// Encrypts with the key of the last day on which the value must be readable; with the keyring
+    /// while no day keys are in use.
     package func seal(_ plaintext: some DataProtocol, in place: SealedPlace, until: SealedUntil) throws -> Data {
         guard let days, days.isSealing, let key = days.key(of: until.day) else {
             return try self.seal(plaintext, in: place)
@@ -72,7 +76,7 @@ package final class Vault: Sendable {
         return sealed
     }
 
-    /// Opens a value that `seal` made for the same place; throws `VaultError` for any other.
+    /// Decrypts a value that `seal` made for the same place; throws `VaultError` for any other.
     package func open(_ sealed: some ContiguousBytes, in place: SealedPlace) throws(VaultError) -> Data {
         do {
             return try sealed.withUnsafeBytes { sealed in
@@ -85,7 +89,7 @@ package final class Vault: Sendable {
         }
     }
 
-    /// Opens a value into memory of `plaintextCount` bytes, which are all zeros after an error.
+    /// Decrypts a value into memory of `plaintextCount` bytes, which are all zeros after an error.
     package func open(
         _ sealed: UnsafeRawBufferPointer,
         in place: SealedPlace,
@@ -108,19 +112,21 @@ package final class Vault: Sendable {
         }
     }
 
-    /// How many bytes a sealed value has when it is opened; 0 for what is too short to be one.
+    /// The length in bytes of a decrypted value; 0 if `sealed` is too short to be an encrypted
+    /// value.
     package static func plaintextCount(of sealed: some Collection<UInt8>) -> Int {
         max(0, sealed.count - self.overhead)
     }
 
-    /// The value sealed anew with the first key; `nil` if it already is sealed with that key, or with that of a day.
+    /// The value, encrypted again with the first key; `nil` if that key, or a day's key, encrypts
+    /// it already.
     package func renewed(_ sealed: Data, in place: SealedPlace) throws -> Data? {
         let number = try sealed.withUnsafeBytes { try Self.keyNumber(of: $0) }
         guard number != self.keyring.sealing, sealed.first == Self.format else { return nil }
         return try self.seal(self.open(sealed, in: place), in: place)
     }
 
-    /// How many values were sealed with each key since the last call.
+    /// How many values were encrypted with each key since the last call.
     package func takeSeals() -> [UInt32: Int] {
         var seals: [UInt32: Int] = [:]
         var ring: Ring? = self.oldest
@@ -169,8 +175,8 @@ package final class Vault: Sendable {
     }
 }
 
-/// A keyring and its successor: a linked list without a lock, since every fetch reads it, and it grows only when an
-/// operator changes the keys.
+/// A keyring and its successor: a linked list without a lock, since every fetch reads it, and it
+/// grows only when an operator changes the keys.
 private final class Ring: Sendable {
     let keyring: Keyring
     let isSealing: Bool
@@ -183,15 +189,16 @@ private final class Ring: Sendable {
     }
 }
 
-/// Why a sealed value cannot be opened.
+/// Why an encrypted value cannot be decrypted.
 package enum VaultError: Error, Hashable, CustomStringConvertible {
     /// The value is damaged, forged, or moved from another place.
     case unreadable
-    /// The value is sealed with a key that the keyring no longer has.
+    /// The value is encrypted with a key that the keyring no longer has.
     case keyMissing(UInt32)
-    /// The value is sealed with the key of a day, which was destroyed, or which this process never had.
+    /// The value is encrypted with the key of a day, which was destroyed, or which this server
+    /// never had.
     case dayKeyMissing(Day)
-    /// Nothing is sealed, since this process lacks a key that those beside it seal with.
+    /// This server encrypts nothing, since it lacks a key that other servers encrypt with.
     case sealingStopped
 
     package var description: String {

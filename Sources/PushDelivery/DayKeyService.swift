@@ -6,7 +6,8 @@ internal import ServiceLifecycle
 
 /// Destroys the keys of past days, soon after each has passed, in a store that has such keys.
 package struct DayKeyService: Sendable {
-    /// Long enough not to be noticed, and short against the hour for which a key outlives its day.
+    /// Ten minutes is rarely noticed, and short compared with the hour that a key outlives its
+    /// day.
     private static let interval = Duration.seconds(600)
     /// The pause after a failure, and while servers of an older version run.
     private static let pause = Duration.seconds(30)
@@ -24,7 +25,7 @@ package struct DayKeyService: Sendable {
         await cancelWhenGracefulShutdown {
             while !Task.isCancelled {
                 let isDone = await self.turn()
-                // Ended early by shutdown, which the loop's condition sees.
+                // Shutdown ends the sleep early, and the loop's condition sees it.
                 try? await Task.sleep(for: isDone ? Self.interval : Self.pause)
             }
         }

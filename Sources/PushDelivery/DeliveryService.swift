@@ -4,9 +4,10 @@ package import PushCore
 package import PushStore
 internal import ServiceLifecycle
 
-/// Delivers the outbox's pushes to the providers: lease, send, settle, and again.
+/// Sends the outbox's pushes to the providers: lease, send, settle, and again.
 ///
-/// Each lane has its own loop, so that a slow provider delays no other. After a crash the leases expire.
+/// Each lane has its own loop, so that a slow provider delays no other. After a crash the leases
+/// expire.
 package struct DeliveryService {
     private let store: any Store
     private let lanes: [(settings: LaneSettings, reader: any StoreReader)]
@@ -20,8 +21,9 @@ package struct DeliveryService {
     private let now: @Sendable () -> Date
     private let executor: (any TaskExecutor)?
 
-    /// `settlements` receives the stored settlements; `schedule` is told of scheduled notifications; `traces` are for the log;
-    /// `executor` runs the senders' calls: best on the loop of their connections.
+    /// `settlements` receives the stored settlements; `schedule` announces scheduled
+    /// notifications; `traces` are for the log; `executor` runs the senders' calls, preferably on
+    /// the loop of their connections.
     ///
     /// Throws `StoreError` if the outbox cannot be read.
     package init(
@@ -50,7 +52,7 @@ package struct DeliveryService {
         self.now = now
     }
 
-    /// Sends until shutdown; pushes that are then under way are finished first.
+    /// Sends until shutdown; pushes that are being sent then are finished first.
     package func run() async throws {
         try await self.store.reclaimLeases(now: self.now())
         try await withThrowingDiscardingTaskGroup { group in

@@ -13,7 +13,8 @@ struct FanoutLoop: Sendable {
     let now: @Sendable () -> Date
     let signal: Signal
 
-    /// Works until graceful shutdown or cancellation; the next process continues where this one stopped.
+    /// Works until graceful shutdown or cancellation; the next process continues where this one
+    /// stopped.
     func run() async {
         await self.signal.signallingAtShutdown {
             while !Task.isShuttingDownGracefully, !Task.isCancelled {
@@ -23,7 +24,7 @@ struct FanoutLoop: Sendable {
         }
     }
 
-    /// Expands one page of a broadcast; `false` if there is none, or if it failed.
+    /// Expands one page of a broadcast; `false` if no broadcast runs, or if it failed.
     private func expand() async -> Bool {
         do {
             guard let pushes = try await self.store.expandFanout(now: self.now()) else { return false }

@@ -4,7 +4,7 @@ internal import PushCore
 internal import PushStore
 
 extension LaneLoop {
-    /// Rests up to this long are a worker's own; longer ones are the loop's.
+    /// A worker waits for delays up to this many seconds; the loop waits for longer ones.
     private static let longestRestOfWorker: TimeInterval = 1
     private static let restAfterFailedMove: TimeInterval = 5
 
@@ -34,7 +34,7 @@ extension LaneLoop {
             case .stop: return
             case .rest(let until):
                 let wait = max(0, until.timeIntervalSince(self.now()))
-                // The others wait in the same way. Ended early by cancellation.
+                // The other workers wait in the same way. Cancellation ends the sleep early.
                 guard wait <= Self.longestRestOfWorker, (try? await Task.sleep(for: .seconds(wait))) != nil else {
                     return
                 }
@@ -53,7 +53,7 @@ extension LaneLoop {
         self.log(outcome, of: delivery, after: time)
         if let settlement = await self.move(delivery, after: outcome) { return settlement }
         let now = self.now()
-        // Asked of the kernel, and so only where there may be a wait.
+        // The random number comes from the kernel, so it is drawn only if there may be a delay.
         let jitter: Double = if case .success = outcome { 0 } else { .random(in: 0...1) }
         let blame = self.state.withLock { $0.note(outcome, of: delivery, now: now, jitter: jitter) }
         if case .failure(let failure) = outcome {
@@ -64,8 +64,9 @@ extension LaneLoop {
         return delivery.state.settlement(of: outcome, blame: blame, now: now, jitter: jitter)
     }
 
-    /// Moves a device that is not known in this environment to the other one, where the push continues; `nil` if there is no
-    /// other one, or if the device is not known there either, and is judged here.
+    /// Moves a device that is unknown in this environment to the other one, where the push
+    /// continues. Returns `nil` if there is no other environment, or if the device is unknown
+    /// there too: its outcome then counts here.
     private func move(_ delivery: LeasedDelivery, after outcome: SendOutcome) async -> Settlement? {
         guard let other = self.lane.otherEnvironment, case .failure(.deviceUnknown(let reason)) = outcome else {
             return nil
@@ -81,7 +82,7 @@ extension LaneLoop {
                 now: now
             )
             guard isMoved else { return nil }
-            // A refusal, but from a healthy provider.
+            // This is a refusal, but from a healthy provider.
             let answered = SendOutcome.failure(.rejected(reason: reason))
             _ = self.state.withLock { $0.note(answered, of: delivery, now: now, jitter: 0) }
             self.logger.info(
@@ -107,7 +108,7 @@ extension LaneLoop {
         let fields = self.metadata(of: delivery, ["milliseconds": "\(time.milliseconds)"])
         switch outcome {
         case .success: self.logger.log(level: level, "push accepted", metadata: fields)
-        // A device that is not connected is no failure.
+        // A device that is not connected is not a failure.
         case .failure(.offline): return
         case .failure(let failure):
             let reason: Logger.Metadata = ["reason": "\(failure.reason)"]
@@ -129,7 +130,7 @@ extension LaneLoop {
                 self.logger.info("device retired", metadata: self.metadata(of: delivery, ["reason": "\(reason)"]))
             }
         } catch {
-            // The next push to it tells the same.
+            // The next push to the device reports the same.
             self.logger.report(
                 "device retirement failed; the next push to the device retries",
                 error,

@@ -8,9 +8,10 @@ internal import ServiceLifecycle
 struct LaneLoop: Sendable {
     /// The number of pushes that are leased at a time.
     private static let batch = 250
-    /// The wait after a failure of the store, which an immediate retry would most likely meet again.
+    /// The delay after a failure of the store, which an immediate retry would most likely meet
+    /// again.
     private static let restAfterFailure = Duration.seconds(1)
-    /// How soon the loop looks again whether it may send, which nothing tells it.
+    /// How soon the loop checks again whether it may send, since no event announces that.
     private static let restWithoutStore = Duration.milliseconds(250)
 
     let lane: LaneSettings
@@ -19,20 +20,21 @@ struct LaneLoop: Sendable {
     let settings: DeliverySettings
     /// Receives the settlements that are stored.
     let settlements: SettlementWatch
-    /// The traces that pushes belong to, for the log.
+    /// The traces of pushes, for the log.
     let traces: RequestTraces
     let logger: Logger
     let now: @Sendable () -> Date
     /// The executor of the calls; `nil`: no preference.
     let executor: (any TaskExecutor)?
     let state: SharedLane
-    /// Tells the other lanes that there is work.
+    /// Wakes the other lanes when there is work.
     let wakeUp: WakeUp
 
-    /// Rung for each event: due work, a finished push or write, shutdown. The loop then checks its state again.
+    /// Set for each event: due work, a finished push or write, shutdown. The loop then checks its
+    /// state again.
     let signal: Signal
 
-    /// Works until graceful shutdown or cancellation; returns once nothing is under way.
+    /// Works until graceful shutdown or cancellation; returns once no push or write is running.
     func run() async {
         await self.signal.signallingAtShutdown { await self.work() }
     }
@@ -70,7 +72,8 @@ struct LaneLoop: Sendable {
 
     // MARK: - Leasing
 
-    /// Starts a claim if pushes are due and there is room; returns how long the loop may wait before it looks again.
+    /// Starts a lease if pushes are due and there is room; returns how long the loop may wait
+    /// before it checks again.
     private func beginLeasing(_ group: inout DiscardingTaskGroup) async -> Duration {
         let now = self.now()
         guard self.store.maySend else {
@@ -157,11 +160,12 @@ struct LaneLoop: Sendable {
 
     private func rest(after error: any Error) async {
         self.logger.report("push lease failed; it is retried", error, self.metadata([:]))
-        // Due pushes stay due: without a rest the loop would ask again at once. Cancellation ends the sleep early.
+        // Due pushes stay due: without a delay the loop would try again at once. Cancellation ends
+        // the sleep early.
         try? await Task.sleep(for: Self.restAfterFailure)
     }
 
-    // MARK: - Writing down
+    // MARK: - Settling
 
     private var untilSettling: Duration? {
         self.state.withLock { $0.untilSettling(after: self.settings.settleAfter) }

@@ -1,19 +1,21 @@
 package import PushCore
 
-/// A lane and how its pushes are sent.
+/// A lane, and the settings for its pushes.
 package struct LaneSettings: Sendable {
     package let lane: Lane
     package let sender: any PushSender
-    /// How many calls may run at once.
+    /// The largest number of calls at once.
     package var concurrency: Int
-    /// The most calls per second; `nil` means no limit.
+    /// The largest number of calls per second; `nil` means no limit.
     package var rate: Int?
-    /// The least time between two pushes to one device; of the pushes that wait, only the latest is sent. `nil` means
-    /// none.
+    /// The shortest time between two pushes to one device; only the latest of the waiting pushes
+    /// is sent. `nil` means none.
     package var interval: Duration?
-    /// The lane of the platform's other environment, where a device that is unknown in this one is tried; `nil`: none.
+    /// The lane of the platform's other environment, for a device that is unknown in this one;
+    /// `nil`: none.
     package var otherEnvironment: Lane?
-    /// The longest time that its loop waits, if others may enqueue pushes without telling it; `nil`: as the lanes do in general.
+    /// The longest wait of its loop, if others may enqueue pushes without waking it; `nil`: the
+    /// lanes' general setting.
     package var rest: Duration?
 
     package init(
@@ -33,10 +35,10 @@ package struct LaneSettings: Sendable {
     }
 }
 
-/// How pushes are taken from the outbox and settled.
+/// Settings for leasing pushes from the outbox and settling them.
 package struct DeliverySettings: Sendable, Hashable {
-    /// The most pushes of a lane that are under way or not yet settled, and so the most that are sent twice after a
-    /// crash.
+    /// The largest number of pushes of a lane that are being sent or not yet settled; no more are
+    /// sent twice after a crash.
     package var inFlight: Int
     /// The longest time that a loop waits, in case a wake-up is missed.
     package var rest: Duration

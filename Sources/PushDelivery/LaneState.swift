@@ -2,21 +2,22 @@ internal import Foundation
 internal import PushCore
 internal import PushStore
 
-/// The state of a lane: its leased pushes, its provider's health, and the results that are not stored yet. Decides;
-/// does nothing.
+/// The state of a lane: its leased pushes, its provider's health, and the results that are not
+/// stored yet. It only decides.
 ///
-/// Only the age of gathered settlements is measured here, by the monotonic clock: in tests, `now` does not advance.
+/// It measures only the age of gathered settlements, by the monotonic clock: in tests, `now` does
+/// not advance.
 struct LaneState: Sendable {
     /// The next step of a worker.
     enum Step {
         case send(LeasedDelivery)
-        /// No push can be sent, or the bound on pushes in flight is reached.
+        /// No push can be sent, or the limit of pushes in flight is reached.
         case stop
         /// No push may be sent before `until`.
         case rest(until: Date)
     }
 
-    /// What to lease.
+    /// The pushes to lease.
     enum Claim: Sendable, Hashable {
         /// Up to this number of pushes, from these queues in this order.
         case batch(Int, [Queue])
@@ -35,7 +36,7 @@ struct LaneState: Sendable {
     private var settlements = PendingSettlements()
     private var isStopping = false
     var health = SenderHealth()
-    /// The probe that is under way: its result shows whether the provider has recovered.
+    /// The probe that is being sent: its result shows whether the provider has recovered.
     private var probe: LeasedDelivery?
     var pacer: Pacer?
     private var events: [HealthEvent] = []
@@ -43,17 +44,17 @@ struct LaneState: Sendable {
     private(set) var pauses: [Pause.Cause: Int] = [:]
     /// The number of retries scheduled so far. A push parked for an offline device is not a retry.
     private(set) var retries = 0
-    /// How many servers send from the lane, this one among them.
+    /// How many servers send from the lane, including this one.
     var servers = 1
     /// When a push was last leased.
     var leasedAt: Date?
-    /// The rest that the provider has asked for, until the other servers are told.
+    /// The delay that the provider has asked for, until the other servers know it.
     var untoldRest: (until: Date, reason: String)?
     /// The pause as the other servers know it; `nil`: they know of none, or have another one.
     var sharedPause: Pause?
-    /// The number of what another server has told last of a pause.
+    /// The number of another server's latest report of a pause.
     var observedPause: Int64?
-    /// When the probe of another server has last ended a pause here.
+    /// When the probe of another server last ended a pause here.
     var leftAt: Date?
 
     init(_ settings: LaneSettings, inFlight: Int) {
@@ -62,20 +63,21 @@ struct LaneState: Sendable {
         self.pacer = settings.rate.map(Pacer.init)
     }
 
-    /// The pushes that are under way or whose results are not stored yet.
+    /// The number of pushes that are being sent or whose results are not stored yet.
     var inFlight: Int { self.underWay + self.settlements.count }
 
     // MARK: - The lane as a whole
 
-    /// The pause that the lane is in; `nil` while all is well.
+    /// The current pause of the lane; `nil` while all is well.
     var pause: Pause? { self.health.pause }
 
     /// Whether a device that the provider does not know may be moved to the other environment.
     ///
-    /// Not while the lane is paused because it knows nobody's devices: then the fault is ours, and all of them would move.
+    /// It may not while the lane is paused because the provider knows nobody's devices: then the
+    /// fault is the server's, and all of them would move.
     var mayMoveDevices: Bool { self.pause?.cause != .devicesRefused }
 
-    /// Whether the lane has no push, worker or claim left to finish.
+    /// Whether the lane has no push, worker or lease left to finish.
     var isEmpty: Bool { self.inFlight == 0 && self.workers == 0 && !self.isClaiming }
 
     /// Starts no further push, and releases the leased ones.
@@ -88,7 +90,7 @@ struct LaneState: Sendable {
         let event = self.health.reset()
         self.note(event)
         self.probe = nil
-        // The other servers may still have what has failed.
+        // The other servers may still have the failed credentials.
         self.sharedPause = nil
         self.leftAt = nil
     }
@@ -101,8 +103,8 @@ struct LaneState: Sendable {
         return self.events
     }
 
-    /// The time before which nothing may be sent; `nil` if there is none. While the lane is paused, its leased pushes
-    /// are released: the probe is chosen among all due pushes.
+    /// The time before which nothing may be sent; `nil` if there is none. While the lane is
+    /// paused, its leased pushes are released: the probe is chosen among all due pushes.
     mutating func beginRest(now: Date) -> Date? {
         switch self.health.admission(now: now) {
         case .go: return nil
@@ -115,7 +117,8 @@ struct LaneState: Sendable {
         }
     }
 
-    /// Releases the leased pushes, and the one that `next` has returned to a worker and that it must not send any more.
+    /// Releases the leased pushes, and the push that `next` has returned to a worker and that must
+    /// no longer be sent.
     mutating func release(_ delivery: LeasedDelivery? = nil) {
         if let delivery { _ = self.end(delivery, as: .released) }
         self.giveBackAll()
@@ -123,7 +126,7 @@ struct LaneState: Sendable {
 
     // MARK: - Leasing
 
-    /// What to lease now from the queues that have due pushes; `nil` if nothing.
+    /// The pushes to lease now from the queues with due pushes; `nil` if none.
     mutating func beginClaim(of due: [Queue], batch: Int, now: Date) -> Claim? {
         if self.isStopping || self.isClaiming { return nil }
         let claim: Claim
@@ -169,7 +172,7 @@ struct LaneState: Sendable {
         self.workers -= 1
     }
 
-    /// The next step of a worker; a push in it is under way until `end`.
+    /// The next step of a worker; a returned push counts as in flight until `end`.
     mutating func next(now: Date) -> Step {
         if self.isStopping || self.inFlight >= self.bound { return .stop }
         if self.leased.isEmpty, self.candidate == nil { return .stop }
@@ -183,7 +186,8 @@ struct LaneState: Sendable {
         return .send(delivery)
     }
 
-    /// Records the outcome of a push in the provider's health; `jitter` is a random number from 0 to 1.
+    /// Records the outcome of a push in the provider's health; `jitter` is a random number from 0
+    /// to 1.
     ///
     /// Returns the blame in case the provider does not know the device.
     mutating func note(_ outcome: SendOutcome, of delivery: LeasedDelivery, now: Date, jitter: Double) -> Blame {
@@ -204,8 +208,8 @@ struct LaneState: Sendable {
         return self.health.blame
     }
 
-    /// Records the settlement of a push that `next` returned, whether it was sent or not; `true` if the loop must wake
-    /// up for it.
+    /// Records the settlement of a push that `next` returned, whether it was sent or not; `true`
+    /// if the loop must wake up for it.
     mutating func end(_ delivery: LeasedDelivery, as settlement: Settlement) -> Bool {
         if self.probe == delivery {
             self.probe = nil
@@ -225,13 +229,14 @@ struct LaneState: Sendable {
         self.settlements.beginWriting(after: self.isStopping ? .zero : delay, at: .now)
     }
 
-    /// The time until the gathered settlements are due; `nil` if there are none, or the last write still runs.
+    /// The time until the gathered settlements are due; `nil` without any, or while the last write
+    /// runs.
     func untilSettling(after delay: Duration) -> Duration? {
         self.settlements.untilDue(after: delay, at: .now)
     }
 
-    /// Ends a write of settlements. Those that could not be stored are kept and retried; if the lane ends first, the
-    /// next process sends their pushes again under the same ids.
+    /// Ends a write of settlements. Settlements that could not be stored are kept and retried; if
+    /// the lane ends first, the next process sends their pushes again under the same ids.
     mutating func endSettling(butKeeping kept: [PendingSettlements.Entry] = []) {
         self.settlements.endWriting(butKeeping: kept)
     }

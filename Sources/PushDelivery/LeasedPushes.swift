@@ -13,7 +13,8 @@ struct LeasedPushes {
         self.bulk += leased[.bulk] ?? []
     }
 
-    /// Removes and returns the next push to send; single notices go before the leased pushes of a broadcast.
+    /// Removes and returns the next push to send; single notifications go before the leased pushes
+    /// of a broadcast.
     mutating func popFirst() -> LeasedDelivery? {
         self.direct.popFirst() ?? self.bulk.popFirst()
     }
@@ -24,7 +25,8 @@ struct LeasedPushes {
         return self.direct + self.bulk
     }
 
-    /// The queues from which to lease more; single notices are leased even while many pushes of a broadcast wait.
+    /// The queues for further leases; single notifications are leased even while many pushes of a
+    /// broadcast wait.
     func wanted(of queues: [Queue], batch: Int) -> [Queue] {
         if self.direct.count >= batch { return [] }
         return self.count < batch / 2 ? queues : queues.filter { $0 == .direct }

@@ -4,7 +4,7 @@ internal import Logging
 internal import PushCore
 
 extension Logger {
-    /// A pause that is prolonged by this much is worth a line each time.
+    /// A pause that is prolonged by at least this much gets a line at level `info` each time.
     private static let longRest: TimeInterval = 60
 
     /// Logs an event of a lane's health.

@@ -4,13 +4,13 @@ internal import PushCore
 package import PushStore
 internal import ServiceLifecycle
 
-/// Erases payloads that may be read once when the leases of their recipients end.
+/// Erases read-once payloads when the leases of their recipients end.
 package struct PayloadLeaseService: Sendable {
     /// The pause between two runs: leases that end meanwhile are ended together.
     private static let pause = 0.2
     /// The pause before a retry after a failure, in seconds.
     private static let retryPause = 1.0
-    /// Small enough not to delay a post that waits behind it noticeably.
+    /// Small enough that a waiting post is not noticeably delayed.
     private static let batch = 250
 
     private let store: any NotificationStore
@@ -23,7 +23,8 @@ package struct PayloadLeaseService: Sendable {
         self.now = now
     }
 
-    /// Runs at once, for leases that ended while no process ran, and then whenever a lease ends, until shutdown.
+    /// Runs at once, for leases that ended while no server ran, and then whenever a lease ends,
+    /// until shutdown.
     package func run() async throws {
         await cancelWhenGracefulShutdown {
             while !Task.isCancelled {
@@ -36,7 +37,8 @@ package struct PayloadLeaseService: Sendable {
 
     /// Ends the expired leases; returns the seconds until the next run.
     private func endLeases() async -> TimeInterval {
-        // All leases have the same length: one that begins after this run ends after the longest rest.
+        // All leases have the same length: a lease that begins after this run ends after the
+        // longest wait.
         let longest = PayloadLease.length.timeInterval
         do {
             while !Task.isCancelled {

@@ -5,19 +5,20 @@ internal import PushStore
 struct PendingSettlements {
     typealias Entry = (LeasedDelivery, Settlement)
 
-    /// This many are worth a commit of their own at once.
+    /// The number of settlements that are worth an immediate commit.
     private static let worthACommit = 250
 
     private var gathered: [Entry] = []
     /// When the first gathered push ended.
     private var gatheredSince = ContinuousClock.now
-    /// How many are being stored.
+    /// The number of settlements that are being stored.
     private var writing = 0
 
     /// The number of settlements that are not yet stored.
     var count: Int { self.gathered.count + self.writing }
 
-    /// Whether the loop must look: at the first settlement, or when there are enough for a commit.
+    /// Whether the loop must check: at the first settlement, or when there are enough for a
+    /// commit.
     var isNews: Bool { self.writing == 0 && [1, Self.worthACommit].contains(self.gathered.count) }
 
     mutating func add(_ entries: some Sequence<Entry>, at time: ContinuousClock.Instant) {
@@ -25,7 +26,8 @@ struct PendingSettlements {
         self.gathered += entries
     }
 
-    /// Returns all gathered settlements, if the first has waited for `delay` or there are enough for a commit.
+    /// Returns all gathered settlements, if the first has waited for `delay` or there are enough
+    /// for a commit.
     mutating func beginWriting(after delay: Duration, at time: ContinuousClock.Instant) -> [Entry] {
         guard let wait = self.untilDue(after: delay, at: time) else { return [] }
         guard wait == .zero || self.gathered.count >= Self.worthACommit else { return [] }
@@ -34,14 +36,15 @@ struct PendingSettlements {
         return self.gathered
     }
 
-    /// How long until the gathered settlements are due; `nil` if there are none, or the last write still runs.
+    /// The time until the gathered settlements are due; `nil` without any, or while the last write
+    /// runs.
     func untilDue(after delay: Duration, at time: ContinuousClock.Instant) -> Duration? {
         if self.writing > 0 || self.gathered.isEmpty { return nil }
         return max(delay - self.gatheredSince.duration(to: time), .zero)
     }
 
-    /// Ends the write that `beginWriting` began; `kept` holds the settlements that were not stored and are gathered
-    /// again.
+    /// Ends the write that `beginWriting` began; `kept` holds the settlements that were not stored
+    /// and are gathered again.
     mutating func endWriting(butKeeping kept: [Entry]) {
         self.writing = 0
         self.gathered.insert(contentsOf: kept, at: 0)

@@ -6,20 +6,23 @@ internal import ServiceLifecycle
 
 /// Sends scheduled notifications when they are due.
 struct ReleaseLoop: Sendable {
-    /// The shortest pause: what becomes due meanwhile shares a commit.
+    /// The shortest pause: notifications that become due meanwhile share a commit.
     private static let pause = Duration.milliseconds(20)
-    /// The wait after a failure of the store, which an immediate retry would most likely meet again.
+    /// The delay after a failure of the store, which an immediate retry would most likely meet
+    /// again.
     private static let restAfterFailure = Duration.seconds(1)
 
     let store: any OutboxStore
     let schedule: ReleaseSchedule
-    /// The longest wait, which is how late a notification can be if the clock is set forward.
+    /// The longest wait, and so the longest lateness of a notification if the clock is set
+    /// forward.
     let rest: Duration
     let wakeUp: WakeUp
     let logger: Logger
     let now: @Sendable () -> Date
 
-    /// Works until graceful shutdown or cancellation; what became due while no process ran is sent at once.
+    /// Works until graceful shutdown or cancellation; sends at once the notifications that became
+    /// due while no server ran.
     func run() async {
         await self.schedule.signal.signallingAtShutdown {
             while !Task.isShuttingDownGracefully, !Task.isCancelled {
@@ -28,7 +31,7 @@ struct ReleaseLoop: Sendable {
         }
     }
 
-    /// Sends all that is due; returns how long the loop may wait.
+    /// Sends all notifications that are due; returns how long the loop may wait.
     private func release() async -> Duration {
         self.schedule.begin()
         do {

@@ -4,14 +4,15 @@ internal import PushCore
 package import PushStore
 internal import ServiceLifecycle
 
-/// Deletes expired data, and stores the last-used times of tokens and the number of sealed values.
+/// Deletes expired data, and stores the last-used times of tokens and the number of encrypted
+/// values.
 ///
-/// No payload is kept, sealed or not, for longer than its sender asked for, and no audit entry for longer than the
-/// operator has configured.
+/// No payload, encrypted or not, is kept longer than its sender asked for, and no audit entry
+/// longer than the operator has configured.
 package struct RetentionService: Sendable {
-    /// How late data may be deleted; it is not readable from the moment that it expires.
+    /// How late data may be deleted; it cannot be read from the moment that it expires.
     private static let interval = Duration.seconds(30)
-    /// Small enough that a post that waits for it is not noticeably delayed.
+    /// Small enough that a waiting post is not noticeably delayed.
     private static let batch = 500
 
     private let store: any TokenStore & DeviceStore & NotificationStore & EventStore & AuditStore & KeyStore
@@ -19,7 +20,7 @@ package struct RetentionService: Sendable {
     private let auditKept: Duration
     /// How long events are kept.
     private let eventsKept: Duration
-    /// The receiver's status; `nil` if there is none, and events are only listed.
+    /// The receiver's status; `nil` without a receiver, when events are only listed.
     private let receiver: EventStatus?
     private let logger: Logger
     private let now: @Sendable () -> Date
@@ -48,7 +49,7 @@ package struct RetentionService: Sendable {
                 await self.deleteOldEvents()
                 await self.writeTokenUses()
                 await self.writeSealCounts()
-                // Ended early by shutdown, which the loop's condition sees.
+                // Shutdown ends the sleep early, and the loop's condition sees it.
                 try? await Task.sleep(for: Self.interval)
             }
         }

@@ -3,9 +3,11 @@ internal import PushCore
 package import PushStore
 internal import ServiceLifecycle
 
-/// Re-encrypts values that are sealed with an older key: at the start, daily, and whenever the keyring was replaced.
+/// Re-encrypts values that are encrypted with an older key: at the start, daily, and whenever the
+/// keyring was replaced.
 package struct RewrapService: Sendable {
-    /// How long to wait after a failure, and after a pass, unless the keyring is replaced meanwhile.
+    /// The delay after a failure, and the delay after a pass, unless the keyring is replaced
+    /// meanwhile.
     private static let pause = Duration.seconds(30)
     private static let rest = Duration.seconds(86_400)
 

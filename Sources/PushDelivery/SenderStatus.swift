@@ -1,7 +1,8 @@
 package import PushCore
 internal import Synchronization
 
-/// Which lanes are paused because their provider refuses us, asks for rest or is not to be reached, and how often they were.
+/// The lanes that are paused because their provider refuses the server, asks for a delay or cannot
+/// be reached, and the number of their pauses.
 package final class SenderStatus: Sendable {
     private let lanes = Mutex<[SharedLane]>([])
     /// The other servers that send from the lanes.
@@ -9,17 +10,17 @@ package final class SenderStatus: Sendable {
 
     package init() {}
 
-    /// All lanes that there are, and the pauses that they are in.
+    /// All lanes, and their current pauses.
     package var pauseByLane: [Lane: Pause?] {
         self.byLane { $0.pause }
     }
 
-    /// How many pauses of each cause all lanes have had.
+    /// The number of pauses of each lane, by cause.
     package var pauseCounts: [Lane: [Pause.Cause: Int]] {
         self.byLane { $0.pauses }
     }
 
-    /// How often an attempt of each lane was followed by another one.
+    /// The number of each lane's attempts that were followed by another one.
     package var retryCounts: [Lane: Int] {
         self.byLane { $0.retries }
     }
@@ -30,12 +31,13 @@ package final class SenderStatus: Sendable {
         return Dictionary(lanes.map { ($0.lane, $0.times) }) { first, _ in first }
     }
 
-    /// Forgets a lane's trouble, as after new credentials: it tries again at the next bell.
+    /// Clears a lane's failures, for example after new credentials: it tries again at the next
+    /// wake-up.
     package func reset(_ lane: Lane) {
         for shared in self.lanes.withLock({ $0 }) where shared.lane == lane { shared.withLock { $0.resetHealth() } }
     }
 
-    /// All lanes that there are.
+    /// All lanes.
     var all: [SharedLane] { self.lanes.withLock { $0 } }
 
     func watch(_ lane: SharedLane) {

@@ -2,9 +2,9 @@ internal import Logging
 internal import PushCore
 internal import Synchronization
 
-/// The state of a lane, as its loop, its workers and the status share it.
+/// The state of a lane, which its loop, its workers and the status share.
 ///
-/// A lock, because each of the many workers needs it for a moment between two pushes.
+/// A lock protects it, because each of the many workers needs it for a moment between two pushes.
 final class SharedLane: Sendable {
     let lane: Lane
     private let logger: Logger
@@ -24,7 +24,7 @@ final class SharedLane: Sendable {
         self.pushTimes.withLock { $0.note(time) }
     }
 
-    /// Works on the state; logs what an operator must know of that.
+    /// Runs `body` on the state; logs the events that an operator must know.
     func withLock<Result: Sendable>(_ body: (inout LaneState) -> Result) -> Result {
         let (result, events) = self.state.withLock { state in (body(&state), state.takeEvents()) }
         for event in events { self.logger.log(event, of: self.lane) }

@@ -2,7 +2,8 @@ internal import PushCore
 internal import ServiceLifecycle
 internal import Synchronization
 
-/// Wakes the loops that wait for an event, such as new work in the outbox. Calling it is cheap and never blocks.
+/// Wakes the loops that wait for an event, such as new work in the outbox. Calling it is cheap and
+/// never blocks.
 package final class WakeUp: Sendable {
     private let signals = Mutex<[Signal]>([])
 
@@ -20,7 +21,8 @@ package final class WakeUp: Sendable {
 }
 
 extension Signal {
-    /// Runs a loop that waits for this signal, and sets the signal at graceful shutdown and at cancellation.
+    /// Runs a loop that waits for this signal, and sets the signal at graceful shutdown and at
+    /// cancellation.
     func signallingAtShutdown(_ loop: () async -> Void) async {
         await withTaskCancellationHandler {
             await withGracefulShutdownHandler {

@@ -5,16 +5,17 @@ package import PushCore
 package import PushStore
 
 extension SQLiteDatabase {
-    /// Writes a copy of one moment to a new file for the owner only, also while the server runs. The copy is verified, and the
-    /// file is there whole or not at all.
+    /// Writes a copy of one moment to a new file for the owner only, also while the server runs.
+    /// The copy is verified, and the file appears whole or not at all.
     ///
-    /// Writers do not wait; the log grows for as long as it takes, and nothing is wiped. `VACUUM INTO` reads in one
-    /// transaction: SQLite's backup API begins anew with each commit of another process and so may never end.
+    /// Writers do not wait; meanwhile the log grows, and nothing is wiped. `VACUUM INTO` reads in
+    /// one transaction: SQLite's backup API starts again with each commit of another process and
+    /// so may never end.
     ///
-    /// At its end the file has a keyed hash, by which `restore` knows it again.
+    /// The file ends with a keyed hash, by which `restore` recognizes it.
     ///
-    /// `begins` is told each step. Throws `StoreError` if the file exists, cannot be written, or is damaged, or once `copy` is
-    /// interrupted.
+    /// `begins` receives each step. Throws `StoreError` if the file exists, cannot be written, or
+    /// is damaged, or once `copy` is interrupted.
     package func backUp(
         to path: String,
         keyring: Keyring,
@@ -42,8 +43,8 @@ extension SQLiteDatabase {
         return inspection
     }
 
-    /// Writes a copy as it is at one moment to a new file for the owner only, synced; removes it if `use`, which reads it again,
-    /// throws.
+    /// Writes a copy of one moment to a new file for the owner only, synced; removes it if `use`,
+    /// which reads it again, throws.
     func copy(
         to partial: String,
         _ copy: RunningCopy,
@@ -66,7 +67,8 @@ extension SQLiteDatabase {
         }
     }
 
-    /// Copies a backup as it is, without its hash, which must match; otherwise the same as `copy`.
+    /// Copies a backup unchanged, without its hash, which must match; otherwise the same as
+    /// `copy`.
     func copyBackup(
         to partial: String,
         _ keyring: Keyring,
@@ -105,17 +107,18 @@ extension SQLiteDatabase {
         }
     }
 
-    /// Makes the file with the mode 0600, under a lock that ends with the process. Truncates a file left
-    /// behind by a copy that was killed. Refuses a file owned by another user, who could read the backup.
+    /// Creates the file with the mode 0600, under a lock that ends with the process. Truncates a
+    /// file left behind by a copy that was killed. Refuses a file owned by another user, who could
+    /// read the backup.
     private static func openPartial(_ path: String) throws(StoreError) -> Int32 {
-        // Before SQLite does, which asks for no mode of its own.
+        // This comes before SQLite creates the file, since SQLite sets no mode of its own.
         let descriptor = try openStateFile(path)
         do throws(StoreError) {
             var (opened, named) = (stat(), stat())
             guard fstat(descriptor, &opened) == 0, opened.st_uid == geteuid() else {
                 throw .cannotOpen(place: path, reason: "it exists, and is no copy of this user's; remove it")
             }
-            // The copy that had it may have ended meanwhile, and have given it the other name.
+            // The copy that held the lock may have ended meanwhile, and have renamed the file.
             guard
                 flock(descriptor, LOCK_EX | LOCK_NB) == 0, stat(path, &named) == 0, named.st_dev == opened.st_dev,
                 named.st_ino == opened.st_ino
@@ -130,7 +133,8 @@ extension SQLiteDatabase {
         }
     }
 
-    /// A copy that fills the disk of a database that is in use has its posts refused meanwhile. Throws `StoreError` with both numbers.
+    /// Throws `StoreError` with both numbers if the disk lacks room. A copy that fills the disk of
+    /// a database in use would make the server refuse posts.
     private func checkRoom(for bytes: Int) throws(StoreError) {
         guard let (free, folder) = try self.freeSpace(), free < UInt64(bytes) else { return }
         let (needed, left) = ((bytes + 1_048_575) / 1_048_576, free / 1_048_576)
@@ -140,7 +144,7 @@ extension SQLiteDatabase {
         )
     }
 
-    /// What a copy will have: all pages but those that are free.
+    /// The size of a copy: all pages except free ones.
     private static func usedBytes(_ db: Database) throws -> Int {
         let sql = """
             select (page_count - freelist_count) * page_size
@@ -165,7 +169,7 @@ extension SQLiteDatabase {
     }
 }
 
-/// A step of a copy, with the bytes that it is about.
+/// A step of a copy, with its bytes.
 package enum CopyStep: Sendable {
     /// The file grows to about so many bytes.
     case copying(bytes: Int, file: String)

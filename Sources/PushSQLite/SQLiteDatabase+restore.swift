@@ -5,19 +5,22 @@ package import PushCore
 package import PushStore
 
 extension SQLiteDatabase {
-    /// What the old database is called after a restore, with its log beside it.
+    /// The path of the old database after a restore, with its log next to it.
     package var replacedPath: String { self.path + ".before-restore" }
 
-    /// Puts a backup in the place of the database, and keeps the old one, if there is one, at `replacedPath`.
+    /// Replaces the database by a backup, and keeps the old one, if there is one, at
+    /// `replacedPath`.
     ///
-    /// The backup is copied and verified before anything changes. The log of the old database goes with it: SQLite would
-    /// play it into the restored one. If the process ends in between, the lock file says so, and the database cannot be opened
-    /// until a restore has finished.
+    /// The backup is copied and verified before anything changes. The log of the old database
+    /// moves with it: SQLite would replay it into the restored one. If the process ends in
+    /// between, the lock file records that, and the database cannot be opened until a restore has
+    /// finished.
     ///
     /// The backup must have its keyed hash, except with `withoutHash`.
     ///
-    /// `begins` is told each step. Throws `StoreError` if the database is in use, exists though `isReplacing` is false, or was restored before and the
-    /// old one is still there; or if the backup is damaged, of a later version, or needs keys that `keyring` lacks.
+    /// `begins` receives each step. Throws `StoreError` if the database is in use, exists though
+    /// `isReplacing` is false, or was restored before and the old one still exists; or if the
+    /// backup is damaged, of a later version, or needs keys that `keyring` lacks.
     package func restore(
         _ backup: String,
         keyring: Keyring,
@@ -43,7 +46,7 @@ extension SQLiteDatabase {
             )
         }
         let partial = self.path + ".restoring"
-        // Left by a restore that was interrupted.
+        // An interrupted restore may have left this file.
         unlink(partial)
         let copy = RunningCopy()
         let use = { () throws(StoreError) in
@@ -73,9 +76,10 @@ extension SQLiteDatabase {
         try keys.check(keyring)
     }
 
-    /// Moves the database and its log. The log goes last: without its database it means nothing.
+    /// Moves the database and its log. The log moves last: without its database it means nothing.
     ///
-    /// Files that an interrupted restore has moved already stay: what is in their place is its copy of a backup.
+    /// Files that an interrupted restore has already moved stay: the files in their place are its
+    /// copy of a backup.
     private func moveAway() throws(StoreError) {
         for suffix in ["", "-wal"] where FileManager.default.fileExists(atPath: self.path + suffix) {
             guard !FileManager.default.fileExists(atPath: self.replacedPath + suffix) else {

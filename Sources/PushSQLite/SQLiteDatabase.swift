@@ -5,7 +5,7 @@ internal import Migrations
 package import PushCore
 package import PushStore
 
-/// A database file of this machine, with its log beside it.
+/// A database file of this machine, with its log next to it.
 package struct SQLiteDatabase: StorePlace {
     package let path: String
 
@@ -24,7 +24,8 @@ package struct SQLiteDatabase: StorePlace {
         try SQLiteStore(path: self.path, keyring: keyring, options)
     }
 
-    /// Creates the file if there is none, and migrates its schema only, while no server runs.
+    /// Creates the file if there is none, and migrates its schema; call it only while no server
+    /// runs.
     package func migrate() throws(StoreError) {
         do {
             let connection = try DatabaseQueue(
@@ -55,11 +56,11 @@ package struct SQLiteDatabase: StorePlace {
         try self.inspect(RunningCopy())
     }
 
-    /// The same, which throws once `copy` is interrupted.
+    /// Does the same, but throws once `copy` is interrupted.
     func inspect(_ copy: RunningCopy) throws(StoreError) -> StoreInspection {
         let (damage, applied, moved) = try self.look(copy) { db in
             let damage = try String.fetchAll(db, sql: "pragma quick_check(10)").filter { $0 != "ok" }
-            // What is damaged is no schema to compare.
+            // A damaged database has no schema to compare.
             if damage.isEmpty { try SchemaComparison.check(db, Migration.all) }
             return (damage, try Schema.applied(db), try MovedTo(db))
         }
@@ -74,7 +75,7 @@ package struct SQLiteDatabase: StorePlace {
 
     package var lastWrite: (place: String, at: Date)? {
         [self.path, self.path + "-wal"].compactMap { file in
-            // Without the file nothing was written to it.
+            // Without the file, there was no write to it.
             let attributes = try? FileManager.default.attributesOfItem(atPath: file)
             return (attributes?[.modificationDate] as? Date).map { (place: file, at: $0) }
         }.max { $0.at < $1.at }

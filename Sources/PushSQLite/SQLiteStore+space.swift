@@ -2,31 +2,32 @@ internal import GRDB
 internal import PushStore
 
 extension SQLiteStore {
-    /// The pause between two looks at the file.
+    /// The time between two checks of the file.
     private static let lookAfter = Duration.seconds(10)
     /// The pause between two steps: clients have the writer for nine tenths of the time.
     private static let breath = Duration.milliseconds(20)
 
-    /// Gives room of the file back that retention has made, until the task is cancelled; all other work of the store's own is on
-    /// the writer's queue.
+    /// Returns room of the file that cleanup has freed to the file system, until the task is
+    /// cancelled. All other background work runs on the writer's queue.
     package func run() async {
         while !Task.isCancelled {
             do {
                 try await self.giveSpaceBack(pause: Self.breath)
             } catch {
-                // A full disk and a full queue pass; what else fails would fail again.
+                // A full disk and a full queue pass; any other failure would happen again.
                 guard error.isPassing else {
                     self.writer.events(.spaceNotGivenBack(reason: "\(error)"))
                     break
                 }
             }
-            // Ended early by the task's end, which the condition sees.
+            // Cancellation ends the sleep early, and the condition sees it.
             try? await Task.sleep(for: Self.lookAfter)
         }
         while !Task.isCancelled { try? await Task.sleep(for: .seconds(3600)) }
     }
 
-    /// Shortens the file, if much of it is free, until a reserve is left; returns the bytes that were given back.
+    /// Shortens the file, if much of it is free, until a reserve is left; returns the number of
+    /// bytes returned to the file system.
     @discardableResult
     func giveSpaceBack(pause: Duration) async throws(StoreError) -> Int {
         do {
@@ -34,7 +35,7 @@ extension SQLiteStore {
             var now = before
             repeat {
                 now = try await self.writer.shrink()
-                // Ended early by the task's end, which the condition sees.
+                // Cancellation ends the sleep early, and the condition sees it.
                 try? await Task.sleep(for: pause)
             } while now.hasExcess && !Task.isCancelled
             let bytes = (before.pages - now.pages) * Writer.pageSize

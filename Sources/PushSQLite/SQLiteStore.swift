@@ -5,10 +5,11 @@ package import PushCore
 package import PushStore
 internal import Synchronization
 
-/// A store in one file of this machine: one connection that writes, and read-only ones for all readers.
+/// A store in one file of this machine: one connection that writes, and read-only ones for all
+/// readers.
 ///
-/// Two or more connections that write or checkpoint one WAL database at the same instant can corrupt it in every
-/// SQLite before 3.51.3, so there is exactly one.
+/// There is exactly one writing connection: in every SQLite before 3.51.3, two that write or
+/// checkpoint one WAL database at the same instant can corrupt it.
 package final class SQLiteStore: Store {
     let path: String
     let audit: AuditTrail
@@ -18,13 +19,13 @@ package final class SQLiteStore: Store {
     let changes: ChangeNumbers
     let pusher: Pusher
     let removals = RemovalClock()
-    /// How often the keyring was exchanged, or was about to be.
+    /// How many exchanges of the keyring have begun.
     let exchanges = Atomic(0)
 
     /// Opens the database, creates it and its folder if needed, and migrates its schema.
     ///
-    /// Confidential values are sealed under the keyring. Data that was erased before a crash is wiped from the log,
-    /// too, and soon from the pages.
+    /// The keyring encrypts confidential values. Data that was erased before a crash is wiped from
+    /// the log, too, and soon from the pages.
     package init(
         path: String,
         keyring: Keyring,
@@ -90,7 +91,7 @@ package final class SQLiteStore: Store {
         }
     }
 
-    /// A read-only connection, for one thread at a time: each event loop has its own.
+    /// Opens a read-only connection, for one thread at a time: each event loop has its own.
     package func makeReader() throws(StoreError) -> any StoreReader {
         try self.makeSQLiteReader()
     }
@@ -100,7 +101,8 @@ package final class SQLiteStore: Store {
             let connection = try DatabaseQueue(path: self.path, configuration: Self.configuration(isReadOnly: true))
             let reader = SQLiteReader(connection, of: self)
             self.writer.willHold(reader)
-            // SQLite opens its files with the first read: at once, while there are descriptors. Later, clients may have them all.
+            // SQLite opens its files with the first read. Read now, while descriptors are free;
+            // later, clients may use them all.
             _ = try reader.read { try Int64.fetchOne($0, sql: "select 1 from user limit 1") }
             return reader
         } catch {
@@ -140,18 +142,20 @@ package final class SQLiteStore: Store {
         )
     }
 
-    /// Finishes the submitted work, leaves a database that needs no recovery, and releases its lock.
+    /// Finishes the submitted work, leaves a database that needs no recovery, and releases its
+    /// lock.
     package func close() async {
         await self.writer.close()
     }
 
-    /// Wipes erased data at once, which otherwise happens within a second; `false` if a reader prevents it.
+    /// Wipes erased data at once, and not within a second as usual; `false` if a reader prevents
+    /// it.
     package func wipe() async throws -> Bool {
         try await self.writer.wipeNow()
     }
 
-    /// The bytes of the database and of its log. Another way of opening the database's file would drop SQLite's locks
-    /// on it when it is closed again.
+    /// The bytes of the database and of its log. Opening and closing the database's file in
+    /// another way would drop SQLite's locks on it.
     package func bytesAtRest() throws -> [(name: String, bytes: Data)] {
         let log = URL(fileURLWithPath: self.path + "-wal")
         return [("The database", try self.writer.wiper.contents()), ("Its log", try Data(contentsOf: log))]
@@ -159,10 +163,12 @@ package final class SQLiteStore: Store {
 
     /// In seconds.
     static let busyTimeout = 5
-    /// In KiB. With a million notifications, 64 MiB saved a quarter of the time compared with 2 MiB, which is usual.
+    /// In KiB. With a million notifications, 64 MiB saved a quarter of the time compared with the
+    /// usual 2 MiB.
     private static let writerCache = 65_536
 
-    /// Done once. SQLite refuses it if the process has opened a database elsewhere before: then memory is counted.
+    /// Set once. SQLite refuses it if the process has opened a database elsewhere before: then
+    /// SQLite counts memory.
     private static let countNoMemory: Void = { _ = csqlite_count_no_memory() }()
 
     static func configuration(isReadOnly: Bool) -> Configuration {
@@ -176,19 +182,21 @@ package final class SQLiteStore: Store {
         configuration.foreignKeysEnabled = true
         configuration.prepareDatabase { db in
             try SchemaComparison.distrustSchema(db)
-            // The writer checkpoints by itself, after its commits; no other connection ever does.
+            // Only the writer checkpoints, after its commits; no other connection does.
             try db.execute(sql: "pragma wal_autocheckpoint = 0")
             if isReadOnly { return }
-            // Before the first page is written, which the mode of the journal does.
+            // This must come before the first page is written, and setting the journal mode writes
+            // one.
             try FileSpace.choose(db)
             // FULL: with NORMAL a power cut can lose commits that were acknowledged.
             try db.execute(sql: "pragma journal_mode = wal")
             try db.execute(sql: "pragma synchronous = full")
             try db.execute(sql: "pragma secure_delete = on")
-            // A post changes some random pages of large trees: pages that are not cached are read again for each.
+            // A post changes some random pages of large trees: without the cache, each post would
+            // read them again.
             try db.execute(sql: "pragma cache_size = \(-Self.writerCache)")
-            // The journal that rolls back one caller's work alone is never needed after a crash. In memory it needs no
-            // file, which each commit created.
+            // The journal that rolls back only one caller's work is never needed after a crash. In
+            // memory it saves a file that each commit would create.
             try db.execute(sql: "pragma temp_store = memory")
         }
         return configuration

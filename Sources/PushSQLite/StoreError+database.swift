@@ -8,8 +8,8 @@ extension StoreError {
         self = error.isFull ? .full : .failed(reason: error.message ?? "\(error.resultCode)")
     }
 
-    /// The error of GRDB or a decoder, without the row and the arguments that such errors put into their description;
-    /// `nil` for an error of another kind.
+    /// The error of GRDB or a decoder, without the row and the arguments in the descriptions of
+    /// such errors; `nil` for an error of another kind.
     init?(reading error: any Error) {
         switch error {
         case let error as StoreError: self = error

@@ -1,8 +1,8 @@
-/// Which database a process has used: the cluster, and the newest timeline of it.
+/// The database that a server has used: its cluster, and the newest timeline of it.
 ///
-/// A database of an older timeline lacks what was stored since.
+/// A database of an older timeline lacks data that was stored since.
 package struct DatabaseMark: Sendable, Hashable {
-    /// A number that is given out once, when a cluster is made.
+    /// The cluster's number, which is assigned once, when the cluster is made.
     package let cluster: String
     package let timeline: UInt32
 
@@ -10,7 +10,7 @@ package struct DatabaseMark: Sendable, Hashable {
         (self.cluster, self.timeline) = (cluster, timeline)
     }
 
-    /// Reads what `text` has written; `nil` if it is something else.
+    /// Reads the text of a mark; `nil` if it is something else.
     package init?(text: String) {
         let parts = text.split(separator: "\n", omittingEmptySubsequences: false)
         guard parts.count == 2, parts[1].isEmpty else { return nil }
@@ -23,7 +23,8 @@ package struct DatabaseMark: Sendable, Hashable {
     package var text: String { "\(self.cluster) \(self.timeline)\n" }
 }
 
-/// Where a process keeps the mark of its database, apart from the store, so that it knows an older one after its next start.
+/// Keeps the mark of a server's database apart from the store, so that the server recognizes an
+/// older database after its next start.
 package protocol DatabaseMarkKeeper: Sendable {
     /// The place for operators.
     var place: String { get }
@@ -31,7 +32,7 @@ package protocol DatabaseMarkKeeper: Sendable {
     /// The mark; `nil` if there is none yet.
     func load() throws -> DatabaseMark?
 
-    /// Stores a mark that is not older than the one that is there; leaves one that is newer. Throws if that one is another
-    /// cluster's.
+    /// Stores a mark that is at least as new as the stored one; keeps a newer stored mark. Throws
+    /// if the stored mark is another cluster's.
     func keep(_ mark: DatabaseMark) throws
 }

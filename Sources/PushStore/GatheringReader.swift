@@ -1,10 +1,10 @@
 package import Foundation
 package import PushCore
 
-/// Reads that share a statement with those of other callers, and are waited for without an async function: a fetch would
-/// call ten, one in the other.
+/// Reads that share one statement with other callers' reads. They avoid the ten nested async calls
+/// that a fetch would need.
 package protocol GatheringReader: Sendable {
-    /// Prepares what `NotificationReader` has under that name.
+    /// Prepares the read that `NotificationReader` does under the same name.
     func pendingNotification(
         _ id: NotificationID,
         for user: Int64,
@@ -21,16 +21,18 @@ package protocol GatheringReader: Sendable {
 /// let found = try pending.result()
 /// ```
 package protocol PendingNotification: AnyObject {
-    /// Begins the read, once, and resumes the caller: then it is finished, or the caller's turn has come to read for others too. It must
-    /// call `finish` then, whatever has become of it meanwhile: the others wait for that.
+    /// Begins the read, once, and resumes the caller. Then the read is finished, or it is the
+    /// caller's turn to read for others too. In that case the caller must call `finish`, whatever
+    /// has happened meanwhile, since the others wait for it.
     func begin(resume caller: UnsafeContinuation<Void, Never>)
 
     var isFinished: Bool { get }
 
-    /// Reads for this caller, and for those who wait meanwhile.
+    /// Reads for this caller, and for the callers that wait meanwhile.
     func finish() async
 
-    /// The notification, as `NotificationReader` returns it. Only for a read that is finished.
+    /// The notification, as `NotificationReader` returns it. Call it only after the read is
+    /// finished.
     func result() throws(StoreError) -> StoredNotification?
 }
 

@@ -1,9 +1,11 @@
 internal import Dispatch
 internal import Synchronization
 
-/// Runs reads that take longer than an event loop may wait, one after the other on a thread of their own.
+/// Runs reads that take longer than an event loop may wait, one after the other on a thread of
+/// their own.
 ///
-/// Each read should still be short: while it runs, some stores cannot reclaim the space of deleted data.
+/// Each read should still be short: while it runs, some stores cannot reclaim the space of deleted
+/// data.
 package final class ReportReader: Sendable {
     private static let bound = 100
 

@@ -1,12 +1,13 @@
 package import Foundation
 
-/// One of the servers that share a store, for operators.
+/// A server that shares a store, for operators.
 package struct ServerEntry: Sendable, Hashable {
     package enum State: String, Sendable {
         case alive
-        /// It has not renewed its number in time, and is about to be fenced.
+        /// The server has not renewed its number in time, and will soon be fenced.
         case late
-        /// It has ended, or was silent for too long: what it had leased is anybody's.
+        /// The server has ended, or was silent for too long: other servers may take over its
+        /// leases.
         case gone
     }
 
@@ -15,10 +16,11 @@ package struct ServerEntry: Sendable, Hashable {
     /// The version that it runs.
     package let release: String
     package let startedAt: Date
-    /// When it renewed its number last, by the store's clock. Of one that has ended in order, up to five seconds before.
+    /// When the server last renewed its number, by the store's clock. For a server that ended in
+    /// order, up to five seconds earlier.
     package let heardAt: Date
     package let state: State
-    /// Whether it is the one that answers.
+    /// Whether it is the server that answers.
     package let isThis: Bool
 
     package init(name: String, release: String, startedAt: Date, heardAt: Date, state: State, isThis: Bool) {

@@ -6,19 +6,23 @@ package struct SharingReport: Sendable, Hashable {
     package let servers: Int
     /// This server's connections to the database.
     package let connections: Int
-    /// Statements of this server without an answer, and its transactions that wait for a connection.
+    /// Statements of this server without an answer, and its transactions that wait for a
+    /// connection.
     package let waiting: Int
     /// How long the oldest of them has waited.
     package let oldestWait: Duration
-    /// Transactions that ran again after a conflict, and statements that were sent again, since the start.
+    /// Transactions that ran again after a conflict, and statements that were sent again, since
+    /// the start.
     package let retries: Int
     /// Connections that were lost since the start.
     package let connectionsLost: Int
-    /// The database's standbys that are connected; `nil` if the engine does not say.
+    /// The database's connected replicas; `nil` if the engine does not tell.
     package let standbys: Int?
-    /// How many bytes of the log the slowest of them has not stored; `nil` without one, or where the role may not read it.
+    /// How many bytes of the log the slowest replica has not stored; `nil` without a replica, or
+    /// if the role may not read it.
     package let standbyLag: Int64?
-    /// Files in which keys of days were not destroyed in time, also those of servers that are off; `nil` without such keys.
+    /// Files that hold day keys past their time, also those of servers that are off; `nil` without
+    /// such keys.
     package let lateDayKeys: Int?
     /// The time by the database's machine; `nil` if that is this machine.
     package let otherClock: Date?

@@ -1,28 +1,34 @@
 package import Foundation
 package import PushCore
 
-/// All data that the server stores: accounts, tokens, devices, notifications, the outbox, the audit and the keys.
+/// All data that the server stores: accounts, tokens, devices, notifications, the outbox, the
+/// audit and the keys.
 ///
-/// Each function is one transaction, atomic, and durable when it returns; no transaction spans two calls. Outcomes that
-/// a caller must decide about are returned, and failures are thrown as `StoreError`. Callers take the role that they
-/// use, such as `any DeviceStore`. `docs/decisions/store-interface.md` gives the reasons for this division.
+/// Each function is one transaction, atomic, and durable when it returns; no transaction spans two
+/// calls. Outcomes that a caller must decide about are returned, and failures are thrown as
+/// `StoreError`. Callers take the role that they use, such as `any DeviceStore`.
+/// `docs/decisions/store-interface.md` gives the reasons for this division.
 package protocol Store: AccountStore, TokenStore, DeviceStore, NotificationStore, OutboxStore, EventStore, AuditStore,
     KeyStore, StoreHealth
 {
-    /// Whether other processes may change at any time what it stores.
+    /// Whether other processes may change the stored data at any time.
     var isShared: Bool { get }
 
-    /// Where the servers that share it tell each other about limits; `nil` if one process has it alone.
+    /// The exchange of limits between servers that share the store; `nil` if one process has it
+    /// alone.
     var limits: (any LimitStore)? { get }
 
-    /// Makes a reader for one event loop or other executor, from which all its functions must be called.
+    /// Makes a reader for one event loop or other executor, from which all its functions must be
+    /// called.
     func makeReader() throws(StoreError) -> any StoreReader
 
-    /// The stored bytes, with a descriptive name for each part: those of the files on this machine's disk, or what a server
-    /// gives of them. A search through them can show that a value is not stored in clear.
+    /// The stored bytes, with a descriptive name for each part: the files on this machine's disk,
+    /// or the bytes that a database server returns. A search through them can show that a value is
+    /// not stored in clear.
     func bytesAtRest() throws -> [(name: String, bytes: Data)]
 
-    /// Does the store's own work beside the calls, such as writing receipts late, until the task is cancelled. Once at a time.
+    /// Does the store's background work, such as writing receipts late, until the task is
+    /// cancelled. Must not run twice at a time.
     func run() async
 
     /// Finishes the work that was submitted before, and lets other processes open the store.
@@ -31,13 +37,13 @@ package protocol Store: AccountStore, TokenStore, DeviceStore, NotificationStore
 
 /// Reads all that the server stores; sees each commit from the moment that it is acknowledged.
 ///
-/// A reader belongs to one executor, so that a store over a network has a connection for each event loop and no caller
-/// changes threads.
+/// A reader belongs to one executor, so that a store over a network has a connection for each
+/// event loop and no caller changes threads.
 package protocol StoreReader: AccountReader, TokenReader, DeviceReader, NotificationReader, OutboxReader, EventReader,
     AuditReader, KeyReader
 {
-    /// The same for the reads at the start of each fetch, if the store can answer them without waiting; otherwise
-    /// `nil`.
+    /// The same for the reads at the start of each fetch, if the store can answer them without
+    /// waiting; otherwise `nil`.
     var immediate: (any ImmediateReader)? { get }
 
     /// The same if the store answers them in groups; otherwise `nil`.
@@ -46,16 +52,16 @@ package protocol StoreReader: AccountReader, TokenReader, DeviceReader, Notifica
 
 /// Reads that wait only for this machine's memory and disk.
 ///
-/// A call of an `async` function costs some 500 instructions, whether it waits or not, and a fetch has several, one
-/// calling the other. A fetch through these functions has none.
+/// A call of an `async` function costs some 500 instructions, whether it waits or not, and a fetch
+/// has several, one calling the other. A fetch through these functions has none.
 package protocol ImmediateReader: Sendable {
-    /// As `AccountReader` has it.
+    /// Does the same as in `AccountReader`.
     func user(named name: Username) throws(StoreError) -> User?
 
-    /// As `TokenReader` has it.
+    /// Does the same as in `AccountReader`.
     func user(withToken fingerprint: Fingerprint, now: Date) throws(StoreError) -> (user: User, grant: TokenGrant)?
 
-    /// As `NotificationReader` has it.
+    /// Does the same as in `NotificationReader`.
     func notification(
         _ id: NotificationID,
         for user: Int64,
@@ -69,7 +75,8 @@ package protocol StoreHealth: Sendable {
     /// Why the store no longer accepts writes; `nil` while it does.
     var failure: String? { get }
 
-    /// Why the database is not used though it answers, for strangers; `nil` while it is.
+    /// Why the store refuses a database that answers, in words that anybody may see; `nil` while
+    /// the store uses it.
     var refusal: String? { get }
 
     /// Whether writes fail until there is room on the disk.
@@ -80,9 +87,9 @@ package protocol StoreHealth: Sendable {
     /// Asks a database that other servers share with this one; `nil` for a store of one process.
     func sharing() async throws(StoreError) -> SharingReport?
 
-    /// The servers that share the store, those that are gone last; none for a store of one process.
+    /// The servers that share the store, ended ones last; empty for a store of one process.
     ///
-    /// One that is gone is forgotten after a day. At most `limit`.
+    /// The store drops an ended server after a day. At most `limit`.
     func servers(limit: Int) async throws(StoreError) -> [ServerEntry]
 }
 
@@ -92,14 +99,15 @@ extension StoreHealth {
 
 /// Options for opening a store.
 package struct StoreOptions: Sendable {
-    /// A request's write that has waited longer than this is refused, since its handler's deadline is near.
+    /// The store refuses a request's write that has waited longer than this, since its handler's
+    /// deadline is near.
     package var writeTimeout = Duration.seconds(20)
-    /// The lanes whose devices can be reached only while they have an event stream open; pushes to others wait for
-    /// `streamOpened`.
+    /// The lanes whose devices can be reached only while they have an event stream open; pushes to
+    /// others wait for `streamOpened`.
     package var streamLanes: Set<String> = []
     /// The streams that are open in this process.
     package var streams = StreamHub()
-    /// Which tags of devices count.
+    /// The tags of devices that count.
     package var tags = TagPolicy()
     /// Whether a database that was moved to another place is opened all the same, to be read.
     package var admitsMoved = false
@@ -107,34 +115,40 @@ package struct StoreOptions: Sendable {
     package var events: Set<PushEvent.Kind> = []
     /// The version of the program, which a store that several processes share shows to operators.
     package var release = ""
-    /// Whether a store that several processes share still lists this process to operators when it has ended: servers, not commands.
+    /// Whether a store that several processes share still lists this process to operators after
+    /// its end: `true` for servers, not for commands.
     package var isListedAfterEnd = true
-    /// The lanes whose pushes another process may have to send: a store that several processes share tells the others when
-    /// there are new ones.
+    /// The lanes whose pushes another process may have to send. A store that several processes
+    /// share announces new pushes in these lanes.
     package var announcedLanes: Set<String> = []
-    /// Called from any thread when another process has told that there is work in such a lane; it may be missed.
+    /// Called from any thread when another process has announced work in such a lane; an
+    /// announcement may be lost.
     package var onWork: @Sendable () -> Void = {}
-    /// Where the secret of the day keys is; `nil`: all is sealed with the keyring. A store that overwrites what it erases needs none.
+    /// The keeper of the day keys' secret; `nil`: the keyring encrypts everything. A store that
+    /// overwrites erased data needs none.
     package var dayChain: (any DayChainKeeper)?
-    /// Where the mark of the database is kept, which a start compares; `nil`: it is known only as long as the process lives.
+    /// The keeper of the database's mark, which the store compares at its start; `nil`: the mark
+    /// lives as long as the process.
     package var mark: (any DatabaseMarkKeeper)?
-    /// Asked before each exchange with the processes that share the store. `false` leaves it out, as if this process were
-    /// stopped: for tests.
+    /// Called before each exchange with the processes that share the store. `false` skips the
+    /// exchange, as if this process were stopped: for tests.
     package var mayExchange: @Sendable () -> Bool = { true }
-    /// The time of what the store writes by itself.
+    /// The clock for times that the store writes by itself.
     package var now: @Sendable () -> Date = { Date() }
     /// Called from any thread; after `broken` no write is acknowledged.
     package var onEvent: @Sendable (StoreEvent) -> Void = { _ in }
 
     package init() {}
 
-    /// Whether a device, given by lane and registration id, cannot be reached through this process until it connects to it.
+    /// Whether a device, given by lane and registration id, cannot be reached through this process
+    /// until it connects to it.
     package func isAway(_ lane: String, _ device: String) -> Bool {
         self.streamLanes.contains(lane) && DeviceHandle(device).map(self.streams.isListening) == false
     }
 }
 
-/// The location of a store: opens the store, and inspects it from outside, read-only, also while a server runs.
+/// The location of a store: opens the store, and inspects it from outside, read-only, also while a
+/// server runs.
 package protocol StorePlace: Sendable, CustomStringConvertible {
     /// Why the place cannot be used, without a password that its text may have; `nil` if it can.
     var fault: String? { get }
@@ -145,29 +159,33 @@ package protocol StorePlace: Sendable, CustomStringConvertible {
     /// Opens the store, creates it if there is none, and migrates its schema.
     func open(_ keyring: Keyring, _ options: StoreOptions) throws(StoreError) -> any Store
 
-    /// The keys in use; none if there is no store.
+    /// The keys in use; empty if there is no store.
     func dataKeys() throws(StoreError) -> [DataKeyEntry]
 
     /// How many values are encrypted with a key. Reads all of the store, which can take long.
     func countSealed(with key: UInt32) throws(StoreError) -> Int
 
-    /// The servers that have the store open, and their data keys; none for a store of one process.
+    /// The servers that have the store open, and their data keys; empty for a store of one
+    /// process.
     func serverKeys() throws(StoreError) -> [ServerKeys]
 
-    /// Marks a key of the keyring as in use, so that the next pass re-encrypts what is under it. A store of one process
-    /// does nothing: all its keys in use are marked.
+    /// Marks a key of the keyring as in use, so that the next pass re-encrypts the values under
+    /// it. A store of one process does nothing: all its keys in use are marked.
     func takeIntoUse(_ number: UInt32, of keyring: Keyring) throws(StoreError)
 
-    /// What is known of the keys of days; `nil` if the store needs none, or if there is no store.
+    /// The state of the day keys; `nil` if the store needs none, or if there is no store.
     func dayKeys() throws(StoreError) -> DayKeyReport?
 
-    /// Reads the whole store, which can take long. Throws `StoreError` if it cannot be opened or read as a store.
+    /// Reads the whole store, which can take long. Throws `StoreError` if it cannot be opened or
+    /// read as a store.
     func inspect() throws(StoreError) -> StoreInspection
 
-    /// The place and time of the last write, by the clock of the machine that wrote; `nil` if there was none.
+    /// The place and time of the last write, by the clock of the machine that wrote; `nil` if
+    /// there was none.
     var lastWrite: (place: String, at: Date)? { get }
 
-    /// How many bytes are free, and where; `nil` if the place is another machine's, which does not say.
+    /// How many bytes are free, and where; `nil` if the place is on another machine, which does
+    /// not tell.
     func freeSpace() throws(StoreError) -> (bytes: UInt64, place: String)?
 }
 

@@ -1,5 +1,5 @@
-/// Why the store cannot be opened, or why an operation failed; a failed operation has changed nothing, unless
-/// the error says so.
+/// Why the store cannot be opened, or why an operation failed; a failed operation has changed
+/// nothing, unless the error says so.
 package enum StoreError: Error, CustomStringConvertible {
     /// Another process holds the store; `place` names the store, for example by its path.
     case inUse(place: String)
@@ -9,14 +9,16 @@ package enum StoreError: Error, CustomStringConvertible {
     case olderServers(String, migration: String)
     /// A migration that was applied to the database differs from this program's migration.
     case changedMigration(String)
-    /// All of the database was moved to another one, which has what was stored since.
+    /// All data was moved to another database, which also has the data stored since.
     case moved(place: String, to: String)
-    /// The database is sealed with a key that is missing from the keyring, or is a different key there.
+    /// The database is encrypted with a key that is missing from the keyring, or is a different
+    /// key there.
     case wrongKeyring(reason: String)
-    /// The keys of days are not those with which the database's payloads are sealed, or are missing.
+    /// The day keys are missing, or are not the ones that encrypt the database's payloads.
     case wrongDayKeys(reason: String)
-    /// The only database that takes writes lacks what was stored before, and was left as it is; the summary is for strangers, and
-    /// `kept` is where it is known what was used before.
+    /// The only database that accepts writes lacks data that was stored before, so the store left
+    /// it unchanged. Anybody may see the summary; `kept` is the place of the mark of the database
+    /// used before.
     case refused(summary: String, reason: String, kept: String)
     /// The disk is full; writes fail until there is room.
     case full
@@ -24,13 +26,14 @@ package enum StoreError: Error, CustomStringConvertible {
     case busy
     /// The disk failed in a way after which the store can guarantee nothing; only a restart helps.
     case broken(reason: String)
-    /// No database server can be reached, or none that takes writes; nothing is stored.
+    /// No database server can be reached, or none accepts writes; nothing is stored.
     case unavailable(reason: String)
-    /// The connection to the database's server was lost during the commit: the work may be stored, or not.
+    /// The connection to the database's server was lost during the commit: the work may be stored,
+    /// or not.
     case unknownOutcome(reason: String)
     case cannotOpen(place: String, reason: String)
     case failed(reason: String)
-    /// A row is not as it was written: the disk or a person has changed it.
+    /// A row differs from the row that was written: the disk or a person has changed it.
     case damaged(row: String)
 
     package var description: String {
@@ -75,7 +78,8 @@ extension StoreError {
         )
     }
 
-    /// Whether a restart does not help, but only another configuration or another version of the program.
+    /// Whether a restart does not help, but only another configuration or another version of the
+    /// program.
     package var isConfiguration: Bool {
         switch self {
         case .tooNew, .changedMigration, .wrongKeyring, .wrongDayKeys, .moved: true

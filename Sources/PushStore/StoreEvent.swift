@@ -10,35 +10,42 @@ package enum StoreEvent: Sendable, Hashable {
     case roomAgain
     /// Erased data may remain in the free space of the database's pages.
     case notWiped(reason: String)
-    /// Another process that shares the store has encrypted with a data key that this one lacks; pushes wait for a process that
-    /// has it. Reported once for each key.
+    /// Another process that shares the store has encrypted with a data key that this one lacks;
+    /// pushes wait for a process that has the key. Reported once for each key.
     case keyMissing(UInt32)
-    /// The keyring's first key does not encrypt yet. Reported once for each key, and whenever it waits for other servers.
+    /// The keyring's first key does not encrypt yet. Reported once for each key, and each time the
+    /// key waits for other servers.
     case keyWaits(KeyWait)
     /// The key that waited encrypts from now on.
     case keySeals(UInt32)
-    /// Other servers encrypt with a key that this one lacks, so that it takes no part any more. Reported once for each reason.
+    /// Other servers encrypt with a key that this one lacks, so it no longer takes part. Reported
+    /// once for each reason.
     case outWithoutKey(reason: String)
-    /// A row cannot be read; it is skipped, so that it does not block others.
+    /// A row cannot be read; the store skips it, so that it does not block others.
     case setAside(SetAside)
-    /// Too many receipts wait to be written, and the newest were dropped; `inAll` counts them since the start.
+    /// Too many receipts wait to be written, and the newest were dropped; `inAll` counts them
+    /// since the start.
     case receiptsDropped(inAll: Int)
-    /// The write-ahead log could not be checkpointed; reported once for each reason, until a checkpoint succeeds.
+    /// The write-ahead log could not be checkpointed; reported once for each reason, until a
+    /// checkpoint succeeds.
     case checkpointFailed(reason: String)
-    /// The write-ahead log has grown to this many bytes, because a reader does not end or checkpoints fail; reported at
-    /// each doubling.
+    /// The write-ahead log has grown to this many bytes, because a reader does not end or
+    /// checkpoints fail; reported at each doubling.
     case logIsLong(bytes: Int)
     /// The database's file has become shorter by this many bytes.
     case spaceGivenBack(bytes: Int)
     /// The database's file does not become shorter, since it cannot be changed.
     case spaceNotGivenBack(reason: String)
-    /// The database is of an older version, whose files never become shorter, and too large to be rewritten at the start.
+    /// An older version made the database, so its files never become shorter, and it is too large
+    /// to be rewritten at the start.
     case fileStaysLong
-    /// The only database server that takes writes lacks what was stored before; nothing is read or written there.
+    /// The only database server that accepts writes lacks data that was stored before; the store
+    /// neither reads nor writes there.
     case databaseRefused(reason: String)
-    /// Another server is used again.
+    /// The store uses a database server again.
     case databaseTrusted
-    /// The newest timeline of the database is not on this machine's disk: after a start this process would not know it.
+    /// The newest timeline of the database is not on this machine's disk: after a start the server
+    /// would not recognize an older database.
     case markNotKept(reason: String)
 
     package enum SetAside: Sendable, Hashable {
@@ -65,18 +72,19 @@ package struct StoreReport: Sendable, Hashable {
     package let checkpointFailures: Int
     /// Bytes of the write-ahead log in use.
     package let logBytes: Int
-    /// `nil` if the store has no file of its own, or has not looked at it yet.
+    /// `nil` if the store has no file of its own, or has not examined it yet.
     package let file: File?
     /// `nil` if they are not counted.
     package let commits: Commits?
-    /// `nil` if a server of databases makes them.
+    /// `nil` if a database server makes them.
     package let syncs: Syncs?
 
     /// The transactions of this process that write, since the start.
     package struct Commits: Sendable, Hashable {
         /// The writes in all of them; those that wait at the same time share one.
         package var writes: Int
-        /// From a transaction's last statement until it was on the disk, of a server of databases with the way there and back.
+        /// From a transaction's last statement until it is on the disk; for a database server this
+        /// includes the round trip.
         package var times: TimeHistogram
 
         package init(writes: Int, times: TimeHistogram) {
@@ -85,11 +93,11 @@ package struct StoreReport: Sendable, Hashable {
         }
     }
 
-    /// How long the calls took that wait until a file's changes are on the disk, since the start.
+    /// How long calls waited until a file's changes were on the disk, since the start.
     package struct Syncs: Sendable, Hashable {
-        /// Those of the write-ahead log: each commit waits for one.
+        /// Syncs of the write-ahead log: each commit waits for one.
         package var log = TimeHistogram()
-        /// Those of the database's file, in checkpoints.
+        /// Syncs of the database's file, in checkpoints.
         package var database = TimeHistogram()
 
         package init() {}
@@ -98,7 +106,7 @@ package struct StoreReport: Sendable, Hashable {
     /// The database's file.
     package struct File: Sendable, Hashable {
         package let bytes: Int
-        /// Those that hold nothing, and are used again or given back.
+        /// Bytes of empty pages, which the database reuses or returns to the file system.
         package let freeBytes: Int
 
         package init(bytes: Int, freeBytes: Int) {

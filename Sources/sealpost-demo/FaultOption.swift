@@ -2,7 +2,8 @@ import PushSimulators
 
 /// The value of `--fault`: a rule, optionally preceded by an endpoint.
 struct FaultOption {
-    /// Where the rule applies: a simulator's name, or with `-tokens` its token endpoint; `nil` for the pushes of all.
+    /// The place of the rule: a simulator's name, or with `-tokens` its token endpoint; `nil` for
+    /// the pushes of all.
     let place: String?
     let rule: FaultRule
 

@@ -15,8 +15,9 @@ struct Providers: Sendable {
 
     /// Makes the folder, new keys and certificates in it, and listens.
     ///
-    /// Only those of `names` run and are in the configuration, and the sandbox if it is wanted; `options` are for each by
-    /// its name. FCM's service account has a new key, unless there is one for it.
+    /// Only the providers in `names` run and are in the configuration, and the sandbox with
+    /// `hasSandbox`; `options` returns the options for a name. FCM's service account gets a new
+    /// key, unless `serviceAccountKey` is given.
     init(
         folder: String,
         names: [String] = Self.allNames,
@@ -81,7 +82,7 @@ struct Providers: Sendable {
         return file
     }
 
-    /// Runs them as long as `body` does.
+    /// Runs the simulators as long as `body` runs.
     func whileRunning<Result: Sendable>(_ body: @Sendable () async throws -> Result) async throws -> Result {
         let all: [String: any PushSimulator] = ["apns": self.apns, "fcm": self.fcm, "wns": self.wns]
         return try await withThrowingTaskGroup(of: Void.self) { group in

@@ -1,7 +1,8 @@
 import ArgumentParser
 import PushApplication
 
-/// The command line of the demonstration and the simulators; `sealpost demo` and `sealpost simulate` run it, too.
+/// The command line of the demonstration and the simulators; `sealpost demo` and `sealpost
+/// simulate` run it, too.
 @main
 struct SealpostDemo: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -4,9 +4,9 @@ import PushAPI
 import PushApplication
 import Reactor
 
-/// Asks the server of a configuration how it is, as a load balancer would.
+/// Checks the server of a configuration, as a load balancer would.
 struct HealthCheck: Sendable {
-    /// What the server is asked.
+    /// The checks that the server answers.
     enum Question: String, Sendable {
         case isAlive = "/healthz"
         case isReady = "/readyz"
@@ -15,7 +15,8 @@ struct HealthCheck: Sendable {
     let address: SocketAddress
     let isSecure: Bool
 
-    /// Takes the first address that the server listens on. Throws `CommandFailure` if its port is not known.
+    /// Uses the first address that the server listens on. Throws `CommandFailure` if its port is
+    /// not known.
     init(_ configuration: Configuration) throws(CommandFailure) {
         guard let address = configuration.listen.lazy.compactMap(SocketAddress.init).first else {
             throw CommandFailure("server.listen has no address; name one with --address")
@@ -38,10 +39,10 @@ struct HealthCheck: Sendable {
         self.isSecure = isSecure
     }
 
-    /// The server's own word, such as `ready`.
+    /// Returns the server's answer, such as `ready`.
     ///
-    /// Throws `CommandFailure` if there is no answer within `timeout`, if it is not one of Sealpost's, or if the server says
-    /// that it is not ready.
+    /// Throws `CommandFailure` if there is no answer within `timeout`, if the answer is not
+    /// Sealpost's, or if the server is not ready.
     func ask(_ question: Question, timeout: Duration) async throws -> String {
         let token = MyToken.random()
         let response = try await self.response(to: question, token: token, timeout: timeout)
@@ -52,7 +53,7 @@ struct HealthCheck: Sendable {
         }
         let isWell = response.status == 200
         var word = "status \(response.status)"
-        // An answer without a body, or with another one, still has its status.
+        // An answer without a body, or with an unexpected one, still has its status.
         let answer = try? JSONValue(reading: response.body)
         if case .string(let said) = answer?[isWell ? "Status" : "detail"] { word = said }
         guard isWell else { throw CommandFailure("\(self.address) is not ready: \(word)") }
@@ -70,7 +71,8 @@ struct HealthCheck: Sendable {
     ) async throws -> OutboundResponse {
         var settings = HTTPClientSettings(
             connectTimeout: timeout,
-            // It is about this machine's own server: its certificate names what clients call it, and not this address.
+            // The server is this machine's own: its certificate has the names that clients use,
+            // and not this address.
             verifiesServers: false,
             allowsPlainHTTP: true,
             addresses: .any

@@ -10,10 +10,11 @@ struct MemoryProtection {
     /// The protections that failed, as texts for the log.
     private let failures: [String]
 
-    /// Disables core dumps, and denies every user but root access to the process's memory (`PR_SET_DUMPABLE`,
-    /// ptrace(2)).
+    /// Disables core dumps, and denies every user but root access to the process's memory
+    /// (`PR_SET_DUMPABLE`, ptrace(2)).
     ///
-    /// The limit alone does not suffice: a program that receives dumps through a pipe gets them at any limit (core(5)).
+    /// The limit alone does not suffice: a program that receives dumps through a pipe gets them at
+    /// any limit (core(5)).
     init() {
         var failures: [String] = []
         var none = rlimit(rlim_cur: 0, rlim_max: 0)

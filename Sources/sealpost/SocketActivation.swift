@@ -2,16 +2,20 @@ import Foundation
 import PushApplication
 import Reactor
 
-/// Listening sockets that the parent of this process has opened and passes on, as in sd_listen_fds(3).
+/// Listening sockets that the parent of this process has opened and passes on, as in
+/// sd_listen_fds(3).
 ///
-/// They outlive the process: a client that connects during a restart waits for the next process and is not refused.
+/// They outlive the process: a client that connects during a restart waits for the next process
+/// and is not refused.
 enum SocketActivation {
     /// The first descriptor after standard input, output and error.
     private static let first: Int32 = 3
 
-    /// Adopts the passed sockets, if there are any. Call it once, at the start: it unsets the variables.
+    /// Adopts the passed sockets, if there are any. Call it once, at the start: it unsets the
+    /// variables.
     ///
-    /// Throws `ConfigurationError` if the variables make no sense, or a descriptor is not a listening stream socket.
+    /// Throws `ConfigurationError` if the variables make no sense, or a descriptor is not a
+    /// listening stream socket.
     static func takeListeners() throws(ConfigurationError) -> [Listener] {
         let descriptors = try self.descriptors(in: ProcessInfo.processInfo.environment, of: getpid())
         for name in ["LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"] { unsetenv(name) }
@@ -26,7 +30,8 @@ enum SocketActivation {
         }
     }
 
-    /// The descriptors that the variables name for the process `id`; none if the variables are for another process.
+    /// The descriptors that the variables name for the process `id`; empty if the variables are
+    /// for another process.
     static func descriptors(
         in environment: [String: String],
         of id: pid_t

@@ -9,14 +9,14 @@ extension Configuration {
         try self.load(file: file, environment: environment, place: self.place(of:))
     }
 
-    /// The location of a store; only this function knows which kinds of store there are.
+    /// The location of a store; only this function knows the kinds of stores.
     @Sendable static func place(of database: String) -> any StorePlace {
         PostgreSQLPlace(database) ?? SQLiteDatabase(path: database)
     }
 }
 
 extension PostgreSQLPlace {
-    /// Reads the password's file as every other secret is read.
+    /// Reads the password's file like every other secret.
     init?(_ text: String) {
         self.init(text) { try SecretFile.text(of: $0, key: "passwordFile") }
     }

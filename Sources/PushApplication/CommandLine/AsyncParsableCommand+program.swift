@@ -2,7 +2,8 @@ package import ArgumentParser
 import Glibc
 
 extension AsyncParsableCommand {
-    /// Does what the library's own `main()` does; suggests a command for one that does not exist, and escapes what it prints.
+    /// Runs like the library's own `main()`, but suggests a command for an unknown one, and
+    /// escapes the output.
     package static func runProgram() async {
         do {
             var command = try await self.asyncParseAsRoot()
@@ -22,7 +23,7 @@ extension AsyncParsableCommand {
         {
             self.exit(withError: CommandProblem(usage: "\(unknown)").report(json: false))
         }
-        // The library would print the words of the command line as they are.
+        // The library would print the words of the command line unescaped.
         let code = self.exitCode(for: error)
         let lines = self.fullMessage(for: error).split(separator: "\n", omittingEmptySubsequences: false)
         for line in lines where lines.count > 1 || !line.isEmpty {

@@ -13,8 +13,8 @@ package struct CommandFailure: Error, CustomStringConvertible {
     }
 }
 
-/// Runs a command's work, and turns errors that an operator can fix into one line and an exit code; with `json`, into a
-/// problem that scripts can read.
+/// Runs a command's work, and turns errors that an operator can fix into one line and an exit
+/// code; with `json`, into a problem that scripts can read.
 package func reportingErrors(json: Bool = false, _ body: () async throws -> Void) async throws {
     do {
         try await body()
@@ -27,7 +27,8 @@ package func reportingErrors(json: Bool = false, _ body: () async throws -> Void
 }
 
 extension CommandProblem {
-    /// Prints the problem to standard error, after all log lines; a failure to print does not change the exit code.
+    /// Prints the problem to standard error, after all log lines; a failure to print does not
+    /// change the exit code.
     func report(json: Bool) -> ExitCode {
         LogWriter.standardError.flush(within: .milliseconds(500))
         let text = json ? String(decoding: self.json.bytes, as: UTF8.self) : "sealpost: \(self.detail)"

@@ -2,21 +2,21 @@ import PushAPI
 import PushStore
 import Reactor
 
-/// Why a command failed: what people read, and what scripts go by.
+/// Why a command failed: a text for people, and a code for scripts.
 package struct CommandProblem: Error {
-    /// The codes of what goes wrong outside of the API, which has its own. None is ever renamed.
+    /// The codes of faults outside of the API, which has its own codes. None is ever renamed.
     package enum Code: String, CaseIterable {
-        /// What the command was given cannot be.
+        /// The arguments or options are not valid.
         case wrongUsage = "wrong-usage"
         /// The configuration, or a file that it names, cannot be used.
         case badConfiguration = "bad-configuration"
         /// The database cannot be opened, read or written.
         case databaseFailed = "database-failed"
-        /// A server runs, and cannot be asked.
+        /// A server runs, and does not answer.
         case serverUnreachable = "server-unreachable"
-        /// The audit is not as it was written.
+        /// The audit was changed.
         case auditChanged = "audit-changed"
-        /// Of an import, the other lines are done.
+        /// Some lines of an import were refused; the others are imported.
         case linesRefused = "lines-refused"
         /// Anything else.
         case commandFailed = "command-failed"
@@ -49,24 +49,25 @@ package struct CommandProblem: Error {
         case let error as CommandFailure: self.init(1, error.code, error)
         case let error as SystemError: self.init(1, .commandFailed, error)
         case let problem as Problem:
-            // A request that is wrong is a command that is.
+            // A wrong request means wrong usage of the command.
             let detail = problem.detail ?? problem.title
             self.init(exitCode: problem.status == 400 ? 64 : 1, detail: detail, json: problem.json)
         default: return nil
         }
     }
 
-    /// What ArgumentParser would tell people with the usage.
+    /// The message that ArgumentParser would print with the usage.
     init(usage message: String) {
         self.init(64, .wrongUsage, message)
     }
 
-    /// Anything else, in a text.
+    /// Any other failure, as a text.
     init(failure: String) {
         self.init(1, .commandFailed, failure)
     }
 
-    /// What the daemon has answered instead of a result; `nil` if it is one.
+    /// The problem that the daemon has answered instead of a result; `nil` if the answer is a
+    /// result.
     init?(in answer: JSONValue) {
         guard let json = answer["Problem"], let exitCode = answer["ExitCode"]?.integer else { return nil }
         self.init(exitCode: Int32(clamping: exitCode), detail: json["detail"]?.text ?? "", json: json)

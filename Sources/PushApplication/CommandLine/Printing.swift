@@ -1,9 +1,11 @@
 import Glibc
 
-/// Prints a text to standard output or standard error, for a terminal or a pipe; returns whether it was written whole.
+/// Prints a text to standard output or standard error, for a terminal or a pipe; returns whether
+/// it was written whole.
 ///
-/// Users, files and other servers choose parts of what commands print, so it is escaped here, and only here:
-/// JSON stays JSON, since its strings may have any character escaped. `start` and `end` are the program's own.
+/// Users, files and other servers choose parts of the output, so this function escapes it, and no
+/// other does: JSON stays JSON, since its strings may have any character escaped. `start` and
+/// `end` are the program's own.
 @discardableResult
 package func printEscaped(
     _ text: String,
@@ -25,7 +27,7 @@ package func say(_ line: String) {
     exit(1)
 }
 
-/// Prints a text of several lines, none of which comes from outside with line breaks of its own.
+/// Prints a text of several lines. Its parts from outside must have no line breaks of their own.
 package func sayLines(_ text: String) {
     for line in text.split(separator: "\n", omittingEmptySubsequences: false) { say(String(line)) }
 }

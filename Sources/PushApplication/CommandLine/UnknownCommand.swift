@@ -1,18 +1,18 @@
 import ArgumentParser
 import PushCore
 
-/// A word in the place of a command that no command has: the operator is told which one was probably meant.
+/// An unknown word in the place of a command, with a suggestion of the probably intended one.
 struct UnknownCommand: CustomStringConvertible {
     let description: String
 
-    /// `nil` if each command in `arguments` is known, so that something else is wrong with them.
+    /// `nil` if each command in `arguments` is known, so that the fault is elsewhere.
     init?(in arguments: [String], of root: any ParsableCommand.Type) {
         var command = root
         var path = ""
         for argument in arguments {
-            // The library's own way to a command's name: most are derived from the type.
+            // The library derives the names of most commands from their types.
             let known = command.configuration.subcommands.map { (name: $0._commandName, type: $0) }
-            // What follows belongs to the command, or is an option.
+            // The following words belong to the command, or are options.
             guard !known.isEmpty, !argument.hasPrefix("-"), argument != "help" else { return nil }
             if let next = known.first(where: { $0.name == argument }) {
                 command = next.type

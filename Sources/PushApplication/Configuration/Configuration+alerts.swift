@@ -24,7 +24,7 @@ extension AlertPolicy {
 }
 
 extension PushAlert {
-    /// Reads a template. Throws `ConfigurationError` for a bad value, and for a template that says nothing.
+    /// Reads a template. Throws `ConfigurationError` for a bad value, and for an empty template.
     fileprivate init(_ section: ConfigurationSection) throws {
         self.init()
         for member in AlertMember.allCases {
@@ -48,7 +48,7 @@ extension ConfigurationSection {
         return text
     }
 
-    /// A list of such texts, each of which the member may have.
+    /// A list of such texts, each of which is an allowed value of the member.
     fileprivate func constants(_ key: String, of member: AlertMember) throws -> [String]? {
         let texts = try self.strings(key)
         for text in texts ?? [] {

@@ -19,13 +19,14 @@ extension Configuration.Proxy {
 }
 
 extension Configuration {
-    /// The way out of a sender. Throws `ConfigurationError` if the proxy's credentials cannot be used.
+    /// The egress of a sender. Throws `ConfigurationError` if the proxy's credentials cannot be
+    /// used.
     func egress(of sender: Platform) throws -> Egress {
         try self.directSenders.contains(sender) ? Egress() : self.egress
     }
 
-    /// The way out for all that is not called directly. Throws `ConfigurationError` if the proxy's credentials cannot be
-    /// used.
+    /// The egress of all calls that are not direct. Throws `ConfigurationError` if the proxy's
+    /// credentials cannot be used.
     var egress: Egress {
         get throws {
             guard let proxy else { return Egress() }

@@ -7,10 +7,10 @@ import SocketHTTP
 import Yams
 
 extension Configuration {
-    /// Reads a file, or takes the defaults without one, and then the environment.
+    /// Reads a file, or uses the defaults without one, and then applies the environment.
     ///
-    /// `place` is the location of the store that a text of `database` names. Throws `ConfigurationError` for an unknown key or a
-    /// bad value.
+    /// `place` makes the location of the store from the text of `database`. Throws
+    /// `ConfigurationError` for an unknown key or a bad value.
     package static func load(
         file: String?,
         environment: [String: String],
@@ -63,7 +63,7 @@ extension Configuration {
         if !senders.names.isEmpty { configuration.senders = [:] }
         try configuration.readSenders(senders, of: .usual)
         try configuration.readApps(root.section("apps"))
-        // The usual place remains it when it is written out.
+        // The usual place stays the usual one when the file names it.
         if configuration.localSocket == .at(configuration.usualAdminSocket.path) { configuration.localSocket = .beside }
         try root.finish()
         try source.finish()
@@ -268,7 +268,7 @@ extension ServerLimits {
 }
 
 extension Configuration.TLS {
-    /// `nil` if the section says nothing.
+    /// `nil` if the section is empty.
     fileprivate init?(_ section: ConfigurationSection) throws {
         let additional = try section.sections("additional").map { try Identity($0) }
         let clientCA = try section.string("clientCA")
@@ -276,7 +276,7 @@ extension Configuration.TLS {
         if clientCRL != nil, clientCA == nil {
             throw section.error("clientCRL", nil, "has no meaning without clientCA")
         }
-        // Two years at most, which is what browsers' own lists ask for.
+        // Two years at most, the duration that browsers' own lists ask for.
         let hsts = try section.integer("hsts", in: 0...63_072_000)
         let files = try [section.string("certificate"), section.string("privateKey"), clientCA]
         try section.finish()

@@ -7,15 +7,15 @@ import SocketHTTP
 extension Configuration {
     /// An issuer whose tokens sign in.
     struct OIDC: Sendable {
-        /// Without the apps that there are.
+        /// The rules, without the known apps.
         var rules: IssuerRules
         var url: OutboundURL
-        /// For how long keys are used while the issuer does not answer.
+        /// How long keys are used while the issuer does not answer.
         var kept = Duration.seconds(86_400)
-        /// After how long they are read again at the latest.
+        /// The longest time between two reads of the keys.
         var refresh = Duration.seconds(3600)
         var caFile: String?
-        /// Whether it is called past the proxy.
+        /// Whether calls to the issuer bypass the proxy.
         var isDirect = false
 
         /// `nil` without an issuer. Throws `ConfigurationError` for a bad value.
@@ -97,7 +97,8 @@ extension IssuerRules {
 }
 
 extension IssuerRules.Mapping {
-    /// `nil` without a claim. Throws `ConfigurationError` for values without one, and for a claim without values.
+    /// `nil` without a claim. Throws `ConfigurationError` for values without one, and for a claim
+    /// without values.
     fileprivate init?(_ section: ConfigurationSection, _ rights: [(right: Right, key: String)]) throws {
         let claim = try section.string("claim")
         var values: [Right: Set<String>] = [:]
@@ -109,7 +110,7 @@ extension IssuerRules.Mapping {
             return nil
         }
         guard !values.isEmpty else {
-            // A misspelt key is the likelier mistake.
+            // A misspelt key is the more probable mistake.
             try section.finish()
             let keys = rights.map(\.key).joined(separator: ", ")
             throw section.error("claim", nil, "it gives nothing; say which of its values give \(keys)")

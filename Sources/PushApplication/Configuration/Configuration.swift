@@ -17,18 +17,20 @@ package struct Configuration: Sendable {
     /// Address blocks, or `unix`.
     var trustedProxies: [String] = []
     var forwardedField = TrustedProxies.Field.xForwardedFor.rawValue
-    /// The field in which those proxies name the user whom they have signed in; `nil`: they sign in no user.
+    /// The field in which trusted proxies name the user whom they have signed in; `nil`: they sign
+    /// in no user.
     var identityHeader: String?
-    /// The hosts that requests may be for, in lower case and without a port; empty: any.
+    /// The accepted hosts of requests, in lower case and without a port; empty: any.
     var names: [String] = []
-    /// The origins whose pages may use the API, beside the server's own.
+    /// The origins whose pages may use the API, in addition to the server's own.
     var allowedOrigins: [WebOrigin] = []
     /// `nil`: the server speaks plain HTTP.
     package var tls: TLS?
     var handshakeTimeout = Duration.seconds(10)
     package var limits = ServerLimits()
     var database = "var/sealpost.db"
-    /// The location of the store that `database` names. The executable knows which kinds of store there are.
+    /// The location of the store that `database` names. The executable knows which kinds of store
+    /// there are.
     var place: @Sendable (_ database: String) -> any StorePlace = { SQLiteDatabase(path: $0) }
     package var keyring = "var/keyring"
     var localSocket = LocalSocket.beside
@@ -40,7 +42,7 @@ package struct Configuration: Sendable {
     var logFormat = "text"
     /// `nil`: standard error.
     package var logFile: String?
-    /// One request in so many has its line at level `info`; 0: none.
+    /// The server logs one of so many requests at level `info`; 0: none.
     var loggedRequests = 0
     var idBits = 31
     var emptyPayload = "Secure confirmation."
@@ -50,7 +52,7 @@ package struct Configuration: Sendable {
     var cacheMaxAge = 60
     var listMaxAge = 0
     package var sessionExpiresIn = 7_776_000
-    /// For how long the audit is kept.
+    /// How long the audit is kept.
     var auditKept = Duration.seconds(31_536_000)
     var events = Events()
     package var passwords = PasswordParameters.usual
@@ -59,48 +61,51 @@ package struct Configuration: Sendable {
         Role.device: Quota(requests: 1200, window: 60, changes: 10_000),
         .publisher: Quota(requests: 60_000, window: 60), .admin: Quota(requests: 60_000, window: 60),
     ].compactMapValues(\.self)
-    /// The storage bounds of each user of a role; a role without an entry has none.
+    /// The storage limits of each user of a role; a role without an entry has none.
     var storage = [
         Role.device: StorageBounds(devices: 25, notifications: 1000, bytes: 4 << 20),
         .publisher: StorageBounds(devices: 1000, notifications: 20_000_000, bytes: 100 << 30),
         .admin: StorageBounds(devices: 1000, notifications: 20_000_000, bytes: 100 << 30),
     ].compactMapValues(\.self)
-    /// The pushes of one sender that may be in flight: under way, or with a result that is not stored yet.
+    /// The pushes of one sender that may be in flight: being sent, or with a result that is not
+    /// stored yet.
     var inFlight = 1000
-    /// The tags that devices may give themselves.
+    /// The tags that devices may set themselves.
     var tags = TagPolicy()
-    /// What notifications may have their pushes show.
+    /// The alerts that notifications may choose for their pushes.
     var alerts = AlertPolicy()
     /// The issuer whose tokens sign in; `nil`: none.
     var oidc: OIDC?
     /// The proxy to the providers; `nil`: none.
     var proxy: Proxy?
-    /// The senders that do not use it.
+    /// The senders that do not use the proxy.
     var directSenders: Set<Platform> = []
-    /// Those of all apps. By default event streams only, which need no provider.
+    /// The senders of all apps. By default only event streams, which need no provider.
     var senders: [Platform: SenderConfiguration] = [Platform("stream"): .stream]
     var streamHeartbeat = Duration.seconds(15)
-    /// The texts of the file that are in force, by the paths of their keys, to see what has changed.
+    /// The texts of the file that are in force, by the paths of their keys; a reload compares
+    /// them.
     var values: [String: String] = [:]
 
     package init() {}
 
-    /// Where the daemon takes the commands of this machine.
+    /// The place where the daemon accepts the commands of this machine.
     enum LocalSocket: Sendable, Hashable {
-        /// In a folder `admin` beside the database, or beside the keyring if the database is on a server.
+        /// In a folder `admin` next to the database, or next to the keyring if the database is on
+        /// a server.
         case beside
         case at(String)
         case off
     }
 
-    /// What is stored as an event, for how long, and who is told.
+    /// The kinds of stored events, how long they are kept, and their receiver.
     struct Events: Sendable, Hashable {
         /// A receiver of the operator's.
         struct Webhook: Sendable, Hashable {
             var url: String
             var secretFile: String
             var caFile: String?
-            /// Whether it is called past the proxy.
+            /// Whether calls to the receiver bypass the proxy.
             var isDirect = false
         }
 
@@ -123,7 +128,7 @@ package struct Configuration: Sendable {
         var url: String
         /// A file with a name, a colon and a password.
         var credentialsFile: String?
-        /// Whether hosts that devices name are called through it, too.
+        /// Whether calls to hosts that devices name use the proxy, too.
         var includesDeviceHosts = false
     }
 
@@ -145,12 +150,14 @@ package struct Configuration: Sendable {
             }
         }
 
-        /// For clients that send no server name, or one that no certificate covers.
+        /// The certificate for clients that send no server name, or a name that no certificate
+        /// covers.
         var identity: Identity
         var additional: [Identity] = []
         /// The authorities whose client certificates are accepted instead of a password.
         var clientCA: String?
-        /// What those have revoked; `nil`: nothing counts as revoked.
+        /// The list of certificates that those authorities have revoked; `nil`: no certificate
+        /// counts as revoked.
         var clientCRL: String?
         /// The seconds of `Strict-Transport-Security`; `nil`: the field is not sent.
         var hsts: Int?
@@ -163,7 +170,8 @@ extension Configuration {
     /// The database's file; `nil` if the database is on a server.
     package var databaseFile: SQLiteDatabase? { self.storePlace as? SQLiteDatabase }
 
-    /// The database's file, for a command that only a store in a file has. Throws `CommandFailure` for another one.
+    /// The database's file, for a command that works only with a store in a file. Throws
+    /// `CommandFailure` for another store.
     package func databaseFile(insteadUse tools: String) throws -> SQLiteDatabase {
         guard let file = self.databaseFile else {
             throw CommandFailure("\(self.storePlace) is no file: use \(tools) of PostgreSQL, see docs/operations.md")
@@ -171,7 +179,7 @@ extension Configuration {
         return file
     }
 
-    /// `nil`: the daemon takes no commands.
+    /// `nil`: the daemon accepts no commands.
     var adminSocket: AdminSocket? {
         switch self.localSocket {
         case .off: nil
@@ -188,7 +196,7 @@ extension Configuration {
     /// A file that the server's user owns.
     private var serverFile: String { self.databaseFile?.path ?? self.keyring }
 
-    /// The trusted proxies; their spelling is checked before.
+    /// The trusted proxies; their spelling was checked before.
     var proxies: TrustedProxies {
         TrustedProxies(
             networks: self.trustedProxies.compactMap(IPNetwork.init),
@@ -217,14 +225,16 @@ enum SenderConfiguration: Sendable, Hashable {
         var topic: String
         var envelope: AppleEnvelope
         var endpoint = "https://api.push.apple.com"
-        /// Where devices of development builds are pushed to; `nil`: not at all.
+        /// The sandbox to which devices of development builds are pushed; `nil`: they get no
+        /// pushes.
         var sandbox: Sandbox?
         var caFile: String?
         var connections = 1
         var streams = 100
         /// Pushes a second; `nil`: unlimited.
         var rate: Int?
-        /// Seconds between two background pushes to one device; of those due meanwhile only the latest is sent.
+        /// Seconds between two background pushes to one device; only the latest of the pushes due
+        /// meanwhile is sent.
         var backgroundInterval = 1200
     }
 
@@ -238,15 +248,16 @@ enum SenderConfiguration: Sendable, Hashable {
     struct FCM: Sendable, Hashable {
         var serviceAccount: String
         var endpoint = "https://fcm.googleapis.com"
-        /// `nil`: Google's, whatever the service account says.
+        /// `nil`: Google's, regardless of the service account.
         var tokenEndpoint: String?
-        /// How pushes appear on Apple devices; `nil`: not at all.
+        /// How pushes appear on Apple devices; `nil`: they get none.
         var apple: AppleEnvelope?
         var android = AndroidContent.data
         var caFile: String?
         var connections = 1
         var streams = 100
-        /// Pushes a second; the default is below Google's limit for a project, 600,000 a minute, to which refusals count.
+        /// Pushes a second; the default is below Google's limit for a project, 600,000 a minute,
+        /// which also counts refused pushes.
         var rate = 9000
     }
 
@@ -298,7 +309,8 @@ package struct ConfigurationError: Error, Hashable, CustomStringConvertible {
         self.description = description
     }
 
-    /// The text of a file that a key names. Throws `ConfigurationError` with both if it cannot be read.
+    /// The text of a file that a key names. Throws `ConfigurationError` with both if it cannot be
+    /// read.
     static func text(of file: String, key: String) throws -> String {
         do {
             return try String(contentsOfFile: file, encoding: .utf8)

@@ -3,19 +3,23 @@ import PushCore
 import SocketHTTP
 import Synchronization
 
-/// Reads the configuration again, and has the running application use the keys that need no restart.
+/// Reads the configuration again, and applies the keys that need no restart to the running
+/// application.
 ///
-/// All of the new configuration is checked, also what needs a restart: one that could not start changes nothing.
+/// It checks all of the new configuration, including keys that need a restart: a configuration
+/// with which the server could not start changes nothing.
 package final class ConfigurationReload: Sendable {
-    /// What takes effect without a restart, a key or the beginning of one.
+    /// Keys, or beginnings of keys, that take effect without a restart.
     static let reloaded = ["quotas", "server.limits", "log.level", "log.requests"]
-    /// What does not, although it begins so: the database and the TLS handshakes were set up with these times.
+    /// Keys with such a beginning that need a restart: the database and the TLS handshakes were
+    /// set up with these times.
     static let exceptions: Set = ["server.limits.handlerTimeout", "server.limits.handshakeTimeout"]
 
     private let started: Configuration
     private let threshold: LogThreshold
     private let load: @Sendable () throws -> Configuration
-    /// What is in force. A lock, because nothing here says that only one task reloads.
+    /// The configuration in force. A lock protects it, because nothing here ensures that only one
+    /// task reloads.
     private let current: Mutex<Configuration>
 
     package init(
@@ -29,7 +33,8 @@ package final class ConfigurationReload: Sendable {
         self.current = Mutex(started)
     }
 
-    /// Logs which keys have changed and which of them wait for a restart, or why nothing has changed.
+    /// Logs which keys have changed and which of them wait for a restart, or why nothing has
+    /// changed.
     func reload(in application: Application) {
         let logger = application.parts.logger
         let new: Configuration
@@ -49,7 +54,7 @@ package final class ConfigurationReload: Sendable {
             return current.values.keysThatDiffer(from: new.values).filter(Self.isReloaded)
         }
         if !changed.isEmpty {
-            // A notice, so that it is seen where the level was raised to that.
+            // A notice, so that it is logged even if the level was raised to `notice`.
             logger.notice("configuration reloaded", metadata: ["changed": "\(changed.joined(separator: " "))"])
         }
         let waiting = self.started.values.keysThatDiffer(from: new.values).filter { !Self.isReloaded($0) }
@@ -77,7 +82,7 @@ package final class ConfigurationReload: Sendable {
 }
 
 extension [String: String] {
-    /// The keys whose values are not the same, in order.
+    /// The keys whose values differ, in order.
     fileprivate func keysThatDiffer(from other: Self) -> [String] {
         Set(self.keys).union(other.keys).filter { self[$0] != other[$0] }.sorted()
     }

@@ -41,8 +41,8 @@ extension Configuration {
         )
     }
 
-    /// A page whose name resolves to the server's address sends any field, and is of the server's own origin to the browser. A
-    /// browser cannot connect to a unix socket.
+    /// A page whose name resolves to the server's address can send any field, and the browser
+    /// treats it as the server's own origin. A browser cannot connect to a unix socket.
     private var identityForAnyHost: ConfigurationRisk? {
         guard self.identityHeader != nil, self.names.isEmpty,
             let network = self.trustedProxies.first(where: { $0 != "unix" })

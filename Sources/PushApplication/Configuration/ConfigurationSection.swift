@@ -95,7 +95,7 @@ final class ConfigurationSection {
         try self.integer(key, in: 1...31_536_000).map { .seconds($0) }
     }
 
-    /// A day such as 2027-01-31: its beginning in UTC.
+    /// A day such as 2027-01-31; returns its beginning in UTC.
     func day(_ key: String) throws -> Date? {
         guard let text = try self.string(key) else { return nil }
         guard let milliseconds = CivilTime.milliseconds(rfc3339: "\(text)T00:00:00Z") else {
@@ -130,7 +130,7 @@ final class ConfigurationSection {
         ConfigurationError("\(self.source.place(of: self.path + [key], node)): \(reason)")
     }
 
-    /// What an unknown key was probably meant for: one beside it, or the same one in another section.
+    /// The probably intended key: one in the same section, or the same one in another section.
     private func hint(at name: String) -> String {
         let known = self.known.sorted()
         if let near = known.nearest(to: name) ?? self.source.path(endingWith: name) { return "did you mean \(near)?" }
@@ -148,7 +148,7 @@ final class ConfigurationSection {
     }
 }
 
-/// The file and the environment that a configuration is read from.
+/// The file and the environment from which a configuration is read.
 final class ConfigurationSource {
     private static let prefix = "SEALPOST_"
 
@@ -177,8 +177,8 @@ final class ConfigurationSource {
         }
     }
 
-    /// The texts of the file by the paths of their keys, without those that the environment overrides; elements of lists are
-    /// numbered from 0.
+    /// The texts of the file by the paths of their keys, without the texts that the environment
+    /// overrides; elements of lists are numbered from 0.
     var values: [String: String] {
         var values: [String: String] = [:]
         if let root { Node.mapping(root).addValues(to: &values, path: []) }
@@ -194,27 +194,29 @@ final class ConfigurationSource {
         return self.environment[Self.variable(path)]
     }
 
-    /// The only key read so far that has this name, if there is one: a key of the file that is in the wrong section.
+    /// The only key read so far that has this name, if there is one: the file has the key in the
+    /// wrong section.
     func path(endingWith name: String) -> String? {
         let found = self.knownPaths.filter { $0.last == name }
         return found.count == 1 ? found.first?.joined(separator: ".") : nil
     }
 
-    /// Throws `ConfigurationError` for an unknown variable with our prefix.
+    /// Throws `ConfigurationError` for an unknown variable with the prefix.
     func finish() throws {
         let known = Set(self.knownPaths.map(Self.variable))
         let unknown = self.environment.keys.filter { $0.hasPrefix(Self.prefix) && !known.contains($0) }
         guard let name = unknown.min() else { return }
-        // `SEALPOST_LISTEN` lacks the section.
+        // For example, `SEALPOST_LISTEN` lacks the section.
         let ends = known.filter { $0.hasSuffix(name.dropFirst(Self.prefix.count - 1)) }
         let near = known.sorted().nearest(to: name) ?? (ends.count == 1 ? ends.first : nil)
         let hint = near.map { "did you mean \($0)?" } ?? "unset it or correct its name"
         throw ConfigurationError("\(name): unknown environment variable; \(hint)")
     }
 
-    /// The place of a key, for an error: the variable that overrides it, or file and line, and the key's path.
+    /// The place of a key, for an error: the variable that overrides it, or file and line, and the
+    /// key's path.
     func place(of path: [String], _ node: Node? = nil) -> String {
-        // A list that a variable sets as a whole has no line numbers.
+        // A list that one variable sets has no line numbers.
         for length in stride(from: path.count, to: 0, by: -1) {
             let variable = Self.variable(Array(path.prefix(length)))
             if self.environment[variable] != nil {
@@ -238,7 +240,7 @@ extension Node {
         case .sequence(let sequence):
             for (number, value) in sequence.enumerated() { value.addValues(to: &values, path: path + ["\(number)"]) }
         case .scalar(let scalar): values[path.joined(separator: ".")] = scalar.string
-        // Was resolved when the file was read.
+        // Yams resolved aliases when it read the file.
         case .alias: break
         }
     }

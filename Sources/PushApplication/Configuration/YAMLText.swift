@@ -2,7 +2,7 @@ import Yams
 
 /// A text that should be YAML, and may hold a password.
 struct YAMLText {
-    /// The file or the variable that has it.
+    /// The file or the variable that holds the text.
     private let place: String
     private let text: String
     private let lines: [Substring]
@@ -15,7 +15,8 @@ struct YAMLText {
 
     /// The root of its only document; `nil` if there is no document.
     ///
-    /// Throws `ConfigurationError` with position and kind of the fault. Yams' own description quotes the line.
+    /// Throws `ConfigurationError` with the fault's position and kind. Yams' own description
+    /// quotes the line.
     func root() throws(ConfigurationError) -> Node? {
         do {
             let root = try Yams.compose(yaml: self.text)
@@ -31,7 +32,7 @@ struct YAMLText {
         }
     }
 
-    /// A key as errors show it. A line that lacks a blank makes its value a part of a key.
+    /// A key as errors show it. If a line lacks a blank, its value becomes part of a key.
     static func shown(_ key: String) -> String {
         let isName = key.unicodeScalars.allSatisfy {
             $0.properties.isAlphabetic || "0123456789-_. ".unicodeScalars.contains($0)
@@ -39,8 +40,8 @@ struct YAMLText {
         return isName ? key : "(a key that is not shown)"
     }
 
-    /// Throws `ConfigurationError` for a value without quotation marks that takes in the next line, as one with a wrong indent:
-    /// later errors would quote that line as part of the value.
+    /// Throws `ConfigurationError` for an unquoted value that continues on the next line, such as
+    /// one with a wrong indent: later errors would quote that line as part of the value.
     private func checkLines(of node: Node) throws(ConfigurationError) {
         switch node {
         case .mapping(let mapping):
@@ -62,7 +63,7 @@ struct YAMLText {
 
     private func explain(_ error: YamlError) -> (mark: String, fault: String) {
         switch error {
-        // libyaml's and Yams' words for these faults are constant texts.
+        // For these faults, libyaml and Yams use constant texts.
         case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _),
             .composer(_, let problem, let mark, _):
             return (":\(mark.line):\(mark.column)", problem)

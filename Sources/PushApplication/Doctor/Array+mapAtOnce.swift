@@ -1,5 +1,6 @@
 extension Array where Element: Sendable {
-    /// What `transform` makes of each element, of all at the same time; in their order.
+    /// Applies `transform` to all elements at the same time; returns the results in the order of
+    /// the elements.
     func mapAtOnce<Value: Sendable>(
         _ transform: @escaping @Sendable (Element) async -> Value
     ) async -> [Value] {

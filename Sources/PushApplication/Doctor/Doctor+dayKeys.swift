@@ -3,11 +3,12 @@ import PushCore
 import PushStore
 
 extension Doctor {
-    /// Whether this machine has the day keys, and whether all servers destroy them; `nil` where there are none.
+    /// Whether this machine has the day keys, and whether all servers destroy theirs; `nil` if the
+    /// store has none.
     var dayKeys: Finding? {
         let file = DayKeyFile(self.configuration.dayKeys)
         do {
-            // A store that cannot be read is another check's.
+            // Another check reports a store that cannot be read.
             guard let report = try? self.configuration.storePlace.dayKeys() else { return nil }
             let chain = try file.load()
             try report.check(chain, at: file.place)

@@ -3,7 +3,7 @@ import PushSenders
 import Reactor
 
 extension Doctor {
-    /// Whether the receiver of events can be used, and reached.
+    /// Whether the receiver of events is configured well, and can be reached.
     func eventWebhook(on loop: EventLoop, online: Bool) async -> [Finding] {
         guard let webhook = self.configuration.events.webhook else { return [] }
         let subject = "events.webhook"

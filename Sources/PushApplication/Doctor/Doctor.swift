@@ -8,11 +8,11 @@ import PushServer
 import PushStore
 import Reactor
 
-/// Looks at everything a start needs, and changes nothing: also while the server runs.
+/// Checks everything that a start needs, and changes nothing: it may run while the server runs.
 package struct Doctor: Sendable {
-    /// From so long before its end on, a credential is worth a warning.
+    /// The time before a credential's end in which it is worth a warning.
     static let noticePeriod: TimeInterval = 30 * 86_400
-    /// Below this much room on the disk the server may stop at any time.
+    /// Below this much free space on the disk the server may stop at any time.
     static let leastSpace: UInt64 = 100 << 20
     static let comfortableSpace: UInt64 = 1 << 30
 
@@ -24,7 +24,8 @@ package struct Doctor: Sendable {
         self.now = now
     }
 
-    /// All checks, in the order in which they should be mended; those of the network only if asked for.
+    /// All checks, in the order in which an operator should fix them; the network's only if
+    /// `online`.
     package func examine(online: Bool) async throws -> [Finding] {
         var findings = [self.clock, self.disk, self.keyring, self.signingKeys, self.database] + self.certificates
         if let dayKeys = self.dayKeys { findings.append(dayKeys) }
@@ -36,7 +37,7 @@ package struct Doctor: Sendable {
         let senders = self.configuration.senders.sorted { $0.key.description < $1.key.description }
         findings += await senders.mapAtOnce { name, sender in
             let credentials = await self.credentials(of: sender, name: name, on: loop)
-            // Credentials of the proxy that cannot be used are a finding already.
+            // The credentials' check has already reported a proxy with bad credentials.
             guard online, let egress = try? self.configuration.egress(of: name) else { return credentials }
             return credentials + (await sender.reachability(name: name, on: loop, through: egress.proxy))
         }.flatMap { $0 }
@@ -54,8 +55,8 @@ package struct Doctor: Sendable {
 
     // MARK: - Private
 
-    /// A clock that is wrong has APNs and Google refuse every token. The database's file is a witness: it was not written
-    /// in the future.
+    /// With a wrong clock, APNs and Google refuse every token. The database's file is a witness:
+    /// it was not written in the future.
     private var clock: Finding {
         if self.now < HeldClock.programDate {
             return Finding(.fail, "clock", "is wrong: it shows \(self.now.ISO8601Format())")
@@ -109,7 +110,7 @@ package struct Doctor: Sendable {
         }
         do {
             let keyring = try KeyringFile(path).loadOrCreate(beside: place)
-            // A store that cannot be read is the next check's.
+            // The next check reports a store that cannot be read.
             let keys = (try? place.dataKeys()) ?? []
             try keys.check(keyring)
             if let key = keys.first(where: { $0.seals >= Keyring.maximumSeals / 2 }), key.number == keyring.sealing {
@@ -177,7 +178,7 @@ package struct Doctor: Sendable {
     private var certificates: [Finding] {
         guard let tls = self.configuration.tls else { return [] }
         do {
-            // What would be a warning in the log is a finding here.
+            // The findings include the warnings that the log would have.
             return try TLSSetup.inspect(tls, logger: .silent).map(self.judge)
         } catch {
             return [Finding(.fail, "server.tls", "\(error)")]

@@ -2,9 +2,9 @@
 package struct Finding: Sendable, Hashable, CustomStringConvertible {
     package enum Grade: String, Sendable {
         case ok
-        /// It works, but an operator must act before long.
+        /// The subject works, but an operator must act before long.
         case warn
-        /// It does not work, or will not at the next start.
+        /// The subject does not work, or will not at the next start.
         case fail
     }
 

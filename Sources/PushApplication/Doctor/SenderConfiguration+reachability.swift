@@ -5,7 +5,8 @@ import PushSenders
 import Reactor
 
 extension SenderConfiguration {
-    /// Sends a request to each endpoint of the sender: any answer shows that name, route, TLS and trust are right.
+    /// Sends a request to each endpoint of the sender: any answer shows that name, route, TLS and
+    /// trust are right.
     func reachability(name: Platform, on loop: EventLoop, through proxy: OutboundProxy?) async -> [Finding] {
         let settings = HTTPClientSettings(caFile: self.caFile, addresses: .any, proxy: proxy)
         return await self.endpoints.mapAtOnce { endpoint in
@@ -13,7 +14,8 @@ extension SenderConfiguration {
         }
     }
 
-    /// The endpoints that the operator has configured; endpoints that devices name are not known beforehand.
+    /// The endpoints that the operator has configured; endpoints that devices name are not known
+    /// beforehand.
     private var endpoints: [String] {
         switch self {
         case .apns(let apns): [apns.endpoint] + (apns.sandbox.map { [$0.endpoint] } ?? [])

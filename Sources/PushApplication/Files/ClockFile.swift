@@ -2,7 +2,8 @@ import Foundation
 package import PushCore
 import PushSQLite
 
-/// The file with the last moment at which the clock was right, so that a restart does not believe a wrong clock.
+/// The file with the last moment at which the clock was right, so that the server does not trust
+/// a wrong clock after a restart.
 struct ClockFile {
     private static let what = "the file of the clock"
 
@@ -11,7 +12,7 @@ struct ClockFile {
     /// Throws `ConfigurationError` if the file cannot be read or is not valid.
     func load() throws -> HeldClock.Mark? {
         if PrivateFile.isMissing(self.path) { return nil }
-        // The mode says nothing: anybody who may write to the folder could replace the file.
+        // The mode is not checked: anybody who may write to the folder could replace the file.
         guard let mark = HeldClock.Mark(text: try PrivateFile.read(self.path, what: Self.what).text) else {
             throw ConfigurationError(
                 "\(Self.what) \(self.path) is not valid; the next start replaces it and believes the machine's clock"
@@ -65,11 +66,12 @@ extension HeldClock.Mark {
 }
 
 extension Configuration {
-    /// The file in the folder of the database, or for PostgreSQL in that of the timeline.
+    /// The file in the folder of the database, or for PostgreSQL in the folder of the timeline.
     var clockFile: ClockFile {
         ClockFile(path: (self.storePlace is SQLiteDatabase ? self.database : self.timeline) + ".clock")
     }
 
-    /// The clock, which continues from the file; without one if it is damaged, as `ClockService` and `doctor` report.
+    /// The clock, which continues from the file; if the file is damaged it starts without one, and
+    /// `ClockService` and `doctor` report it.
     package func makeClock() -> HeldClock { HeldClock(after: try? self.clockFile.load()) }
 }

@@ -27,9 +27,10 @@ struct DayKeyFile: DayChainKeeper {
         }
     }
 
-    /// Overwrites what was in the file, as far as the file system writes to the same blocks.
+    /// Overwrites the old content of the file, as far as the file system writes to the same
+    /// blocks.
     func advance(to chain: DayChain) throws {
-        // Opened before it loses its name.
+        // The old file is opened before it loses its name.
         let old = try FileHandle(forUpdating: URL(fileURLWithPath: self.path))
         let isReplaced = try PrivateFile.change(self.path, what: Self.what) { text in
             let isOlder = try self.chain(in: text).day < chain.day

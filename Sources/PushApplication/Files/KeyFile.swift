@@ -11,8 +11,8 @@ package typealias SigningKeyFile = KeyFile<SigningKeySet>
 
 /// A file of numbered keys, which the server creates and only its owner may read.
 ///
-/// Each function throws a `ConfigurationError` if the file cannot be read or written, if others may read it, or if it
-/// holds no valid keys.
+/// Each function throws a `ConfigurationError` if the file cannot be read or written, if others
+/// may read it, or if it holds no valid keys.
 package struct KeyFile<Keys: FiledKeys> {
     let path: String
 
@@ -31,7 +31,7 @@ package struct KeyFile<Keys: FiledKeys> {
         try self.keys(in: PrivateFile.load(self.path, what: Keys.fileName, ifMissing: Keys.generateText))
     }
 
-    /// Puts a new random key in front of the others, so that it is in use; returns its number.
+    /// Puts a new random key before the others, so that it is in use; returns its number.
     package func rotate() throws -> UInt32 {
         try self.mustExist()
         return try PrivateFile.change(self.path, what: Keys.fileName) { text in
@@ -50,7 +50,8 @@ package struct KeyFile<Keys: FiledKeys> {
 
     // MARK: - Private
 
-    /// A command before the server's first start is told so, and not that some file is missing.
+    /// A command before the server's first start gets this error, and not one about a missing
+    /// file.
     private func mustExist() throws {
         guard PrivateFile.isMissing(self.path) else { return }
         throw ConfigurationError(
@@ -75,7 +76,8 @@ package struct KeyFile<Keys: FiledKeys> {
 extension KeyFile<Keyring> {
     /// Reads the file; creates it, with one new key, if neither the file nor the store exists.
     ///
-    /// Throws `ConfigurationError` if the file is missing and a store exists, which a new key would not open.
+    /// Throws `ConfigurationError` if the file is missing and a store exists, which a new key
+    /// could not decrypt.
     package func loadOrCreate(beside place: any StorePlace) throws -> Keyring {
         let isMissing = PrivateFile.isMissing(self.path)
         guard !isMissing || !place.exists else {

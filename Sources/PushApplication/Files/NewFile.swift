@@ -1,17 +1,20 @@
 package import Foundation
 
-/// A file that appears whole under its name or not at all, also after a power failure, and never in place of another one.
+/// A file that appears whole under its name or not at all, also after a power failure, and never
+/// replaces another one.
 ///
-/// It is written under a temporary name, the path and `.init`, which a crash may leave and the next attempt replaces.
+/// It is written under a temporary name, the path and `.init`, which a crash may leave and the
+/// next attempt replaces.
 package struct NewFile: ~Copyable {
     private let path: String
     private let what: String
     private let file: FileHandle
 
-    /// Where the text is until `appear()`.
+    /// The path of the text until `appear()`.
     package var temporaryPath: String { self.path + ".init" }
 
-    /// Writes the text under the temporary name; makes the folder, for its owner only, if there is none.
+    /// Writes the text under the temporary name; makes the folder, for its owner only, if there is
+    /// none.
     ///
     /// `what` begins each error. Throws `ConfigurationError`.
     package init(_ path: String, what: String, mode: mode_t, text: String) throws {
@@ -25,7 +28,8 @@ package struct NewFile: ~Copyable {
         } catch {
             throw ConfigurationError("\(what) \(path) cannot be created: \(error.localizedDescription)")
         }
-        // What a crash has left. Whoever is writing it at this moment cannot link it any longer.
+        // Removes the file that a crash has left. A process that is writing it at this moment can
+        // no longer link it.
         unlink(temporary)
         let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode)
         guard descriptor >= 0 else {
@@ -46,9 +50,10 @@ package struct NewFile: ~Copyable {
         unlink(self.temporaryPath)
     }
 
-    /// Gives it its name. Throws `ConfigurationError` if something has that name already, or meanwhile took the temporary one.
+    /// Gives the file its name. Throws `ConfigurationError` if a file with that name exists
+    /// already, or another process has taken the temporary name meanwhile.
     package func appear() throws {
-        // The open file itself, and not what may have taken the temporary name.
+        // This links the open file itself, and not a file that may have taken the temporary name.
         let own = "/proc/self/fd/\(self.file.fileDescriptor)"
         guard linkat(AT_FDCWD, own, AT_FDCWD, self.path, AT_SYMLINK_FOLLOW) == 0 else {
             let reason =

@@ -2,7 +2,7 @@ import Foundation
 
 /// A file that only its owner may read, for keys that the server creates.
 enum PrivateFile {
-    /// Whether nothing has this name; `false` also if that cannot be found out.
+    /// Whether no file has this name; `false` also if that cannot be found out.
     package static func isMissing(_ path: String) -> Bool {
         var status = stat()
         return stat(path, &status) != 0 && [ENOENT, ENOTDIR].contains(errno)
@@ -10,8 +10,8 @@ enum PrivateFile {
 
     /// Reads the file; creates it first, with mode 0600, if it is missing.
     ///
-    /// `what` begins each error. Throws `ConfigurationError` if the file cannot be created or read, or if others may
-    /// read it.
+    /// `what` begins each error. Throws `ConfigurationError` if the file cannot be created or
+    /// read, or if others may read it.
     static func load(_ path: String, what: String, ifMissing make: () -> String) throws -> String {
         if self.isMissing(path) {
             try NewFile(path, what: what, mode: 0o600, text: make()).appear()
@@ -30,7 +30,8 @@ enum PrivateFile {
 
     /// Reads the file and its mode, whoever may read it. Never waits at a FIFO.
     ///
-    /// Throws `ConfigurationError` if it cannot be read, or if it is no regular file of UTF-8 text up to 1 MiB.
+    /// Throws `ConfigurationError` if it cannot be read, or is not a regular file of UTF-8 text up
+    /// to 1 MiB.
     static func read(_ path: String, what: String) throws -> (text: String, mode: mode_t) {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else {
@@ -44,11 +45,13 @@ enum PrivateFile {
         return (text, status.st_mode)
     }
 
-    /// Replaces the file's content atomically, also across a power failure; sets mode 0600 and keeps the owner.
+    /// Replaces the file's content atomically, also across a power failure; sets mode 0600 and
+    /// keeps the owner.
     ///
-    /// The new file is opened before the old one is read, and is the lock: of two concurrent changes the second waits for
-    /// half a second and then throws, so that neither is lost. What a process that was killed has left of a change is no lock,
-    /// and is overwritten. Throws `ConfigurationError` if the change fails, and rethrows errors of `content`.
+    /// The new file is opened before the old one is read, and is the lock: of two concurrent
+    /// changes the second waits for half a second and then throws, so that neither is lost. A
+    /// killed process leaves no lock; the next change overwrites its file. Throws
+    /// `ConfigurationError` if the change fails, and rethrows errors of `content`.
     static func change<Value>(
         _ path: String,
         what: String,
@@ -88,7 +91,8 @@ enum PrivateFile {
 
     // MARK: - Private
 
-    /// Creates the file with mode 0600. Throws if that fails, with the text `taken` if the file exists.
+    /// Creates the file with mode 0600. Throws if that fails, with the text `taken` if the file
+    /// exists.
     private static func create(_ path: String, what: String, taken: String) throws -> FileHandle {
         let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else {
@@ -98,10 +102,11 @@ enum PrivateFile {
         return FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
     }
 
-    /// How long a change waits for another one, in steps of as many microseconds.
+    /// How many attempts a change makes while another one runs, and the microseconds between them.
     private static let (lockAttempts, lockPause): (Int, UInt32) = (25, 20_000)
 
-    /// Opens the file for a change of `path`, with mode 0600, under a lock that ends with the process.
+    /// Opens the file for a change of `path`, with mode 0600, under a lock that ends with the
+    /// process.
     private static func openLocked(_ new: String, what: String, of path: String) throws -> FileHandle {
         for _ in 1...self.lockAttempts {
             let descriptor = open(new, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
@@ -112,14 +117,15 @@ enum PrivateFile {
             guard self.isOwnFile(descriptor) else {
                 throw ConfigurationError("\(what) \(new) has another name, too, or is no file; delete it")
             }
-            // Another change may have ended meanwhile, and have given the file that was opened the other name.
+            // Another change may have ended meanwhile, and have renamed the file that was opened.
             if flock(descriptor, LOCK_EX | LOCK_NB) == 0, self.isSameFile(descriptor, new) { return file }
             usleep(self.lockPause)
         }
         throw ConfigurationError("\(what) \(path) is being changed by another command; try again")
     }
 
-    /// Whether it is a regular file with one name: a write through a hard link would change another file.
+    /// Whether it is a regular file with one name: a write through a hard link would change
+    /// another file.
     private static func isOwnFile(_ descriptor: Int32) -> Bool {
         var status = stat()
         return fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFREG && status.st_nlink <= 1
@@ -131,7 +137,8 @@ enum PrivateFile {
         return opened.st_dev == named.st_dev && opened.st_ino == named.st_ino
     }
 
-    /// Writes over what was left in the file, which may be a secret, before it is cut to its new length.
+    /// Overwrites the old content, which may be a secret, before the file is cut to its new
+    /// length.
     private static func overwrite(with content: String, _ file: FileHandle, path: String, what: String) throws {
         try self.write(content, to: file, path: path, what: what)
         guard ftruncate(file.fileDescriptor, off_t(content.utf8.count)) == 0, fsync(file.fileDescriptor) == 0 else {

@@ -19,7 +19,7 @@ struct TimelineFile: DatabaseMarkKeeper {
     }
 
     func keep(_ mark: DatabaseMark) throws {
-        // Made here by the first of several servers that have a folder in common.
+        // The first of several servers with a common folder creates the file here.
         let stored = try self.mark(in: PrivateFile.load(self.path, what: Self.what) { mark.text })
         guard try self.isOlder(stored, than: mark) else { return }
         try PrivateFile.change(self.path, what: Self.what) { text in

@@ -3,11 +3,12 @@ import Glibc
 import Reactor
 import SocketHTTP
 
-/// The socket at which the daemon takes the commands of this machine: a file of the mode 0600, in a folder that only its
-/// owner may enter.
+/// The socket at which the daemon accepts the commands of this machine: a file of the mode 0600,
+/// in a folder that only its owner may enter.
 struct AdminSocket: Sendable, Hashable {
     let path: String
-    /// A file of the server's: its owner may be the folder's, too. `nil`: only root and this user may.
+    /// A file of the server's: its owner may own the folder, too. `nil`: only root and this user
+    /// may own the folder.
     var serverFile: String?
 
     private var folder: String {
@@ -16,11 +17,13 @@ struct AdminSocket: Sendable, Hashable {
 
     // MARK: The daemon's end
 
-    /// Listens, and makes the folder if it is missing. Two daemons cannot have it at a time, also not while both start.
+    /// Listens, and makes the folder if it is missing. Two daemons cannot have it at a time, even
+    /// if both start at once.
     ///
-    /// Throws `AdminSocketError` with what is wrong.
+    /// Throws `AdminSocketError` with the fault.
     func listen() throws(AdminSocketError) -> (listener: Listener, lock: AdminSocketLock) {
-        // Nobody else may put a socket in its place, or connect to it before its mode is set.
+        // In this folder nobody else can replace the socket, or connect to it before its mode is
+        // set.
         try self.makeFolder()
         try self.checkFolder()
         let lock = try AdminSocketLock(self.path + ".lock")
@@ -32,7 +35,7 @@ struct AdminSocket: Sendable, Hashable {
             throw AdminSocketError("\(self.path) is longer than the 107 bytes of a socket's path; set admin.socket")
         }
         do throws(SystemError) {
-            // One that was left behind is replaced: connecting to it is refused.
+            // An abandoned socket is replaced: connections to it are refused.
             return (try Listener(address, backlog: 64, isOwnersOnly: true), lock)
         } catch {
             throw AdminSocketError("\(error)")
@@ -48,7 +51,7 @@ struct AdminSocket: Sendable, Hashable {
         guard let address = SocketAddress("unix:\(self.path)") else { return nil }
         let socket = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         guard socket >= 0 else { throw AdminSocketError("socket: \(String(cString: strerror(errno)))") }
-        // It also bounds the wait for room in the queue of a daemon that accepts nobody.
+        // The timeout also limits the wait for room in the queue of a daemon that accepts nobody.
         var timeout = timeval(tv_sec: 5, tv_usec: 0)
         setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &timeout, socklen_t(MemoryLayout<timeval>.size))
         guard address.withName({ Glibc.connect(socket, $0, $1) }) == 0 else {
@@ -71,10 +74,12 @@ struct AdminSocket: Sendable, Hashable {
         return socket
     }
 
-    /// Throws unless the listener is root, this user, or the folder's owner: commands send passwords.
+    /// Throws unless the listener is root, this user, or the folder's owner: commands send
+    /// passwords.
     ///
-    /// The folder's owner must be one of the first two or the server's user. Root takes a relative path only below
-    /// its own folders, because another user may have chosen the folder it stands in.
+    /// The folder's owner must be one of the first two or the server's user. Root accepts a
+    /// relative path only below its own folders, because another user may have chosen root's
+    /// working directory.
     private func checkListener(_ socket: Int32) throws(AdminSocketError) {
         let owner = try self.checkFolder(ofAnybody: true)
         var file = stat()
@@ -120,7 +125,8 @@ struct AdminSocket: Sendable, Hashable {
     }
 }
 
-/// Held for as long as the daemon listens, so that no other takes the socket for abandoned.
+/// A lock that the daemon holds while it listens, so that no other daemon treats the socket as
+/// abandoned.
 final class AdminSocketLock: Sendable {
     private let descriptor: Int32
 
@@ -146,7 +152,7 @@ struct AdminSocketError: Error, Hashable, CustomStringConvertible {
         self.description = "local admin socket: \(reason)"
     }
 
-    /// A daemon that has the socket, and does not answer.
+    /// A daemon has the socket, and does not answer.
     static func silent(_ path: String) -> AdminSocketError {
         AdminSocketError("the server at \(path) does not answer; nothing was changed. See its log, or restart it")
     }

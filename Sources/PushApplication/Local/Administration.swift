@@ -3,10 +3,10 @@ import Glibc
 package import PushAPI
 import PushServer
 
-/// Asks what administrators may ask: the daemon over its local admin socket, or, where none runs, the same router in this
-/// process. Commands do not know which of the two answers.
+/// Sends administrators' requests to the daemon over its local admin socket, or, if none runs, to
+/// the same router in this process. Commands do not know which of the two answers.
 package struct Administration: Sendable {
-    /// A connection for one request.
+    /// Makes a connection for one request.
     let connect: @Sendable () throws -> Int32
 
     init(connect: @escaping @Sendable () throws -> Int32) {
@@ -15,7 +15,7 @@ package struct Administration: Sendable {
 
     /// The daemon; `nil` if none runs, or if the configuration has no admin socket.
     ///
-    /// Throws `AdminSocketError` if one runs that cannot be asked.
+    /// Throws `AdminSocketError` if a daemon runs and does not answer.
     package init?(of configuration: Configuration) async throws {
         guard let socket = configuration.adminSocket, let connection = try socket.connect() else { return nil }
         close(connection)
@@ -28,11 +28,11 @@ package struct Administration: Sendable {
 
     // MARK: - Requests
 
-    /// The bound for each wait of a request.
+    /// The timeout of each wait of a request.
     private static let timeout = Duration.seconds(60)
-    /// How long the daemon may take to say that it is there.
+    /// The timeout of the daemon's first answer.
     private static let shortTimeout = Duration.seconds(5)
-    /// The longest wait for what takes as long as the database is large.
+    /// The timeout of work whose duration depends on the size of the database.
     private static let longTimeout = Duration.seconds(86_400)
 
     /// Throws `AdminSocketError` if the daemon does not answer.
@@ -53,7 +53,8 @@ package struct Administration: Sendable {
         return bytes.isEmpty ? nil : try JSONValue(reading: bytes)
     }
 
-    /// Reads a list page by page, and gives each of its entries to `each`, until that returns `false`.
+    /// Reads a list page by page, and passes each of its entries to `each`, until that returns
+    /// `false`.
     package func list(
         _ path: String,
         _ member: String,
@@ -73,7 +74,8 @@ package struct Administration: Sendable {
         } while cursor != nil
     }
 
-    /// Gives each line of the answer to `each`, as soon as it comes, together with a value that it may change; returns the value.
+    /// Passes each line of the answer to `each`, as soon as it arrives, together with a value that
+    /// it may change; returns the value.
     package func lines<State: Sendable>(
         _ method: String,
         _ target: String,
@@ -94,9 +96,9 @@ package struct Administration: Sendable {
         return end.state
     }
 
-    /// The last line of an answer; each is given to `note`, as soon as it comes.
+    /// The last line of an answer; `note` receives each line as soon as it arrives.
     ///
-    /// Throws the `CommandProblem` that the last one may be instead of a result.
+    /// Throws a `CommandProblem` if the last line is one.
     package func result(
         _ method: String,
         _ target: String,
@@ -137,7 +139,7 @@ package struct Administration: Sendable {
         }
     }
 
-    /// On a thread of its own: it blocks, and the router may be in this process.
+    /// Runs on a thread of its own: the exchange blocks, and the router may be in this process.
     private func exchange<State: Sendable>(
         _ method: String,
         _ target: String,
@@ -164,10 +166,10 @@ package struct Administration: Sendable {
     }
 }
 
-/// Runs `body` with the daemon, if one runs, or else with the database, which it opens; with `admitsMoved` also one that was
-/// moved to another place.
+/// Runs `body` with the daemon, if one runs, or else with the database, which it opens; with
+/// `admitsMoved` also a database that was moved to another place.
 ///
-/// Throws `AdminSocketError` if a daemon runs that cannot be asked: then nothing is changed.
+/// Throws `AdminSocketError` if a daemon runs and does not answer: then nothing is changed.
 package func withAdministration<Value>(
     _ configuration: Configuration,
     admitsMoved: Bool = false,

@@ -9,7 +9,7 @@ import PushStore
 import Synchronization
 
 extension ApplicationParts {
-    /// What commands have this daemon do with its files.
+    /// The work on files that commands request from this daemon.
     var localFiles: LocalFiles {
         let keyring = LocalKeyring(configuration: self.configuration)
         return LocalFiles(
@@ -29,8 +29,8 @@ extension ApplicationParts {
         )
     }
 
-    /// Writes the copy as this process' user. Returns the file and its number in the file system, by which the command sees whether
-    /// its file is the same one.
+    /// Writes the copy as this process' user. Returns the file and its inode number, by which the
+    /// command checks that its file is the same one.
     private func backUp(
         to file: String,
         for actor: AuditRecord.Actor,
@@ -70,7 +70,8 @@ extension ApplicationParts {
         return .object([.init("File", .string(file)), .init("Inode", .number(UInt64(status.st_ino)))])
     }
 
-    /// Throws `CommandFailure`, with what to do instead, if this process may not write to the folder of a file.
+    /// Throws `CommandFailure`, with a remedy, if this process may not write to the folder of a
+    /// file.
     private func checkFolder(of file: String, else remedy: String) throws(CommandFailure) {
         let folder = URL(fileURLWithPath: file).deletingLastPathComponent().path
         guard access(folder, W_OK | X_OK) == 0 else {
@@ -79,7 +80,8 @@ extension ApplicationParts {
         }
     }
 
-    /// Changes the keyring's file, and then adds an entry to the audit, so that no entry tells of a change that failed.
+    /// Changes the keyring's file, and then adds an entry to the audit, so that the audit has no
+    /// entry of a failed change.
     private func change(
         _ action: AuditRecord.Action,
         for actor: AuditRecord.Actor,
@@ -98,7 +100,7 @@ extension ApplicationParts {
         return changed
     }
 
-    /// The result of work, or the error as the command that asked reports it.
+    /// The result of the work, or its error in the form that the command reports.
     private func answer(_ work: () async throws -> JSONValue) async -> JSONValue {
         do {
             return try await work()
@@ -110,18 +112,18 @@ extension ApplicationParts {
     }
 }
 
-/// Runs work that blocks on a thread of its own.
+/// Runs blocking work on a thread of its own.
 func onThread<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
     try await withCheckedThrowingContinuation { continuation in
         Thread.detachNewThread { continuation.resume(with: Result { try work() }) }
     }
 }
 
-/// Whether a copy is being written, of which there is one at a time.
+/// Whether a copy is being written. Only one may be at a time.
 final class CopyMark: Sendable {
     private let isSet = Atomic(false)
 
-    /// `false`: there is one already.
+    /// `false`: another copy is being written.
     func begin() -> Bool { !self.isSet.exchange(true, ordering: .relaxed) }
 
     func end() { self.isSet.store(false, ordering: .relaxed) }

@@ -3,17 +3,17 @@ import PushServer
 import Reactor
 import SocketHTTP
 
-/// The server of the local admin socket, and the lock that keeps the socket this daemon's.
+/// The server of the local admin socket, and the lock that reserves the socket for this daemon.
 struct AdminServer: Sendable {
     let server: HTTPServer
     let lock: AdminSocketLock
 }
 
 extension ApplicationParts {
-    /// Listens on the local admin socket; `nil` if there is to be none.
+    /// Listens on the local admin socket; `nil` if the configuration turns it off.
     ///
-    /// Throws `ConfigurationError` if the configuration names a socket that cannot be had. Without the usual one the server
-    /// only warns: it does its work all the same.
+    /// Throws `ConfigurationError` if the configuration names a socket that cannot be opened. If
+    /// the usual socket cannot be opened, the server only warns, since it works without it.
     func makeAdminServer(_ router: PushServer) throws -> AdminServer? {
         guard let socket = self.configuration.adminSocket else { return nil }
         do throws(AdminSocketError) {

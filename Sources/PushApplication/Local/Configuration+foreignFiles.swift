@@ -2,12 +2,11 @@ import Foundation
 import Glibc
 
 extension Configuration {
-    /// Throws if the database, the keyring or another file of the server is another user's, or lies in a folder that
-    /// another user may write to.
+    /// Throws if the database, the keyring or another file of the server is another user's, or
+    /// lies in a folder that another user may write to.
     ///
-    /// Files that root would make there, such as the log, would keep the server from them; and root would follow that
-    /// user's links.
-    /// `ofServer` adds files that only the server opens.
+    /// The server could not open files that root would create there, such as the log; and root
+    /// would follow that user's links. `ofServer` adds files that only the server opens.
     package func refuseForeignFiles(ofServer: Bool = false) throws(CommandFailure) {
         for (what, file) in self.ownedFiles { try self.refuseForeign(what, file) }
         guard geteuid() == 0 else { return }
@@ -18,8 +17,9 @@ extension Configuration {
         if ofServer, let socket = self.adminSocket { try self.refuseForeign("the admin socket", socket.path) }
     }
 
-    /// Has a process of root's continue for good as the user whose files these are, so that none of that user's links is
-    /// followed with root's rights. A process of another user stays as it is.
+    /// Makes a process of root's continue for good as the user who owns these files, so that it
+    /// follows none of that user's links with root's rights. A process of another user stays as it
+    /// is.
     ///
     /// Throws if another user may write to a folder of root's.
     package func continueAsOwner() throws(CommandFailure) {
@@ -39,10 +39,11 @@ extension Configuration {
         try self.refuseForeignFiles()
     }
 
-    /// The files that must be the user's who runs a command. With a database on disk, day keys and timeline are in it.
+    /// The files that the user who runs a command must own. A database on disk contains the day
+    /// keys and the timeline.
     private var ownedFiles: [(what: String, path: String)] {
         let database = self.databaseFile == nil ? [] : [("the database", self.database)]
-        // Another user than root is the server's, who reads some of the others by its group.
+        // Any other user is the server's, who reads some of the other files by its group.
         guard geteuid() == 0 else { return database }
         let keys = [("the keyring", self.keyring), ("the file of signing keys", self.signingKeys)]
         guard database.isEmpty else { return database + keys }

@@ -1,7 +1,8 @@
 import PushCore
 package import PushStore
 
-/// Keeps the database open while `body` runs; with `admitsMoved` also one that was moved to another place.
+/// Keeps the database open while `body` runs; with `admitsMoved` also a database that was moved to
+/// another place.
 package func withStore(
     _ configuration: Configuration,
     admitsMoved: Bool = false,
@@ -19,7 +20,8 @@ package func withStore(
 }
 
 extension Configuration {
-    /// Opens the database for a command, while no server has it open. A keyring created now is also the server's.
+    /// Opens the database for a command, while no server has it open. A keyring created now is
+    /// also the server's.
     ///
     /// Throws `CommandFailure` if the files are another user's.
     func openStore(admitsMoved: Bool = false) throws -> any Store {

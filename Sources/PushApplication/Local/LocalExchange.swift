@@ -3,11 +3,12 @@ import Glibc
 import PushAPI
 import PushServer
 
-/// One request over a connected local socket, and its answer: HTTP/1.1 as the server speaks it. Its calls block.
+/// One request over a connected local socket, and its answer, in the server's HTTP/1.1. Its calls
+/// block.
 struct LocalExchange: ~Copyable {
-    /// Why there is no answer, or not all of one.
+    /// Why there is no answer, or only part of one.
     enum Failure: Error {
-        /// Nothing came within the time.
+        /// No bytes came within the timeout.
         case silent
         /// The connection ended.
         case ended
@@ -23,7 +24,7 @@ struct LocalExchange: ~Copyable {
     private var buffer: [UInt8] = []
     private var start = 0
 
-    /// Owns and closes the socket. `timeout` bounds each wait for bytes.
+    /// Owns and closes the socket. `timeout` limits each wait for bytes.
     init(_ socket: Int32, timeout: Duration) {
         self.socket = socket
         self.timeout = timeout
@@ -31,8 +32,9 @@ struct LocalExchange: ~Copyable {
 
     deinit { close(self.socket) }
 
-    /// Sends the request, and gives each piece of the body of a good answer to `piece`; returns an answer with an empty body then,
-    /// and of others all. Throws `Failure`, and what `piece` throws.
+    /// Sends the request. Passes each piece of the body of a successful answer to `piece`, and
+    /// returns the answer with an empty body; returns other answers whole. Throws `Failure`, and
+    /// the errors of `piece`.
     mutating func ask(
         _ method: String,
         _ target: String,
@@ -80,7 +82,7 @@ struct LocalExchange: ~Copyable {
         }
     }
 
-    /// The lines of the head, in lower case but the first.
+    /// The lines of the head, all but the first in lower case.
     private mutating func readHead() throws -> [String] {
         var lines: [String] = []
         while true {
@@ -122,7 +124,7 @@ struct LocalExchange: ~Copyable {
         }
     }
 
-    /// Appends what has come, at least a byte.
+    /// Appends the bytes that have arrived, at least one.
     private mutating func fill() throws {
         self.buffer.removeFirst(self.start)
         self.start = 0

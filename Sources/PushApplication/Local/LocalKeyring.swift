@@ -3,8 +3,8 @@ package import PushAPI
 import PushCore
 import PushStore
 
-/// The keyring's file, and what the database knows of its keys: the work of `sealpost keys`, in the daemon or, where none runs, in
-/// the command. Its calls block.
+/// The keyring's file and the database's records of its keys: the work of `sealpost keys`, in the
+/// daemon or, if none runs, in the command. Its calls block.
 package struct LocalKeyring {
     private let configuration: Configuration
 
@@ -14,7 +14,8 @@ package struct LocalKeyring {
 
     private var file: KeyringFile { KeyringFile(self.configuration.keyring) }
 
-    /// `Keys`, with PostgreSQL also `DayKeys`, and a `Fault` if a key in use, or the file of day keys, is missing or does not match.
+    /// The list has `Keys`, and with PostgreSQL also `DayKeys`. It has a `Fault` if a key in use,
+    /// or the file of day keys, is missing or does not match.
     ///
     /// Throws `ConfigurationError` or `StoreError` if nothing can be listed.
     package func list() throws -> JSONValue {
@@ -48,7 +49,8 @@ package struct LocalKeyring {
         self.json(of: try self.file.rotate())
     }
 
-    /// Removes a key from the file; returns its number and the file. Throws `CommandFailure` if it is in use.
+    /// Removes a key from the file; returns its number and the file. Throws `CommandFailure` if it
+    /// is in use.
     package func remove(_ number: UInt32) throws -> JSONValue {
         let place = self.configuration.storePlace
         if let entry = try place.dataKeys().first(where: { $0.number == number }) {
@@ -63,7 +65,8 @@ package struct LocalKeyring {
                 """
             )
         }
-        // What a server had encrypted with it before it took another one may have been stored after all else was re-encrypted.
+        // A server may have encrypted a value with the key before it changed keys, and stored the
+        // value after all others were re-encrypted.
         if self.configuration.databaseFile == nil { try self.checkUnneeded(number, in: place) }
         try self.file.remove(number)
         return self.json(of: number)
@@ -71,7 +74,8 @@ package struct LocalKeyring {
 
     // MARK: - Private
 
-    /// Throws `CommandFailure` if values are sealed with a key that is not in use, which then is in use again.
+    /// Throws `CommandFailure` if values are encrypted with a key that is not marked as in use;
+    /// marks it again.
     private func checkUnneeded(_ number: UInt32, in place: any StorePlace) throws {
         let count = try place.countSealed(with: number)
         if count == 0 { return }
@@ -89,7 +93,8 @@ package struct LocalKeyring {
         .object([.init("Key", .number(number)), .init("File", .string(self.configuration.keyring))])
     }
 
-    /// The file of this machine, and how far each server has destroyed; and what is wrong with the file.
+    /// The file of this machine, how far each server has destroyed its keys, and the fault of the
+    /// file.
     private func dayKeys(_ report: DayKeyReport?) throws -> (holders: [JSONValue], fault: String?) {
         guard let report else { return ([], nil) }
         let file = DayKeyFile(self.configuration.dayKeys)
@@ -107,7 +112,8 @@ package struct LocalKeyring {
         return ([own] + others, Self.fault { () throws(StoreError) in try report.check(chain, at: place) })
     }
 
-    /// A holder of day keys: the place, the first day that it can still open, and when it told so; `nil` for this machine's file.
+    /// A holder of day keys: the place, the first day that it can still decrypt, and when it
+    /// reported that; `nil` for this machine's file.
     private static func json(_ place: String, _ day: String?, at: String?) -> JSONValue {
         .object([
             .init("DayKeys", .string(place)), .init("From", day.map { .string($0) } ?? .null),

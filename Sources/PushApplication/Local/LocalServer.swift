@@ -7,8 +7,9 @@ import PushStore
 import Reactor
 import SocketHTTP
 
-/// The router of the local admin socket in this process, on a database that no daemon has open: it answers a command over a
-/// pair of sockets, so that the command does the same thing with and without a daemon.
+/// The router of the local admin socket in this process, on a database that no daemon has open. It
+/// answers a command over a pair of sockets, so that the command works alike with and without a
+/// daemon.
 struct LocalServer {
     private let store: any Store
     private let loops: EventLoopGroup
@@ -20,7 +21,8 @@ struct LocalServer {
         let store = try configuration.openStore(admitsMoved: admitsMoved)
         self.store = store
         self.loops = try EventLoopGroup(count: 1)
-        // What a command does is in the audit; the log is the daemon's, and only failures are for whoever runs the command.
+        // The audit has the command's actions; the log is the daemon's, and the command's user
+        // sees failures only.
         let logger = configuration.makeLogger(threshold: LogThreshold(.error))
         let router = PushServer(
             store: self.store,
@@ -86,12 +88,13 @@ struct LocalServer {
         }
     }
 
-    /// One after the other, as the command asks.
+    /// Serves one socket after the other, as the command connects.
     private func serve(_ sockets: AsyncStream<Int32>) async {
         let loop = self.loops.loops[0]
         await withTaskExecutorPreference(loop) {
             for await socket in sockets {
-                // Out of memory or of watches: the socket is closed, which the command sees.
+                // Without memory or watches this throws: the socket is closed, and the command
+                // sees that.
                 guard let descriptor = try? Descriptor(socket, on: loop) else { continue }
                 let peer = PeerAddress.process(user: geteuid())
                 await self.server.serveConnection(SocketStream(descriptor), peer: peer, on: loop)
@@ -112,13 +115,13 @@ struct LocalServer {
 }
 
 extension ServerLimits {
-    /// Those of the local admin socket: commands of one operator.
+    /// The limits of the local admin socket: commands of one operator.
     static func local(_ configuration: Configuration) -> ServerLimits {
         ServerLimits(maxConnections: 64, handlerTimeout: configuration.limits.handlerTimeout)
     }
 }
 
-/// Takes no handles.
+/// Accepts no handles, since commands register no devices.
 private struct UnusedHandleRule: HandleRule {
     let isGuessable = false
 

@@ -3,14 +3,16 @@ import Glibc
 
 /// A folder in which a command of root's reads or writes.
 ///
-/// Another user who may write to the folder, or to one above it, could put links or a socket there. So every folder up
-/// to `/` must belong to root or to `owner`, and only its owner may write to it. A sticky folder such as `/tmp` passes
-/// if the folder in it is root's. sshd's `StrictModes` has the same rule.
+/// Another user who may write to the folder, or to one above it, could put links or a socket
+/// there. So every folder up to `/` must belong to root or to `owner`, and only its owner may
+/// write to it. A sticky folder such as `/tmp` passes if the folder in it is root's. sshd's
+/// `StrictModes` has the same rule.
 package struct RootFolder {
     let path: String
     /// The user whom root trusts here, apart from itself.
     var owner: uid_t = 0
-    /// Whether the command only makes a file of its own in the folder, which nobody else may rename in a sticky one.
+    /// Whether the command only creates its own file in the folder; in a sticky folder nobody else
+    /// may rename that file.
     var isForNewFile = false
 
     init(_ path: String, owner: uid_t = 0) {
@@ -26,7 +28,7 @@ package struct RootFolder {
 
     /// The folder of a file, or the nearest existing folder above it.
     package init(ofExisting file: String) {
-        // As the kernel takes it: `..` behind a link is the folder above the link's target.
+        // The kernel resolves `..` behind a link to the folder above the link's target.
         var names = Self.absolute(file).split(separator: "/").dropLast()
         func path() -> String { "/" + names.joined(separator: "/") }
         while !names.isEmpty, !FileManager.default.fileExists(atPath: path()) { names.removeLast() }
@@ -37,10 +39,11 @@ package struct RootFolder {
         path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
     }
 
-    /// The reason why root may not use the folder; `nil` if it may, or if this process is not root's.
+    /// The reason why root may not use the folder; `nil` if it may, or if this process is not
+    /// root's.
     ///
-    /// Looks at each folder on the way from `/`, also at those that hold a link, as whoever may write there chooses its
-    /// target.
+    /// Checks each folder on the way from `/`, also folders that hold a link, since their writers
+    /// choose its target.
     package var fault: String? {
         guard geteuid() == 0 else { return nil }
         var rest = self.path.split(separator: "/").filter { $0 != "." }.map(String.init)[...]
@@ -67,7 +70,7 @@ package struct RootFolder {
         }
     }
 
-    /// `ownerBelow` is the user of what is used in the folder; `nil`: it is the last one.
+    /// `ownerBelow` is the owner of the entry used in the folder; `nil` for the last folder.
     private func fault(of folder: String, ownerBelow: uid_t?) -> String? {
         var status = stat()
         guard lstat(folder, &status) == 0 else { return "\(folder): \(String(cString: strerror(errno)))" }

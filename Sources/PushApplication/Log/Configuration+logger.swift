@@ -1,10 +1,10 @@
 package import Logging
 
 extension Configuration {
-    /// The level as the logging library has it.
+    /// The level of the logging library.
     package var level: Logger.Level { Logger.Level(rawValue: self.logLevel) ?? .info }
 
-    /// With a `threshold`, that decides what is logged, and not the configured level.
+    /// A `threshold` replaces the configured level.
     package func makeLogger(threshold: LogThreshold? = nil) -> Logger {
         let threshold = threshold ?? LogThreshold(self.level)
         LogWriter.standardError.use(self.logFormat == "json" ? .json : .text)
@@ -13,6 +13,6 @@ extension Configuration {
 }
 
 extension Logger {
-    /// For checks whose findings are told in another way.
+    /// A logger for checks that report their findings in another way.
     static let silent = Logger(label: "silent") { _ in SwiftLogNoOpLogHandler() }
 }

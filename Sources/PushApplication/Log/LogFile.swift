@@ -1,6 +1,6 @@
 import Glibc
 
-/// Writes lines to a descriptor with `write(2)`; errors are returned and do not end the process.
+/// Writes lines to a descriptor with `write(2)`; returns errors, which do not end the process.
 struct LogFile {
     private let descriptor: Int32
     /// Whether the last line was written only in part.
@@ -10,7 +10,8 @@ struct LogFile {
         self.descriptor = descriptor
     }
 
-    /// Makes writes to a pipe without a reader fail with EPIPE on this thread, however the process handles SIGPIPE.
+    /// Makes writes to a pipe without a reader fail with EPIPE on this thread, however the process
+    /// handles SIGPIPE.
     static func ignoreBrokenPipes() {
         var signals = sigset_t()
         sigemptyset(&signals)
@@ -28,7 +29,8 @@ struct LogFile {
         return written == bytes.count
     }
 
-    /// Writes these bytes, and returns how many were written; `errno` gives the reason if it was not all of them.
+    /// Writes these bytes, and returns how many were written; if not all were, `errno` has the
+    /// reason.
     static func write(_ bytes: [UInt8], to descriptor: Int32) -> Int {
         bytes.withUnsafeBytes { bytes in
             var written = 0
@@ -44,12 +46,13 @@ struct LogFile {
         }
     }
 
-    /// Whether to retry the write; waits until a descriptor that another program made non-blocking is writable.
+    /// Whether to retry the write; waits until a descriptor that another program made non-blocking
+    /// is writable.
     private static func mayGoOn(after error: Int32, _ descriptor: Int32) -> Bool {
         if error == EINTR { return true }
         guard error == EAGAIN else { return false }
         var request = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-        // Even if this is interrupted, the next write finds out.
+        // If a signal interrupts the wait, the next write detects that.
         poll(&request, 1, -1)
         return true
     }

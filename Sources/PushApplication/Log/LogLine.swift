@@ -3,9 +3,10 @@ import Logging
 
 /// One event as one line, regardless of its values.
 ///
-/// Clients choose some values, at least in part. Characters that are invisible, end a line in some programs or change
-/// the writing direction are escaped as in JSON (RFC 8259 section 7): control characters, including those of C1 and of
-/// terminal escape sequences, format characters, and the separators of lines and paragraphs.
+/// Clients choose some values, at least in part. Characters that are invisible, end a line in some
+/// programs or change the writing direction are escaped as in JSON (RFC 8259 section 7). These are
+/// control characters, including those of C1 and of terminal escape sequences, format characters,
+/// and the separators of lines and paragraphs.
 struct LogLine {
     enum Format: Sendable {
         case text
@@ -15,7 +16,7 @@ struct LogLine {
     let time: Date
     let level: Logger.Level
     let message: String
-    /// In the order in which they are written.
+    /// The fields in the order of the line.
     let fields: [(name: String, value: String)]
 
     func text(as format: Format) -> String {
@@ -30,7 +31,8 @@ struct LogLine {
         self.fields.reduce(128 + self.message.utf8.count) { $0 + 32 + $1.name.utf8.count + $1.value.utf8.count }
     }
 
-    /// Fields as `name=value` after the message; a value is in quotes if it could be taken for more than one.
+    /// Fields as `name=value` after the message; a value is in quotes if it could look like more
+    /// than one.
     var text: String {
         let head = "time=\(self.time.formatted(.iso8601)) level=\(self.level.rawValue) \(Self.escaped(self.message))"
         return self.fields.reduce(head) { line, field in
@@ -70,7 +72,8 @@ struct LogLine {
         }
     }
 
-    /// The text as commands print it: quotation marks stay, and so do the tabs between columns. JSON remains JSON.
+    /// The text as commands print it: quotation marks stay, and so do the tabs between columns.
+    /// JSON remains JSON.
     static func printable(_ text: String) -> String {
         if text.utf8.allSatisfy({ (0x20..<0x7F).contains($0) }) { return text }
         return text.unicodeScalars.reduce(into: "") { result, scalar in

@@ -1,14 +1,15 @@
 import Logging
 
-/// The lines that wait to be written, bounded by their number and their bytes. It decides, and does no I/O.
+/// The lines that wait to be written, limited by their number and their bytes. It decides, and
+/// does no I/O.
 ///
-/// A line for which there is no room is dropped and counted. A quarter of the room is reserved for warnings and errors,
-/// so that a flood of less severe lines cannot displace them.
+/// A line that does not fit is dropped and counted. A quarter of the room is reserved for warnings
+/// and errors, so that a flood of less severe lines cannot displace them.
 struct LogQueue {
-    /// Lines to write together, in the order in which they were logged.
+    /// Lines to write together, in logging order.
     struct Batch {
         var lines: [LogLine] = []
-        /// How many lines were dropped between this batch and the next.
+        /// The number of lines that were dropped between this batch and the next.
         var dropped = 0
     }
 

@@ -1,11 +1,12 @@
 package import Logging
 import Synchronization
 
-/// The level below which nothing is logged; can be changed at any time, for all loggers that share it.
+/// The level below which nothing is logged; can be changed at any time, for all loggers that share
+/// it.
 package final class LogThreshold: Sendable {
     private static let levels = Logger.Level.allCases
 
-    /// An index of `levels`: each request asks for it, on all loops.
+    /// An index of `levels`; atomic, since each request reads it, on all loops.
     private let index: Atomic<Int>
 
     package init(_ level: Logger.Level) {

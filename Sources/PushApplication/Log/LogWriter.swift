@@ -2,12 +2,14 @@ import Foundation
 import Logging
 import Synchronization
 
-/// The one thread that writes the log, so that no other thread waits for the reader of standard error, or for a disk.
+/// The one thread that writes the log, so that no other thread waits for the reader of standard
+/// error, or for a disk.
 ///
-/// Lines are written in the order in which they were logged. While the reader of a pipe is stalled or a disk is full,
+/// It writes lines in logging order. While the reader of a pipe is stalled or a disk is full,
 /// lines are dropped and counted; one line reports how many as soon as it can be written.
 package final class LogWriter: Sendable {
-    /// The writer of the process, for standard error unless it is given a file. `exit(3)` flushes it for up to half a second.
+    /// The writer of the process, for standard error unless it is given a file. `exit(3)` flushes
+    /// it for up to half a second.
     package static let standardError: LogWriter = {
         atexit { LogWriter.standardError.flush(within: .milliseconds(500)) }
         return LogWriter(descriptor: STDERR_FILENO)
@@ -19,7 +21,7 @@ package final class LogWriter: Sendable {
     private struct State {
         var queue = LogQueue()
         var format = LogLine.Format.text
-        /// The file that the thread is to write to from now on; `nil` if it does already.
+        /// The next file of the thread; `nil` if the thread already uses it.
         var newFile: Int32?
         var dropped = 0
         /// Whether the thread is writing lines.
@@ -29,8 +31,9 @@ package final class LogWriter: Sendable {
     }
 
     private let state = Mutex(State())
-    /// Wakes those that wait for a change of the state. It is signalled after the change, under its own lock, which a
-    /// waiter holds from reading the state until it waits, so that no change is missed.
+    /// Wakes threads that wait for a change of the state. It is signalled after the change, under
+    /// its own lock. A waiter holds that lock from reading the state until it waits, so that it
+    /// misses no change.
     private let changed = NSCondition()
 
     /// Writes to `descriptor`, which must stay open as long as the process runs.
@@ -46,8 +49,8 @@ package final class LogWriter: Sendable {
         self.state.withLock { $0.format = format }
     }
 
-    /// Opens the file, to which all lines that are not yet written are appended; makes it, for its owner and its group only, if
-    /// there is none. The file before is closed.
+    /// Opens the file and appends all lines that are not yet written to it; creates it, for its
+    /// owner and its group only, if there is none. Closes the previous file.
     ///
     /// Throws `ConfigurationError` if it cannot be opened; nothing changes then.
     package func append(to path: String) throws {
@@ -72,8 +75,8 @@ package final class LogWriter: Sendable {
         if wakesUp { self.changed.withLock { self.changed.broadcast() } }
     }
 
-    /// Waits until all queued lines are written or dropped, at most for `timeout`. Must not be called on an event
-    /// loop.
+    /// Waits until all queued lines are written or dropped, at most for `timeout`. Must not be
+    /// called on an event loop.
     func flush(within timeout: Duration) {
         let deadline = Date(timeIntervalSinceNow: timeout / .seconds(1))
         self.changed.withLock {
@@ -88,7 +91,7 @@ package final class LogWriter: Sendable {
     private func work(_ first: Int32) {
         LogFile.ignoreBrokenPipes()
         var file = LogFile(descriptor: first)
-        // The file that was opened here; `first` belongs to the process.
+        // The file that `append(to:)` opened; `first` belongs to the process.
         var own: Int32?
         // Dropped lines that have not been reported yet.
         var untold = 0
@@ -114,7 +117,7 @@ package final class LogWriter: Sendable {
         }
     }
 
-    /// The next batch to write; an empty one if no line is logged within `timeout`.
+    /// The next batch to write; empty if no line is logged within `timeout`.
     private func next(within timeout: TimeInterval?) -> (LogQueue.Batch, LogLine.Format) {
         let deadline = timeout.map { Date(timeIntervalSinceNow: $0) }
         self.changed.withLock {
@@ -124,7 +127,7 @@ package final class LogWriter: Sendable {
                 state.isAsleep = state.queue.isEmpty
                 return state.isAsleep
             }) {
-                // Not `distantFuture`, at which Foundation's clock overflows.
+                // Foundation's clock overflows at `distantFuture`.
                 guard let deadline else {
                     self.changed.wait()
                     continue

@@ -40,7 +40,7 @@ extension SenderConfiguration.APNs {
 }
 
 extension SenderConfiguration.Sandbox {
-    /// `nil` unless the section says that it is enabled.
+    /// `nil` unless the section enables the sandbox.
     fileprivate init?(_ section: ConfigurationSection) throws {
         let isEnabled = try section.bool("enabled") ?? false
         self.endpoint = try section.string("endpoint") ?? self.endpoint
@@ -115,7 +115,8 @@ extension SenderConfiguration.Webhook {
 }
 
 extension ConfigurationSection {
-    /// How pushes appear on Apple devices, with the texts of the section `alert`; `nil` if the key is missing.
+    /// The appearance of pushes on Apple devices, with the texts of the section `alert`; `nil` if
+    /// the key is missing.
     fileprivate func appleEnvelope(_ key: String) throws -> AppleEnvelope? {
         let placeholder = try AlertPlaceholder(self.section("alert"))
         return switch try self.string(key, oneOf: ["alert", "background"]) {
@@ -125,7 +126,7 @@ extension ConfigurationSection {
         }
     }
 
-    /// The same where the operator must choose, because each has its price.
+    /// The same if the operator must choose, because each choice has its price.
     fileprivate func requiredAppleEnvelope(_ key: String) throws -> AppleEnvelope {
         if let envelope = try self.appleEnvelope(key) { return envelope }
         throw self.error(

@@ -3,7 +3,8 @@ import PushCore
 import PushSenders
 import Synchronization
 
-/// A sender and its credentials file: it is built from the file at the start, and again when the file has changed.
+/// A sender and its credentials file; the sender is built from the file at the start, and again
+/// when the file has changed.
 final class SenderCredential: Sendable {
     typealias Made = (sender: any PushSender, close: @Sendable () async -> Void)
 
@@ -17,8 +18,8 @@ final class SenderCredential: Sendable {
 
     /// Reads the file, which the configuration's `key` names.
     ///
-    /// Throws `ConfigurationError` if it cannot be read, or if all users may read or change it, and rethrows the errors
-    /// of `make`.
+    /// Throws `ConfigurationError` if it cannot be read, or if all users may read or change it,
+    /// and rethrows the errors of `make`.
     init(file: String, key: String, make: @escaping @Sendable (Secret<String>) throws -> Made) throws {
         let text = try SecretFile.text(of: file, key: key)
         let made = try make(Secret(text))
@@ -29,7 +30,8 @@ final class SenderCredential: Sendable {
         self.current = Mutex((text, made.close))
     }
 
-    /// Reads the file again; `true` if a new sender has replaced the old one. If this throws, the old one stays.
+    /// Reads the file again; `true` if a new sender has replaced the old one. If this throws, the
+    /// old one stays.
     ///
     /// A file with the same content changes nothing: the sender's access token is still valid.
     func reload() throws -> Bool {

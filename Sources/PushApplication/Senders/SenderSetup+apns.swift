@@ -6,7 +6,8 @@ import PushSenders
 import PushServer
 import Reactor
 
-/// The sender of Apple's push service: one lane for production, and one for the sandbox if that is enabled.
+/// The sender of Apple's push service: one lane for production, and one for the sandbox if that is
+/// enabled.
 extension SenderSetup {
     static func apns(
         _ apns: SenderConfiguration.APNs,
@@ -41,7 +42,7 @@ extension SenderSetup {
             for (_, credential) in credentials { await credential.close() }
         }
         setup.reload = {
-            // All of them, also after one that has changed.
+            // Reloads all credentials, also after one that has changed.
             try credentials.reduce(false) { hasChanged, next in try next.1.reload() || hasChanged }
         }
         return setup

@@ -6,7 +6,8 @@ import PushSenders
 import PushServer
 import Reactor
 
-/// The senders that call any web address: browsers' push services and the operator's webhook receivers.
+/// The senders that call any web address: browsers' push services and the operator's webhook
+/// receivers.
 extension SenderSetup {
     static func webPush(
         _ webPush: SenderConfiguration.WebPush,
@@ -34,14 +35,15 @@ extension SenderSetup {
             LaneSettings(
                 Lane(name, part: service.name),
                 sender: sender,
-                // All push services are said to speak HTTP/2; if one does not, its calls wait for a connection, which
-                // is harmless.
+                // All push services should speak HTTP/2; if one does not, its calls wait for a
+                // connection, which is harmless.
                 concurrency: 16 * webPush.connections,
                 rate: webPush.rate
             )
         }
         let rule = ServerSettings.PlatformRule(sender.handles, applicationServerKey: key.publicText)
-        // The key is read at the start only, since another key would make every subscription useless.
+        // The key is read at the start only, since another key would invalidate every
+        // subscription.
         return SenderSetup(lanes, rule: rule, close: sender.close)
     }
 

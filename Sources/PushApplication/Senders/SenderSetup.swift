@@ -6,20 +6,24 @@ import PushSenders
 import PushServer
 import Reactor
 
-/// A configured sender: its lanes, the rule for its devices' handles, and the reloading of its credentials.
+/// A configured sender: its lanes, the rule for its devices' handles, and the reloading of its
+/// credentials.
 struct SenderSetup {
     let lanes: [LaneSettings]
     let rule: ServerSettings.PlatformRule
     let close: @Sendable () async -> Void
-    /// Reloads the credentials; returns whether they have changed. If it throws, the old ones stay in use.
+    /// Reloads the credentials; returns whether they have changed. If it throws, the old ones stay
+    /// in use.
     var reload: @Sendable () throws -> Bool = { false }
     /// When the credentials expire, if that is known.
     var expiry: CredentialExpiry?
 
-    /// Reads the files that the configuration names. Throws `ConfigurationError` with the key that is wrong.
+    /// Reads the files that the configuration names. Throws `ConfigurationError` with the wrong
+    /// key.
     ///
-    /// `streams` holds the server's open event streams; `egress` is the way to the provider; `tokens` are those of all
-    /// senders to Apple; `alerts` are those that notifications may have.
+    /// `streams` holds the server's open event streams; `egress` is the way to the provider;
+    /// `tokens` are shared by all senders to Apple; `alerts` are the allowed alerts of
+    /// notifications.
     init(
         _ configuration: SenderConfiguration,
         name: Platform,
@@ -136,7 +140,7 @@ struct SenderSetup {
 }
 
 extension Platform {
-    /// Where the configuration has its sender.
+    /// The configuration key of the platform's sender.
     var configurationKey: String {
         self.app == .usual ? "senders.\(self.name)" : "apps.\(self.app).senders.\(self.name)"
     }

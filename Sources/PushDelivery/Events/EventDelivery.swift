@@ -4,14 +4,15 @@ package import PushCore
 package import PushStore
 internal import ServiceLifecycle
 
-/// Takes the events from the store to the operator's receiver, in order and at least once.
+/// Sends the events from the store to the operator's receiver, in order and at least once.
 ///
-/// One message is under way at a time. The number of the last event that the receiver has acknowledged is stored behind
-/// its answer, so a process that ends in between sends a message once more, and never leaves one out.
+/// Only one message is in flight at a time. The number of the last acknowledged event is stored
+/// after the receiver's answer. So a process that ends in between sends a message once more, and
+/// never omits one.
 package struct EventDelivery: Sendable {
-    /// The most events in one message: some 130 KB.
+    /// The largest number of events in one message: some 130 KB.
     static let batch = 500
-    /// The pause after a message that was not full, in which events gather for the next.
+    /// The pause after a message that was not full, so that events gather for the next.
     private static let gathering = Duration.seconds(1)
     /// The pause before a retry after a failure of the store.
     private static let restAfterFailure = Duration.seconds(1)
@@ -43,7 +44,7 @@ package struct EventDelivery: Sendable {
         self.now = now
     }
 
-    /// Sends until shutdown; a message that is then under way is finished first.
+    /// Sends until shutdown; a message that is being sent then is finished first.
     package func run() async throws {
         var progress = Progress()
         await self.status.signal.signallingAtShutdown {
@@ -57,9 +58,9 @@ package struct EventDelivery: Sendable {
     // MARK: - Private
 
     private struct Progress {
-        /// The last number that was acknowledged; `nil` before it was read from the store.
+        /// The number of the last acknowledged event; `nil` before it was read from the store.
         var delivered: Int64?
-        /// The message that is sent until it is acknowledged.
+        /// The message that is sent until the receiver acknowledges it.
         var message: Message?
     }
 
@@ -70,7 +71,8 @@ package struct EventDelivery: Sendable {
         let isFull: Bool
     }
 
-    /// Sends the next message, if there is one and the receiver may be called; returns how long to wait afterwards.
+    /// Sends the next message, if there is one and the receiver may be called; returns how long to
+    /// wait afterwards.
     private func step(_ progress: inout Progress) async -> Duration? {
         let now = self.now()
         if let until = self.status.restsUntil(now: now) {
@@ -95,7 +97,7 @@ package struct EventDelivery: Sendable {
         do {
             try await self.store.noteDelivered(eventsUpTo: message.last)
         } catch {
-            // The next message's number stands for this one, too.
+            // The next message's number includes this one.
             self.logger.report("the last delivered event not saved; it is saved with the next", error)
         }
         return message.isFull ? nil : Self.gathering
@@ -111,7 +113,8 @@ package struct EventDelivery: Sendable {
         }
         let page = try await self.reader.events(after: start, ofSender: nil, limit: Self.batch)
         guard let first = page.events.first, let last = page.events.last else { return nil }
-        // Another number of events is another message: a receiver that has seen the id has seen all that is in it.
+        // A message with another number of events has another id: a receiver that has seen the id
+        // has seen all of its events.
         let id = "events-\(first.number)-\(last.number)"
         return Message(
             batch: EventBatch(id: id, body: self.encode(page.events, self.now())),

@@ -1,18 +1,19 @@
 internal import Foundation
 internal import PushCore
 
-/// When the events' receiver may be called, judged by its answers so far. Decides; does nothing.
+/// When the events' receiver may be called, judged by its answers so far. It only decides.
 ///
-/// One message is under way at a time, so each failure is a pause.
+/// Only one message is in flight at a time, so each failure is a pause.
 struct EventReceiverHealth {
-    /// The first rest after a call that failed; each later one is twice as long, up to `longestRest`.
+    /// The first delay after a failed call; each later one is twice as long, up to `longestRest`.
     static let firstRest: TimeInterval = 1
     static let longestRest: TimeInterval = 300
-    /// The first rest after a refusal that an operator must fix; each later one is twice as long, up to `longestPause`.
+    /// The first delay after a refusal that an operator must fix; each later one is twice as long,
+    /// up to `longestPause`.
     static let firstPause: TimeInterval = 60
     static let longestPause: TimeInterval = 900
 
-    /// The current pause; `nil` while the receiver takes events.
+    /// The current pause; `nil` while the receiver accepts events.
     private(set) var pause: Pause?
     private var failures = 0
 
@@ -26,7 +27,7 @@ struct EventReceiverHealth {
         let (cause, rest): (Pause.Cause, TimeInterval) =
             switch failure {
             case .overloaded(_, let retryAfter):
-                // Spread a little, as others may wait for the same moment.
+                // The delay is spread a little, as others may wait for the same moment.
                 (.overloaded, retryAfter.timeInterval * (1 + jitter / 4))
             case .unavailable(_, let retryAfter, _):
                 (.outage, max(self.length(Self.firstRest, Self.longestRest, jitter), retryAfter?.timeInterval ?? 0))
@@ -38,7 +39,7 @@ struct EventReceiverHealth {
         self.failures += 1
     }
 
-    /// From half to all of the present length.
+    /// From half to all of the current length.
     private func length(_ first: TimeInterval, _ longest: TimeInterval, _ jitter: Double) -> TimeInterval {
         min(first * pow(2, Double(min(self.failures, 20))), longest) * (0.5 + jitter / 2)
     }

@@ -2,7 +2,8 @@ internal import Foundation
 internal import PushCore
 internal import Synchronization
 
-/// How the events' receiver is and what it has taken, for the loop, the metrics and the reload. Any thread may use it.
+/// The health of the events' receiver and its counts, for the loop, the metrics and the reload.
+/// Any thread may use it.
 package final class EventStatus: Sendable {
     /// Counts since the start.
     package struct Counts: Sendable, Hashable {
@@ -28,18 +29,18 @@ package final class EventStatus: Sendable {
 
     package var isPaused: Bool { self.state.withLock { $0.health.pause != nil } }
 
-    /// Forgets the receiver's failures, as after a new secret, and tries again at once.
+    /// Clears the receiver's failures, for example after a new secret, and tries again at once.
     package func reset() {
         self.state.withLock { $0.health = EventReceiverHealth() }
         self.signal.set()
     }
 
-    /// The time until which nothing is sent; `nil` if a message may go now.
+    /// The time until which nothing is sent; `nil` if a message may be sent now.
     func restsUntil(now: Date) -> Date? {
         self.state.withLock { $0.health.pause.flatMap { $0.until > now ? $0.until : nil } }
     }
 
-    /// Records that events were acknowledged; returns the change that an operator is told about, if any.
+    /// Records that events were acknowledged; returns the change to report to an operator, if any.
     func noteDelivered(_ count: Int, now: Date) -> HealthEvent? {
         self.state.withLock { state in
             state.counts.delivered += count
@@ -49,7 +50,7 @@ package final class EventStatus: Sendable {
         }
     }
 
-    /// Records a failure; returns the change that an operator is told about, if any.
+    /// Records a failure; returns the change to report to an operator, if any.
     func note(_ failure: SendFailure, now: Date, jitter: Double) -> HealthEvent? {
         self.state.withLock { state in
             state.counts.failures += 1

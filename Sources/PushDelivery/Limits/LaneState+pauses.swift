@@ -2,18 +2,19 @@ internal import Foundation
 internal import PushCore
 internal import PushStore
 
-/// The pauses that the servers of a lane are in together, and for which one of them sends the probe.
+/// Pauses that the servers of a lane share. A single server sends the probe for all.
 extension LaneState {
     /// The delay before this server asks again for a probe that another server has.
     private static let probeDelay: TimeInterval = 0.5
 
-    /// Whether others know of the pause, so that one server probes for all.
+    /// Whether other servers know of the pause, so that one server probes for all.
     var isPauseShared: Bool { self.sharedPause != nil }
 
-    /// What the others must be told of the pause; `nil` if they know it, or if it is this server's own.
+    /// The news of the pause for the others; `nil` if they know it, or if only this server pauses.
     ///
-    /// What an operator must fix may be this server's fault alone. So may failures that begin again though the probe of another
-    /// server has ended the pause: such a server pauses for itself, and holds up nobody.
+    /// A cause that an operator must fix may be this server's fault alone. The same holds for
+    /// failures that begin again after another server's probe has ended the pause: such a server
+    /// pauses alone, and delays nobody.
     mutating func takePause(now: Date) -> LanePause.Ongoing?? {
         guard let pause, !pause.cause.needsOperator else {
             guard self.sharedPause.take() != nil, self.pause == nil else { return nil }
@@ -24,7 +25,7 @@ extension LaneState {
         return LanePause.Ongoing(pause, rests: self.health.rests, now: now)
     }
 
-    /// Applies what another server has told last, once, unless the provider answers here.
+    /// Applies another server's latest report, once, unless the provider answers this server.
     mutating func observe(_ told: LanePause, now: Date) {
         guard told.number != self.observedPause else { return }
         guard let ongoing = told.ongoing else {
@@ -36,7 +37,7 @@ extension LaneState {
             return
         }
         let pause = ongoing.pause(now: now)
-        // It is looked at again, as this server may be the next to fail.
+        // The report is examined again, as this server may be the next to fail.
         if self.health.contradicts(pause) { return }
         self.observedPause = told.number
         self.note(self.health.join(pause, rests: ongoing.rests, now: now))

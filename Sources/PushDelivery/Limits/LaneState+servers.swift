@@ -2,7 +2,7 @@ internal import Foundation
 internal import PushCore
 internal import PushStore
 
-/// What servers that send from the same lane owe each other.
+/// Sharing of a lane's rate and delays between the servers that send from it.
 extension LaneState {
     /// How long the lane counts as used after a push was leased, in seconds.
     static let use: TimeInterval = 5
@@ -20,12 +20,13 @@ extension LaneState {
         self.pacer?.share(among: servers)
     }
 
-    /// Observes a rest that the provider has asked another server for; afterwards one server probes for all that know of the pause.
+    /// Applies a delay that the provider has asked another server for; afterwards one server
+    /// probes for all that know of the pause.
     mutating func rest(until date: Date, reason: String, now: Date) {
         self.note(self.health.rest(until: date, reason: reason, now: now))
     }
 
-    /// Removes and returns the rest that the other servers must observe; `nil` if there is none.
+    /// Removes and returns the delay that the other servers must apply; `nil` if there is none.
     mutating func takeRest() -> (until: Date, reason: String)? {
         self.untoldRest.take()
     }

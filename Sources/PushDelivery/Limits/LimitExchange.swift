@@ -2,21 +2,22 @@ package import Foundation
 package import Logging
 package import PushStore
 
-/// Tells the other servers of a store what their limits must know, and applies what they tell.
+/// Sends this server's news to the other servers of a store, and applies theirs.
 ///
-/// While that fails, each server goes on with its own figures, and keeps what it has to say: nothing is refused for it.
+/// While that fails, each server continues with its own figures, and keeps its news: nothing is
+/// refused because of it.
 package actor LimitExchange {
-    /// How long another process's last round is remembered, in seconds: longer than its rows live.
+    /// How many seconds the last round of another process is kept: longer than its rows live.
     private static let memory: TimeInterval = 600
 
     private let store: any LimitStore
     private let limits: [any SharedLimit]
     private let logger: Logger
     private let now: @Sendable () -> Date
-    /// Not the node's number, which may change while the process lives.
+    /// A random number, since the server's number may change while the process lives.
     private let process = Int64.random(in: 1 ... .max)
     private var number: Int64 = 1
-    /// What was not stored yet, or may not have been.
+    /// News that was not stored yet, or may not have been.
     private var unsent: LimitNews?
     private var read: [Int64: (round: Int64, at: Date)] = [:]
     private var isFailing = false
@@ -41,7 +42,7 @@ package actor LimitExchange {
         defer { self.isRunning = false }
         do {
             var hasMore = true
-            // A server that starts has all of the last minutes to read.
+            // A server that starts must read all news of the last minutes.
             while hasMore { hasMore = try await self.exchangeOnce().hasMore }
             if self.isFailing { self.logger.notice("limits are shared with the other servers again") }
             self.isFailing = false

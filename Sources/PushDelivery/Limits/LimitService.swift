@@ -5,9 +5,10 @@ internal import ServiceLifecycle
 
 /// Runs the exchange of limits with the servers that share the store.
 package struct LimitService: Sendable {
-    /// An exchange in which nobody says anything is two queries. What a server says is heard within two of these.
+    /// An exchange without news is two queries. A server's news reaches the others within two
+    /// intervals.
     private static let interval = Duration.milliseconds(500)
-    /// Old rows are deleted once in so many exchanges.
+    /// The number of exchanges between two deletions of old rows.
     private static let exchangesUntilDeletion = 60
 
     private let store: any LimitStore
@@ -33,7 +34,7 @@ package struct LimitService: Sendable {
                 await self.exchange.exchange()
                 count += 1
                 if count.isMultiple(of: Self.exchangesUntilDeletion) { await self.deleteOldNews() }
-                // Ended early by shutdown, which the loop's condition sees.
+                // Shutdown ends the sleep early, and the loop's condition sees it.
                 try? await Task.sleep(for: Self.interval)
             }
         }

@@ -3,7 +3,7 @@ internal import PushCore
 package import PushStore
 internal import Synchronization
 
-/// The pace of the lanes, the rests that providers ask for, and the pauses of lanes.
+/// The shared rates of the lanes, the delays that providers ask for, and the pauses of lanes.
 extension SenderStatus: SharedLimit {
     package func takeNews(into news: inout LimitNews, now: Date) {
         for shared in self.all {

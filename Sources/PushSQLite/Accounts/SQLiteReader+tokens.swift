@@ -78,7 +78,7 @@ extension SQLiteReader {
         where t.expires_at > ?1 and t.prefix > ?2 and \(isToken) order by t.prefix limit ?3
         """
 
-    /// Not a code for enrolment.
+    /// The token is not a code for enrolment.
     private static let isToken = "t.scopes not like '\(Enrolment.mark)%'"
 
     /// Starts at the user, who has few tokens, while the other users have many.
@@ -89,7 +89,7 @@ extension SQLiteReader {
 }
 
 extension TokenEntry {
-    /// `nil` if this version cannot have written the row; throws if the name cannot be opened.
+    /// `nil` if this version cannot have written the row; throws if the name cannot be decrypted.
     fileprivate init?(_ row: Row, _ sealing: Sealing) throws {
         guard let prefix = try TokenPrefix(row["prefix"]) else { return nil }
         self.init(

@@ -79,7 +79,7 @@ extension SQLiteReader {
 }
 
 extension UserEntry {
-    /// `nil` if this version cannot have written the row; throws if the name cannot be opened.
+    /// `nil` if this version cannot have written the row; throws if the name cannot be decrypted.
     fileprivate init?(_ row: Row, _ sealing: Sealing) throws {
         guard let role = try Role(rawValue: row["role"]) else { return nil }
         self.init(
@@ -97,7 +97,7 @@ extension UserEntry {
 }
 
 extension IssuedAccount {
-    /// `nil` if the account belongs to nobody yet.
+    /// `nil` if nobody owns the account yet.
     init?(_ row: borrowing DirectRow) {
         self.init(
             owner: row.isNull(0) ? nil : row.data(0),
@@ -110,7 +110,7 @@ extension IssuedAccount {
 }
 
 extension User {
-    /// `nil` if this version cannot have written the row; throws if the name cannot be opened.
+    /// `nil` if this version cannot have written the row; throws if the name cannot be decrypted.
     fileprivate init?(_ row: Row, _ sealing: Sealing) throws {
         guard let role = try Role(rawValue: row["role"]) else { return nil }
         self.init(

@@ -20,7 +20,7 @@ extension SQLiteStore {
                     where id = ?7 and password_number = ?8 and disabled_at is null and role = ?9 and apps is ?10
                     """,
                 arguments: [
-                    // The column wants a value of its own; it is shown to nobody.
+                    // The column needs a unique value; nobody sees it.
                     code.bytes, BearerToken.random().prefix.description, Enrolment.mark + scopes.description,
                     now.milliseconds, expiresAt.milliseconds, sealing.rows.token(code, user: user.id), user.id,
                     user.passwordNumber, user.role.rawValue, user.apps.stored,
@@ -61,7 +61,7 @@ extension SQLiteStore {
                 throw StoreError.damaged(row: "a code's")
             }
             try db.execute(sql: "delete from token where hash = ?", arguments: [code.bytes])
-            // The mark is no scope's name.
+            // No scope has the mark's name.
             let scopes = try Scopes(row["scopes"] as String).intersection(role.scopes)
             let token = try self.insertToken(
                 db,

@@ -58,7 +58,7 @@ extension SQLiteStore {
         }
     }
 
-    /// Ends the oldest sessions beyond the most that a user has.
+    /// Ends the user's oldest sessions above the maximum.
     static func endOldestSessions(of user: Int64, but token: BearerToken, _ db: Database) throws -> [Fingerprint] {
         try Data.fetchAll(
             db,
@@ -127,7 +127,7 @@ extension SQLiteStore {
         expiresAt: Date,
         now: Date
     ) throws -> BearerToken {
-        // Of 62^8 prefixes hardly one is taken.
+        // With 62^8 prefixes, a repeated one is improbable.
         while true {
             let token = BearerToken.random()
             try db.execute(
@@ -148,7 +148,8 @@ extension SQLiteStore {
 }
 
 extension AuditRecord {
-    /// The record with the token that it is about before its detail; `nil` if there is none, for then nothing was done.
+    /// The record, with its token before its detail; `nil` without a token, since nothing was done
+    /// then.
     func about(_ token: TokenPrefix?, in audit: AuditTrail) -> AuditRecord? {
         guard let token else { return nil }
         var record = self

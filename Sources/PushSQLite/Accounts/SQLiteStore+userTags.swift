@@ -67,7 +67,7 @@ extension SQLiteReader {
 }
 
 extension Sealing {
-    /// Opens the tags given to a user; empty without a value.
+    /// Decrypts the tags given to a user; empty without a value.
     func tags(_ sealed: Data?, ofUser user: Int64) throws -> [Tag] {
         try sealed.map { try self.tags($0, in: .userTags(user)) } ?? []
     }

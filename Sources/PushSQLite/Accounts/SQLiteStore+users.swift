@@ -13,7 +13,8 @@ extension SQLiteStore {
         now: Date
     ) async throws -> Bool {
         try await self.write(by: record) { [sealing] db in
-            // The id is read beforehand, because the name is sealed to it; there is no other writer.
+            // The id is read first, because the name is encrypted for it; there is no other
+            // writer.
             let id = try Int64.fetchOne(db, sql: "select seq + 1 from sqlite_sequence where name = 'user'") ?? 1
             try db.execute(
                 sql: """
@@ -46,7 +47,7 @@ extension SQLiteStore {
             }
             let staysAdministrator = (role ?? .admin) == .admin && isDisabled != true
             if !staysAdministrator, try Self.isLastAdministrator(key, db) { return .lastAdministrator }
-            // Found before the sessions end.
+            // The query needs the sessions that end below.
             let devices = try password == nil ? [] : db.all(prepared: Self.devicesOfSessions, key) { EndedDevice($0) }
             let old = try db.first(prepared: "select role, apps from user where name_key = ?", key) {
                 AccountRights(storedRole: $0.text(0), storedApps: $0.optionalText(1))

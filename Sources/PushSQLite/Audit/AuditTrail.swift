@@ -3,7 +3,8 @@ internal import GRDB
 internal import PushCore
 internal import PushStore
 
-/// Appends to the audit, in the transaction of the recorded work, so that neither is stored without the other.
+/// Appends to the audit, in the transaction of the recorded work, so that neither is stored
+/// without the other.
 struct AuditTrail: Sendable {
     let chain: AuditChain
     private let notes: TransactionNotes
@@ -34,7 +35,8 @@ struct AuditTrail: Sendable {
         self.notes.newestAuditEntry = entry.link
     }
 
-    /// Deletes the oldest entries, those before a time, and stores the link that the first remaining one is chained to.
+    /// Deletes the oldest entries, written before a time, and stores the link that the first
+    /// remaining entry is chained to.
     ///
     /// Returns the number of deleted entries, at most `limit`.
     func trim(_ db: Database, before date: Date, limit: Int) throws -> Int {
@@ -58,7 +60,7 @@ struct AuditTrail: Sendable {
         return db.changesCount
     }
 
-    /// The link that the first entry is chained to; `nil` if it is not as `trim` wrote it.
+    /// The link that the first entry is chained to; `nil` if it was changed after `trim` wrote it.
     func start(_ db: Database) throws -> AuditLink? {
         guard let row = try Row.fetchOne(db, sql: "select number, chain, mac from audit_start") else { return nil }
         let link = try AuditLink(number: row[0], code: row[1])

@@ -4,7 +4,8 @@ package import PushCore
 internal import PushStore
 
 extension SQLiteStore {
-    /// Runs work in a transaction, and appends the record that `record` returns for its result, if any, to the audit.
+    /// Runs work in a transaction, and appends the record that `record` returns for its result, if
+    /// any, to the audit.
     func write<Value: Sendable>(
         _ body: @escaping @Sendable (Database) throws -> Value,
         noting record: @escaping @Sendable (Value) -> AuditRecord?
@@ -16,7 +17,7 @@ extension SQLiteStore {
         }
     }
 
-    /// The same for work that returns whether it did anything.
+    /// Does the same for work that returns whether it did anything.
     func write(
         by record: AuditRecord?,
         _ body: @escaping @Sendable (Database) throws -> Bool

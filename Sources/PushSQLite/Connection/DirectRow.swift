@@ -4,8 +4,8 @@ internal import GRDBSQLite
 internal import PushCore
 internal import PushStore
 
-/// A query that all phones wait for at once, and that bypasses GRDB, whose queue, statement cache and rows cost more
-/// than the query itself.
+/// A query that all phones may run at the same time. It bypasses GRDB, whose queue, statement
+/// cache and rows cost more than the query itself.
 struct DirectQuery: Sendable {
     let name: Name
     /// `?1`, `?2` and so on stand for the parameters.
@@ -21,7 +21,8 @@ struct DirectQuery: Sendable {
     }
 }
 
-/// The current row of a statement, read straight from SQLite. The statement is reset when the value ends.
+/// The current row of a statement, read directly from SQLite. The statement is reset when the
+/// value ends.
 struct DirectRow: ~Copyable {
     private let statement: OpaquePointer
 
@@ -53,7 +54,7 @@ struct DirectRow: ~Copyable {
         try self.step() ? decode(self) : nil
     }
 
-    /// Fetches row after row until there is none, or `decode` returns `false`.
+    /// Fetches row after row until the last, or until `decode` returns `false`.
     consuming func forEach(_ decode: (borrowing DirectRow) throws -> Bool) throws {
         while try self.step() {
             guard try decode(self) else { return }
@@ -78,18 +79,18 @@ struct DirectRow: ~Copyable {
         sqlite3_column_type(self.statement, column) == SQLITE_NULL
     }
 
-    /// `nil` where the column is null.
+    /// `nil` if the column is null.
     func date(_ column: Int32) -> Date? {
         guard !self.isNull(column) else { return nil }
         return Date(milliseconds: self.integer(column))
     }
 
-    /// Empty where the column is null.
+    /// Empty if the column is null.
     func text(_ column: Int32) -> String {
         sqlite3_column_text(self.statement, column).map { String(cString: $0) } ?? ""
     }
 
-    /// `nil` where the column is null.
+    /// `nil` if the column is null.
     func optionalText(_ column: Int32) -> String? {
         self.isNull(column) ? nil : self.text(column)
     }
@@ -106,7 +107,7 @@ struct DirectRow: ~Copyable {
         return Data(bytes: bytes, count: Int(sqlite3_column_bytes(self.statement, column)))
     }
 
-    /// A value of one of the types that move, or null; `nil` if it is of another type.
+    /// A value of one of the kinds that a move copies, or null; `nil` if it is of another type.
     func value(_ column: Int32, _ kind: MovedValue.Kind) -> MovedValue? {
         switch (sqlite3_column_type(self.statement, column), kind) {
         case (SQLITE_NULL, _): return .null

@@ -2,17 +2,19 @@ internal import Foundation
 internal import GRDB
 internal import GRDBSQLite
 
-/// A value that a statement takes as a parameter. All fit into an existential without a box.
+/// A value that can be a parameter of a statement. All of them fit into an existential without a
+/// box.
 protocol Bindable {
-    /// Binds the value to a parameter, counted from 1. SQLite copies values that are passed by pointer.
+    /// Binds the value to a parameter, counted from 1. SQLite copies values that are passed by
+    /// pointer.
     func bind(to statement: OpaquePointer, at index: Int32)
 }
 
 extension Database {
     /// Runs a statement that writes; returns how many rows it changed.
     ///
-    /// The statement is compiled once for each connection and kept with its text, so a text that names values instead of
-    /// parameters costs memory and time. Throws `DatabaseError`.
+    /// The statement is compiled once for each connection and kept with its text, so a text that
+    /// names values instead of parameters costs memory and time. Throws `DatabaseError`.
     @discardableResult
     func run(prepared sql: String, _ values: any Bindable...) throws -> Int {
         try self.bound(sql, values).forEach { _ in true }
@@ -44,7 +46,8 @@ extension Database {
         return results
     }
 
-    /// Steps through a statement that is compiled once, until there is no row or `isGoingOn` returns `false`.
+    /// Steps through a statement that is compiled once, until the last row, or until `isGoingOn`
+    /// returns `false`.
     func step(prepared sql: String, isGoingOn: () -> Bool) throws {
         try self.bound(sql, []).forEach { _ in isGoingOn() }
     }
@@ -91,7 +94,8 @@ extension Bool: Bindable {
 
 extension String: Bindable {
     func bind(to statement: OpaquePointer, at index: Int32) {
-        // By count and not by the end of the C string, for a text may have a null in it.
+        // The byte count is passed, and not the end of the C string, since a text may contain a
+        // null.
         _ = self.withCString { sqlite3_bind_text(statement, index, $0, Int32(self.utf8.count), transient) }
     }
 }

@@ -6,9 +6,9 @@ internal import Synchronization
 
 /// A read-only view of the database, for one thread at a time.
 ///
-/// It keeps its read transaction open from one read to the next, as long as nothing is committed in between: beginning
-/// one takes locks that all connections of the process share, and costs more than reading a row does. Only `Writer`
-/// commits, and it counts its commits, so a read always sees the newest.
+/// It keeps its read transaction open from one read to the next, until another commit: beginning
+/// one takes locks that all connections of the process share, and costs more than reading a row
+/// does. Only `Writer` commits, and it counts its commits, so a read always sees the newest.
 package final class SQLiteReader: StoreReader, ImmediateReader {
     private let connection: DatabaseQueue
     private let commits: CommitCounter
@@ -16,7 +16,8 @@ package final class SQLiteReader: StoreReader, ImmediateReader {
     let changes: ChangeNumbers
     let removals: RemovalClock
     let audit: AuditTrail
-    /// Not a `Mutex`, which cannot give access to values that are not `Sendable`. Guards all properties below.
+    /// A `Mutex` cannot give access to values that are not `Sendable`. This lock guards all
+    /// properties below.
     private let lock = NSLock()
     /// The count when the open transaction began.
     nonisolated(unsafe) private var seen = CommitCounter.none
@@ -34,7 +35,7 @@ package final class SQLiteReader: StoreReader, ImmediateReader {
 
     package var immediate: (any ImmediateReader)? { self }
 
-    /// Runs reads that all see the newest commit; blocks for as long as they take.
+    /// Runs reads that all see the newest commit; blocks while they run.
     func read<Value>(_ body: (Database) throws -> Value) throws(StoreError) -> Value {
         try self.locked {
             try self.connection.unsafeRead { db in
@@ -65,7 +66,7 @@ package final class SQLiteReader: StoreReader, ImmediateReader {
         }
     }
 
-    /// Runs direct queries that all see one commit, the newest; blocks for as long as they take.
+    /// Runs direct queries that all see one commit, the newest; blocks while they run.
     func readDirectly<Value>(_ body: (DirectReads) throws -> Value) throws(StoreError) -> Value {
         try self.locked {
             try self.connection.unsafeRead { try self.renewTransaction($0) }
@@ -77,7 +78,7 @@ package final class SQLiteReader: StoreReader, ImmediateReader {
     struct DirectReads {
         fileprivate let reader: SQLiteReader
 
-        /// Fetches row after row until there is none, or `decode` returns `false`.
+        /// Fetches row after row until the last, or until `decode` returns `false`.
         func forEachRow(
             _ query: DirectQuery,
             _ parameters: Int64...,
@@ -88,10 +89,11 @@ package final class SQLiteReader: StoreReader, ImmediateReader {
         }
     }
 
-    /// Ends the open transaction, which would prevent a complete checkpoint, and blocks reads until `letGo`.
+    /// Ends the open transaction, which would prevent a complete checkpoint, and blocks reads
+    /// until `letGo`.
     ///
-    /// Any thread may call it; the same thread must call `letGo`. Returns `false`, and changes nothing, if a running
-    /// read does not end in a moment.
+    /// Any thread may call it; the same thread must call `letGo`. Returns `false`, and changes
+    /// nothing, if a running read does not end soon.
     func hold() -> Bool {
         guard self.lock.lock(before: Date() + Self.moment) else { return false }
         do {
@@ -110,7 +112,8 @@ package final class SQLiteReader: StoreReader, ImmediateReader {
 
     // MARK: - Private
 
-    /// In seconds: longer than a fetch takes, and as long as other callers may wait behind a report.
+    /// In seconds: longer than a fetch takes, and the longest time that other callers may wait for
+    /// a report.
     private static let moment = 0.005
 
     private func statement(of query: DirectQuery) throws -> Statement {

@@ -8,13 +8,13 @@ internal import PushStore
 enum Schema {
     /// Runs the missing migrations, each in a transaction of its own.
     ///
-    /// Throws `StoreError` if the database has a migration that is unknown, or that has changed
-    /// since. Throws also if somebody has changed the schema.
+    /// Throws `StoreError` if the database has a migration that is unknown or has changed since,
+    /// or if somebody has changed the schema.
     static func prepare(_ db: Database, _ migrations: [Migration] = Migration.all) throws {
         let applied = try Self.applied(db)
         if let unknown = applied.unknown(migrations) { throw StoreError.tooNew(migration: unknown) }
         if let changed = applied.changed(migrations) { throw StoreError.changedMigration(changed) }
-        // Before the first statement that a trigger of somebody else could see.
+        // The check comes before the first statement that a foreign trigger could see.
         try SchemaComparison.check(db, migrations)
         try db.execute(
             sql: """
@@ -26,11 +26,12 @@ enum Schema {
         for migration in migrations where applied.hashes[migration.name] == nil { try Self.run(migration, on: db) }
     }
 
-    /// The migrations that the database has had.
+    /// The migrations that were applied to the database.
     static func applied(_ db: Database) throws -> AppliedMigrations {
         let columns = try String.fetchAll(db, sql: "select name from pragma_table_info('migration')")
         if columns.isEmpty { return AppliedMigrations(hashes: [:]) }
-        // A table without hashes is older than they are: the SQL of its migrations is unknown, and counts as changed.
+        // A table without hashes is from before hashes existed: the SQL of its migrations is
+        // unknown, and counts as changed.
         let hash = columns.contains("hash") ? "hash" : "x''"
         let rows = try Row.fetchAll(db, sql: "select name, \(hash) from migration")
         return AppliedMigrations(
@@ -39,8 +40,8 @@ enum Schema {
     }
 
     private static func run(_ migration: Migration, on db: Database) throws {
-        // A migration that rebuilds a table drops the old one, which would delete by cascade the rows that belong to
-        // it. The pragma does nothing within a transaction.
+        // A migration that rebuilds a table drops the old one, which would delete by cascade the
+        // rows that belong to it. The pragma has no effect within a transaction.
         try db.execute(sql: "pragma foreign_keys = off")
         let result = Result {
             try db.inTransaction(.immediate) {

@@ -5,7 +5,7 @@ internal import Migrations
 internal import PushStore
 internal import Synchronization
 
-/// Compares the schema with what the same migrations make. A trigger or a view of somebody else
+/// Compares the schema with the schema that the same migrations make. A foreign trigger or view
 /// would run with the server's statements.
 enum SchemaComparison {
     private struct Object: Hashable, Comparable, CustomStringConvertible {
@@ -51,7 +51,7 @@ enum SchemaComparison {
         }
         let applied = try Schema.applied(db)
         guard applied.unknown(migrations) == nil, applied.changed(migrations) == nil else { return }
-        // In the order in which they ran, which decides about the order of columns.
+        // The migrations in the order in which they ran, which decides the order of columns.
         let names = try String.fetchAll(db, sql: "select name from migration order by rowid")
         let expected = try Self.expected(of: names.compactMap { name in migrations.first { $0.name == name } })
         if found == expected { return }
@@ -77,7 +77,7 @@ enum SchemaComparison {
         return objects
     }
 
-    /// Leaves out the statistics of `analyze`, in tables that can have no trigger.
+    /// Omits the statistics of `analyze`, in tables that can have no trigger.
     private static func objects(_ db: Database) throws -> Set<Object> {
         let sql = """
             select type, name, tbl_name, coalesce(sql, '') from main.sqlite_schema

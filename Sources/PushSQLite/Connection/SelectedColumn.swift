@@ -2,7 +2,8 @@ internal import Foundation
 
 /// The columns of a query, in the order in which it selects them.
 ///
-/// Reading a column by its case cannot read another one: `list` has the columns in the order of the cases.
+/// Reading a column by its case cannot read another one: `list` has the columns in the order of
+/// the cases.
 protocol SelectedColumn: CaseIterable, RawRepresentable<Int32> {
     var sql: String { get }
 }
@@ -19,13 +20,13 @@ extension DirectRow {
 
     func isNull(_ column: some SelectedColumn) -> Bool { self.isNull(column.rawValue) }
 
-    /// `nil` where the column is null.
+    /// `nil` if the column is null.
     func date(_ column: some SelectedColumn) -> Date? { self.date(column.rawValue) }
 
-    /// Empty where the column is null.
+    /// Empty if the column is null.
     func text(_ column: some SelectedColumn) -> String { self.text(column.rawValue) }
 
-    /// `nil` where the column is null.
+    /// `nil` if the column is null.
     func optionalText(_ column: some SelectedColumn) -> String? { self.optionalText(column.rawValue) }
 
     /// A copy, which outlives the row.

@@ -12,7 +12,7 @@ final class StoreCounts: Sendable {
     /// Transactions that erased data, which must be wiped.
     let erasures = Atomic(0)
     private let commits = Mutex(StoreReport.Commits(writes: 0, times: TimeHistogram()))
-    /// The pages of the file, and the free ones of them, at the last look.
+    /// The pages of the file, and the free ones among them, at the last check.
     private let pages = Atomic(0)
     private let free = Atomic(0)
 
@@ -31,7 +31,7 @@ final class StoreCounts: Sendable {
         self.free.store(space.free, ordering: .relaxed)
     }
 
-    /// `nil` before the first look.
+    /// `nil` before the first check.
     var file: StoreReport.File? {
         let pages = self.pages.load(ordering: .relaxed)
         if pages == 0 { return nil }

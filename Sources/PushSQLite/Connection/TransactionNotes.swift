@@ -2,9 +2,10 @@ internal import GRDB
 internal import PushStore
 internal import Synchronization
 
-/// State that the jobs of one transaction share, so that it is read and written once and not for each job.
+/// State that the jobs of one transaction share, so that it is read and written once for all of
+/// them.
 ///
-/// Used on the writer's queue only; the lock costs next to nothing there.
+/// It is used on the writer's queue only; the lock costs next to nothing there.
 final class TransactionNotes: Sendable {
     private struct State {
         var tally = TallyCount()
@@ -33,7 +34,7 @@ final class TransactionNotes: Sendable {
         try tally.write(db)
     }
 
-    /// Forgets everything: the transaction has ended, or a savepoint in it was rolled back.
+    /// Clears the state: the transaction has ended, or a savepoint in it was rolled back.
     func forget() {
         self.state.withLock { $0 = State() }
     }

@@ -5,10 +5,10 @@ internal import Synchronization
 /// Checkpoints the write-ahead log into the database, between commits.
 extension Writer {
     static let pageSize = 4096
-    /// Pages in the log after which it is checkpointed and restarted: readers search all of a longer log, and a shorter one
-    /// is checkpointed too often.
+    /// Pages in the log after which it is checkpointed and restarted: readers search all of a
+    /// longer log, and a shorter one is checkpointed too often.
     static let usualLog = 4096
-    /// Pages after which a checkpoint is tried again while a reader prevents it.
+    /// Pages after which a checkpoint is retried while a reader prevents it.
     private static let furtherPages = 1024
     /// Pages, four times the usual, at which a log line warns the operator.
     static let longLog = 16_384
@@ -18,7 +18,8 @@ extension Writer {
         guard self.state.withLock({ $0.failure == nil && $0.checkpointsAt <= pages }) else { return }
         do {
             let isDone = try self.onConnection { db in
-                // Without the restart, the log grows for as long as readers follow each other without a pause.
+                // Without the restart, the log grows while readers follow each other without a
+                // pause.
                 try self.checkpoint(db) != nil && self.resetLog(.restart, db)
             }
             self.state.withLock { state in
@@ -54,22 +55,26 @@ extension Writer {
         if isLong { self.events(.logIsLong(bytes: pages * Self.pageSize)) }
     }
 
-    /// Checkpoints as much of the log as readers allow; returns the pages in it, or `nil` if some of them remain.
+    /// Checkpoints as much of the log as readers allow; returns the pages in it, or `nil` if some
+    /// of them remain.
     func checkpoint(_ db: Database) throws -> Int? {
-        // The checkpoint does not wait for a running report: the pages that the report reads from the log are
-        // checkpointed the next time.
+        // The checkpoint does not wait for a running report: the pages that the report reads from
+        // the log are checkpointed the next time.
         for reader in self.state.withLock({ $0.readers }) where reader.hold() { reader.letGo() }
         let log = try db.checkpoint(.passive)
         guard log.walFrameCount == log.checkpointedFrameCount else { return nil }
-        // Before the next commit may overwrite the log, which names the pages to wipe.
+        // This comes before the next commit, which may overwrite the log; the log names the pages
+        // to wipe.
         if try !self.wiper.noteCheckpoint() { self.sweepLater() }
         return log.walFrameCount
     }
 
-    /// Restarts or truncates the log, which was checkpointed completely; `false` if a reader prevents it.
+    /// Restarts or truncates the log, which was checkpointed completely; `false` if a reader
+    /// prevents it.
     func resetLog(_ mode: Database.CheckpointMode, _ db: Database) throws -> Bool {
-        // No commit has come in between, so nothing is left to checkpoint and this is short. The reader of reports was
-        // opened last: asked first, a running report keeps no other reader waiting.
+        // No commit has come in between, so nothing is left to checkpoint and this is short. The
+        // reader of reports was opened last: it is held first, so that a running report makes no
+        // other reader wait.
         var held: [SQLiteReader] = []
         defer { for reader in held { reader.letGo() } }
         for reader in self.state.withLock({ $0.readers }).reversed() {

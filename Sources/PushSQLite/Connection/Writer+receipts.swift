@@ -9,16 +9,17 @@ internal import Synchronization
 extension Writer {
     /// How long the first receipt waits for others to share its commit.
     private static let gathering = Duration.milliseconds(500)
-    /// The pause after a slice, which leaves the machine to the clients that are fetching: a rush lasts seconds.
+    /// The pause after a slice, which leaves the machine to clients that are fetching: a rush
+    /// lasts seconds.
     private static let breath = Duration.milliseconds(20)
-    /// From this number of receipts on there is no pause, for the rush does not end.
+    /// From this number of receipts on there is no pause, since the rush does not end.
     private static let backlog = 200_000
-    /// The pause before the receipts that could not be written are retried.
+    /// The pause before receipts that could not be written are retried.
     private static let pause = Duration.seconds(1)
     /// Receipts in one transaction, which takes some milliseconds.
     private static let slice = 500
 
-    /// Records that a user has collected notifications, and writes that soon.
+    /// Records that a user has fetched notifications, and writes that soon.
     func note(_ notifications: [Int64], collectedBy user: Int64, now: Date) {
         switch self.receipts.note(notifications, by: user, at: now.milliseconds) {
         case .first: self.writeReceipts(after: Self.gathering)
@@ -27,7 +28,7 @@ extension Writer {
         }
     }
 
-    /// Returns once all receipts noted before are written, or could not be.
+    /// Returns once all receipts recorded before are written, or could not be.
     func writeReceipts() async throws {
         try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
             self.queue.async {
@@ -37,12 +38,13 @@ extension Writer {
         }
     }
 
-    /// On the writer's queue.
+    /// Runs on the writer's queue.
     func drainReceipts() {
         while self.receipts.count > 0, self.writeSomeReceipts() {}
     }
 
-    /// Writes a slice; `false` if some receipts could not be written and must be retried. On the writer's queue.
+    /// Writes a slice; `false` if some receipts could not be written and must be retried. Runs on
+    /// the writer's queue.
     @discardableResult
     func writeSomeReceipts() -> Bool {
         let receipts = self.receipts.take(Self.slice)
@@ -77,7 +79,7 @@ extension Writer {
     }
 }
 
-/// Receipts of one slice that were not written, by whether they can be retried.
+/// Receipts of one slice that were not written: those to retry, and damaged ones.
 private final class FailedReceipts: Sendable {
     private let receipts = Mutex<(kept: [ReceiptBook.Receipt], damaged: [ReceiptBook.Receipt])>(([], []))
 

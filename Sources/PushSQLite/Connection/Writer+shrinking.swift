@@ -1,11 +1,13 @@
 internal import GRDB
 internal import PushStore
 
-/// Gives room of the database's file back to the file system; `docs/decisions/space-in-small-steps.md` has the reasons.
+/// Returns room of the database's file to the file system;
+/// `docs/decisions/space-in-small-steps.md` has the reasons.
 extension Writer {
-    /// The largest number of pages that a step takes from the file's end, each of which it moves if it is in use.
+    /// The largest number of pages that a step takes from the file's end; it moves pages in use.
     static let shrinkPages = 64
-    /// The time after which a step takes no further page. In a long list of free pages, one page can take a millisecond.
+    /// The time after which a step takes no further page. In a long list of free pages, one page
+    /// can take a millisecond.
     private static let shrinkTime = Duration.milliseconds(2)
 
     /// The file's pages; `nil` while the disk is full, since a step needs room in the log.
@@ -18,12 +20,13 @@ extension Writer {
         }
     }
 
-    /// Takes some free pages from the file, which becomes shorter with the next checkpoint; returns what is left.
+    /// Takes some free pages from the file, which becomes shorter with the next checkpoint;
+    /// returns what is left.
     ///
-    /// It is a transaction of its own, behind those that clients wait for.
+    /// It is a transaction of its own, after the transactions that clients wait for.
     func shrink() async throws -> FileSpace {
         try await self.write(.housekeeping) { [self] db in
-            // A page takes along what was erased in it and is not wiped yet.
+            // A moved page copies erased data that is not wiped yet.
             self.noteErasure()
             let end = ContinuousClock.now + Self.shrinkTime
             // SQLite takes one page for each row of this statement.

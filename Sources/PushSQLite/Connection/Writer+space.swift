@@ -3,19 +3,21 @@ internal import Dispatch
 internal import GRDB
 internal import Glibc
 
-/// Handles a full disk: nothing is stored, nothing stored is lost, and the writer detects by itself when there is room.
+/// Handles a full disk: the writer stores nothing, loses nothing that is stored, and detects by
+/// itself when there is room.
 extension Writer {
-    /// How often the writer looks for room.
+    /// The time between two checks for room.
     private static let lookAfter = DispatchTimeInterval.seconds(1)
 
-    /// Runs `body` on the connection. If a quota of the file system is used up, which SQLite reports as any failed
-    /// write, it throws the error of a full disk.
+    /// Runs `body` on the connection. If a quota of the file system is used up, which SQLite
+    /// reports like any failed write, it throws the error of a full disk.
     func onConnection<Value>(_ body: (Database) throws -> Value) throws -> Value {
         try self.connection.writeWithoutTransaction { db in
             do {
                 return try body(db)
             } catch let error as DatabaseError where error.extendedResultCode == .SQLITE_IOERR_WRITE {
-                // Each file has its own last error; one of another kind means that it may be the disk.
+                // Each file has its own last error; an error of another kind means that the disk
+                // may have failed.
                 let codes = [0, 1].map { csqlite_last_errno(db.sqliteConnection, $0) }
                 guard codes.contains(EDQUOT), codes.allSatisfy({ [0, EDQUOT].contains($0) }) else { throw error }
                 throw DatabaseError(resultCode: .SQLITE_FULL, message: "the quota of the file system is used up")
@@ -29,24 +31,28 @@ extension Writer {
     }
 
     private func lookLater() {
-        // Dropped with the writer.
+        // The queue drops this call with the writer.
         self.queue.asyncAfter(deadline: .now() + Self.lookAfter) { [weak self] in self?.lookForRoom() }
     }
 
-    /// Checkpoints, which may need room in the database's file, gives the log's room back, commits a transaction that changes
-    /// nothing, and then asks the disk for more room than a usual transaction takes.
+    /// Frees room and checks for it.
     ///
-    /// Without the truncation, a log that has filled a small disk would keep it full for ever: its room is used again, but no
-    /// file system tells that.
+    /// It checkpoints, which may need room in the database's file, and truncates the log, which
+    /// returns its room to the file system. Then it commits a transaction that changes nothing.
+    /// Finally it asks the disk for more room than a usual transaction takes.
     ///
-    /// The database is asked first, since a limit of SQLite's may have been reached; the disk is asked too, because a
-    /// restarted log takes a small commit on a full disk, and the next posts would fail again. This is not left to the next
-    /// post, since a load balancer may send none to a server that is not ready.
+    /// Without the truncation, a log that has filled a small disk would keep it full for ever: its
+    /// room can be reused, but no file system reports that.
+    ///
+    /// The database is checked first, since a limit of SQLite's may have been reached. The disk is
+    /// checked too: a restarted log has room for a small commit even on a full disk, and the next
+    /// posts would fail again. This does not wait for the next post, since a load balancer may
+    /// send none to a server that is not ready.
     private func lookForRoom() {
         guard self.failure == nil else { return }
         do {
             try self.onConnection { db in
-                // First, for a commit needs room in the log.
+                // This comes first, since a commit needs room in the log.
                 if try self.checkpoint(db) != nil, try self.resetLog(.truncate, db) { self.log.reset() }
                 try db.inTransaction(.immediate) {
                     try db.execute(sql: "update change_number set reserved = reserved")
@@ -63,7 +69,8 @@ extension Writer {
 }
 
 extension DatabaseError {
-    /// Whether it failed because the disk is full, so that nothing of it is stored and it may be retried.
+    /// Whether it failed because the disk is full, so that nothing of it is stored and it may be
+    /// retried.
     ///
     /// The index of a long log is a file, too, and its growth fails with a code of its own.
     var isFull: Bool { self.resultCode == .SQLITE_FULL || self.extendedResultCode == .SQLITE_IOERR_SHMSIZE }

@@ -2,13 +2,13 @@ internal import GRDB
 internal import PushStore
 internal import Synchronization
 
-/// Transactions with the jobs of many callers, in which no job may make the others fail.
+/// Transactions with the jobs of many callers. No job may make the others fail.
 extension Writer {
     /// Runs the jobs in one transaction, and reports each job's outcome once it is on the disk.
     ///
-    /// The first attempt has no savepoints, which cost as much as the work. If a job throws, the transaction is rolled
-    /// back and repeated with a savepoint for each job; if even that ends the transaction, each job gets a transaction
-    /// of its own.
+    /// The first attempt has no savepoints, which cost as much as the work. If a job throws, the
+    /// transaction is rolled back and repeated with a savepoint for each job; if even that ends
+    /// the transaction, each job gets a transaction of its own.
     func commit(_ jobs: [Job]) {
         do {
             return try self.attempt(jobs, apart: false)
@@ -30,10 +30,10 @@ extension Writer {
         }
     }
 
-    /// Stops the writer if the disk failed; notes a full disk.
+    /// Stops the writer if the disk failed; records a full disk.
     ///
-    /// After a failed fsync the kernel may have dropped the pages and will report success for the next one: this
-    /// connection must not acknowledge or checkpoint anything any more.
+    /// After a failed fsync the kernel may have dropped the pages and will report success for the
+    /// next one: this connection must not acknowledge or checkpoint anything any more.
     func stopIfBroken(_ error: any Error) {
         let reason: String
         switch error {
@@ -56,7 +56,7 @@ extension Writer {
     }
 
     private func attempt(_ jobs: [Job], apart: Bool) throws {
-        // Submitted while the writer was being closed.
+        // These jobs were submitted while the writer was being closed.
         if let failure { throw StoreError.broken(reason: failure) }
         var finishes: [@Sendable () -> Void] = []
         finishes.reserveCapacity(jobs.count)
@@ -82,7 +82,7 @@ extension Writer {
             }
         }
         if self.log.commits != commits { self.counts.noteCommit(of: finishes.count, after: .now - isRunUntil) }
-        // Before the callers continue, so that each reads its own write.
+        // The count rises before the callers continue, so that each reads its own write.
         self.commits.increment()
         for finish in finishes { finish() }
         for (job, error) in refused { job.fail(error) }
@@ -102,8 +102,8 @@ extension Writer {
 }
 
 extension Database {
-    /// Runs work in a savepoint, which is rolled back alone if the work throws. Throws only errors that end the whole
-    /// transaction.
+    /// Runs work in a savepoint, which is rolled back alone if the work throws. Throws only errors
+    /// that end the whole transaction.
     fileprivate func undoable<Value>(_ body: () throws -> Value) throws -> Result<Value, any Error> {
         var value: Value?
         do {
@@ -122,7 +122,7 @@ extension Database {
 }
 
 extension DatabaseError {
-    /// Whether the transaction as a whole is lost, and not just one statement of it.
+    /// Whether the whole transaction is lost, and not only one statement of it.
     fileprivate var isFatal: Bool {
         switch self.resultCode {
         case .SQLITE_IOERR, .SQLITE_FULL, .SQLITE_NOMEM, .SQLITE_CORRUPT, .SQLITE_BUSY, .SQLITE_INTERRUPT: true
@@ -130,7 +130,7 @@ extension DatabaseError {
         }
     }
 
-    /// Whether it concerns the disk or the process, so that no other job would succeed.
+    /// Whether the disk or the process is the cause, so that no other job would succeed.
     var concernsAll: Bool {
         switch self.resultCode {
         case .SQLITE_IOERR, .SQLITE_FULL, .SQLITE_NOMEM, .SQLITE_BUSY, .SQLITE_INTERRUPT: true

@@ -3,14 +3,15 @@ internal import GRDB
 internal import GRDBSQLite
 internal import Synchronization
 
-/// Wipes erased data from the log and from the pages; `docs/decisions/pages-wiped-in-the-file.md` has the reasons.
+/// Wipes erased data from the log and from the pages; `docs/decisions/pages-wiped-in-the-file.md`
+/// has the reasons.
 extension Writer {
-    /// How long erased data may stay in the log, so that one wiping serves many erasures.
+    /// How long erased data may stay in the log, so that one wipe serves many erasures.
     private static let wipeAfter = Duration.milliseconds(500)
     /// The pause before a retry while a reader prevents the checkpoint.
     private static let wipeAgainAfter = Duration.milliseconds(100)
-    /// How many of the pages that the last process left unknown are wiped at the start, and in each later step, which
-    /// takes no longer than a commit or two.
+    /// How many of the pages that the last process left unknown are wiped at the start, and how
+    /// many in each later step. A step takes no longer than a commit or two.
     private static let (sweepAtStart, sweepPages) = (4096, 512)
     /// The pause between two of those steps.
     private static let sweepAfter = Duration.milliseconds(50)
@@ -35,8 +36,9 @@ extension Writer {
 
     /// Wipes erased data that the last process may have left; later, if another process reads.
     ///
-    /// The log names the pages in it. The state of the other pages is known only if that process closed the database
-    /// and the file was not written since; otherwise all pages are checked, and those of a large file after the start.
+    /// The log names the pages in it. The state of the other pages is known only if that process
+    /// closed the database and the file was not written since. Otherwise all pages are checked,
+    /// those of a large file after the start.
     func wipeAtStart() throws {
         if try !self.wipe() { self.noteErasure() }
         try self.sweep(atMost: Self.sweepAtStart)
@@ -48,7 +50,7 @@ extension Writer {
     }
 
     private func wipeLater(_ delay: Duration) {
-        // Dropped with the writer; the next start does it then.
+        // The queue drops this call with the writer; the next start wipes then.
         let (seconds, attoseconds) = delay.components
         let nanoseconds = seconds * 1_000_000_000 + attoseconds / 1_000_000_000
         self.queue.asyncAfter(deadline: .now() + .nanoseconds(Int(nanoseconds))) { [weak self] in self?.wipeIfDue() }
@@ -83,7 +85,7 @@ extension Writer {
         }
     }
 
-    /// Also called between commits, for under load the queue has no time for the scheduled call.
+    /// Also called between commits, since under load the queue has no time for the scheduled call.
     func wipeIfDue() {
         self.sweepIfDue()
         let isDue = self.state.withLock { state in
@@ -101,12 +103,14 @@ extension Writer {
         self.wipeLater(Self.wipeAgainAfter)
     }
 
-    /// Checkpoints the log, wipes the pages, and truncates the log; `false` if a reader prevents it.
+    /// Checkpoints the log, wipes the pages, and truncates the log; `false` if a reader prevents
+    /// it.
     func wipe() throws -> Bool {
         try self.onConnection { db in
             guard try self.checkpoint(db) != nil else { return false }
             try self.wiper.wipe()
-            // Copies in SQLite's cached pages would be written again with the next change of the page.
+            // SQLite would write erased data in its cached pages again with the next change of the
+            // page.
             sqlite3_db_release_memory(db.sqliteConnection)
             return try self.resetLog(.truncate, db)
         }

@@ -4,12 +4,13 @@ internal import GRDB
 internal import PushStore
 internal import Synchronization
 
-/// The one connection that writes. It commits the waiting jobs together, and answers their callers only after that.
+/// The one connection that writes. It commits the waiting jobs together, and answers their callers
+/// only after that.
 ///
-/// One `fdatasync` then serves many callers: durability for each at a price that all share.
+/// One `fdatasync` then makes the work of many callers durable, and they share its cost.
 final class Writer: Sendable {
-    /// One caller's work. After the commit the writer calls the closure that `run` returned; otherwise it calls `fail`.
-    /// It may call `run` again after a rollback.
+    /// One caller's work. After the commit the writer calls the closure that `run` returned;
+    /// otherwise it calls `fail`. It may call `run` again after a rollback.
     struct Job: Sendable {
         let run: @Sendable (Database) throws -> @Sendable () -> Void
         let fail: @Sendable (any Error) -> Void
@@ -22,7 +23,8 @@ final class Writer: Sendable {
         var readers: [SQLiteReader] = []
         /// When erased data is wiped next from the log and the pages; `nil` if nothing was erased.
         var wipeDueAt: ContinuousClock.Instant?
-        /// When the next of the pages that the last process left unknown are wiped; `nil` if there are none.
+        /// When the next of the pages that the last process left unknown are wiped; `nil` if there
+        /// are none.
         var sweepDueAt: ContinuousClock.Instant?
         /// When receipts are written next.
         var receiptsDueAt = ContinuousClock.now
@@ -39,7 +41,7 @@ final class Writer: Sendable {
     let lock: LockFile
     let space: DiskSpace
     let notes: TransactionNotes
-    /// How long a request's work may wait before it is refused.
+    /// How long a request's work may wait before the writer refuses it.
     private let timeout: Duration
     let events: @Sendable (StoreEvent) -> Void
     let queue = DispatchQueue(label: "sealpost.writer")
@@ -75,11 +77,12 @@ final class Writer: Sendable {
     /// Why the writer has stopped; `nil` if it has not.
     var failure: String? { self.state.withLock { $0.failure } }
 
-    /// Runs `body` in a transaction, together with other work, and returns once that is on the disk.
+    /// Runs `body` in a transaction, together with other work, and returns once that is on the
+    /// disk.
     ///
-    /// `body` may run again after a rollback; an error that it throws rolls back its own work only. `bytes` is the size
-    /// of its values. Throws `StoreError` if the database failed, or if the work had to wait for too long; then nothing
-    /// of it is stored.
+    /// `body` may run again after a rollback; an error that it throws rolls back its own work
+    /// only. `bytes` is the size of its values. Throws `StoreError` if the database failed, or if
+    /// the work had to wait for too long; then nothing of it is stored.
     func write<Value: Sendable>(
         _ lane: WriterLane = .request,
         bytes: Int = 0,
@@ -100,18 +103,20 @@ final class Writer: Sendable {
         }
     }
 
-    /// Finishes the work that was submitted before, checkpoints the log and closes the database; later writes fail.
+    /// Finishes the work that was submitted before, checkpoints the log and closes the database;
+    /// later writes fail.
     func close() async {
         await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
             self.queue.async {
                 self.drainReceipts()
                 self.state.withLock { $0.failure = $0.failure ?? "the database is closed" }
-                // Failing here costs nothing: the log is read again at the next start.
+                // A failure does no harm here: the next start reads the log again.
                 let isWiped = (try? self.wipe()) == true
                 let isClosed = (try? self.connection.close()) != nil
                 if isWiped, isClosed { self.leaveStamp() }
                 self.wiper.close()
-                // Only now: no process may open the database while its last connection removes the log.
+                // The lock is released last: no process may open the database while its last
+                // connection removes the log.
                 self.lock.release()
                 continuation.resume()
             }
@@ -161,7 +166,7 @@ final class Writer: Sendable {
             }
             switch turn {
             case .jobs(let jobs, let late):
-                // Their clients have got an error by now, or are about to.
+                // The clients of these jobs have got an error by now, or are about to.
                 for job in late { job.fail(StoreError.busy) }
                 if !jobs.isEmpty { self.commit(jobs) }
             case .receipts: self.writeSomeReceipts()

@@ -1,18 +1,18 @@
 /// The urgency of work for the writer.
 enum WriterLane: Sendable {
-    /// A client waits for the answer: the work is refused if it has waited for too long.
+    /// A client waits for the answer: the writer refuses work that has waited for too long.
     case request
-    /// Claims and settlements of pushes: as urgent, but never refused for a long wait.
+    /// Leases and settlements of pushes: as urgent, but never refused for a long wait.
     case delivery
-    /// Broadcasts' pages, retention and the like: one at a time, between the others.
+    /// Broadcasts' pages, cleanup and the like: one at a time, between the others.
     case housekeeping
 }
 
 /// The work that waits for the writer, by lanes. It only decides what is next; the writer runs it.
 struct WriterQueue<Job> {
     enum Turn {
-        /// The writer runs the jobs in one transaction, and refuses the `late` ones, whose clients have been answered
-        /// by now.
+        /// The writer runs the jobs in one transaction, and refuses the `late` ones, whose clients
+        /// have got an answer by now.
         case jobs([Job], late: [Job])
         case receipts
     }
@@ -27,7 +27,8 @@ struct WriterQueue<Job> {
     /// The largest number of waiting jobs in each lane, and of bytes in the values of all.
     private let bound: Int
     private let boundInBytes: Int
-    /// How many urgent jobs one transaction takes, so that none waits long for the commit of the others.
+    /// How many urgent jobs one transaction takes, so that none waits long for the commit of the
+    /// others.
     private let batch: Int
     private var urgent: [Entry] = []
     private var housekeeping: [Entry] = []
@@ -62,7 +63,7 @@ struct WriterQueue<Job> {
     /// The next turn; `nil` if there is nothing to do.
     mutating func next(hasReceipts: Bool, now: ContinuousClock.Instant) -> Turn? {
         let hasOthers = hasReceipts || !self.housekeeping.isEmpty
-        // By turns, so that neither waits for the end of the other's rush.
+        // Urgent and other jobs alternate, so that neither waits for the end of the other's rush.
         if !self.urgent.isEmpty, !self.wasUrgent || !hasOthers {
             self.wasUrgent = true
             return self.take(\.urgent, min(self.batch, self.urgent.count), now)

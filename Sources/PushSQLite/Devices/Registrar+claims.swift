@@ -3,13 +3,13 @@ internal import GRDB
 internal import PushCore
 internal import PushStore
 
-/// Handles that can be guessed: who registers one must return a code that is pushed to it.
+/// Handles that can be guessed: a user who registers one must return a code that is pushed to it.
 ///
-/// A claim is a row of `device` that no audience finds, so that the push of its code goes the way of all pushes: the lane's
-/// rate, retries, health and signature hold for it.
+/// A claim is a row of `device` that no audience finds, so that the push of its code takes the way
+/// of all pushes: the lane's rate, retries, health and signature apply to it.
 extension Registrar {
-    /// Stores a claim of the device to the handle, and a push of a new code, unless the last one was pushed a short time
-    /// ago.
+    /// Stores a claim of the device to the handle, and a push of a new code, unless the last one
+    /// was pushed a short time ago.
     ///
     /// Reads nothing that depends on other users' registrations.
     func claim(
@@ -27,7 +27,7 @@ extension Registrar {
         // Without the earlier claim its push was cancelled, so its code may not have arrived.
         let isPushed = earlier != nil && last?.isJustPushed(self.now) == true && last?.isGood(self.now) == true
         let due = isPushed ? nil : last?.nextPush(self.now) ?? self.now
-        // First, so that nothing has changed if the id is taken.
+        // The insertion comes first, so that nothing has changed if the id is in use.
         if let due, try !self.insert(notification, at: due, db) { return .idTaken }
         try db.run(
             prepared: "delete from device where claims_for = ? and number is not ?",
@@ -106,7 +106,8 @@ extension Registrar {
         return number
     }
 
-    /// Inserts the notification of a code, which has neither payload nor recipients; `false` if its id is taken.
+    /// Inserts the notification of a code, which has neither payload nor recipients; `false` if
+    /// its id is in use.
     private func insert(_ notification: NotificationID, at due: Date, _ db: Database) throws -> Bool {
         try db.run(
             prepared: """
@@ -188,7 +189,8 @@ extension Registrar {
         return (registration, row.key)
     }
 
-    /// Whether the code has registered the device's present handle: the answer to that request may have been lost.
+    /// Whether the code has registered the device's present handle: the answer to that request may
+    /// have been lost.
     private func hasConfirmed(_ issued: IssuedID, with code: String, _ db: Database) throws -> Bool {
         guard let platform = issued.platform else { return false }
         let sealed = try db.first(prepared: "select handle from device where number = ?", issued.number) { $0.data(0) }

@@ -12,7 +12,7 @@ extension Registrar {
             return .unregistered
         }
         let old = Set(try self.sealing.tags(sealed, in: .tags(issued.number)))
-        // The user's own tag is not among those that a device chooses, and stays.
+        // The user's own tag is not one of the tags that a device chooses, and stays.
         let own = Tag(of: self.user.name)
         var chosen = old.subtracting([own])
         switch change {

@@ -9,9 +9,9 @@ struct Registrar: Sendable {
     let pusher: Pusher
     let audit: AuditTrail
     let user: User
-    /// What the user has shown, if it is a token.
+    /// The token that the user has presented, if any.
     let token: TokenPrefix?
-    /// Who asks for which registration; what the audit tells is made of it.
+    /// The caller and the requested registration, for the audit's records.
     let record: AuditRecord?
     let bounds: StorageBounds?
     /// The largest number of pushes that move to the device's new lane in this transaction.
@@ -29,7 +29,7 @@ struct Registrar: Sendable {
         let platform: String?
         let lane: String?
         let handleKey: Data?
-        /// How often it was moved to the platform's other environment since it registered the handle.
+        /// The number of moves to the platform's other environment since it registered the handle.
         let environmentMoves: Int64
     }
 
@@ -40,10 +40,12 @@ struct Registrar: Sendable {
         let user: Int64
     }
 
-    /// Why an id cannot be used, the same whether another account has it or nobody: an id is not worth guessing.
+    /// Why an id cannot be used. The text is the same if another account has the id or nobody, so
+    /// that guessing an id reveals nothing.
     static let notIssued = "the registration id was not issued to this account"
 
-    /// Stores the registration, or a claim to its handle; also returns the number of the device if it is registered.
+    /// Stores the registration, or a claim to its handle; also returns the number of the device if
+    /// it is registered.
     func register(
         _ registration: DeviceRegistration,
         as id: RegistrationID,
@@ -60,8 +62,8 @@ struct Registrar: Sendable {
         return moved.map { (.registered(moved: $0), issued.number) } ?? (.tooMany, nil)
     }
 
-    /// Registers the handle for the device, and retires those that had it before; returns how many pushes have moved
-    /// along, or `nil` if the user has too many devices.
+    /// Registers the handle for the device, and retires the devices that had it before. Returns
+    /// how many pushes have moved along, or `nil` if the user has too many devices.
     func take(_ registration: DeviceRegistration, for issued: IssuedID, _ db: Database) throws -> Int? {
         let key = self.sealing.index.hash(registration.handle)
         let holders = try self.holders(of: key, registration, db).filter { $0.number != issued.number }
@@ -83,7 +85,7 @@ struct Registrar: Sendable {
         try self.note(.registerDevice, registration.platform, db)
         guard let lane = issued.lane else { return 0 }
         let isNewLane = lane != registration.lane.description
-        // Pushes accepted at another address say nothing about this one.
+        // Pushes accepted at another address do not count for this one.
         if isNewLane || issued.handleKey != key {
             try db.run(prepared: "delete from device_push where device = ?", issued.number)
         }
@@ -93,20 +95,22 @@ struct Registrar: Sendable {
         return try SQLiteStore.moveQueued(db, ofDevice: issued.number, page: self.page, now: self.now)
     }
 
-    /// The lane that the device was moved to since it first registered the handle; `nil` if it was not. In the other one it
-    /// would be refused and moved again after each registration.
+    /// The lane that the device was moved to since it first registered the handle; `nil` if it was
+    /// not moved. In the registered lane, each registration would cause a refusal and another
+    /// move.
     private func keptLane(of issued: IssuedID, _ key: Data, _ registration: DeviceRegistration) -> Lane? {
         guard let other = registration.otherLane, issued.lane == other.description else { return nil }
         return issued.environmentMoves == 1 && issued.handleKey == key ? other : nil
     }
 
-    /// Whether the token has not ended since the request was let in: a device of a session that is over could not end with it.
+    /// Whether the token has not ended since the server admitted the request: the end of a session
+    /// could not retire a device that registers after it.
     func isSignedIn(_ db: Database) throws -> Bool {
         guard let token else { return true }
         return try db.first(prepared: "select 1 from token where prefix = ?", token.description) { _ in true } == true
     }
 
-    /// The id, if it was issued to the user and names no claim.
+    /// The id, if it was issued to the user and is not a claim's.
     func issued(_ id: RegistrationID, _ db: Database) throws -> IssuedID? {
         try db.first(
             prepared: """
@@ -135,8 +139,8 @@ struct Registrar: Sendable {
 
     static let own = "select number from device where platform = ? and handle_key = ? and user_id = ?"
 
-    /// The devices that the registration replaces if they have its handle: those of all users, or only the user's own if it
-    /// is shared.
+    /// The devices with the same handle that the registration replaces: those of all users, or
+    /// only the user's own if it is shared.
     private func holders(of key: Data, _ registration: DeviceRegistration, _ db: Database) throws -> [Holder] {
         try db.all(
             prepared: Self.holders,
@@ -151,7 +155,8 @@ struct Registrar: Sendable {
         where platform = ?1 and handle_key = ?2 and (?3 is null or user_id = ?3) order by number
         """
 
-    /// Whether the user has a device with the handle; reads no other user's rows, so that the time tells nothing of them.
+    /// Whether the user has a device with the handle. It reads no other user's rows, so that its
+    /// duration reveals nothing of them.
     private func isHeld(_ key: Data, _ platform: Platform, _ db: Database) throws -> Bool {
         try db.first(prepared: Self.held, self.user.id, platform.description, key) { _ in true } == true
     }
@@ -164,7 +169,7 @@ struct Registrar: Sendable {
         try self.bounds?.isUsedUp(db, byDevicesOf: self.user.id, butFor: replaced) ?? false
     }
 
-    /// Adds an action of the user to the audit, about the registration that the user has asked for.
+    /// Adds an action of the user to the audit, for the registration of the request.
     func note(_ action: AuditRecord.Action, _ platform: Platform, _ db: Database) throws {
         guard let record else { return }
         try self.audit.append(record.another(action, of: record.subject, detail: platform.description), to: db)
@@ -186,7 +191,8 @@ struct Registrar: Sendable {
         )
         guard let record else { return }
         let name = try db.first(prepared: "select name from user where id = ?", holder.user) { $0.data(0) }
-        // A damaged name must not keep the new owner from registering; the audit names the registration then.
+        // A damaged name must not keep the new owner from registering; the audit names the
+        // registration then.
         let owner = name.flatMap { try? self.sealing.username($0, ofUser: holder.user) }
         let detail = owner.map { "\(platform), from \($0)" } ?? platform.description
         try self.audit.append(record.another(.moveDevice, of: holder.id, detail: detail), to: db)

@@ -33,7 +33,7 @@ extension SQLiteReader {
         where d.number > ?1 and d.claims_for is null order by d.number limit ?2
         """
 
-    /// Along the index, whose entries of the same time are in the order of their numbers.
+    /// The index lists entries of the same time in the order of their numbers.
     static let devicesOfOne = """
         select \(entryColumns) from user u cross join device d indexed by device_by_user on d.user_id = u.id
         left join device_push p on p.device = d.number
@@ -43,7 +43,7 @@ extension SQLiteReader {
 }
 
 extension DeviceEntry {
-    /// `nil` if this version cannot have written the row; throws if a value cannot be opened.
+    /// `nil` if this version cannot have written the row; throws if a value cannot be decrypted.
     fileprivate init?(_ row: Row, _ sealing: Sealing) throws {
         let number: Int64 = try row["number"]
         guard let id = try RegistrationID(row["id"]) else { return nil }

@@ -67,7 +67,7 @@ extension SQLiteReader {
 }
 
 extension RegisteredDevice {
-    /// `nil` if this version cannot have written the row; throws if a value cannot be opened.
+    /// `nil` if this version cannot have written the row; throws if a value cannot be decrypted.
     fileprivate init?(_ row: Row, _ sealing: Sealing) throws {
         let number: Int64 = try row["number"]
         let text = try sealing.text(row["handle"], in: .handle(number))

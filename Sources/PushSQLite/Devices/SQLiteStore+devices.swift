@@ -4,7 +4,7 @@ package import PushCore
 internal import PushStore
 
 extension SQLiteStore {
-    /// The most registration ids of a user without a handle; older ones are deleted.
+    /// The largest number of registration ids of a user without a handle; older ones are deleted.
     private static let unusedLimit = 20
 
     package func requestRegistration(
@@ -98,7 +98,7 @@ extension SQLiteStore {
                 key
             )
             guard moved == 1 else { return nil }
-            // Pushes accepted in the other environment say nothing about this one.
+            // Pushes accepted in the other environment do not count for this one.
             try db.run(prepared: "delete from device_push where device = ?", device)
             return try Self.moveQueued(db, ofDevice: device, page: page, now: now)
         }
@@ -152,8 +152,8 @@ extension SQLiteStore {
     /// The number of tombstones kept for each user; a deleted one's id may be registered again.
     private static let tombstoneLimit = 100
 
-    /// Retires a device, cancels its pushes, and ends its claim. `moved`: another account has registered its handle, on
-    /// that platform.
+    /// Retires a device, cancels its pushes, and ends its claim. `moved`: another account has
+    /// registered its handle, on that platform.
     static func retire(
         _ db: Database,
         device: Int64,

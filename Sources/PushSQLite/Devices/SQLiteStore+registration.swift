@@ -71,9 +71,10 @@ extension SQLiteStore {
         )
     }
 
-    /// Moves what the first page has left over; returns how many pushes have moved in all.
+    /// Moves the pushes that the first page has left; returns the total number of moved pushes.
     ///
-    /// Each further page has its own transaction: a push that is claimed before its page is moved then.
+    /// Each further page has its own transaction: a push that is leased before its page is moved
+    /// by the lease.
     func moveRest(ofDevice device: Int64, after first: Int, page: Int, now: Date) async throws -> Int {
         var (moved, last) = (first, first)
         while last == page {

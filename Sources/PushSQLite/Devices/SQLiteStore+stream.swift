@@ -4,7 +4,7 @@ package import PushCore
 internal import PushStore
 
 extension SQLiteStore {
-    /// Which streams are open is known from the options.
+    /// The options' `StreamHub` knows the open streams, so only the pushes change here.
     package func streamOpened(
         for devices: [RegistrationID],
         ofUser user: Int64,
@@ -57,10 +57,11 @@ extension SQLiteStore {
         }
     }
 
-    /// Makes the parked pushes of a device due at once, so that lookups by device and by time find them; returns their
-    /// number.
+    /// Makes the parked pushes of a device due at once, so that lookups by device and by time find
+    /// them; returns their number.
     ///
-    /// The cost grows with the notifications that its user was sent since the device last connected.
+    /// The cost grows with the number of notifications that its user got since the device last
+    /// connected.
     @discardableResult
     static func unpark(device: Int64, _ db: Database, now: Date) throws -> Int {
         let count = try db.run(prepared: Self.unpark, device, now.milliseconds)
@@ -111,8 +112,8 @@ extension SQLiteStore {
         where device = ?1 and settled_at is null and state = 'queued' and due_at > ?2
         """
 
-    /// Pushes that a stream accepted since, and that the user has not fetched. It reads only the later ones, however
-    /// many are older.
+    /// Pushes that a stream accepted since, and that the user has not fetched. It reads only the
+    /// later ones, and no older ones.
     static let perhapsLost = """
         select x.notification_id, x.lane from delivery x indexed by delivery_by_stream
         cross join recipient r on r.notification_id = x.notification_id and r.user_id = ?3

@@ -3,10 +3,11 @@ internal import GRDB
 internal import PushCore
 internal import PushStore
 
-/// The triggers that store an event in the transaction of the change that it tells of.
+/// The triggers that store an event in the transaction of the change that it reports.
 ///
-/// A push ends in a dozen places, some of them triggers themselves; a trigger on its row is at all of them. They are
-/// temporary, and so exist on the writing connection alone: without events nothing is evaluated for any row.
+/// A push ends in a dozen places, some of them triggers themselves; a trigger on its row covers
+/// all of them. The triggers are temporary, and so exist only on the writing connection: without
+/// events nothing is evaluated for any row.
 struct EventTriggers {
     private static let pushEnds: [PushEvent.Kind] = [.accepted, .failed, .expired, .cancelled]
 
@@ -16,7 +17,8 @@ struct EventTriggers {
         self.kinds = kinds
     }
 
-    /// Creates the triggers, and begins the numbers of this process. The connection must be the one that writes.
+    /// Creates the triggers, and begins the numbers of this process. The connection must be the
+    /// one that writes.
     func install(_ db: Database, now: Date) throws {
         if self.kinds.isEmpty { return }
         for trigger in [self.settlement, self.deletion, self.fetch, self.retirement].compactMap(\.self) {
@@ -44,7 +46,7 @@ struct EventTriggers {
             """
     }
 
-    /// A push that is deleted with its expired notification before anything became of it.
+    /// A push that is deleted with its expired notification before it had an outcome.
     private var deletion: String? {
         guard self.kinds.contains(.expired) else { return nil }
         return """
@@ -73,7 +75,7 @@ struct EventTriggers {
             """
     }
 
-    /// A claim of a handle is no registration, and so has no event.
+    /// A claim of a handle is not a registration, and so has no event.
     private var retirement: String? {
         guard self.kinds.contains(.retired) else { return nil }
         return """
@@ -87,12 +89,13 @@ struct EventTriggers {
             """
     }
 
-    /// The lane of a row without what follows the slash, which may be a host that only the device's owner knows.
+    /// The lane of a row without the part after the slash, which may be a host that only the
+    /// device's owner knows.
     private static func platform(_ row: String) -> String {
         "substr(\(row).lane, 1, instr(\(row).lane || '/', '/') - 1)"
     }
 
-    /// Stores a row that is no event, after whose number the next event has one more.
+    /// Stores a row that is not an event; the next event has its number plus one.
     private static func beginNumbers(_ db: Database, now: Date) throws {
         try db.execute(
             sql: """

@@ -11,7 +11,7 @@ extension SQLiteReader {
     ) throws(StoreError) -> EventPage {
         let start = number ?? 0
         return try self.read { db in
-            // One more than asked for tells whether there are more.
+            // One row more than requested shows whether there are more.
             let rows: [(number: Int64, event: PushEvent?)] =
                 if let sender {
                     try db.all(prepared: Self.eventsOfSender, start, limit + 1, sender.id) { row in
@@ -27,7 +27,7 @@ extension SQLiteReader {
             let trimmed = try Self.value(db, "select trimmed from event_state")
             return EventPage(
                 events: shown.compactMap(\.event),
-                // A reader of few events of its own must not fall behind what is deleted.
+                // A reader of few events of its own must not fall behind the deleted events.
                 end: hasMore ? shown.last?.number ?? start : max(start, newest),
                 hasMore: hasMore,
                 isTruncated: number.map { $0 < trimmed } ?? false
@@ -88,7 +88,7 @@ extension SQLiteReader {
 
     private func event(_ row: borrowing DirectRow) -> (number: Int64, event: PushEvent?) {
         let number = row.integer(EventColumn.number)
-        // A kind that only a later version knows is passed over.
+        // The reader skips a kind that only a later version knows.
         guard let kind = PushEvent.Kind(code: row.integer(EventColumn.kind)) else { return (number, nil) }
         let user = row.integer(EventColumn.user)
         let event = PushEvent(
@@ -121,7 +121,7 @@ private enum EventColumn: Int32, SelectedColumn {
         case .name: "u.name"
         case .platform: "e.platform"
         case .reason: "e.reason"
-        // Null without the row.
+        // The value is null without the row.
         case .app: "(select coalesce(n.app, '\(AppName.usual)') from notification n where n.id = e.notification_id)"
         case .userApps: "case when u.id is not null then coalesce(u.apps, '\(AppName.usual)') end"
         }

@@ -4,9 +4,10 @@ internal import Glibc
 internal import PushCore
 internal import PushStore
 
-/// The keyed hash at the end of a backup: HMAC-SHA-256 over all that is before it, under a key from the keyring.
+/// The keyed hash at the end of a backup: HMAC-SHA-256 over all bytes before it, under a key from
+/// the keyring.
 ///
-/// It follows the last page, where SQLite does not read. `vacuum into` leaves it out.
+/// It follows the last page, where SQLite does not read. `vacuum into` omits it.
 enum BackupHash {
     private static let mark = Array("sealpost backup\n".utf8)
     private static let codeLength = SHA256.byteCount
@@ -29,12 +30,12 @@ enum BackupHash {
         }
     }
 
-    /// Copies what the hash covers to the start of `target`, an empty file.
+    /// Copies the bytes that the hash covers to the start of `target`, an empty file.
     ///
-    /// Verifies the bytes that it copied, since another process may change the backup meanwhile.
-    /// Throws `StoreError` if the backup has no hash, or one that does not match.
+    /// Verifies the copied bytes, since another process may change the backup meanwhile. Throws
+    /// `StoreError` if the backup has no hash, or one that does not match.
     static func copy(_ path: String, to target: Int32, _ keyring: Keyring) throws(StoreError) {
-        // A FIFO has no end to seek, and is refused for that.
+        // A FIFO has no end to seek, and is refused for that reason.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw self.failure(path) }
         defer { close(descriptor) }
@@ -58,7 +59,7 @@ enum BackupHash {
         }
     }
 
-    /// The code of the first `end` bytes, each piece of which `each` is given, too.
+    /// The code of the first `end` bytes; also passes each piece to `each`.
     private static func code(
         of path: String,
         _ descriptor: Int32,

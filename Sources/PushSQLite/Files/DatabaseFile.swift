@@ -1,14 +1,15 @@
 internal import Glibc
 internal import PushStore
 
-/// A database's file as pages (https://www.sqlite.org/fileformat2.html), whose unallocated space, between the cell pointers
-/// and the cells, can be overwritten with zeroes.
+/// A database's file as pages (https://www.sqlite.org/fileformat2.html). Their unallocated space,
+/// between the cell pointers and the cells, can be overwritten with zeroes.
 struct DatabaseFile {
-    /// From this count on, an overflow page, which begins with a page number, may begin like a b-tree page.
+    /// From this count on, an overflow page, which begins with a page number, may begin like a
+    /// b-tree page.
     static let maximumPages = 1 << 25
 
     private static let headerLength = 100
-    /// Where SQLite has its locks, in a page that it uses for nothing else.
+    /// The position of SQLite's locks, in a page without other use.
     private static let lockPosition = 1 << 30
 
     let descriptor: Int32
@@ -29,12 +30,14 @@ struct DatabaseFile {
         self.pageSize = size == 1 ? 65_536 : size
         guard (512...65_536).contains(self.pageSize) else { return nil }
         self.pageCount = Int(status.st_size) / self.pageSize
-        // The largest root page, which is there with auto_vacuum only; its pointer maps may begin like pages of cells.
+        // The header has the largest root page with auto_vacuum only; a pointer map may begin like
+        // a page of cells.
         let hasPointerMaps = header[52..<56].contains { $0 != 0 }
         self.pointerMapInterval = hasPointerMaps ? (self.pageSize - Int(header[20])) / 5 + 1 : nil
     }
 
-    /// Zeroes the unallocated space of those pages that are b-tree pages; returns whether any of it was not zero.
+    /// Zeroes the unallocated space of the b-tree pages among `pages`; returns whether any of it
+    /// was not zero.
     ///
     /// Throws `StoreError.broken` if the disk fails.
     func wipe(_ pages: [Int]) throws(StoreError) -> Bool {
@@ -45,7 +48,8 @@ struct DatabaseFile {
             let position = (number - 1) * self.pageSize
             guard pread(self.descriptor, &page, page.count, position) == page.count else { throw PageWiper.failure() }
             guard let room = Self.room(in: page, isFirst: number == 1) else { continue }
-            // By the C library, since a loop over bytes is slow without optimisation, and tests open many databases.
+            // The C library compares, since a loop over bytes is slow without optimisation, and
+            // tests open many databases.
             let isZero = page[room].withUnsafeBytes { room in
                 room.baseAddress.map { memcmp($0, zeroes, room.count) == 0 } ?? true
             }

@@ -21,7 +21,8 @@ final class DiskSpace: Sendable {
         return true
     }
 
-    /// Whether there is room for a mebibyte beside this file, which a transaction of many posts may take in the log.
+    /// Whether there is room for a mebibyte next to this file; a transaction of many posts may
+    /// take that much in the log.
     ///
     /// True if the file system does not tell.
     static func hasRoom(beside path: String) -> Bool {

@@ -5,9 +5,10 @@ internal import Synchronization
 
 /// The right to write a database, held by at most one process.
 ///
-/// The lock is on a file of its own, `<database>.lock`: closing any descriptor of the database itself would drop the
-/// locks of SQLite. The lock ends with the process, however that ends. While no process holds it, the file has a stamp
-/// of the database's state, if the database was closed in order.
+/// The lock is on a file of its own, `<database>.lock`: closing any descriptor of the database
+/// itself would drop the locks of SQLite. The lock ends with the process, however that ends. While
+/// no process holds it, the file has a stamp of the database's state, if the database was closed
+/// in order.
 final class LockFile: Sendable {
     /// The stamp of a restore that has not finished.
     static let restoring = "restoring"
@@ -27,7 +28,8 @@ final class LockFile: Sendable {
         var bytes = [UInt8](repeating: 0, count: Self.longestStamp)
         let count = pread(descriptor, &bytes, bytes.count, 0)
         self.lastStamp = count > 0 ? String(decoding: bytes[..<count], as: UTF8.self) : nil
-        // Truncated on the disk before anything is written, after which the stamp no longer holds.
+        // The file is truncated on the disk before the first write, after which the stamp would be
+        // wrong.
         guard ftruncate(descriptor, 0) == 0, fsync(descriptor) == 0 else {
             let reason = String(cString: strerror(errno))
             close(descriptor)
@@ -40,7 +42,8 @@ final class LockFile: Sendable {
         self.release()
     }
 
-    /// Leaves a stamp for the next process. Without one, that process assumes that the database was not closed.
+    /// Leaves a stamp for the next process. Without one, that process assumes that the database
+    /// was not closed.
     func leave(_ stamp: String) {
         guard let descriptor = self.descriptor.withLock({ $0 }) else { return }
         let bytes = Array(stamp.utf8)
@@ -55,10 +58,12 @@ final class LockFile: Sendable {
         fsync(descriptor)
     }
 
-    /// Releases the lock, so that another process, or this one, can open the database. Further calls do nothing.
+    /// Releases the lock, so that another process, or this one, can open the database. Further
+    /// calls do nothing.
     func release() {
         guard let descriptor = self.descriptor.withLock({ $0.take() }) else { return }
-        // Closing is not enough: a forked child that has not called exec yet has the descriptor too, flock(2).
+        // Closing is not enough: a forked child that has not called exec yet has the descriptor
+        // too, flock(2).
         flock(descriptor, LOCK_UN)
         close(descriptor)
     }

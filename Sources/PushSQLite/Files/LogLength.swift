@@ -4,14 +4,15 @@ internal import Synchronization
 
 /// The number of pages in the write-ahead log, as SQLite reports it after each commit.
 ///
-/// Counts of changed rows would not do: SQLite keeps them in 32 bits.
+/// Counts of changed rows would not suffice: SQLite keeps them in 32 bits.
 final class LogLength: Sendable {
     private let count = Atomic(0)
     private let commitCount = Atomic(0)
 
     var pages: Int { self.count.load(ordering: .relaxed) }
 
-    /// The number of commits that have written anything: those of transactions without a change are none.
+    /// The number of commits that have written anything; transactions without a change do not
+    /// count.
     var commits: Int { self.commitCount.load(ordering: .relaxed) }
 
     /// Makes the connection report after each commit. It must not outlive this object.

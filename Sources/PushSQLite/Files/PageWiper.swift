@@ -5,36 +5,42 @@ internal import Synchronization
 
 /// Overwrites the unallocated space of a database's pages with zeroes, in the file itself.
 ///
-/// `secure_delete` zeroes a cell where it is deleted; but SQLite leaves copies of cells in the unallocated space of pages
-/// that it splits or merges. SQLite never reads that space, so that it can be overwritten in the file while readers run, once
-/// the log is checkpointed completely and for as long as no transaction writes.
+/// `secure_delete` zeroes a deleted cell; but SQLite leaves copies of cells in the unallocated
+/// space of pages that it splits or merges. SQLite never reads that space. So it can be
+/// overwritten while readers run, once the log is checkpointed completely and while no transaction
+/// writes.
 ///
-/// `noteCheckpoint` only collects the pages, and `wipe` overwrites them after an erasure: until then the copies reveal
-/// nothing that the rows do not. `docs/decisions/pages-wiped-in-the-file.md` has the reasons and the measurements.
+/// `noteCheckpoint` only collects the pages, and `wipe` overwrites them after an erasure: until
+/// then the copies reveal nothing that the rows do not.
+/// `docs/decisions/pages-wiped-in-the-file.md` has the reasons and the measurements.
 final class PageWiper: Sendable {
     private struct State {
-        /// Open as long as the database is: to close any descriptor of it drops SQLite's locks (see `LockFile`).
+        /// Open while the database is: closing any descriptor of it drops SQLite's locks (see
+        /// `LockFile`).
         var descriptor: Int32?
         /// Pages that were checkpointed since they were last wiped.
         var checkpointed: Set<Int> = []
-        /// The next of the pages that the last process may have left unwiped; `nil` if there are no more.
+        /// The next of the pages that the last process may have left unwiped; `nil` if there are
+        /// no more.
         var unknown: Int? = 1
         /// Whether zeroes were written that may not be on the disk yet.
         var isUnsynced = false
         var hasWarned = false
     }
 
-    /// Pages that may be collected: more of them would make the posts after the next wiping wait for too long.
+    /// The largest number of collected pages: with more, the posts after the next wipe would wait
+    /// for too long.
     private static let maximumCheckpointed = 4096
 
     private let log: String
     private let onEvent: @Sendable (StoreEvent) -> Void
     private let state: Mutex<State>
 
-    /// Opens the database's file, and makes it, for its owner only, if it is not there. Throws `StoreError`.
+    /// Opens the database's file, and creates it, for its owner only, if it is missing. Throws
+    /// `StoreError`.
     init(database: String, onEvent: @escaping @Sendable (StoreEvent) -> Void) throws(StoreError) {
         let descriptor = try openStateFile(database)
-        // Times and sizes are stored in clear.
+        // The mode protects times and sizes, which are stored in clear.
         fchmod(descriptor, 0o600)
         self.log = database + "-wal"
         self.onEvent = onEvent
@@ -52,7 +58,8 @@ final class PageWiper: Sendable {
 
     // MARK: Known pages
 
-    /// Identifies the file in its present state: every later write changes it. `nil` if the file is closed.
+    /// Identifies the file in its present state: every later write changes it. `nil` if the file
+    /// is closed.
     var stamp: String? {
         var status = stat()
         guard let descriptor = self.state.withLock({ $0.descriptor }), fstat(descriptor, &status) == 0 else {
@@ -61,18 +68,18 @@ final class PageWiper: Sendable {
         return "\(status.st_ino) \(status.st_size) \(status.st_mtim.tv_sec) \(status.st_mtim.tv_nsec)"
     }
 
-    /// Whether all pages are wiped, except those that were checkpointed since.
+    /// Whether all pages are wiped, except pages that were checkpointed since.
     var knowsAllPages: Bool { self.state.withLock { $0.unknown == nil } }
 
-    /// Must be called if the file is as the last process left it, wiped.
+    /// Must be called if the file is unchanged since the last process left it, wiped.
     func noteAllPagesKnown() {
         self.state.withLock { $0.unknown = nil }
     }
 
     // MARK: Wiping
 
-    /// Collects the pages of the log, which has just been checkpointed completely; `false` if the log cannot be read, so
-    /// that all pages are unknown.
+    /// Collects the pages of the log, which has just been checkpointed completely; `false` if the
+    /// log cannot be read, so that all pages are unknown.
     ///
     /// Throws `StoreError.broken` if the disk fails.
     func noteCheckpoint() throws(StoreError) -> Bool {
@@ -87,16 +94,15 @@ final class PageWiper: Sendable {
             state.checkpointed.formUnion(log.pages)
             return state.checkpointed.count
         }
-        // Not synced: the next erasure does that, and after a crash all pages are unknown.
+        // There is no sync here: the next erasure syncs, and after a crash all pages are unknown.
         if count > Self.maximumCheckpointed { try self.wipeCheckpointed() }
         return true
     }
 
     /// Wipes the pages that were checkpointed since the last time, and syncs.
     ///
-    /// Must be called only while the log is checkpointed completely.
-    ///
-    /// Throws `StoreError.broken` if the disk fails.
+    /// Must be called only while the log is checkpointed completely. Throws `StoreError.broken` if
+    /// the disk fails.
     func wipe() throws(StoreError) {
         try self.wipeCheckpointed()
         try self.sync()
@@ -148,7 +154,8 @@ final class PageWiper: Sendable {
         self.state.withLock { $0.isUnsynced = false }
     }
 
-    /// The file; `nil` if it is empty, or too large for its pages to be told apart, which is logged once.
+    /// The file; `nil` if it is empty, or so large that the kinds of its pages cannot be
+    /// distinguished, which is logged once.
     private func openFile() throws(StoreError) -> DatabaseFile? {
         guard let descriptor = self.state.withLock({ $0.descriptor }) else { return nil }
         guard let file = try DatabaseFile(descriptor) else { return nil }
@@ -177,8 +184,8 @@ private struct WriteAheadLog {
 
     private(set) var pages: Set<Int> = []
 
-    /// Empty if there is no log, or it is empty. Throws `StoreError.broken` if it cannot be read, for example for lack of a
-    /// descriptor or of memory.
+    /// Empty if there is no log, or it is empty. Throws `StoreError.broken` if it cannot be read,
+    /// for example for lack of a descriptor or of memory.
     init(path: String) throws(StoreError) {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else {
@@ -189,8 +196,8 @@ private struct WriteAheadLog {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw PageWiper.failure() }
         guard status.st_size >= Self.headerLength else { return }
-        // Mapped, because thousands of reads would take longer than the checkpoint. Only the writer truncates the log,
-        // and only the writer calls this.
+        // The log is mapped, because thousands of reads would take longer than the checkpoint.
+        // Only the writer truncates the log, and only the writer calls this.
         let length = Int(status.st_size)
         guard let start = mmap(nil, length, PROT_READ, MAP_SHARED, descriptor, 0), start != MAP_FAILED else {
             throw PageWiper.failure()

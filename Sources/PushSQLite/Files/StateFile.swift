@@ -1,10 +1,11 @@
 internal import Glibc
 internal import PushStore
 
-/// Opens a file beside the database, or the database itself, for reading and writing, and makes it with the mode 0600.
+/// Opens a file next to the database, or the database itself, for reading and writing; creates it
+/// with the mode 0600.
 ///
-/// A link, or a file with a second name, is refused: it could be another file, which must not be emptied or given
-/// another mode. Throws `StoreError.cannotOpen`.
+/// A link, or a file with a second name, is refused: it could be another file, whose content or
+/// mode must not change. Throws `StoreError.cannotOpen`.
 func openStateFile(_ path: String) throws(StoreError) -> Int32 {
     let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0o600)
     guard descriptor >= 0 else {

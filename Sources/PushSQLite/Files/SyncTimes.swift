@@ -4,18 +4,19 @@ internal import PushCore
 internal import PushStore
 internal import Synchronization
 
-/// How long each `fdatasync` took that SQLite made of the log and of the database's file.
+/// How long SQLite's calls of `fdatasync` took, for the log and for the database's file.
 ///
-/// SQLite has no hook for it, so the open files' methods are replaced by copies with another `xSync`, which calls the first one.
+/// SQLite has no hook for them, so copies with another `xSync`, which calls the original, replace
+/// the open files' methods.
 final class SyncTimes: Sendable {
     private let times = Mutex(StoreReport.Syncs())
 
     var all: StoreReport.Syncs { self.times.withLock { $0 } }
 
-    /// Times the connection's syncs until it is closed. Its log must be open: what has read once has opened it.
+    /// Times the connection's syncs until it is closed. Its log must be open: a read opens it.
     func watch(_ db: Database) {
         for file in [\StoreReport.Syncs.log, \.database] {
-            // The file keeps it until it is closed, which may be after the writer has gone.
+            // The file keeps the object until it is closed, which may be after the writer's end.
             let watch = Unmanaged.passRetained(Watch(self, file))
             let isWatched = csqlite_time_syncs(
                 db.sqliteConnection,
@@ -33,7 +34,7 @@ final class SyncTimes: Sendable {
         }
     }
 
-    /// One file.
+    /// The syncs of one file.
     private final class Watch {
         private let times: SyncTimes
         private let file: WritableKeyPath<StoreReport.Syncs, TimeHistogram>

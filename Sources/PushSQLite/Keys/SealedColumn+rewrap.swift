@@ -11,11 +11,11 @@ extension SealedColumn {
         /// The last row read; `nil` after the last page.
         let last: Int64?
         let renewed: Int
-        /// Values that cannot be opened.
+        /// The number of values that cannot be decrypted.
         let unreadable: Int
     }
 
-    /// How many values are sealed with a key.
+    /// How many values are encrypted with a key.
     func count(_ db: Database, with key: UInt32) throws -> Int {
         try Int.fetchOne(
             db,
@@ -27,7 +27,7 @@ extension SealedColumn {
         ) ?? 0
     }
 
-    /// Seals again the values of the next rows that are not sealed with the first key.
+    /// Encrypts again the values of the next rows that another key than the first has encrypted.
     func rewrap(_ db: Database, _ vault: Vault, after row: Int64, limit: Int) throws -> Page {
         let last = try Int64.fetchOne(
             db.cachedStatement(
@@ -59,7 +59,8 @@ extension SealedColumn {
                 try update.execute(arguments: [value, number])
                 renewed += 1
             } catch is VaultError {
-                // Reported to an operator. Its key stays in use, for a backup may repair the value.
+                // The result reports the value to an operator. Its key stays in use, since a
+                // backup may repair the value.
                 unreadable += 1
             }
         }

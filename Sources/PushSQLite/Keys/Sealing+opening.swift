@@ -4,7 +4,8 @@ internal import PushCore
 internal import PushStore
 
 extension Sealing {
-    /// Stores the keyring's first key as one in use, and reads the database's secret, or creates it at the first start.
+    /// Stores the keyring's first key as one in use, and reads the database's secret, or creates
+    /// it at the first start.
     ///
     /// Throws `StoreError.wrongKeyring` if a key in use is not in the keyring.
     init(_ db: Database, _ keyring: Keyring, now: Date) throws {

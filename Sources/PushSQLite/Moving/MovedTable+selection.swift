@@ -1,8 +1,9 @@
 internal import PushStore
 
 extension MovedTable {
-    /// The statement that gives the table's rows, as PostgreSQL has them, in the order of its key; `nil` for the tables whose rows
-    /// the source computes. `:reserved` is a number below which all numbers of changes are.
+    /// The statement that selects the table's rows, in PostgreSQL's form, in the order of its key;
+    /// `nil` for the tables whose rows the source computes. `:reserved` is greater than all
+    /// numbers of changes.
     var selection: String? {
         guard let place = Self.places[self.name] else { return nil }
         let columns = self.columns.map { column in
@@ -12,21 +13,23 @@ extension MovedTable {
         return "select \(columns.joined(separator: ", ")) from \(place.rows) order by \(key)"
     }
 
-    /// Where a table's rows come from, and the values that are not those of the column with the same name.
+    /// The source of a table's rows, and the values that differ from the column with the same
+    /// name.
     private struct Place {
         let rows: String
         var values: [String: String] = [:]
     }
 
-    /// A number of changes in the order of notifications, where PostgreSQL's store has microseconds: each is below those that
-    /// are given out after the move, and their order stays.
+    /// A number of changes in the order of notifications. PostgreSQL's store has microseconds
+    /// here: each moved number is below those assigned after the move, and their order stays.
     private static let sequence = "t.sequence - :reserved"
 
     private static let places: [String: Place] = [
         "data_key": Place(rows: "data_key t"),
         "index_secret": Place(rows: "index_secret t"),
         "account": Place(rows: "user t"),
-        // As if each user had seen the last change of all: a client may have a cursor with any number that was given out.
+        // The numbers are those of a user who has seen the newest change: a client may have a
+        // cursor with any assigned number.
         "user_change": Place(
             rows: "user t",
             values: [
@@ -36,7 +39,7 @@ extension MovedTable {
         ),
         "user_tag": Place(rows: "user_tag t"),
         "token": Place(rows: "token t"),
-        // The only server of a database of SQLite has noted the session with each registration.
+        // The only server of a database of SQLite has recorded the session with each registration.
         "device": Place(
             rows: "device t",
             values: ["session_at": "case when t.session is null then null else t.registered_at end"]
@@ -45,7 +48,8 @@ extension MovedTable {
         "device_push": Place(rows: "device_push t"),
         "confirmation": Place(rows: "confirmation t"),
         "notification": Place(rows: "notification t", values: ["sequence": Self.sequence]),
-        // A recall from many recipients is one number with the notification here, and a number with each of them there.
+        // A recall from many recipients is one number with the notification here, and a number
+        // with each of them there.
         "recipient": Place(
             rows: "recipient t left join notification n on n.id = t.notification_id",
             values: [
@@ -58,7 +62,7 @@ extension MovedTable {
         "idempotency": Place(rows: "idempotency t"),
         "scheduled": Place(rows: "scheduled t", values: ["sequence": Self.sequence]),
         "fanout": Place(rows: "fanout t"),
-        // What was on its way when the last process ended is leased to nobody.
+        // Nobody has leased the pushes that were being sent when the last process ended.
         "push": Place(rows: "delivery t where t.settled_at is null"),
         "push_end": Place(rows: "delivery t where t.settled_at is not null"),
         "collapse": Place(rows: "collapse t", values: ["sequence": Self.sequence]),

@@ -2,7 +2,7 @@ internal import Foundation
 internal import GRDB
 internal import PushStore
 
-/// Where the database was moved to, and when.
+/// The place to which the database was moved, and when.
 struct MovedTo: Sendable {
     let place: String
     let at: Date
@@ -12,7 +12,7 @@ struct MovedTo: Sendable {
         self.at = at
     }
 
-    /// Reads the mark; `nil` if there is none, also in a database from before there were any.
+    /// Reads the mark; `nil` if there is none, also in a database from before marks existed.
     init?(_ db: Database) throws {
         guard try db.tableExists("moved"), let row = try Row.fetchOne(db, sql: "select place, at from moved") else {
             return nil

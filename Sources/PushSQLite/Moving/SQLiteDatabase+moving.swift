@@ -4,8 +4,8 @@ internal import PushStore
 extension SQLiteDatabase {
     /// Keeps the database open, as the source of a move, while `body` runs.
     ///
-    /// Migrates its schema first. Throws `StoreError` if there is no such file, if a process has it open, or if it cannot be
-    /// opened with the keyring; otherwise what `body` throws.
+    /// Migrates its schema first. Throws `StoreError` if the file does not exist, if a process has
+    /// it open, or if it cannot be opened with the keyring; also throws the errors of `body`.
     package func asMoveSource<Value>(
         _ keyring: Keyring,
         _ body: (SQLiteMoveSource) async throws -> Value

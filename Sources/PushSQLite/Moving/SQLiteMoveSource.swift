@@ -7,7 +7,8 @@ package import PushStore
 
 /// A store whose rows are moved to another one.
 ///
-/// It is open for that, which keeps other processes from it, and is read through a connection of its own.
+/// The store is open meanwhile, which keeps other processes from it, and a separate connection
+/// reads it.
 package struct SQLiteMoveSource: MoveSource {
     package let identity: Data
     package let digestKey: SymmetricKey
@@ -16,7 +17,7 @@ package struct SQLiteMoveSource: MoveSource {
 
     private let store: SQLiteStore
     private let connection: DatabaseQueue
-    /// Numbers that may have been given out to changes are lower than this one.
+    /// All numbers that may have been assigned to changes are lower than this one.
     private let reserved: Int64
 
     init(_ store: SQLiteStore) throws(StoreError) {
@@ -43,7 +44,7 @@ package struct SQLiteMoveSource: MoveSource {
         try self.store.makeSQLiteReader().auditFault()
     }
 
-    /// How many rows of the table of that name there are.
+    /// The number of rows of the table with that name.
     package func count(of table: String) throws -> Int {
         guard let selection = MovedTable.all.first(where: { $0.name == table })?.selection else { return 1 }
         return try self.connection.read { db in
@@ -106,7 +107,8 @@ package struct SQLiteMoveSource: MoveSource {
         }
     }
 
-    /// The row of the one chain that there is: where the audit begins, where it ends, and the keyed hashes of both.
+    /// The row of the only chain: the start and the end of the audit, and the keyed hashes of
+    /// both.
     private func auditChain() throws -> MovedRow {
         try self.connection.read { db in
             let empty = AuditLink(number: 0, code: Data())
@@ -117,7 +119,7 @@ package struct SQLiteMoveSource: MoveSource {
                 try Row.fetchOne(db, sql: "select number, chain from audit order by number desc limit 1")
                 .map { AuditLink(number: try $0[0], code: try $0[1]) } ?? start
             return [
-                // No process has the number 0: the first one that writes takes the chain.
+                // No process has the number 0: the first process that writes takes over the chain.
                 .integer(0), .integer(0), .integer(end.number), .integer(start.number), .bytes(end.code),
                 .bytes(start.code), .bytes(self.audit.mac(ofStart: start)), .bytes(self.audit.mac(ofEnd: end)),
             ]
@@ -126,7 +128,7 @@ package struct SQLiteMoveSource: MoveSource {
 }
 
 extension DirectRow {
-    /// The row's values; throws `StoreError.damaged` if one is not of its column's type.
+    /// The row's values; throws `StoreError.damaged` if a value is not of its column's type.
     fileprivate borrowing func values(of table: MovedTable) throws -> MovedRow {
         var row: MovedRow = []
         row.reserveCapacity(table.columns.count)

@@ -3,16 +3,18 @@ internal import GRDB
 internal import PushStore
 internal import Synchronization
 
-/// Numbers the changes that users see, so that a reader with the number of one finds all later ones.
+/// Numbers the changes that users see, so that a reader with a change's number finds all later
+/// ones.
 ///
-/// Each number is higher than all before it, including those of earlier processes. Only the writer draws them, within
-/// its transactions, so that changes become visible in the order of their numbers. A number that is lost with its
-/// transaction is not drawn again.
+/// Each number is higher than all before it, including those of earlier processes. Only the writer
+/// draws them, within its transactions, so that changes become visible in the order of their
+/// numbers. A number that is lost with its transaction is not drawn again.
 final class ChangeNumbers: Sendable {
     /// The numbers that are reserved for one process.
     private static let block: Int64 = 1 << 36
-    /// The binary logarithm of the numbers for each second since 1970, which are more than any process uses. So a
-    /// database that was restored from a backup does not draw numbers again that the lost one has drawn since.
+    /// The binary logarithm of the numbers for each second since 1970, which are more than any
+    /// process uses. So a database that was restored from a backup never draws numbers again that
+    /// the lost one has drawn since.
     private static let perSecond = 30
 
     private let last: Atomic<Int64>

@@ -62,7 +62,7 @@ extension SQLiteReader {
     package func newestChange(ofUser user: Int64) -> Int64 { self.changes.newest }
 }
 
-/// What `fetch` selects.
+/// The columns of `fetch`.
 private enum FetchColumn: Int32, SelectedColumn {
     case payload, isStoredByClients, isReadOnce, createdAt, expiresAt, isRecipient, readAt, fetchedAt, mac, sender,
         app, changedAt, leasedUntil
@@ -82,7 +82,7 @@ private enum FetchColumn: Int32, SelectedColumn {
         case .app: "n.app"
         case .changedAt: "coalesce(r.changed_at, n.created_at)"
         case .leasedUntil:
-            // Of all others the table is not even looked at.
+            // For other notifications SQLite does not read the table.
             """
             case when n.is_read_once then (
                 select leased_until from untaken where notification_id = n.id and user_id = ?2) end

@@ -22,7 +22,7 @@ extension SQLiteReader {
                 return builder.add(entry, changedAt: Date(milliseconds: row.integer(ChangeColumn.changedAt)))
             }
             var page = builder.page
-            // Read after the rows: a deletion is noted there before it is committed.
+            // The clock is read after the rows, since a deletion sets it before its commit.
             page.removedAt = self.removals.latest
             if !page.isBeyondBudget, needsPayloads(page) { try Self.readPayloads(of: &page, reads) }
             return page
@@ -153,8 +153,8 @@ extension NotificationPage {
     }
 }
 
-/// The columns of `changes` and `change`: all that the number of a change stands for except the payload, which may be
-/// long and is not always needed.
+/// The columns of `changes` and `change`: everything that the number of a change identifies,
+/// except the payload. A payload may be long and is not always needed.
 private enum ChangeColumn: Int32, SelectedColumn {
     case change, id, sender, payloadLength, isStoredByClients, isReadOnce, createdAt, expiresAt, readAt, dismissedAt
     case changedAt, mac, isFetched, app

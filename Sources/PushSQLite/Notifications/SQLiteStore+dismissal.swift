@@ -80,8 +80,8 @@ extension SQLiteStore {
         }
     }
 
-    /// The most recipients whose rows a recall changes one by one; for more, one note in the notification's row stands
-    /// for all.
+    /// The largest number of recipients whose rows a recall changes one by one; for more, one note
+    /// in the notification's row stands for all.
     static let recallPage = 1000
 
     private static func noteRecall(

@@ -42,9 +42,11 @@ extension SQLiteStore {
         )
     }
 
-    /// Stores a request in the transaction of its notification, so that neither is stored without the other.
+    /// Stores a request in the transaction of its notification, so that neither is stored without
+    /// the other.
     ///
-    /// A reach that is not complete is not stored: a repeated request gets the same answer, although more may be known.
+    /// An incomplete reach is not stored: a repeated request gets the same answer, although more
+    /// may be known.
     static func note(
         _ db: Database,
         _ request: IdempotentRequest,

@@ -3,7 +3,8 @@ internal import GRDB
 package import PushCore
 package import PushStore
 
-/// Payloads that may be read once: leased by the first fetch, and erased when no recipient waits for them.
+/// Read-once payloads: the first fetch leases them, and they are erased when no recipient waits
+/// for them.
 extension SQLiteStore {
     package func lease(
         _ id: NotificationID,
@@ -79,7 +80,8 @@ extension SQLiteStore {
         return try noted > 0 && Self.eraseIfTaken(db, id)
     }
 
-    /// Erases a payload that may be read once if no recipient waits for it and no fanout is left; `true` if it did.
+    /// Erases a read-once payload if no recipient waits for it and no fan-out is left; `true` if
+    /// it did.
     @discardableResult
     static func eraseIfTaken(_ db: Database, _ id: Int64) throws -> Bool {
         try db.run(
@@ -154,7 +156,7 @@ extension SQLiteStore {
         _ changes: ChangeNumbers,
         now: Date
     ) throws -> Bool {
-        // If the notification was recalled or has expired meanwhile, the user is told that instead.
+        // If the notification was recalled or has expired meanwhile, the user sees that instead.
         let isChanged = try db.run(
             prepared: """
                 update recipient set dismissed_at = ?3, change = ?4, changed_at = ?3

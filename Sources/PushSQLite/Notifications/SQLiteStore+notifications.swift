@@ -16,7 +16,7 @@ extension SQLiteStore {
     ) async throws -> [PostOutcome] {
         let (pusher, page) = (self.pusher, page ?? Self.fanoutPage)
         let posts = posts.map(PreparedPost.init)
-        // The usual single post has the text of its entry made before the writer runs.
+        // For the usual single post, the text of its entry is made before the writer runs.
         let draft = posts.count == 1 ? posts.first?.record.map(self.audit.draft) : nil
         let bytes = posts.reduce(0) { $0 + $1.notification.sealedPayload.count }
         return try await self.writer.write(bytes: bytes) { [audit] db -> [PostOutcome] in
@@ -31,7 +31,7 @@ extension SQLiteStore {
             var users = UserSearch()
             outcomes.reserveCapacity(posts.count)
             for post in posts {
-                // Later ones wait, so that all are stored in their order.
+                // Later ones are not stored, so that the caller can store all in their order.
                 guard outcomes.last != .idTaken else {
                     outcomes.append(.idTaken)
                     continue
@@ -53,7 +53,8 @@ extension SQLiteStore {
         }
     }
 
-    /// Stores one notification. Refuses it before it writes anything, so that a refusal leaves nothing to roll back.
+    /// Stores one notification. It refuses before it writes anything, so that a refusal leaves
+    /// nothing to roll back.
     private static func store(
         _ post: PreparedPost,
         _ db: Database,
@@ -109,7 +110,8 @@ extension SQLiteStore {
         _ sealing: Sealing
     ) throws -> Bool {
         let notification = post.notification
-        // Values sealed before the keyring was exchanged might be stored after the pass of `rewrap`.
+        // Values encrypted before the keyring was exchanged might be stored after the pass of
+        // `rewrap`.
         let place = SealedPlace.payload(notification.id, sender: notification.sender)
         let payload = try sealing.vault.renewed(notification.sealedPayload, in: place)
         let alert = try notification.sealedAlert.flatMap { sealed in
@@ -166,9 +168,9 @@ extension SQLiteStore {
     }
 }
 
-/// A post with what can be made of it before the writer runs.
+/// A post with the parts that can be prepared before the writer runs.
 ///
-/// A class, for a copy of a struct would count its many members.
+/// It is a class, since a copy of a struct would retain its many members.
 private final class PreparedPost: Sendable {
     let notification: NewNotification
     let request: IdempotentRequest?

@@ -39,9 +39,10 @@ extension SQLiteStore {
         }
     }
 
-    /// The user's devices with a push that waits for its time, if each is the only one of its lane.
+    /// The user's devices with a push that waits for its time, if each is the only one of its
+    /// lane.
     ///
-    /// The query starts at `device`: a user has few devices, a broadcast has pushes to very many.
+    /// The query starts at `device`: a user has few devices, a broadcast has very many pushes.
     static let pacedDevices = """
         select x.device from device d indexed by device_by_user
         cross join delivery x on x.notification_id = ?1 and x.device = d.number

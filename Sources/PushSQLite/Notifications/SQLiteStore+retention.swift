@@ -24,9 +24,10 @@ extension SQLiteStore {
 
     static let expired = "select id from notification where expires_at <= ? order by expires_at limit ?"
 
-    /// Deletes a notification's rows, at most `limit`, and itself after the last; returns the number of deleted rows.
+    /// Deletes a notification's rows, at most `limit`, and itself after the last; returns the
+    /// number of deleted rows.
     private static func delete(_ db: Database, _ id: Int64, atMost limit: Int) throws -> Int {
-        // First, so that no further device gets the notification.
+        // The fan-out is deleted first, so that no further device gets the notification.
         try db.cachedStatement(sql: "delete from fanout where notification_id = ?").execute(arguments: [id])
         let rows = try Row.fetchAll(
             db.cachedStatement(
@@ -39,7 +40,8 @@ extension SQLiteStore {
             arguments: [id, limit]
         )
         var tally = TallyCount()
-        // Not tested in the query: in SQLite 3.40, `is null` is never true in the columns that a DELETE returns.
+        // The query does not test this: in SQLite 3.40, `is null` is never true in the columns
+        // that a DELETE returns.
         for row in rows where try (row[1] as Int64?) == nil { tally.add(.expired, lane: try row[0]) }
         try tally.write(db)
         try Self.forgetCollapsing(db, id, devices: rows.map { try $0[2] })
@@ -57,7 +59,8 @@ extension SQLiteStore {
         return rows.count + recipients + 1
     }
 
-    /// Deletes the rows in which a notification is the newest of its collapse key for these devices.
+    /// Deletes the rows in which a notification is the newest of its collapse key for these
+    /// devices.
     private static func forgetCollapsing(_ db: Database, _ id: Int64, devices: [Int64]) throws {
         let key = try db.first(
             prepared: "select collapse_id from notification where id = ? and collapse_id is not null",

@@ -2,7 +2,7 @@ internal import GRDB
 internal import PushStore
 
 extension StorageBounds {
-    /// The bound that the sender would exceed with one more payload; `nil` if it may be stored.
+    /// The limit that the sender would exceed with one more payload; `nil` if it may be stored.
     ///
     /// Reads one row, which the post changes anyway (see `usage` in the schema).
     func excess(_ db: Database, of sender: Int64, adding payload: Int) throws -> StorageExcess? {
@@ -13,7 +13,8 @@ extension StorageBounds {
         return self.excess(notifications: count, bytes: bytes, adding: payload)
     }
 
-    /// Whether a user has the largest number of devices, not counting one that a registration is about to replace.
+    /// Whether a user has the maximum number of devices, not counting one that a registration is
+    /// about to replace.
     func isUsedUp(_ db: Database, byDevicesOf user: Int64, butFor replaced: Int64?) throws -> Bool {
         let count = try Int.fetchOne(
             db.cachedStatement(

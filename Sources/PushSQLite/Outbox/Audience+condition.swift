@@ -2,12 +2,13 @@ internal import GRDB
 internal import PushCore
 internal import PushStore
 
-/// The SQL conditions that a tag expression stands for.
+/// Makes the SQL conditions of tag expressions.
 struct TagConditions {
     let index: BlindIndex
     let policy: TagPolicy
 
-    /// A condition on a row of `device`, here called `d`, that holds for the living devices of the audience.
+    /// A condition on a row of `device`, here called `d`, that holds for the living devices of the
+    /// audience.
     func onDevice(_ audience: Audience) -> SQL {
         let meant: SQL
         switch audience.aim {
@@ -20,8 +21,8 @@ struct TagConditions {
         return "\(living) and d.platform in \(platforms.map(\.description))"
     }
 
-    /// A condition on a row of `user`, here called `u`, that holds if an expression holds for the tags given to the user
-    /// and the user's name, whatever the tags of its devices are.
+    /// A condition on a row of `user`, here called `u`. It holds if an expression holds for the
+    /// tags given to the user and the user's name, regardless of the tags of its devices.
     func onUser(_ audience: Audience) -> SQL {
         "\(Self.any(audience.expressions.map { self.condition($0, onTag: self.onUser) })) and \(audience.app.hasUser)"
     }

@@ -3,7 +3,7 @@ internal import GRDB
 internal import PushStore
 
 extension AudienceBranch {
-    /// Whether it certainly has no rows; looks at one row at most.
+    /// Whether the branch certainly has no rows; reads one row at most.
     func isEmpty(_ db: Database) throws -> Bool {
         switch self {
         case .nothing: true

@@ -6,8 +6,8 @@ internal import PushStore
 extension AudienceWalk {
     /// Reads the next rows, at most a page, and moves past all of them.
     ///
-    /// Returns their devices and users that are of the audience, and whether that was the last page. A page of users may
-    /// have more devices than rows.
+    /// Returns the devices and users of the audience among them, and whether that was the last
+    /// page. A page of users may have more devices than rows.
     mutating func take(
         _ page: Int,
         of audience: HashedAudience,
@@ -17,7 +17,8 @@ extension AudienceWalk {
         let branch = audience.branches[self.branch]
         let (found, end) =
             if case .devicesWith(let tag) = branch, audience.isOneTag {
-                // Nearly all posts: one statement, compiled once, and not two of which one is built each time.
+                // Nearly all posts take this way: one statement that is compiled once, instead of
+                // two statements, one of them built each time.
                 try Self.page(ofTag: tag, after: self.cursor, page, db)
             } else {
                 try Self.page(of: branch, audience, after: self.cursor, page, db)
@@ -44,7 +45,8 @@ extension AudienceWalk {
         return (try Self.page(of: branch, audience, start, end ?? .max, db), end)
     }
 
-    /// The living devices among the next rows with a tag, and the last of these rows if there are as many as a page.
+    /// The living devices among the next rows with a tag, and the last of these rows if there are
+    /// as many as a page.
     private static func page(
         ofTag tag: Data,
         after start: Int64,

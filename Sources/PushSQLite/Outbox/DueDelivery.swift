@@ -31,9 +31,9 @@ struct DueDelivery {
     private let isAlone: Bool
     /// The lane of the device's address, if it has one.
     let lane: String?
-    /// Set if the device is a claim: the code, which is all that is pushed to it.
+    /// Set if the device is a claim: the code, the only content of its push.
     private let confirmation: ConfirmationCode?
-    /// What the notification's pushes show; `nil`: their sender's constants.
+    /// The alert of the notification's pushes; `nil`: their sender's constants.
     private let alert: Result<PushAlert, VaultError>?
     /// Set if accounts share the handle: the registration of this one.
     private let shared: RegistrationID?
@@ -56,8 +56,8 @@ struct DueDelivery {
         where lane = ? and is_bulk = ? and state = 'queued' and due_at <= ? order by due_at limit ?
         """
 
-    /// Reads a row; `nil` if its device or its notification does not exist. `needsAcceptance`: also reads `acceptedAt` and
-    /// `isAlone`.
+    /// Reads a row; `nil` if its device or its notification does not exist. `needsAcceptance`:
+    /// also reads `acceptedAt` and `isAlone`.
     static func fetch(
         _ db: Database,
         _ key: DuePush,
@@ -117,17 +117,19 @@ struct DueDelivery {
         where d.notification_id = ?1 and d.device = ?2
         """
 
-    /// Whether a provider has accepted a push to the device's address; only known with `needsAcceptance`.
+    /// Whether a provider has accepted a push to the device's address; known only with
+    /// `needsAcceptance`.
     var isAddressKnown: Bool { self.acceptedAt != nil }
 
-    /// Whether its address or its alert is damaged, and not merely encrypted with a key that is not there.
+    /// Whether its address or its alert is damaged, and not only encrypted with a missing key.
     var isDamaged: Bool {
         if case .failure(.unreadable) = self.handle { return true }
         if case .failure(.unreadable) = self.alert { return true }
         return false
     }
 
-    /// Decides whether the push is sent, waits or is settled. `interval`: the least time between two pushes to one device.
+    /// Decides whether the push is sent, waits or is settled. `interval`: the shortest time
+    /// between two pushes to one device.
     func decision(_ db: Database, interval: Duration?, now: Date) throws -> Decision {
         let decision = self.unpacedDecision(now: now)
         guard case .send(let push) = decision, let interval else { return decision }
@@ -184,7 +186,8 @@ struct DueDelivery {
         return .send(push)
     }
 
-    /// Of several pushes that wait for the interval to pass, only the newest is sent: it wakes the app for all of them.
+    /// Of several pushes that wait for the interval to pass, only the newest is sent: it wakes the
+    /// app for all of them.
     private func pacedDecision(
         _ push: Push,
         interval: TimeInterval,
@@ -192,7 +195,7 @@ struct DueDelivery {
         now: Date
     ) throws -> Decision {
         let accepted = self.acceptedAt.map { Date(milliseconds: $0) }
-        // The usual case, decided without another query.
+        // The usual case needs no other query.
         if self.isAlone, accepted.map({ $0 + interval <= now }) ?? true { return .send(push) }
         if try self.hasNewerPush(db) {
             return .settle(.cancelled, reason: PushReason.replaced)
@@ -247,7 +250,7 @@ struct DueDelivery {
         """
 }
 
-/// What `DueDelivery.row` selects.
+/// The columns of `DueDelivery.row`.
 private enum DueColumn: Int32, SelectedColumn {
     case user, attempts, isWithdrawn, withdrawal, handle, isRetired, isRecalled, seed, sequence, expiresAt, priority
     case collapseID, acceptedAt, unsettled, lane, claim, alert, sender, shared

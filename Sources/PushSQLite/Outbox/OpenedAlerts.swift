@@ -1,7 +1,8 @@
 internal import PushCore
 
-/// The alert that was opened last within a transaction: the pushes of a broadcast, which have one alert, are leased one after
-/// the other, and reading its JSON takes longer than all else of a lease.
+/// The alert that was decrypted last within a transaction. The pushes of a broadcast have one
+/// alert and are leased one after the other, and reading its JSON takes longer than the rest of a
+/// lease.
 final class OpenedAlerts {
     private var last: (notification: Int64, alert: Result<PushAlert, VaultError>)?
 

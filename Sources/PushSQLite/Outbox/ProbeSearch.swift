@@ -11,12 +11,13 @@ extension SQLiteReader {
 
 /// Searches the due pushes for the best probe.
 ///
-/// The search steps over all older pushes that do not fit, and one user can have a million of those; so it runs on a
-/// reader, and blocks no writer.
+/// The search steps over all older pushes that do not fit, and one user can have a million of
+/// those; so it runs on a reader, and blocks no writer.
 struct ProbeSearch {
     /// The condition that a push must meet.
     private struct Wish {
-        /// `true`: a push must have been accepted at the address before; `false`: none may have been; `nil`: either.
+        /// `true`: the address must have an accepted push before; `false`: it must have none;
+        /// `nil`: either.
         let isKnown: Bool?
         let avoids: Bool
     }

@@ -18,10 +18,11 @@ struct PushTarget {
 struct Pusher: Sendable {
     let sealing: Sealing
     let changes: ChangeNumbers
-    /// Which tags of devices count.
+    /// The tags of devices that count.
     let tags: TagPolicy
     let notes: TransactionNotes
-    /// Whether a device, named by its lane and registration id, cannot be reached until it connects by itself.
+    /// Whether a device, named by its lane and registration id, cannot be reached until it
+    /// connects by itself.
     let isAway: @Sendable (_ lane: String, _ device: String) -> Bool
 }
 
@@ -36,7 +37,8 @@ struct PushInsertion {
     private let pusher: Pusher
     private let isBulk: Bool
     private let now: Date
-    /// The change number of all recipients of this page. One number is enough, since a user becomes a recipient only once.
+    /// The change number of all recipients of this page. One number is enough, since a user
+    /// becomes a recipient only once.
     private let change: Int64
     /// Users who have become recipients in this transaction.
     private var newRecipients: Set<Int64>
@@ -60,8 +62,9 @@ struct PushInsertion {
 
     // MARK: - Private
 
-    /// Makes the device's user a recipient, and inserts a push into the outbox, unless the device already has one, the user
-    /// has dismissed the notification, or the device has a newer notification with the same collapse key.
+    /// Makes the device's user a recipient, and inserts a push into the outbox. Inserts none if
+    /// the device already has one, the user has dismissed the notification, or the device has a
+    /// newer notification with the same collapse key.
     private mutating func insert(_ device: AudienceDevice, _ db: Database) throws {
         guard try self.addRecipient(device.user, db), try self.isNewest(for: device, db) else { return }
         let schedule = self.schedule(of: device)
@@ -71,15 +74,17 @@ struct PushInsertion {
         if case .now = schedule { self.dueCount += 1 }
     }
 
-    /// When the delivery looks at a push.
+    /// When the delivery examines a push.
     private enum Schedule {
         case now
-        /// The device is away; the push is looked at when the notification expires, if the device has not come before.
+        /// The device is away; the delivery examines the push when the notification expires, if
+        /// the device has not connected before.
         case awayUntilExpiry
-        /// The device is away; the push waits until the device comes.
+        /// The device is away; the push waits until the device connects.
         ///
-        /// A device that comes finds parked pushes by the rows of its user as a recipient that are newer than its last
-        /// visit. So only a push whose recipient was inserted in this transaction can be parked.
+        /// A device that connects finds parked pushes by its user's recipient rows that are newer
+        /// than its last connection. So only a push whose recipient was inserted in this
+        /// transaction can be parked.
         case parked
     }
 
@@ -111,7 +116,8 @@ struct PushInsertion {
         ) == 1
     }
 
-    /// Makes the user a recipient; `false` if the user was one before and has dismissed the notification.
+    /// Makes the user a recipient; `false` if the user was one before and has dismissed the
+    /// notification.
     private mutating func addRecipient(_ user: Int64, _ db: Database) throws -> Bool {
         if self.newRecipients.contains(user) || self.earlierRecipients.contains(user) { return true }
         let isNew = try SQLiteStore.insertRecipient(
@@ -136,8 +142,8 @@ struct PushInsertion {
         return true
     }
 
-    /// Stores the notification as the device's newest one with its collapse key, and cancels the push of the one before;
-    /// `false` if the device has a newer one.
+    /// Stores the notification as the device's newest one with its collapse key, and cancels the
+    /// push of the one before; `false` if the device has a newer one.
     private func isNewest(for device: AudienceDevice, _ db: Database) throws -> Bool {
         guard let collapseID = self.target.collapseID else { return true }
         let last = try db.first(

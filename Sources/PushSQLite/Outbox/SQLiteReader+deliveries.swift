@@ -80,7 +80,7 @@ extension DeliveryStage {
 }
 
 extension DeliveryEntry {
-    /// `nil` if this version cannot have written the row; throws if the name cannot be opened.
+    /// `nil` if this version cannot have written the row; throws if the name cannot be decrypted.
     fileprivate init?(_ row: Row, _ sealing: Sealing) throws {
         guard let state = try DeliveryStage(rawValue: row["stage"]) else { return nil }
         let receiptAt: Int64? = try state == .fetched || state == .read ? row["receipt_at"] : nil

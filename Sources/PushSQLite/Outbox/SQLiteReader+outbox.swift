@@ -21,7 +21,7 @@ extension SQLiteReader {
 
     package func oldestWaiting(in lane: Lane, _ queue: Queue) throws(StoreError) -> Date? {
         try self.read { db in
-            // Of no pushes the minimum is null.
+            // Without pushes the minimum is null.
             try Int64.fetchOne(
                 db.cachedStatement(sql: Self.oldestWaiting),
                 arguments: [lane.description, queue.rawValue, OldestPush.looks]
@@ -29,7 +29,8 @@ extension SQLiteReader {
         }
     }
 
-    /// The cross join keeps the order: the pushes are few. A common table for both ends would be filled with the whole queue.
+    /// The cross join keeps the order: the pushes are few. A common table for both ends would
+    /// contain the whole queue.
     static let oldestWaiting = """
         select min(n.created_at) from (
             select * from (

@@ -4,9 +4,10 @@ internal import PushCore
 internal import PushStore
 
 extension SQLiteStore {
-    /// Cancels the deliveries that meet the condition and are not settled.
+    /// Cancels the pushes that meet the condition and are not settled.
     ///
-    /// A push that is being sent cannot be cancelled: it is not retried, and its answer decides how it counts.
+    /// A push that is being sent cannot be stopped: it is not retried, and the provider's answer
+    /// decides how it counts.
     static func cancel(_ db: Database, where condition: SQL, reason: String, now: Date) throws {
         try db.execute(
             literal: """
@@ -25,7 +26,8 @@ extension SQLiteStore {
         )
     }
 
-    /// Cancels one push, as `cancel(_:where:reason:now:)` does; returns its lane if it was still waiting.
+    /// Cancels one push, as `cancel(_:where:reason:now:)` does; returns its lane if it was still
+    /// waiting.
     static func cancel(
         _ notification: Int64,
         device: Int64,
@@ -57,8 +59,8 @@ extension SQLiteStore {
         return nil
     }
 
-    /// Runs a statement that returns the lane of each row that it has brought into a state, and counts these rows;
-    /// returns their number.
+    /// Runs a statement that returns the lane of each row whose state it has changed, and counts
+    /// these rows; returns their number.
     @discardableResult
     static func count(_ state: TallyState, _ db: Database, _ statement: SQL) throws -> Int {
         let (sql, arguments) = try statement.build(db)

@@ -6,7 +6,8 @@ internal import PushStore
 extension SQLiteStore {
     /// A notification for more devices than this is a broadcast.
     static let fanoutPage = 1000
-    /// Devices read in one transaction of a broadcast: few enough that a post that waits for it does not notice.
+    /// Devices read in one transaction of a broadcast: few enough that a waiting post does not
+    /// notice.
     static let fanoutStep = 250
 
     package func expandFanout(page: Int?, now: Date) async throws -> Int? {
@@ -46,10 +47,11 @@ extension SQLiteStore {
         }
     }
 
-    /// Enqueues a new notification's pushes: all of them, or the first page and a row for the rest.
+    /// Enqueues a new notification's pushes: all of them, or the first page and a row for the
+    /// rest.
     ///
-    /// `recipients` are the users who have been made recipients in this transaction. Returns how many users and pushes
-    /// there are, and whether the delivery has work now.
+    /// `recipients` are the users who have become recipients in this transaction. Returns how many
+    /// users and pushes there are, and whether the delivery has work now.
     static func enqueue(
         _ db: Database,
         _ target: PushTarget,
@@ -60,7 +62,8 @@ extension SQLiteStore {
     ) throws -> (reach: Reach, hasWork: Bool) {
         var walk = AudienceWalk()
         var (found, isLast) = try walk.take(page, of: target.audience, db)
-        // A small audience may still have several branches; the usual one ends with its first page, and is not counted.
+        // A small audience may still have several branches; the usual audience ends with its first
+        // page, and is not counted.
         let isBulk = try !isLast && target.audience.isLarger(than: page, db)
         var pushes = PushInsertion(target, by: pusher, isBulk: isBulk, newRecipients: recipients, now: now)
         try pushes.insert(found, db)

@@ -3,10 +3,12 @@ internal import GRDB
 internal import PushCore
 internal import PushStore
 
-/// Moves pushes whose device has registered an address at another provider since they were enqueued.
+/// Moves pushes whose device has registered an address at another provider since they were
+/// enqueued.
 ///
-/// They continue in the device's new lane, as if they had just been enqueued there: the tally counts them as cancelled
-/// in the old lane and as enqueued in the new one, so that each lane adds up and no count ever falls.
+/// They continue in the device's new lane, as if they had just been enqueued there. The tally
+/// counts them as cancelled in the old lane and as enqueued in the new one. So each lane adds up,
+/// and no count ever falls.
 extension SQLiteStore {
     /// Moves queued pushes of a device to its lane; returns how many, at most `page`.
     static func moveQueued(_ db: Database, ofDevice device: Int64, page: Int, now: Date) throws -> Int {

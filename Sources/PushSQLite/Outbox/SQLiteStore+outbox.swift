@@ -93,7 +93,7 @@ private struct Leasing {
     }
 
     private func lease(_ delivery: DueDelivery, _ db: Database, _ tally: inout TallyCount) throws -> LeasedDelivery? {
-        // An address at another provider must never be shown to this one.
+        // A provider must never see an address at another provider.
         if let lane = delivery.lane, lane != self.lane.description {
             try SQLiteStore.move(
                 db,

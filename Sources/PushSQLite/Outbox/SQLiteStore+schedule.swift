@@ -4,8 +4,8 @@ package import PushCore
 package import PushStore
 
 extension SQLiteStore {
-    /// Notifications, and about how many pushes, that one transaction sends: few enough that a post that waits for it
-    /// does not notice.
+    /// The number of notifications, and about the number of pushes, that one transaction sends:
+    /// few enough that a waiting post does not notice.
     private static let (releaseLimit, releasePushes) = (100, 250)
 
     package func releaseScheduled(limit: Int?, now: Date) async throws -> Release {
@@ -68,7 +68,7 @@ extension SQLiteStore {
         var recipients: Set<Int64> = []
         var users = UserSearch()
         for user in target.audience.users {
-            // Who is gone since the post is skipped.
+            // A user who was deleted since the post is skipped.
             let id = try users.user(withKey: user.key, of: target.audience.audience.app, db)
             guard let id, recipients.insert(id).inserted else { continue }
             _ = try Self.insertRecipient(id, of: target, change: target.sequence, pusher.sealing, db, now: now)
@@ -86,7 +86,7 @@ extension SQLiteStore {
     }
 }
 
-/// What the sender of a scheduled notification may send at this moment.
+/// The audiences that the sender of a scheduled notification may send to at this moment.
 private enum SenderRight {
     /// To everybody in these apps; `nil`: in all.
     case everything(in: Set<AppName>?)

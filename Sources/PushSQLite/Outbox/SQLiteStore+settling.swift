@@ -11,7 +11,8 @@ extension SQLiteStore {
                 do {
                     try batch.settle(db, delivery, as: settlement)
                 } catch let error as DatabaseError where !error.concernsAll {
-                    // A damaged row: it stays leased until the next start, and the others are stored.
+                    // A damaged row: it stays leased until the next start, and the others are
+                    // stored.
                     let id = delivery.push.notification.rawValue
                     writer.noteSetAside(.settlement(notification: id, device: delivery.device))
                 }
@@ -37,7 +38,8 @@ private struct Batch {
             // Stored only if the provider has an id of its own.
             let isOurs = providerID == delivery.push.attemptID.text
             let isEnded = try self.end(db, delivery, .accepted, reason: nil, providerID: isOurs ? nil : providerID)
-            // Deleting the device has settled the push already, and no new row may remain of the device.
+            // Deleting the device has settled the push already, and no new row may remain of the
+            // device.
             guard isEnded else { return }
             try db.run(
                 prepared: """
@@ -57,7 +59,8 @@ private struct Batch {
         case .retried(let due, let reason):
             try self.requeue(db, delivery, dueAt: due, reason: reason, attempts: delivery.state.attempts)
         case .away(let reason):
-            // A device that connects makes it due; `isAnythingWaiting` finds it if it was settled only after that.
+            // A device that connects makes it due; `isAnythingWaiting` finds it if it was settled
+            // only after that.
             let end = delivery.state.expiresAt
             try self.requeue(db, delivery, dueAt: end, reason: reason, attempts: delivery.state.attempts)
         case .moved(let reason):
@@ -69,7 +72,7 @@ private struct Batch {
 
     // MARK: - Private
 
-    /// Whether the device has another address than the push was sent to; a claim never has.
+    /// Whether the device now has another address than the push's; `false` for a claim.
     private func hasMoved(_ db: Database, _ delivery: LeasedDelivery) throws -> Bool {
         guard let handle = DeviceHandle(delivery.push.handle) else { return false }
         let hasMoved = try db.first(

@@ -1,6 +1,6 @@
 package import PushCore
 
-/// The role and the apps of an account, which decide what its sessions open.
+/// The role and the apps of an account, which decide the rights of its sessions.
 package struct AccountRights: Sendable, Hashable {
     package let role: Role
     package let apps: Set<AppName>
@@ -10,16 +10,17 @@ package struct AccountRights: Sendable, Hashable {
         self.apps = apps
     }
 
-    /// The columns of an account; `nil` if only a later version knows the role.
+    /// Reads the columns of an account; `nil` if only a later version knows the role.
     package init?(storedRole: String, storedApps: String?) {
         guard let role = Role(rawValue: storedRole) else { return nil }
         self.init(role: role, apps: Set(storedApps: storedApps))
     }
 
-    /// Whether a change gives the account a higher role or another app; `nil` leaves a property as it is.
+    /// Whether a change gives the account a higher role or another app; `nil` leaves a property as
+    /// it is.
     ///
-    /// Sessions and codes end then: a token on an old phone must not gain rights that it did not have when it was issued.
-    /// Administrators have all apps.
+    /// Sessions and codes end then: a token on an old phone must not gain rights that it did not
+    /// have when it was issued. Administrators have all apps.
     package func gains(_ role: Role?, _ apps: Set<AppName>?) -> Bool {
         let isNewApp = apps.map { !$0.isSubset(of: self.apps) } ?? false
         return role.map { $0 > self.role } ?? false || isNewApp && self.role != .admin

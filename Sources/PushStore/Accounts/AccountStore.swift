@@ -6,16 +6,18 @@ package protocol AccountReader: Sendable {
     /// The user of that name, compared without case.
     func user(named name: Username) async throws(StoreError) -> User?
 
-    /// The hash of the user's password; `nil` if the password was changed, or the user deleted, meanwhile.
+    /// The hash of the user's password; `nil` if the password was changed, or the user deleted,
+    /// meanwhile.
     func password(of user: User) async throws(StoreError) -> PasswordHash?
 
-    /// The issuer's user whom the account belongs to; `nil` if no token has opened it yet.
+    /// The issuer's user who owns the account; `nil` if no token has opened it yet.
     func issuedAccount(of user: User) async throws(StoreError) -> IssuedAccount?
 
-    /// The hash of some user; a number selects the same user as long as that user stays as it is. `nil` without users.
+    /// The hash of some user; a number selects the same user as long as that user stays as it is.
+    /// `nil` without users.
     ///
-    /// Over all numbers, the costs of the hashes are therefore distributed as they are over all users. When a user is
-    /// added, only the numbers that now select it change their user.
+    /// Over all numbers, the costs of the hashes are therefore distributed as over all users. When
+    /// a user is added, only the numbers that now select it change their user.
     func password(chosenBy number: UInt64) async throws(StoreError) -> PasswordHash?
 
     /// Whether there is any user, also one whose row cannot be read.
@@ -32,7 +34,8 @@ package protocol AccountReader: Sendable {
 }
 
 extension AccountReader {
-    /// The user of that name, if the caller may know of it. A caller who names another user looks it up here.
+    /// The user of that name, if the caller may know of it. A caller who names another user looks
+    /// it up here.
     package func user(named name: Username, visibleTo caller: User) async throws(StoreError) -> User? {
         guard let user = try await self.user(named: name), caller.maySee(user) else { return nil }
         return user
@@ -56,13 +59,15 @@ package protocol AccountStore: Sendable {
         now: Date
     ) async throws -> Bool
 
-    /// Changes a user's role, changes the password, which ends the user's sessions and retires the devices that were last
-    /// registered with one, changes the user's apps, which retires the devices and deletes the claims
-    /// of those that the user leaves, or disables or enables the user. A higher role or another app
-    /// ends the sessions, too, but their devices stay.
+    /// Changes a user's role, password or apps, or disables or enables the user.
     ///
-    /// `nil` leaves a property as it is. With `issued` the account also belongs to the owner of that token. Nothing is changed
-    /// then, and the answer is `.missing`, if it belongs to another one or has taken a newer token meanwhile.
+    /// A new password ends the user's sessions and retires the devices that were last registered
+    /// with one. For each app that the user leaves, its devices are retired and its claims
+    /// deleted. A higher role or another app also ends the sessions, but their devices stay.
+    ///
+    /// `nil` leaves a property as it is. With `issued` the account also belongs to the owner of
+    /// that token. If it belongs to another owner, or has accepted a newer token meanwhile,
+    /// nothing changes and the answer is `.missing`.
     func changeUser(
         _ name: Username,
         role: Role?,
@@ -74,11 +79,11 @@ package protocol AccountStore: Sendable {
         now: Date
     ) async throws -> UserChange
 
-    /// Replaces the tags given to a user; `false` if there is no such user, or if its rights are not
-    /// `rights`, unless that is `nil`.
+    /// Replaces the tags given to a user; `false` if there is no such user, or if its rights are
+    /// not `rights`, unless that is `nil`.
     ///
-    /// A tag counts for notifications that are stored afterwards. The record's detail becomes a text about the tags that
-    /// were added and removed.
+    /// A tag counts for notifications that are stored afterwards. The record's detail becomes a
+    /// text about the added and removed tags.
     func setTags(
         _ tags: Set<Tag>,
         ofUser name: Username,
@@ -86,14 +91,18 @@ package protocol AccountStore: Sendable {
         by record: AuditRecord?
     ) async throws -> Bool
 
-    /// Deletes a user with all tokens and devices, and with its part in the notifications that it received.
+    /// Deletes a user with all tokens and devices, and with its part in the notifications that it
+    /// received.
     func deleteUser(_ name: Username, by record: AuditRecord?) async throws -> UserChange
 
-    /// Stores a new hash of the same password, and ends no session; does nothing if `old` is no longer the stored hash.
+    /// Stores a new hash of the same password, and ends no session; does nothing if `old` is no
+    /// longer the stored hash.
     func rehashPassword(of user: User, from old: PasswordHash, to new: PasswordHash) async throws
 
-    /// Changes the password of a user who has shown the old one, ends the user's sessions and retires the devices that were last
-    /// registered with one; `false` if the password was changed, or the user deleted, meanwhile.
+    /// Changes the password of a user who has presented the old one; `false` if the password was
+    /// changed, or the user deleted, meanwhile.
+    ///
+    /// It ends the user's sessions and retires the devices that were last registered with one.
     func changePassword(
         of user: User,
         to password: PasswordHash,
@@ -124,7 +133,7 @@ extension AccountStore {
         try await self.setTags(tags, ofUser: name, ifStill: nil, by: record)
     }
 
-    /// Changes a user on behalf of an administrator, whatever its issuer says.
+    /// Changes a user on behalf of an administrator, regardless of its issuer.
     package func changeUser(
         _ name: Username,
         role: Role?,

@@ -1,14 +1,15 @@
 package import PushCore
 internal import Synchronization
 
-/// Until when this process may go by credentials that it remembers, where other processes may end them.
+/// The lease under which this server trusts cached credentials, where other servers may end them.
 ///
-/// It learns of each end before the process that ended something answers, or its lease has run out by then. Whoever remembers
-/// credentials, or goes on with what they have begun, asks it first. Any thread may use it.
+/// Before another server answers a request that ended a credential, this server has learnt of the
+/// end, or its lease has expired. Code that caches credentials, or continues work begun with them,
+/// must check the lease first. Any thread may use it.
 package final class CredentialLease: Sendable {
-    /// What is not good any more, or means something else from now on.
+    /// Credentials that are no longer valid, or whose rights have changed.
     package enum End: Sendable, Hashable {
-        /// Of all users.
+        /// All credentials of all users.
         case everything
         /// All credentials of a user.
         case user(Int64)
@@ -16,7 +17,7 @@ package final class CredentialLease: Sendable {
         case token(Fingerprint, user: Int64)
     }
 
-    /// A time without gaps, in which the process has learnt of all ends in time.
+    /// An unbroken time in which this server has learnt of all ends in time.
     package struct Term: Sendable, Hashable {
         fileprivate let number: Int
     }
@@ -28,8 +29,8 @@ package final class CredentialLease: Sendable {
         var listeners: [@Sendable ([End]) -> Void] = []
     }
 
-    /// The term in which the request that runs has begun; `nil`: what runs is no request, or no term was running, and its
-    /// credentials were read from the database.
+    /// The term in which the running request began. `nil`: no request runs, or no term was running
+    /// and the server read the request's credentials from the database.
     @TaskLocal package static var admission: Term?
 
     private let now: @Sendable () -> ContinuousClock.Instant
@@ -43,34 +44,36 @@ package final class CredentialLease: Sendable {
         self.state = Mutex(State(goodUntil: goodUntil))
     }
 
-    /// The term that runs; `nil` while remembered credentials may have ended without this process.
+    /// The running term; `nil` while cached credentials may have ended without this server's
+    /// knowledge.
     package var term: Term? {
         let now = self.now()
         return self.state.withLock { !$0.isEnded && now < $0.goodUntil ? $0.term : nil }
     }
 
-    /// Whether the term runs, and has done so all the time.
+    /// Whether the term still runs, without a gap.
     package func holds(_ term: Term) -> Bool { term == self.term }
 
-    /// Throws `unavailable` if the term does not run any more.
+    /// Throws `unavailable` if the term no longer runs.
     package func check(_ term: Term) throws(StoreError) {
         guard self.holds(term) else {
             throw .unavailable(reason: "the server was stopped, or cut off from the database, while it worked")
         }
     }
 
-    /// Calls `body` with all that ends from now on, here too.
+    /// Calls `body` with all credentials that end from now on, on this server too.
     package func onEnd(_ body: @escaping @Sendable ([End]) -> Void) {
         self.state.withLock { $0.listeners.append(body) }
     }
 
-    /// Tells all listeners, and returns when they know.
+    /// Calls all listeners, and returns when they have applied the ends.
     package func note(_ ends: [End]) {
         guard !ends.isEmpty else { return }
         for listener in self.state.withLock({ $0.listeners }) { listener(ends) }
     }
 
-    /// Makes the lease longer, after all ends were noted. After a gap another term begins.
+    /// Extends the lease, after the listeners have received all ends. After a gap another term
+    /// begins.
     package func extend(until end: ContinuousClock.Instant) {
         let now = self.now()
         self.state.withLock { state in

@@ -1,11 +1,11 @@
 package import PushCore
 
-/// What a code for enrolment has brought about: a session of its user.
+/// The session that a code for enrolment has begun for its user.
 package struct Enrolment: Sendable {
-    /// How many codes of a user there are at most; of more the oldest end.
+    /// The largest number of codes of a user; above it the oldest end.
     package static let maximumCount = 10
-    /// What begins the column `scopes` of a code, which is a row of `token` with a hash that no token has. Before there were
-    /// codes, the word meant nothing.
+    /// The prefix of the column `scopes` of a code, which is a row of `token` with a hash that no
+    /// token has. Versions before codes ignore this word.
     package static let mark = "enrol "
 
     package let user: Username

@@ -1,7 +1,8 @@
 package import Foundation
 package import PushCore
 
-/// The rights that a token of an issuer gives; `nil` where its claims leave them to the account.
+/// The rights that a token of an issuer gives; `nil` where its claims leave the rights to the
+/// account.
 package struct IssuedRights: Sendable, Hashable {
     package let role: Role?
     package let apps: Set<AppName>?
@@ -14,7 +15,7 @@ package struct IssuedRights: Sendable, Hashable {
         self.scopes = scopes
     }
 
-    /// Whether these rights give the account nothing that the others do not.
+    /// Whether the other rights include all of these.
     package func isWithin(_ others: IssuedRights, of user: User) -> Bool {
         let (role, most) = (self.role ?? user.role, others.role ?? user.role)
         return role <= most && (self.apps ?? user.apps).isSubset(of: others.apps ?? user.apps)
@@ -27,7 +28,7 @@ package struct IssuedRights: Sendable, Hashable {
     }
 }
 
-/// The user of an issuer whom an account belongs to, and the newest token that rights were taken from.
+/// The issuer's user who owns an account, and the newest token that gave it rights.
 package struct IssuedAccount: Sendable, Hashable {
     /// A keyed hash of issuer and subject, of 16 bytes.
     package let owner: Data
@@ -41,7 +42,7 @@ package struct IssuedAccount: Sendable, Hashable {
         self.rights = rights
     }
 
-    /// The columns of an account; `nil` if it belongs to nobody yet.
+    /// Reads the columns of an account; `nil` if nobody owns it yet.
     package init?(owner: Data?, issuedAt: Int64?, role: String?, apps: String?, scopes: String?) {
         guard let owner, let issuedAt else { return nil }
         self.init(
@@ -55,15 +56,16 @@ package struct IssuedAccount: Sendable, Hashable {
         )
     }
 
-    /// The column with the apps. Unlike the account's own column, it names the usual app, since null has another meaning.
+    /// The column with the apps. Unlike the account's own column, it names the usual app, since
+    /// null has another meaning.
     package var storedApps: String? {
         self.rights.apps?.sorted().map(\.description).joined(separator: " ")
     }
 }
 
-/// A verified token of an issuer, as an account takes it.
+/// A verified token of an issuer, for an account.
 package struct IssuedToken: Sendable, Hashable {
-    /// The account as it is once it has taken the token.
+    /// The account after it has accepted the token.
     package let account: IssuedAccount
     /// The hashes of the same subject at the issuer's former names.
     package let formerOwners: Set<Data>
@@ -73,17 +75,19 @@ package struct IssuedToken: Sendable, Hashable {
         self.formerOwners = formerOwners
     }
 
-    /// Whether the token is of the user whom the account belongs to. An account of nobody is the first user's.
+    /// Whether the token is of the user who owns the account. The first user becomes the owner of
+    /// an account without one.
     package func isOfOwner(of stored: IssuedAccount?) -> Bool {
         stored.map { $0.owner == self.account.owner || self.formerOwners.contains($0.owner) } ?? true
     }
 
-    /// Whether the account has taken a token that was issued later.
+    /// Whether the account has accepted a token that was issued later.
     package func isOlder(than stored: IssuedAccount?) -> Bool {
         stored.map { self.account.issuedAt < $0.issuedAt } ?? false
     }
 
-    /// Whether the token opens the account: an older one must not give more than the newest or the account itself.
+    /// Whether the token opens the account: an older token must not give more than the newest or
+    /// the account itself.
     package func isGood(for user: User, _ stored: IssuedAccount?) -> Bool {
         guard self.isOfOwner(of: stored) else { return false }
         guard let stored, self.isOlder(than: stored) else { return true }

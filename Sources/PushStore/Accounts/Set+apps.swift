@@ -4,7 +4,7 @@ package import PushCore
 extension Set<AppName> {
     package init(storedApps text: String?) {
         guard let text else {
-            // At each sign-in.
+            // The server reads this at each sign-in.
             self = AppName.usualOnly
             return
         }

@@ -7,8 +7,8 @@ package struct TokenGrant: Sendable, Hashable {
     package let scopes: Scopes
     package let expiresAt: Date
     package let usedAt: Date?
-    /// Whether it is a session that began by a client certificate or a trusted proxy: it is valid only together with
-    /// one that names its user.
+    /// Whether the session began with a client certificate or a trusted proxy: it is valid only
+    /// together with a certificate or proxy that names its user.
     package let isVouched: Bool
 
     package init(prefix: TokenPrefix, scopes: Scopes, expiresAt: Date, usedAt: Date?, isVouched: Bool) {
@@ -51,7 +51,7 @@ package struct TokenEntry: Sendable, Hashable {
 
 /// A token that was created by signing in.
 package struct NewSession: Sendable {
-    /// How many sessions a user has at most.
+    /// The largest number of sessions of a user.
     package static let maximumCount = 100
 
     package let token: BearerToken

@@ -3,16 +3,19 @@ package import PushCore
 
 /// Reads tokens.
 package protocol TokenReader: Sendable {
-    /// A token's user and grant; `nil` if there is no such token, it has expired, or the user is disabled.
+    /// A token's user and grant; `nil` if there is no such token, it has expired, or the user is
+    /// disabled.
     func user(
         withToken fingerprint: Fingerprint,
         now: Date
     ) async throws(StoreError) -> (user: User, grant: TokenGrant)?
 
-    /// Whether there is such a code for enrolment that has not expired, of a user who is not disabled.
+    /// Whether the code for enrolment exists, has not expired, and is of a user who is not
+    /// disabled.
     func hasEnrolment(_ code: Fingerprint, now: Date) async throws(StoreError) -> Bool
 
-    /// The valid tokens of one user or of all, in the order of their prefixes; at most `limit` after `last`.
+    /// The valid tokens of one user or of all, in the order of their prefixes; at most `limit`
+    /// after `last`.
     func tokens(
         of user: Username?,
         after last: TokenPrefix?,
@@ -32,11 +35,11 @@ package protocol TokenStore: Sendable {
         now: Date
     ) async throws -> BearerToken?
 
-    /// Creates a token for a user who has signed in; `nil` if the password was changed, or the user disabled or
-    /// deleted, meanwhile.
+    /// Creates a token for a user who has signed in; `nil` if the password was changed, or the
+    /// user disabled or deleted, meanwhile.
     ///
-    /// The user's oldest sessions end if there are more than `NewSession.maximumCount`. `isVouched` tells that the user
-    /// has signed in by a certificate or a trusted proxy.
+    /// The user's oldest sessions end if there are more than `NewSession.maximumCount`.
+    /// `isVouched`: the user has signed in by a certificate or a trusted proxy.
     func addSession(
         for user: User,
         scopes: Scopes,
@@ -46,10 +49,11 @@ package protocol TokenStore: Sendable {
         now: Date
     ) async throws -> NewSession?
 
-    /// Stores a code with which a device of the user gets a session of these scopes, once; `false` if
-    /// the password, the role or the apps were changed, or the user disabled or deleted, meanwhile.
+    /// Stores a code with which a device of the user gets a session of these scopes, once; `false`
+    /// if the password, the role or the apps were changed, or the user disabled or deleted,
+    /// meanwhile.
     ///
-    /// A code ends as a session does, and is in no list.
+    /// A code ends as a session does. No list shows codes.
     func addEnrolment(
         _ code: Fingerprint,
         for user: User,
@@ -59,9 +63,11 @@ package protocol TokenStore: Sendable {
         now: Date
     ) async throws -> Bool
 
-    /// Uses a code up and begins a session with it; `nil` if there is no such code, it is over, or the user is disabled.
+    /// Uses a code and begins a session with it; `nil` if the code is missing or expired, or the
+    /// user is disabled.
     ///
-    /// `record` makes the audit's record for the user and the scopes; the session's token is added to it.
+    /// `record` makes the audit's record for the user and the scopes; the store adds the session's
+    /// token to it.
     func redeemEnrolment(
         _ code: Fingerprint,
         expiresAt: Date,
@@ -69,17 +75,17 @@ package protocol TokenStore: Sendable {
         by record: @escaping @Sendable (Username, Scopes) -> AuditRecord
     ) async throws -> Enrolment?
 
-    /// Revokes the token of that prefix, and returns its fingerprint; `nil` if there is none. If it is a session's, the devices
-    /// that were last registered with it are retired.
+    /// Revokes the token of that prefix, and returns its fingerprint; `nil` if there is none. With
+    /// a session's token, the devices that were last registered with it are retired.
     func revokeToken(_ prefix: TokenPrefix, by record: AuditRecord?, now: Date) async throws -> Fingerprint?
 
     /// Deletes tokens that have expired; returns how many, at most `limit`. Their devices stay.
     func deleteExpiredTokens(now: Date, limit: Int) async throws -> Int
 
-    /// Notes in memory that a token was used; `writeTokenUses` stores it.
+    /// Records in memory that a token was used; `writeTokenUses` stores it.
     func noteUse(of token: TokenPrefix, now: Date)
 
-    /// Stores some of the noted uses; returns how many, at most `limit`.
+    /// Stores some of the recorded uses; returns how many, at most `limit`.
     ///
     /// If that fails, the next call stores them.
     func writeTokenUses(limit: Int) async throws -> Int

@@ -2,12 +2,14 @@ package import Foundation
 package import PushCore
 internal import Synchronization
 
-/// The times at which tokens were last used, until they are written. A crash loses them, as the time is not promised to
-/// the minute.
+/// The times at which tokens were last used, until they are written. A crash loses them, since
+/// nobody relies on the minute.
 ///
-/// A lock, since every event loop adds uses; each token only once in some minutes.
+/// A lock protects them, since every event loop adds uses; each token is added only once in some
+/// minutes.
 package final class TokenUses: Sendable {
-    /// The largest number of tokens. Beyond it a use is not recorded, but one of the next minutes will be.
+    /// The largest number of tokens. Above it a use is not recorded, but a use some minutes later
+    /// will be.
     private static let bound = 100_000
 
     private let uses = Mutex<[TokenPrefix: Date]>([:])
@@ -28,7 +30,8 @@ package final class TokenUses: Sendable {
         }
     }
 
-    /// Adds uses again that could not be written; a use that was added meanwhile is later, and stays.
+    /// Adds uses again that could not be written; a use that was added meanwhile is later, and
+    /// stays.
     package func giveBack(_ taken: [(token: TokenPrefix, at: Date)]) {
         self.uses.withLock { uses in
             for use in taken where uses[use.token] == nil { uses[use.token] = use.at }

@@ -34,21 +34,21 @@ extension User {
     /// Whether the user belongs to the app; administrators belong to all.
     package func mayUse(_ app: AppName) -> Bool {
         if self.role == .admin { return true }
-        // Nearly every user belongs to one app, whose name need not be hashed.
+        // Nearly every user belongs to one app, so the name need not be hashed.
         return self.apps.count == 1 ? self.apps.first == app : self.apps.contains(app)
     }
 
-    /// Whether the user may know of another one. Administrators know all users; others know the users
-    /// with whom they share an app.
+    /// Whether the user may know of another user. Administrators know all users; others know the
+    /// users with whom they share an app.
     package func maySee(_ other: User) -> Bool {
         self.role == .admin || !self.apps.isDisjoint(with: other.apps)
     }
 
-    /// Whether the user may read and set the tags of another one, and enrol its devices.
+    /// Whether the user may read and set the tags of another user, and enrol its devices.
     ///
-    /// Tags and sessions are the account's and open all of its apps. So a publisher must have all of
-    /// these apps. It manages the role `device` only: no administrators and no publishers, itself
-    /// included.
+    /// Tags and sessions are the account's and open all of its apps. So a publisher must have all
+    /// of these apps. It manages the role `device` only: no administrators and no publishers,
+    /// itself included.
     package func mayManage(_ other: User) -> Bool {
         self.role == .admin || other.role == .device && other.apps.isSubset(of: self.apps)
     }
@@ -66,12 +66,13 @@ package struct UserEntry: Sendable, Hashable {
     package let hasPassword: Bool
     /// The tags that the user was given, sorted.
     package let tags: [Tag]
-    /// When a provider last accepted a push to one of the `countedForPush` devices that the user has had the shortest.
+    /// When a provider last accepted a push to one of the user's `countedForPush` newest devices.
     package let pushedAt: Date?
-    /// When the user last collected one of the notifications that are counted for `DeviceEntry.fetchedAt`, too.
+    /// When the user last fetched one of the notifications that `DeviceEntry.fetchedAt` counts,
+    /// too.
     package let fetchedAt: Date?
 
-    /// A user may have any number of devices, of which a list of users can count only so many.
+    /// The number of devices that a list examines for each user, since a user may have any number.
     package static let countedForPush = 20
 
     package init(
@@ -101,6 +102,7 @@ package struct UserEntry: Sendable, Hashable {
 package enum UserChange: Sendable, Hashable {
     case done
     case missing
-    /// The user is the only enabled administrator: after the change, no administrator could undo it.
+    /// The user is the only enabled administrator: after the change, no administrator could undo
+    /// it.
     case lastAdministrator
 }

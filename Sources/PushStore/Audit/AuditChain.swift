@@ -2,10 +2,11 @@ internal import Cryptography
 package import Foundation
 package import PushCore
 
-/// Makes the entries of the audit, and checks them.
+/// Makes and checks the entries of the audit.
 ///
-/// An entry is sealed text. Each has a keyed hash over itself and the hash before it, its link: changing an entry, or
-/// removing one from the middle, breaks the chain, which cannot be repaired without the key.
+/// An entry is encrypted text. Each has a keyed hash over itself and the hash before it, its link.
+/// A changed entry, or one removed from the middle, breaks the chain, which cannot be repaired
+/// without the key.
 package struct AuditChain: Sendable {
     private static let separator: Character = "\t"
 
@@ -29,7 +30,7 @@ package struct AuditChain: Sendable {
         AuditDraft(at: record.at.milliseconds, text: Data(self.text(of: record).utf8))
     }
 
-    /// The entry after another one.
+    /// Makes the entry that follows another one.
     package func sealed(_ draft: AuditDraft, after last: AuditLink) throws -> SealedAuditEntry {
         let number = last.number + 1
         return SealedAuditEntry(
@@ -42,7 +43,7 @@ package struct AuditChain: Sendable {
         )
     }
 
-    /// Opens a row of the audit.
+    /// Decrypts a row of the audit.
     package func opened(_ sealed: SealedAuditEntry) throws -> AuditEntry {
         let text = try self.vault.open(sealed.entry, in: .audit(sealed.link.number))
         let fields = String(decoding: text, as: UTF8.self)
@@ -61,7 +62,7 @@ package struct AuditChain: Sendable {
         )
     }
 
-    /// Whether a row is as it was appended after the entry with the link `previous`.
+    /// Whether a row is unchanged since it was appended after the entry with the link `previous`.
     package func isGenuine(_ sealed: SealedAuditEntry, after previous: AuditLink) -> Bool {
         let number = sealed.link.number
         guard number == previous.number + 1 else { return false }
@@ -85,7 +86,8 @@ package struct AuditChain: Sendable {
 
     // MARK: - Private
 
-    /// No field has a separator: names, ids and addresses have none, and details are ours.
+    /// No field has a separator: names, ids and addresses have none, and the server writes the
+    /// details.
     private func text(of record: AuditRecord) -> String {
         let actor = record.actor
         let fields = [
@@ -127,7 +129,7 @@ package struct AuditLink: Sendable, Hashable {
 /// A row of the audit.
 package struct SealedAuditEntry: Sendable, Hashable {
     package let at: Int64
-    /// The sealed text.
+    /// The encrypted text.
     package let entry: Data
     package let link: AuditLink
 

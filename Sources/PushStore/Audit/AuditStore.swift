@@ -3,7 +3,7 @@ package import PushCore
 
 /// An entry of the audit, in clear.
 package struct AuditEntry: Sendable, Hashable {
-    /// Counted from 1 without gaps; where the entries of several writers are chained apart, within each chain.
+    /// Counted from 1 without gaps; within each chain, if each writer has its own chain.
     package let number: Int64
     package let at: Date
     package let action: String
@@ -39,9 +39,10 @@ package struct AuditEntry: Sendable, Hashable {
     }
 }
 
-/// A place where the audit is not as it was written.
+/// A place where the audit was changed.
 package struct AuditFault: Sendable, Hashable {
-    /// The entry that was changed, moved, or follows a missing one; 0 if the start of the chain was changed.
+    /// The entry that was changed or moved, or follows a missing one; 0 if the start of the chain
+    /// was changed.
     package let number: Int64
 
     package init(number: Int64) {
@@ -57,21 +58,24 @@ package protocol AuditReader: Sendable {
     /// Entries before `number`, newest first; at most `limit`.
     func auditEntries(before number: Int64?, limit: Int) async throws(StoreError) -> [AuditEntry]
 
-    /// The number of the newest entry, or, where the entries of several writers have numbers of their own, how many entries were
-    /// ever written; 0 if there is none.
+    /// The number of the newest entry, or the count of all entries ever written if each writer has
+    /// its own numbers; 0 if there is none.
     func lastAuditNumber() async throws(StoreError) -> Int64
 
-    /// The first place where the audit is not as it was written; `nil` if there is none. Reads the whole audit.
+    /// The first place where the audit was changed; `nil` if there is none. Reads the whole audit.
     ///
-    /// It does not detect missing newest entries: compare `lastAuditNumber` with a number seen before.
+    /// It does not detect missing newest entries: compare `lastAuditNumber` with a number seen
+    /// before.
     func auditFault() async throws(StoreError) -> AuditFault?
 }
 
-/// Keeps the audit. Its entries are written in the transactions of the changes that they record, but for changes of files.
+/// Keeps the audit. Its entries are written in the transactions of the changes that they record,
+/// except for changes of files.
 package protocol AuditStore: Sendable {
-    /// Adds an entry about something that the store does not hold, such as a file.
+    /// Adds an entry about something outside the store, such as a file.
     func note(_ record: AuditRecord) async throws
 
-    /// Deletes the audit's entries from before a time, oldest first; returns how many, at most `limit`.
+    /// Deletes the audit's entries from before a time, oldest first; returns how many, at most
+    /// `limit`.
     func trimAudit(before date: Date, limit: Int) async throws -> Int
 }

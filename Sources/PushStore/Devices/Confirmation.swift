@@ -7,7 +7,7 @@ package struct Confirmation: Sendable {
     package let isUsed: Bool
     private let notification: Int64
     private let failures: Int64
-    /// `nil` if the notification is gone, and the code with it.
+    /// `nil` if the notification was deleted, and its code with it.
     private let seed: Int64?
 
     package init(pushedAt: Date, isUsed: Bool, notification: Int64, failures: Int64, seed: Int64?) {
@@ -27,7 +27,8 @@ package struct Confirmation: Sendable {
 
     package func isJustPushed(_ now: Date) -> Bool { now < self.pushedAt + HandleClaim.interval.timeInterval }
 
-    /// When the next code may be pushed. A push that is still to come was cancelled, and the next one takes its time.
+    /// When the next code may be pushed. A push that was still to come was cancelled, and the next
+    /// one takes its time.
     package func nextPush(_ now: Date) -> Date {
         self.pushedAt > now ? self.pushedAt : max(now, self.pushedAt + HandleClaim.interval.timeInterval)
     }

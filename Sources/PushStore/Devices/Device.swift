@@ -7,11 +7,11 @@ package struct RegisteredDevice: Sendable, Hashable {
     package let number: Int64
     package let id: RegistrationID
     package let platform: Platform
-    /// The environment of the handle, which may be another one than the device has registered.
+    /// The environment of the handle, which may differ from the registered one.
     package let environment: PushEnvironment
     package let handle: DeviceHandle
     package let tags: [Tag]
-    /// Whether other accounts may have the handle beside this one.
+    /// Whether other accounts may also have the handle.
     package let isShared: Bool
     package let createdAt: Date
     package let pushedAt: Date?
@@ -39,7 +39,7 @@ package struct RegisteredDevice: Sendable, Hashable {
     }
 }
 
-/// Whose a device is.
+/// The user to whom a device belongs.
 package struct DeviceOwner: Sendable, Hashable {
     package let id: Int64
     package let name: Username
@@ -54,14 +54,16 @@ package struct DeviceOwner: Sendable, Hashable {
 package struct DeviceRegistration: Sendable, Hashable {
     package let platform: Platform
     package var lane: Lane
-    /// The lane of the platform's other environment, if it has one. A device that was moved there stays there.
+    /// The lane of the platform's other environment, if it has one. A device that was moved there
+    /// stays there.
     package let otherLane: Lane?
     package let handle: DeviceHandle
-    /// Without the tag of the user, which the server adds.
+    /// The device's own tags, without the tag of the user, which the server adds.
     package let tags: Set<Tag>
     /// Whether registrations of other accounts with the same handle stay in place.
     package let isShared: Bool
-    /// Set if the handle can be guessed: the notification that carries a code to it, unless the user holds the handle.
+    /// Set if the handle can be guessed: the notification that carries a code to it, unless the
+    /// user holds the handle.
     package let confirmation: NotificationID?
 
     package init(
@@ -83,7 +85,7 @@ package struct DeviceRegistration: Sendable, Hashable {
     }
 }
 
-/// What a device does with a topic, which is one of its tags.
+/// A device's change of its topics. A topic is one of its tags.
 package enum TopicChange: Sendable, Hashable {
     case join(Tag)
     case leave(Tag)
@@ -91,19 +93,19 @@ package enum TopicChange: Sendable, Hashable {
 
 /// The outcome of a `TopicChange`.
 package enum TopicOutcome: Sendable, Hashable {
-    /// The device is in the topic, or is not, as it was asked for.
+    /// The device has joined or left the topic, as requested.
     case done
     /// The id cannot be used any more; the device must ask for a new one.
     case gone(reason: String)
     /// The id has no registration yet, or waits for the confirmation of its first handle.
     case unregistered
-    /// The device has as many tags as it may.
+    /// The device has the maximum number of tags.
     case tooMany
 }
 
 /// A registration that ended when another account registered its handle, as its owner sees it.
 package struct MovedDevice: Sendable, Hashable {
-    /// Why it was retired, in the words that a `PUT` of it is answered with.
+    /// Why the device was retired; the answer to its next `PUT` has these words.
     package static let reason = "the handle was registered by another account"
 
     package let id: RegistrationID
@@ -121,24 +123,28 @@ package struct MovedDevice: Sendable, Hashable {
 
 /// The outcome of a registration.
 package enum RegisterOutcome: Sendable, Hashable {
-    /// The device is registered; `moved` pushes that waited for it have moved to the lane of its new address.
+    /// The device is registered; `moved` pushes that waited for it have moved to the lane of its
+    /// new address.
     case registered(moved: Int)
-    /// The handle can be guessed: it is registered once the user returns the code that is pushed to it. `hasWork`: the
-    /// push waits to be sent; otherwise an earlier one has the code.
+    /// The handle can be guessed: the device is registered once the user returns the code that is
+    /// pushed to it. `hasWork`: the push waits to be sent; otherwise an earlier push carries the
+    /// code.
     case unconfirmed(hasWork: Bool)
     /// The id of the confirmation's notification is in use: choose another.
     case idTaken
-    /// The user has asked for the confirmation of too many handles; the next may be asked for at `until`.
+    /// The user has requested the confirmation of too many handles; the next request is possible
+    /// at `until`.
     case tooManyClaims(until: Date)
     /// The id cannot be used any more; the device must ask for a new one.
     case gone(reason: String)
-    /// The user has as many devices as it may.
+    /// The user has the maximum number of devices.
     case tooMany
-    /// The token has ended since the request was let in: the device is not registered.
+    /// The token has ended since the server admitted the request: the device is not registered.
     case signedOut
 }
 
 extension RegisteredDevice {
-    /// Why a device is retired whose session somebody has ended, in the words that a `PUT` of it is answered with.
+    /// Why a device is retired after somebody has ended its session; the answer to its next `PUT`
+    /// has these words.
     package static let sessionEnded = "the session that registered it has ended"
 }

@@ -17,15 +17,16 @@ package struct DeviceEntry: Sendable, Hashable {
     /// When the device last registered; `nil` if it never has.
     package let registeredAt: Date?
     package let pushedAt: Date?
-    /// When the user last collected one of the `countedForFetch` notifications that are the latest in the user's list, with whichever
-    /// device; `nil` if none of them was collected.
+    /// When the user last fetched, with any device, one of the `countedForFetch` latest
+    /// notifications in the user's list; `nil` if the user fetched none.
     package let fetchedAt: Date?
     /// Its place in the list.
     package let place: DevicePlace
 
     package var createdAt: Date { self.place.createdAt }
 
-    /// Receipts are rows of notifications, of which a user may have any number.
+    /// The number of notifications that a list examines for each user, since receipts are rows of
+    /// notifications and a user may have any number.
     package static let countedForFetch = 20
 
     package init(
@@ -47,7 +48,8 @@ package struct DeviceEntry: Sendable, Hashable {
     }
 }
 
-/// The place of a registration in lists: of all users' by its number, of one user's by its creation.
+/// The place of a registration in lists: by its number in the list of all users, by its creation
+/// in the list of one user.
 package struct DevicePlace: Sendable, Hashable {
     package let createdAt: Date
     package let number: Int64

@@ -6,17 +6,19 @@ package protocol DeviceReader: Sendable {
     /// The registered devices of a user, oldest first.
     func devices(ofUser user: Int64) async throws(StoreError) -> [RegisteredDevice]
 
-    /// A registered device, of whichever user, with its owner; `nil` if there is none of that id.
+    /// A registered device of any user, with its owner; `nil` if no device has that id.
     func device(_ id: RegistrationID) async throws(StoreError) -> (owner: DeviceOwner, device: RegisteredDevice)?
 
-    /// The registrations of one user or of all, in any state and in a fixed order; at most `limit` after `last`.
+    /// The registrations of one user or of all, in any state and in a fixed order; at most `limit`
+    /// after `last`.
     func deviceEntries(
         of user: Username?,
         after last: DevicePlace?,
         limit: Int
     ) async throws(StoreError) -> [DeviceEntry]
 
-    /// The user's registrations whose handles were registered by other accounts after `since`, newest first.
+    /// The user's registrations whose handles were registered by other accounts after `since`,
+    /// newest first.
     func movedDevices(ofUser user: Int64, since: Date) async throws(StoreError) -> [MovedDevice]
 
     /// Whether a push to one of the devices waits for a later time.
@@ -25,7 +27,8 @@ package protocol DeviceReader: Sendable {
 
 /// Creates, updates and ends registrations.
 package protocol DeviceStore: Sendable {
-    /// Returns the user's registration id for that handle, and deletes its duplicates, or issues `id`.
+    /// Returns the user's registration id for that handle, and deletes its duplicates, or issues
+    /// `id`.
     func requestRegistration(
         ofUser user: Int64,
         handle: DeviceHandle?,
@@ -35,17 +38,19 @@ package protocol DeviceStore: Sendable {
 
     /// Creates or updates a registration under an id that was issued to the user.
     ///
-    /// Another registration of the same platform and handle is retired, and its queued pushes are cancelled; if the new one is
-    /// shared, only the user's own. The pushes
-    /// that wait for the device itself go to its new address. `page` is how many pushes move in one transaction; with
-    /// `nil` the store decides.
+    /// Another registration of the same platform and handle is retired, and its queued pushes are
+    /// cancelled; if the new one is shared, only the user's own. The pushes that wait for the
+    /// device itself go to its new address. `page` is how many pushes move in one transaction;
+    /// with `nil` the store decides.
     ///
-    /// With a `confirmation` all of that happens when the user confirms the handle; until then, nothing but a code is
-    /// pushed to it. `record` names the user and the id; the audit gets what was done, a claim or a registration, and if
-    /// another user had the handle, that it has moved.
+    /// With a `confirmation` all of that happens when the user confirms the handle; until then,
+    /// only a code is pushed to it. `record` names the user and the id. The store adds to the
+    /// audit whether it was a claim or a registration, and that the handle has moved if another
+    /// user had it.
     ///
-    /// `token` is what the user has shown. If it is a session's, the device belongs to that session from now on, and ends with it
-    /// if somebody ends it; otherwise it belongs to none.
+    /// `token` is the token that the user has presented. If it is a session's, the device belongs
+    /// to that session from now on, and ends with it if somebody ends it; otherwise it belongs to
+    /// no session.
     func register(
         _ registration: DeviceRegistration,
         as id: RegistrationID,
@@ -57,9 +62,11 @@ package protocol DeviceStore: Sendable {
         now: Date
     ) async throws -> RegisterOutcome
 
-    /// Registers the handle that the user has claimed under the id, if the code is the one that was pushed to it.
+    /// Registers the handle that the user has claimed under the id, if the code is the one that
+    /// was pushed to it.
     ///
-    /// The code that has registered the handle is accepted again, as long as it would have been good. `token` is as in `register`.
+    /// The code that has registered the handle is accepted again until it would have expired.
+    /// `token` is as in `register`.
     func confirm(
         _ code: String,
         for id: RegistrationID,
@@ -70,9 +77,11 @@ package protocol DeviceStore: Sendable {
         now: Date
     ) async throws -> ConfirmOutcome
 
-    /// Adds a tag to a device's own or removes one, as registering with that change would; the address stays as it is.
+    /// Adds one of a device's own tags or removes one, as registering with that change would; the
+    /// address stays as it is.
     ///
-    /// `record` names the user and the id; the audit gets it if something has changed.
+    /// `record` names the user and the id; the store adds it to the audit if something has
+    /// changed.
     func change(
         _ change: TopicChange,
         of id: RegistrationID,
@@ -81,17 +90,19 @@ package protocol DeviceStore: Sendable {
         now: Date
     ) async throws -> TopicOutcome
 
-    /// Deletes claims and confirmations that have expired, at most `limit` of each; returns the larger number.
+    /// Deletes claims and confirmations that have expired, at most `limit` of each; returns the
+    /// larger number.
     func deleteExpiredClaims(now: Date, limit: Int) async throws -> Int
 
     /// Deletes a registration of the user; returns whether there was one.
     func unregister(_ id: RegistrationID, ofUser user: Int64, by record: AuditRecord?) async throws -> Bool
 
-    /// Deletes a registration of any user, and cancels its queued pushes; `false` if there is none. The record is
-    /// completed with the user.
+    /// Deletes a registration of any user, and cancels its queued pushes; `false` if there is
+    /// none. The store adds the user to the record.
     func deleteDevice(_ id: RegistrationID, by record: AuditRecord?) async throws -> Bool
 
-    /// Retires a device, unless it has registered after `since` or has another handle or lane; returns whether it did.
+    /// Retires a device, unless it has registered after `since` or has another handle or lane;
+    /// returns whether it did.
     func retire(
         device: Int64,
         handle: String,
@@ -101,11 +112,12 @@ package protocol DeviceStore: Sendable {
         now: Date
     ) async throws -> Bool
 
-    /// Moves a device to the lane of its platform's other environment, with the pushes that are queued for it; returns
-    /// whether it did.
+    /// Moves a device, with its queued pushes, to the lane of its platform's other environment;
+    /// returns whether it did.
     ///
-    /// It does not if the device has another handle or lane by now, or was moved there and back since it registered.
-    /// `page` is how many pushes move in one transaction; with `nil` the store decides.
+    /// The device stays if it has another handle or lane by now, or was moved there and back since
+    /// it registered. `page` is how many pushes move in one transaction; with `nil` the store
+    /// decides.
     func move(
         device: Int64,
         handle: String,
@@ -115,11 +127,13 @@ package protocol DeviceStore: Sendable {
         now: Date
     ) async throws -> Bool
 
-    /// Notes that an event stream of the devices was opened in this process, which from now on sends them their pushes, and makes
-    /// those that wait due, as `makeDue` does; returns their number.
+    /// Records that this server has opened an event stream of the devices, and makes their waiting
+    /// pushes due, as `makeDue` does; returns their number. From now on this server sends them
+    /// their pushes.
     ///
-    /// To be called after the stream was opened in the options' `StreamHub`, which tells the store of its end. Of several processes
-    /// that have streams of a device open, the one where the last was opened sends.
+    /// Call it after opening the stream in the options' `StreamHub`, which informs the store of
+    /// its end. If several servers have streams of a device open, the server that opened the last
+    /// one sends.
     func streamOpened(
         for devices: [RegistrationID],
         ofUser user: Int64,
@@ -129,9 +143,9 @@ package protocol DeviceStore: Sendable {
 
     /// Makes the pushes that wait for the devices due at once; returns their number.
     ///
-    /// `last` is the last notification that the devices have seen. With it, pushes that were accepted at the same time
-    /// or later, and whose notifications have not been fetched, become due too: they may have been lost in transit.
-    /// Such a push counts as enqueued once more.
+    /// `last` is the last notification that the devices have seen. With it, pushes that were
+    /// accepted at the same time or later, and whose notifications have not been fetched, become
+    /// due too: they may have been lost in transit. Such a push counts as enqueued again.
     func makeDue(
         for devices: [RegistrationID],
         ofUser user: Int64,
@@ -152,7 +166,8 @@ extension DeviceStore {
         try await self.move(device: device, handle: handle, from: lane, to: other, page: nil, now: now)
     }
 
-    /// Returns the user's registration id for that handle, and deletes its duplicates, or issues a new id.
+    /// Returns the user's registration id for that handle, and deletes its duplicates, or issues a
+    /// new id.
     package func requestRegistration(
         ofUser user: Int64,
         handle: DeviceHandle?,

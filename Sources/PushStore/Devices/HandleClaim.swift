@@ -1,27 +1,29 @@
-/// A user's claim to a handle that others can guess, until the user has returned the code that was pushed to it.
+/// A user's claim to a handle that others can guess, until the user has returned the code that was
+/// pushed to it.
 package enum HandleClaim {
-    /// How long a code is good, and a claim is kept.
+    /// How long a code is valid, and a claim is kept.
     package static let lifetime = Duration.seconds(3600)
-    /// The least time between two codes that are pushed to one handle for one user.
+    /// The shortest time between two codes that are pushed to one handle for one user.
     package static let interval = Duration.seconds(60)
     /// How many handles a user may claim within `lifetime`.
     package static let handles = 20
-    /// After so many wrong codes the right one is not accepted either.
+    /// The number of wrong codes after which the right one is refused too.
     package static let attempts = 5
 }
 
 /// The outcome of a confirmation.
 package enum ConfirmOutcome: Sendable, Hashable {
-    /// The device is registered, now or by the same code before; `moved` is as in `RegisterOutcome`.
+    /// The device is registered, now or by the same code before; `moved` is as in
+    /// `RegisterOutcome`.
     case registered(moved: Int)
-    /// The code is wrong, or is not good any more, or nothing is claimed.
+    /// The code is wrong or no longer valid, or nothing is claimed.
     case refused
     /// The id cannot be used any more; the device must ask for a new one.
     case gone(reason: String)
-    /// The user has as many devices as it may; the claim stays.
+    /// The user has the maximum number of devices; the claim stays.
     case tooMany
     /// The id was not issued to this account.
     case missing
-    /// The token has ended since the request was let in: the device is not registered.
+    /// The token has ended since the server admitted the request: the device is not registered.
     case signedOut
 }

@@ -1,14 +1,15 @@
 package import Foundation
 package import PushCore
 
-/// Reads the events, which are stored in the transactions of the changes that they tell of.
+/// Reads the events, which are stored in the transactions of the changes that they report.
 ///
-/// Their numbers become visible in rising order: no event appears below one that a reader has seen.
+/// Their numbers become visible in rising order: no event appears below one that a reader has
+/// seen.
 package protocol EventReader: Sendable {
-    /// The events after a number, oldest first; `nil`: from the oldest that is kept.
+    /// The events after a number, oldest first; `nil`: from the oldest stored event.
     ///
-    /// With `sender`, only events of the notifications that this user has sent, in apps that it still
-    /// belongs to. Events of other apps are left out, so that a page may have fewer than `limit`.
+    /// With `sender`, only events of the notifications that this user has sent, in apps that it
+    /// still belongs to. Events of other apps are left out, so a page may have fewer than `limit`.
     func events(after number: Int64?, ofSender sender: User?, limit: Int) async throws(StoreError) -> EventPage
 
     /// The last number that the receiver has acknowledged; 0 if there is none.
@@ -19,7 +20,7 @@ package protocol EventReader: Sendable {
 }
 
 extension User {
-    /// Whether the user, who has sent the notification, may read of an event.
+    /// Whether the user, who has sent the notification, may read an event.
     ///
     /// The platform of a push names the app. A fetch has the app of its notification. Once the
     /// notification is deleted, the apps of the user who has fetched it decide. Once that user is
@@ -35,7 +36,8 @@ package protocol EventStore: Sendable {
     /// Stores that the receiver has acknowledged the events up to a number.
     func noteDelivered(eventsUpTo number: Int64) async throws
 
-    /// Deletes events from before a time, oldest first, at most `limit`, whether they were delivered or not.
+    /// Deletes events from before a time, oldest first, at most `limit`, whether they were
+    /// delivered or not.
     func trimEvents(before date: Date, limit: Int) async throws -> TrimmedEvents
 }
 
@@ -45,7 +47,8 @@ package struct EventPage: Sendable, Hashable {
     /// The number after which the next page begins.
     package let end: Int64
     package let hasMore: Bool
-    /// Whether events after the requested number were deleted for their age, and so may be missing.
+    /// Whether events after the requested number were deleted for their age, and so may be
+    /// missing.
     package let isTruncated: Bool
 
     package init(events: [PushEvent], end: Int64, hasMore: Bool, isTruncated: Bool) {

@@ -13,7 +13,7 @@ extension PushEvent.Kind {
         }
     }
 
-    /// `nil` for the start of a process, and for a number that this version does not know.
+    /// `nil` for the start of a server, and for a number that this version does not know.
     package init?(code: Int64) {
         guard let kind = Self.allCases.first(where: { $0.code == code }) else { return nil }
         self = kind

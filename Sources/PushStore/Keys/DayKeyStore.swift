@@ -1,7 +1,7 @@
 package import Foundation
 package import PushCore
 
-/// Where a process keeps the secret of its day keys, apart from the store.
+/// Keeps the secret of a server's day keys apart from the store.
 package protocol DayChainKeeper: Sendable {
     /// The place for operators, the same at each start.
     var place: String { get }
@@ -12,16 +12,17 @@ package protocol DayChainKeeper: Sendable {
     /// Stores the first chain. Throws if there is one.
     func create(_ chain: DayChain) throws
 
-    /// Replaces the chain by a later one, and destroys the one that was there; leaves one that is later still.
+    /// Replaces the chain by a later one, and destroys the stored one; keeps a stored chain that
+    /// is later still.
     func advance(to chain: DayChain) throws
 }
 
-/// What a store knows of the keys of days.
+/// The state of the day keys in a store.
 package struct DayKeyReport: Sendable {
-    /// A process, by the place where it keeps its chain, and how far it has destroyed.
+    /// A server, by the place of its chain, and the day before which it has destroyed its keys.
     package struct Holder: Sendable, Hashable {
         package let place: String
-        /// The first day whose key it had when it was last heard of.
+        /// The first day whose key the server had at its last report.
         package let day: Day
         package let at: Date
 
@@ -30,9 +31,10 @@ package struct DayKeyReport: Sendable {
         }
     }
 
-    /// A day, and the value that identifies the chain on it; `nil` before the first server with day keys.
+    /// A day, and the value that identifies the chain on it; `nil` before the first server with
+    /// day keys.
     package let check: (day: Day, value: Data)?
-    /// Whether new payloads are sealed with day keys: all servers have them.
+    /// Whether day keys encrypt new payloads, since all servers have them.
     package let isSealing: Bool
     package let holders: [Holder]
 
@@ -40,7 +42,8 @@ package struct DayKeyReport: Sendable {
         (self.check, self.isSealing, self.holders) = (check, isSealing, holders)
     }
 
-    /// Throws `StoreError.wrongDayKeys` if the chain is not the one that the store's servers have, or if it is missing.
+    /// Throws `StoreError.wrongDayKeys` if the chain is not the one that the store's servers have,
+    /// or if it is missing.
     package func check(_ chain: DayChain?, at place: String) throws(StoreError) {
         guard let check else { return }
         guard let chain else {
@@ -53,30 +56,33 @@ package struct DayKeyReport: Sendable {
     }
 }
 
-/// What one turn of the day keys has done.
+/// The result of one run of the day keys' cleanup.
 package struct DayKeyTurn: Sendable, Hashable {
-    /// The keys of all days before this one are destroyed in this process; `nil` if that was so before.
+    /// The server has destroyed the keys of all days before this one; `nil` if it had destroyed
+    /// them before.
     package var destroyedBefore: Day?
-    /// Payloads that may be read once and were not taken: sealed anew.
+    /// The number of read-once payloads that nobody has taken, and that were encrypted again.
     package var renewed = 0
-    /// Payloads that may be read once and whose key was destroyed before: erased, as in a backup that was put back.
+    /// The number of read-once payloads that were erased because their key was destroyed before,
+    /// as in a restored backup.
     package var erased = 0
-    /// Whether day keys seal from now on, and did not before.
+    /// Whether day keys encrypt from now on, and did not before.
     package var begins = false
 
     package init() {}
 }
 
 extension DayKeyReport {
-    /// The last moment at which the key of a day may be needed: clocks differ, and what expires at its end is still answered.
+    /// How long after its end the key of a day may be needed: clocks differ, and a payload that
+    /// expires at the day's end is still answered.
     package static let grace: TimeInterval = 3600
 
     /// The first day whose key is needed at a moment.
     package static func firstDay(at now: Date) -> Day { Day(of: now - self.grace) }
 
-    /// The places whose keys of past days are not destroyed, though those of others are.
+    /// The places whose keys of past days exist, though other servers have destroyed theirs.
     package func late(at now: Date) -> [Holder] {
-        // Each takes its turn within minutes.
+        // Each server destroys its keys within minutes.
         let day = Self.firstDay(at: now - Self.grace)
         return self.holders.filter { $0.day < day }
     }

@@ -19,7 +19,8 @@ package struct DataKeyEntry: Sendable, Hashable {
 }
 
 extension [DataKeyEntry] {
-    /// Throws `StoreError.wrongKeyring` if a key in use is missing from the keyring, or is a different key there.
+    /// Throws `StoreError.wrongKeyring` if a key in use is missing from the keyring, or is a
+    /// different key there.
     package func check(_ keyring: Keyring) throws(StoreError) {
         for key in self {
             switch keyring.checkValue(of: key.number) {
@@ -32,7 +33,8 @@ extension [DataKeyEntry] {
     }
 }
 
-/// The first key of a keyring, which does not encrypt yet, since a server that shares the store lacks it.
+/// The first key of a keyring, which does not encrypt yet, since a server that shares the store
+/// lacks it.
 package struct KeyWait: Sendable, Hashable {
     package let number: UInt32
     /// The key that encrypts until then.
@@ -52,7 +54,8 @@ package struct ServerKeys: Sendable, Hashable {
     package let name: String
     /// The number of the key that encrypts there.
     package let sealing: UInt32
-    /// The check values of its keys; `nil`: it is of an older version, which does not tell.
+    /// The check values of its keys; `nil`: an older version runs there, which does not publish
+    /// them.
     package let checkValues: [UInt32: Data]?
 
     package init(name: String, sealing: UInt32, checkValues: [UInt32: Data]?) {
@@ -61,7 +64,8 @@ package struct ServerKeys: Sendable, Hashable {
         self.checkValues = checkValues
     }
 
-    /// Whether it is not known to have the keyring's key of that number. One of an older version has the key that it encrypts with.
+    /// Whether the server may lack the keyring's key of that number. A server of an older version
+    /// has the key that it encrypts with.
     package func lacks(_ number: UInt32, of keyring: Keyring) -> Bool {
         guard let checkValues else { return self.sealing != number }
         return checkValues[number] == nil || checkValues[number] != keyring.checkValue(of: number)
@@ -71,7 +75,8 @@ package struct ServerKeys: Sendable, Hashable {
 /// The outcome of a pass over all encrypted values.
 package struct RewrapResult: Sendable, Hashable {
     package var renewed = 0
-    /// Values that cannot be decrypted; as long as there are any, all older keys stay in use.
+    /// The number of values that cannot be decrypted; while there are any, all older keys stay in
+    /// use.
     package var unreadable = 0
     /// The keys under which no value is encrypted any more.
     package var unused: [UInt32] = []
@@ -79,9 +84,9 @@ package struct RewrapResult: Sendable, Hashable {
     package init() {}
 }
 
-/// Reads what is encrypted.
+/// Reads the number of encrypted values.
 package protocol KeyReader: Sendable {
-    /// How many values a pass of `KeyStore.rewrap` looks at, about. Reads all rows' numbers.
+    /// About how many values a pass of `KeyStore.rewrap` examines. Reads all rows' numbers.
     func countSealed() async throws(StoreError) -> Int
 }
 
@@ -93,11 +98,12 @@ package protocol KeyStore: Sendable {
     /// The secret from which the keys for keyed hashes are derived.
     var indexSecret: IndexSecret { get }
 
-    /// Replaces the keyring; the first key of the new one encrypts, as soon as all servers that share the store have it. Values
-    /// under other keys wait for `rewrap`. The audit names the actor.
+    /// Replaces the keyring. The first key of the new one encrypts as soon as all servers that
+    /// share the store have it. Values under other keys wait for `rewrap`. The audit names the
+    /// actor.
     ///
-    /// Returns `false` if it is the same keyring, and its first key does not wait. Throws `StoreError.wrongKeyring`, and keeps the old keyring, if the
-    /// new one lacks a key in use.
+    /// Returns `false` if it is the same keyring, and its first key does not wait. Throws
+    /// `StoreError.wrongKeyring`, and keeps the old keyring, if the new one lacks a key in use.
     func exchange(_ keyring: Keyring, by actor: AuditRecord.Actor, now: Date) async throws -> Bool
 
     /// Why the keyring's first key does not encrypt yet; `nil` if it does.
@@ -106,15 +112,17 @@ package protocol KeyStore: Sendable {
     /// Stores how many values were encrypted; if that fails, the next call counts them.
     func writeSealCounts() async throws
 
-    /// Re-encrypts, page by page, all values that are not under the first key; `nil` if no other key is in use.
+    /// Re-encrypts, page by page, all values that are not under the first key; `nil` if no other
+    /// key is in use.
     ///
-    /// It may be interrupted at any time and started again. While it runs, new values are encrypted under the first
-    /// key, also in rows that it has passed. `page` is how many values one transaction checks; with `nil` the store
-    /// decides. `passed` is told after each page how many values the pass has behind it, about; what it throws ends the pass.
+    /// It may be interrupted at any time and started again. While it runs, new values are
+    /// encrypted under the first key, also in rows that it has passed. `page` is how many values
+    /// one transaction checks; with `nil` the store decides. After each page, `passed` receives
+    /// about how many values the pass has covered; an error that it throws ends the pass.
     func rewrap(page: Int?, passed: @Sendable (Int) async throws -> Void) async throws -> RewrapResult?
 
-    /// Destroys the keys of past days, after it has sealed anew what is sealed with them and may still be read; `nil` if the store
-    /// has no day keys.
+    /// Destroys the keys of past days, after it has encrypted again the values under them that may
+    /// still be read; `nil` if the store has no day keys.
     func turnDayKeys(now: Date) async throws -> DayKeyTurn?
 }
 

@@ -2,10 +2,10 @@ package import Cryptography
 internal import Foundation
 package import PushCore
 
-/// Message authentication codes of rows, which tell whether a row is as the store has written it.
+/// Message authentication codes of rows, which show whether the store has written a row.
 ///
-/// Small rows decide who may fetch a payload. A flipped bit, or a change of the file by hand, could make such a row
-/// another user's; the store checks its code before it returns anything.
+/// Small rows decide who may fetch a payload. A flipped bit, or a change of the file by hand,
+/// could make such a row another user's; the store checks its code before it returns anything.
 package struct RowMAC: Sendable {
     private let hash: KeyedHash
 

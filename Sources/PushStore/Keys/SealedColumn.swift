@@ -1,17 +1,17 @@
 package import PushCore
 
-/// A column whose values are sealed, and so must be sealed again when the key changes.
+/// A column of encrypted values, which must be encrypted again when the key changes.
 package struct SealedColumn: Sendable {
     package let table: String
     /// The column with the row's number.
     package let key: String
     package let column: String
-    /// The column with the other number that the value is bound to, if any.
+    /// The column with the second number that the value is bound to, if any.
     package var bound = "0"
     /// The place of a row's value, from these two numbers.
     package let place: @Sendable (Int64, Int64) -> SealedPlace?
 
-    /// All, with the name of the table of users.
+    /// All encrypted columns, given the name of the table of users.
     package static func all(usersIn users: String) -> [SealedColumn] {
         [
             SealedColumn(table: "index_secret", key: "id", column: "secret") { _, _ in .indexSecret },

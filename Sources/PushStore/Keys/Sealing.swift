@@ -1,7 +1,7 @@
 package import Foundation
 package import PushCore
 
-/// The keys with which the store seals and hashes.
+/// The keys that encrypt and hash the store's values.
 package struct Sealing: Sendable {
     package let vault: Vault
     package let secret: IndexSecret
@@ -21,12 +21,12 @@ package struct Sealing: Sendable {
         try self.vault.seal(Data(text.utf8), in: place)
     }
 
-    /// Seals texts as one value.
+    /// Encrypts texts as one value.
     package func seal(_ texts: [String], in place: SealedPlace) throws -> Data {
         try self.vault.seal(try JSONEncoder().encode(texts), in: place)
     }
 
-    /// Seals texts as one value that is not read after a notification has expired.
+    /// Encrypts texts as one value that nobody reads after a notification has expired.
     package func seal(_ texts: [String], in place: SealedPlace, until expiresAt: Date) throws -> Data {
         let until = SealedUntil(expiresAt: expiresAt, isReadOnce: false, now: expiresAt)
         return try self.vault.seal(try JSONEncoder().encode(texts), in: place, until: until)
@@ -49,19 +49,19 @@ package struct Sealing: Sendable {
         try self.texts(sealed, in: place).compactMap { Tag($0) }
     }
 
-    /// What the pushes of a notification show.
+    /// The alert that the pushes of a notification show.
     package func alert(_ sealed: Data, of notification: Int64, sender: Int64) throws(VaultError) -> PushAlert {
         guard let id = NotificationID(rawValue: notification) else { throw .unreadable }
         let json = try self.vault.open(sealed, in: .alert(id, sender: sender))
         do {
             return try JSONDecoder().decode(PushAlert.self, from: json)
         } catch {
-            // It was sealed as something else.
+            // The value was encrypted as something else.
             throw .unreadable
         }
     }
 
-    /// Throws `VaultError` if the value was not sealed as a name.
+    /// Throws `VaultError` if the value was not encrypted as a name.
     package func username(_ sealed: Data, ofUser user: Int64) throws -> Username {
         guard let name = Username(try self.text(sealed, in: .username(user))) else { throw VaultError.unreadable }
         return name

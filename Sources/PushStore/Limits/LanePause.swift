@@ -1,12 +1,12 @@
 package import Foundation
 package import PushCore
 
-/// What servers that send from a lane tell each other of its pause.
+/// A lane's pause, as servers that send from the lane report it to each other.
 package struct LanePause: Sendable, Hashable {
     package let lane: String
-    /// `nil`: it is over, since the provider has answered.
+    /// `nil`: the pause has ended, since the provider has answered.
     package let ongoing: Ongoing?
-    /// Tells it from what was told of the lane before; 0 for what is not stored yet.
+    /// Distinguishes the report from earlier ones of the lane; 0 before it is stored.
     package let number: Int64
 
     package struct Ongoing: Sendable, Hashable {
@@ -15,9 +15,10 @@ package struct LanePause: Sendable, Hashable {
         package let reason: String
         /// How long it has lasted.
         package let age: Duration
-        /// How long no push goes from now on, not even a probe; less than zero if one may have gone.
+        /// How long from now on nobody sends a push, not even a probe; negative if a probe was
+        /// allowed already.
         package let length: Duration
-        /// How many rests have followed each other.
+        /// The number of delays so far, one after the other.
         package let rests: Int
 
         package init(cause: Pause.Cause, reason: String, age: Duration, length: Duration, rests: Int) {

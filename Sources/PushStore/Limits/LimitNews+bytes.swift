@@ -1,9 +1,11 @@
 package import Foundation
 internal import PushCore
 
-/// The form of news in the database: numbers in the order of their bytes, lists after their count. Rests are rows of their own.
+/// The form of news in the database: numbers in big-endian order, lists after their count. Delays
+/// that providers asked for are rows of their own.
 extension LimitNews {
-    /// Changes with the form, so that servers of two versions can share a database: each ignores what it does not know.
+    /// Changes with the form, so that servers of two versions can share a database: each ignores
+    /// unknown news.
     private static let version: UInt8 = 1
 
     package var bytes: Data {
@@ -11,7 +13,8 @@ extension LimitNews {
         writer.write(Self.version)
         writer.write(self.uses.prefix(Int(UInt16.max))) { writer, use in
             writer.write(use.user)
-            // A server that knows no changes ignores the use for its role, which it does not know.
+            // A server that does not know the quota of changes sees an unknown role here, and
+            // ignores the use.
             writer.write(use.role.code | use.kind.rawValue)
             writer.write(UInt32(clamping: use.requests))
         }
@@ -22,7 +25,7 @@ extension LimitNews {
         return Data(writer.bytes)
     }
 
-    /// `nil` if the bytes are of another version, or are none of news.
+    /// `nil` if the bytes are of another version, or are not news.
     package init?(bytes: Data) {
         var reader = LimitReader(bytes)
         do throws(LimitReader.End) {

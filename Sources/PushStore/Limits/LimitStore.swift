@@ -1,24 +1,27 @@
 package import Foundation
 
-/// Carries between servers what each of them must know of the others' limits. A store that one process has alone has none.
+/// Exchanges between servers the data that they need about each other's limits. A store that one
+/// process has alone has none.
 package protocol LimitStore: Sendable {
-    /// Stores what this server says, unless it is empty or was stored before, and returns what the others say.
+    /// Stores this server's news, unless it is empty or was stored before, and returns the others'
+    /// news.
     ///
     /// May be repeated with the same round after an error. Throws `StoreError`.
     func exchange(_ round: LimitRound) async throws -> LimitAnswer
 
-    /// Deletes what every server has read, and rests that have ended. Throws `StoreError`.
+    /// Deletes news that every server has read, and delays that have ended. Throws `StoreError`.
     func deleteOldNews() async throws
 }
 
-/// What one server says and asks in one exchange.
+/// One server's news and questions in one exchange.
 package struct LimitRound: Sendable {
-    /// A number that the process has drawn at random: rows of another one are another server's.
+    /// A number that the server has drawn at random: rows with another number are another
+    /// server's.
     package let process: Int64
-    /// One more than the last round in which this process said something.
+    /// One more than the number of this server's last round with news.
     package let number: Int64
     package let news: LimitNews
-    /// The last round of each other process that was read.
+    /// The last round of each other server that was read.
     package let read: [Int64: Int64]
 
     package init(process: Int64, number: Int64, news: LimitNews, read: [Int64: Int64]) {
@@ -29,14 +32,14 @@ package struct LimitRound: Sendable {
     }
 }
 
-/// What one server says of its limits in one round.
+/// One server's news of its limits in one round.
 package struct LimitNews: Sendable, Hashable {
-    /// What users have used of their quotas.
+    /// The requests that users have charged to their quotas.
     package var uses: [QuotaUse] = []
     package var signIns: [SignInNews] = []
     /// The lanes that the server sends from.
     package var lanes: [String] = []
-    /// Rests that providers have asked for.
+    /// Delays that providers have asked for.
     package var rests: [LaneRest] = []
     /// Pauses of lanes that have begun, become longer or ended.
     package var pauses: [LanePause] = []
@@ -48,14 +51,14 @@ package struct LimitNews: Sendable, Hashable {
     }
 }
 
-/// What the others say.
+/// The others' news.
 package struct LimitAnswer: Sendable {
-    /// What another server has said, and how long ago.
+    /// Another server's news, and its age.
     package struct Message: Sendable {
         package let process: Int64
         package let round: Int64
         package let age: Duration
-        /// `nil`: another version has written it, in a form that is not known here.
+        /// `nil`: another version wrote it, in a form that this version does not know.
         package let news: LimitNews?
 
         package init(process: Int64, round: Int64, age: Duration, news: LimitNews?) {
@@ -66,28 +69,28 @@ package struct LimitAnswer: Sendable {
         }
     }
 
-    /// Those that were not read before, each server's in their order.
+    /// The messages that were not read before; each server's are in order.
     package var messages: [Message] = []
     /// Whether there are more messages, which the next exchange returns.
     package var hasMore = false
-    /// The rests that have not ended and that other servers have been asked for.
+    /// The delays that have not ended and that providers have asked other servers for.
     package var rests: [LaneRest] = []
-    /// The pauses that other servers have told of last, over ones included.
+    /// The latest pauses that other servers have reported, ended ones included.
     package var pauses: [LanePause] = []
-    /// How many servers are alive, this one among them.
+    /// How many servers are alive, including this one.
     package var servers = 1
 
     package init() {}
 }
 
-/// A rest that a lane's provider has asked for.
+/// A delay that a lane's provider has asked for.
 package struct LaneRest: Sendable, Hashable {
     package let lane: String
-    /// How long it lasts from now on.
+    /// The length from now on.
     package let length: Duration
     /// In the provider's words.
     package let reason: String
-    /// Tells it from other rests of the lane; 0 for one that is not stored yet.
+    /// Distinguishes the delay from others of the lane; 0 before it is stored.
     package let number: Int64
 
     package init(lane: String, length: Duration, reason: String, number: Int64 = 0) {
@@ -100,9 +103,9 @@ package struct LaneRest: Sendable, Hashable {
 
 /// A part of the server whose limits hold across servers.
 package protocol SharedLimit: Sendable {
-    /// Adds what the others must know, and forgets it.
+    /// Moves the news for the other servers out of this limit and into `news`.
     func takeNews(into news: inout LimitNews, now: Date)
 
-    /// Applies what the others say.
+    /// Applies the other servers' news.
     func apply(_ answer: LimitAnswer, now: Date)
 }

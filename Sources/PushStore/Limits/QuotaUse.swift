@@ -1,16 +1,16 @@
 package import PushCore
 
-/// How much of its quota a user has used on one server since the others were told last.
+/// How much of its quota a user has used on one server since that server's last news.
 package struct QuotaUse: Sendable, Hashable {
-    /// The most that are told at a time.
+    /// The largest number of uses in one exchange.
     package static let bound = 4096
-    /// What was used longer ago is not charged any more.
+    /// Uses that are older are no longer charged.
     package static let lifetime = Duration.seconds(10)
 
-    /// Which quota of the role it was.
+    /// The kind of the role's quota.
     package enum Kind: UInt8, Sendable, CaseIterable {
         case requests = 0
-        /// Of requests that store something.
+        /// Requests that store something.
         case changes = 0x10
     }
 

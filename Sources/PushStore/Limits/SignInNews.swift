@@ -1,20 +1,21 @@
-/// What happened to a sign-in on one server, by keyed hashes that are the same on all servers.
+/// The outcome of a sign-in on one server, by keyed hashes that are the same on all servers.
 ///
-/// It has no hash of a password: one that is quick to compute would help whoever has the database and the keyring to guess it.
+/// It has no hash of a password: a fast hash would help an attacker who has the database and the
+/// keyring to guess the password.
 package struct SignInNews: Sendable, Hashable {
     package typealias Key = UInt64
 
-    /// The most attempts that are told at a time; others stay untold.
+    /// The largest number of attempts in one exchange; the others are not sent.
     package static let bound = 1024
-    /// The same for counts of invalid credentials and of refusals.
+    /// The same limit for counts of invalid credentials and of refusals.
     package static let countBound = 256
 
     package enum Kind: UInt8, Sendable {
         /// An attempt began, which counts as failed from then on.
         case begun = 1
-        /// The password was right. `isTold`: the others have counted the attempt.
+        /// The password was right. `isTold`: the other servers have counted the attempt.
         case succeeded = 2
-        /// The attempt was not checked; the others have counted it.
+        /// The server did not check the attempt; the others have counted it.
         case withdrawn = 3
         /// Invalid credentials from the address that name no account.
         case invalid = 4
@@ -46,7 +47,7 @@ package struct SignInNews: Sendable, Hashable {
     package var isNew = false
     package var isUnderAttack = false
     package var isTold = false
-    /// How often, if it is counted.
+    /// The number of occurrences, if the kind is counted.
     package var count: UInt16 = 1
 
     package init(_ kind: Kind) {

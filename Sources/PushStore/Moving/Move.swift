@@ -1,11 +1,13 @@
 package import Foundation
 
-/// Moves a store into a database of another kind, table by table, and compares what is there with what was.
+/// Moves a store into a database of another kind, table by table, and compares the result with the
+/// source.
 ///
-/// Nothing is sealed anew. If it is broken off anywhere, the same move begins again from the start: until it has ended, no
-/// server opens the target, and from the moment that the source is marked, none opens the source.
+/// Values stay encrypted as they are. If the move is interrupted anywhere, the same move starts
+/// again from the beginning. Until it has ended, no server opens the target; once the source is
+/// marked, no server opens the source.
 package struct Move<Source: MoveSource, Target: MoveTarget> {
-    /// The most rows that are written at once, and about how many bytes.
+    /// The largest number of rows in one write, and about the largest number of bytes.
     private static var portionRows: Int { 2000 }
     private static var portionBytes: Int { 8 << 20 }
 
@@ -13,7 +15,7 @@ package struct Move<Source: MoveSource, Target: MoveTarget> {
     private let target: Target
     private let report: (MoveProgress) throws -> Void
 
-    /// `report` is called from time to time; what it throws breaks the move off.
+    /// `report` is called from time to time; an error that it throws stops the move.
     package init(from source: Source, to target: Target, report: @escaping (MoveProgress) throws -> Void) {
         self.source = source
         self.target = target
@@ -22,14 +24,15 @@ package struct Move<Source: MoveSource, Target: MoveTarget> {
 
     /// Returns how many rows were moved.
     ///
-    /// Throws `MoveFailure` if the target cannot be used, if the source was moved before, if its audit is not as it was written,
-    /// or if the target has other rows in the end than the source; otherwise what the two throw.
+    /// Throws `MoveFailure` if the target cannot be used, or if the source was moved before or its
+    /// audit was changed. Throws it also if the target's rows differ from the source's at the end.
+    /// Rethrows the errors of the source and the target.
     @discardableResult
     package func run(now: Date) async throws -> Int {
         if let fault = try self.source.auditFault() {
             throw MoveFailure("the audit is not as it was written, from entry \(fault.number) on; nothing was moved")
         }
-        // Broken off between the marks of the two, it begins again like any other.
+        // A move that was interrupted between the two marks begins again like any other.
         if let moved = self.source.moved, try !self.target.isUnfinished(self.source.identity) {
             let day = moved.at.ISO8601Format()
             throw MoveFailure("the database was moved to \(moved.to) on \(day): see docs/operations.md")
@@ -47,7 +50,7 @@ package struct Move<Source: MoveSource, Target: MoveTarget> {
             throw MoveFailure("the audit in \(place) is not as it was written, from entry \(fault.number) on")
         }
         try self.report(.verified)
-        // In this order: between the two no server opens either.
+        // In this order, no server opens either database between the two calls.
         try await self.source.mark(asMovedTo: self.target.place, at: now)
         try self.report(.marked)
         try self.target.finish(now: now)
@@ -93,16 +96,16 @@ package struct Move<Source: MoveSource, Target: MoveTarget> {
     }
 }
 
-/// How far a move has come.
+/// The progress of a move.
 package enum MoveProgress: Sendable, Hashable {
-    /// Rows of a move that was broken off were deleted.
+    /// Rows of an interrupted move were deleted.
     case cleared(table: String, rows: Int)
     case began(table: String)
-    /// So many rows of the table have been read so far.
+    /// The number of rows of the table that have been read so far.
     case moved(table: String, rows: Int)
-    /// All rows of the table are there.
+    /// The target has all rows of the table.
     case ended(table: String, rows: Int)
-    /// So many rows have been read again.
+    /// The number of rows that have been read again.
     case compared(table: String, rows: Int)
     /// The target has all rows of the source, and its audit is genuine.
     case verified

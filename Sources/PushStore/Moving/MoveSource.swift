@@ -1,9 +1,9 @@
 package import Cryptography
 package import Foundation
 
-/// A store that is moved away. No process writes to it meanwhile.
+/// A store to be moved. No process writes to it meanwhile.
 package protocol MoveSource {
-    /// Recognises the database: a keyed hash, 16 bytes.
+    /// Identifies the database: a keyed hash, 16 bytes.
     var identity: Data { get }
 
     /// The key of the digests over rows.
@@ -12,10 +12,10 @@ package protocol MoveSource {
     /// Makes and checks the entries of the audit.
     var audit: AuditChain { get }
 
-    /// Where the database was moved to before, and when; `nil` if it was not.
+    /// The place to which the database was moved before, and when; `nil` if it was not.
     var moved: (to: String, at: Date)? { get }
 
-    /// The first place where the audit is not as it was written; `nil` if there is none.
+    /// The first place where the audit was changed; `nil` if there is none.
     func auditFault() throws -> AuditFault?
 
     /// Calls `body` with all rows of a table, page by page, in the order of its key.
@@ -23,14 +23,14 @@ package protocol MoveSource {
     /// Throws `StoreError.damaged` if a value is not of its column's type.
     func read(_ table: MovedTable, _ body: ([MovedRow]) throws -> Void) throws
 
-    /// The highest number that was ever given out in each column that gives numbers out.
+    /// The highest number that each numbered column has ever assigned.
     func lastNumbers() throws -> [NumberedColumn: Int64]
 
-    /// Marks the database as moved, after which no server opens it any more.
+    /// Marks the database as moved; no server opens it any more.
     func mark(asMovedTo place: String, at date: Date) async throws
 }
 
-/// A database that a store is moved into.
+/// A database into which a store is moved.
 package protocol MoveTarget {
     /// The address, without a password.
     var place: String { get }
@@ -38,10 +38,11 @@ package protocol MoveTarget {
     /// Whether a move of this database began here before and did not finish.
     func isUnfinished(_ identity: Data) throws -> Bool
 
-    /// Makes the tables if they are missing, and takes the database for a move: no server opens it until `finish`.
+    /// Makes the tables if they are missing, and reserves the database for a move: no server opens
+    /// it until `finish`.
     ///
-    /// Returns whether `isUnfinished` held before. Throws `MoveFailure` if the database
-    /// holds anything else, or is in use.
+    /// Returns whether `isUnfinished` held before. Throws `MoveFailure` if the database holds
+    /// anything else, or is in use.
     func begin(_ identity: Data, now: Date) throws -> Bool
 
     /// Deletes all rows of a table, page by page; calls `body` with the count of each page.
@@ -53,17 +54,17 @@ package protocol MoveTarget {
     /// Calls `body` with all rows of a table, page by page, in the order of its key.
     func read(_ table: MovedTable, _ body: ([MovedRow]) throws -> Void) throws
 
-    /// Makes the columns give out higher numbers than these.
+    /// Makes the columns assign higher numbers than these.
     func continueNumbers(after last: [NumberedColumn: Int64]) throws
 
-    /// The first place where the audit that was moved is not as it was written; `nil` if there is none.
+    /// The first place where the moved audit was changed; `nil` if there is none.
     func auditFault(_ audit: AuditChain) throws -> AuditFault?
 
     /// Lets servers open the database.
     func finish(now: Date) throws
 }
 
-/// A column whose numbers the database gives out, each once.
+/// A column whose numbers the database assigns, each once.
 package enum NumberedColumn: Sendable, Hashable, CaseIterable {
     case account, device
 
@@ -82,7 +83,7 @@ package enum NumberedColumn: Sendable, Hashable, CaseIterable {
     }
 }
 
-/// Why a database was not moved, worded for the operator. The source is as it was.
+/// Why a database was not moved, worded for the operator. The source is unchanged.
 package struct MoveFailure: Error, CustomStringConvertible {
     package let description: String
 

@@ -1,8 +1,9 @@
 extension MovedTable {
-    /// All tables that a move fills, in the order in which it does.
+    /// All tables that a move fills, in its order.
     package static let all: [MovedTable] = Self.keys + Self.accounts + Self.notifications + Self.outbox + Self.records
 
-    /// Tables that are in a target on which a server was started and nothing was stored: a move empties them.
+    /// Tables that have rows in a target on which a server was started and nothing was stored: a
+    /// move empties them.
     package static let ofEmptyStores: Set<String> = ["data_key", "index_secret", "event", "event_state"]
 
     private typealias C = Column

@@ -1,6 +1,7 @@
-/// A table that a move fills, as the target has it: its columns, those of its key first.
+/// A table that a move fills, as in the target: its columns, those of its key first.
 ///
-/// The source gives its rows in the order of the key, with what differs between the two kinds of stores already converted.
+/// The source gives its rows in the order of the key, and converts values that the two kinds of
+/// stores store differently.
 package struct MovedTable: Sendable {
     package struct Column: Sendable {
         package let name: String
@@ -11,7 +12,7 @@ package struct MovedTable: Sendable {
     package let columns: [Column]
     /// How many of the columns are the key; the first ones.
     package let keyLength: Int
-    /// The most rows that are read or written at once.
+    /// The largest number of rows in one read or write.
     package let pageRows: Int
 
     init(_ name: String, key: [Column], _ others: [Column] = [], pageRows: Int = 2000) {

@@ -13,7 +13,7 @@ package enum MovedValue: Sendable, Hashable {
         case integer, boolean, text, bytes
     }
 
-    /// About how much memory it takes, in bytes.
+    /// Its size in memory, about, in bytes.
     var size: Int {
         switch self {
         case .null, .boolean, .integer: 8

@@ -1,7 +1,8 @@
 package import Cryptography
 package import Foundation
 
-/// A keyed hash over rows in their order, and their count: two tables with the same ones have the same rows.
+/// A keyed hash over rows in their order, and their count: two tables with equal digests have the
+/// same rows.
 package struct RowDigest {
     package private(set) var count = 0
     private var code: HMAC<SHA256>
@@ -25,7 +26,8 @@ package struct RowDigest {
 
     // MARK: - Private
 
-    /// Each value begins with its type, and with its length if that varies, so that no other values have the same bytes.
+    /// Each value begins with its type, and with its length if that varies, so that different
+    /// values have different bytes.
     private static func append(_ value: MovedValue, to bytes: inout [UInt8]) {
         switch value {
         case .null: bytes.append(0)

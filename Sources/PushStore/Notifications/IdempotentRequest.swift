@@ -2,7 +2,7 @@ package import Foundation
 
 /// A request that takes effect once, however often it is sent.
 package struct IdempotentRequest: Sendable, Hashable {
-    /// How long a request is remembered.
+    /// How long the store keeps a request.
     package static let lifetime: TimeInterval = 86_400
 
     /// A keyed hash of the user, the method and path, and the key that came with the request.

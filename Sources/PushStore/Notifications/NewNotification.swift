@@ -12,11 +12,12 @@ package struct NewNotification: Sendable, Hashable {
     package let isStoredByClients: Bool
     package let isReadOnce: Bool
     package let priority: Push.Priority
-    /// The same for all pushes that replace one another; reveals nothing about the key that it was made from.
+    /// The same for all pushes that replace one another; reveals nothing about the key from which
+    /// it was made.
     package let collapseID: String?
     package let createdAt: Date
     package let expiresAt: Date
-    /// When it is sent; `nil`: at once.
+    /// When the notification is sent; `nil`: at once.
     package let sendAt: Date?
 
     package init(
@@ -50,16 +51,17 @@ package struct NewNotification: Sendable, Hashable {
 
 /// The outcome of a post.
 package enum PostOutcome: Sendable, Hashable {
-    /// The notification is durable, and so is the work of pushing it, if there is any now. A scheduled one has no reach
-    /// yet.
+    /// The notification is durable, and so are its pushes, if there are any now. A scheduled
+    /// notification has no reach yet.
     case stored(Reach, hasWork: Bool = true)
-    /// The id is in use: choose another and encrypt anew.
+    /// The id is in use: choose another and encrypt again.
     case idTaken
     case unknownUser(Username)
-    /// The same request has been stored before, and is not stored again. `reach` is `nil` if it was not complete then.
+    /// The same request was stored before, and is not stored again. `reach` is `nil` if it was not
+    /// complete then.
     case repeated(NotificationID, createdAt: Date, expiresAt: Date, reach: Reach?)
     /// Another request has used the same key.
     case keyReused
-    /// The sender has reached its storage bounds.
+    /// The sender has reached its storage limits.
     case tooMuch(StorageExcess)
 }

@@ -1,14 +1,16 @@
 package import PushCore
 
-/// A notification to be stored, with what is stored beside it in the same transaction.
+/// A notification to be stored, with the other rows of the same transaction.
 package struct NewPost: Sendable {
     package let notification: NewNotification
-    /// The notification's audience, as the store hashes it.
+    /// The notification's audience, with the store's hashes.
     package let audience: HashedAudience
-    /// The request that stores it once, however often it is sent; `nil`: each request stores it anew.
+    /// The request that stores it once, however often it is sent; `nil`: each request stores
+    /// another notification.
     package let request: IdempotentRequest?
     package let record: AuditRecord?
-    /// What the ids of its pushes are made of; also recognises the notification if its transaction runs twice.
+    /// The seed of its pushes' ids; also identifies the notification if its transaction runs
+    /// twice.
     package let seed = Int64.random(in: .min ... .max)
 
     package init(

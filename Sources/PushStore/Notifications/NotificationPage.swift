@@ -3,17 +3,18 @@ package import PushCore
 
 /// A page of a user's notifications, oldest change first.
 package struct NotificationPage: Sendable, Hashable {
-    /// The most bytes of payloads that a page has, unless its first payload is larger.
+    /// The largest number of payload bytes of a page, unless its first payload is larger.
     package static let maximumBytes = 1 << 20
 
-    /// A notification as it is since its last change.
+    /// A notification in the state since its last change.
     package struct Entry: Sendable, Hashable {
         package let id: NotificationID
-        /// The number of that change. It stands for all that the user sees of the notification: each change of that has
-        /// a new one.
+        /// The number of that change. It identifies everything that the user sees of the
+        /// notification: each visible change gets a new number.
         package let change: Int64
         package let sender: Int64
-        /// Not shown any more: recalled, dismissed, taken, or, in a list of unread notifications, read.
+        /// Whether the notification is no longer shown: recalled, dismissed, taken, or, in a list
+        /// of unread notifications, read.
         package let isGone: Bool
         package let isStoredByClients: Bool
         package let isReadOnce: Bool
@@ -61,7 +62,8 @@ package struct NotificationPage: Sendable, Hashable {
     package var hasMore = false
     /// When the content of this page last changed, as far as the remaining rows tell.
     package var changedAt = Date.distantPast
-    /// When an expired notification, which may have been on this page, was last deleted; `nil` if that is not known.
+    /// When an expired notification, which may have been on this page, was last deleted; `nil` if
+    /// unknown.
     package var removedAt: Date?
     /// Whether reading stopped because the page exceeds the budget; the page is then incomplete.
     package var isBeyondBudget = false
@@ -71,13 +73,13 @@ package struct NotificationPage: Sendable, Hashable {
     }
 }
 
-/// How much may be read for a page while others wait.
+/// The amount of data that may be read for a page while others wait.
 package struct PageBudget: Sendable, Hashable {
     package static let unlimited = PageBudget(rows: .max, bytes: .max)
 
-    /// The most rows that are examined.
+    /// The largest number of rows to examine.
     package let rows: Int
-    /// The most bytes of payloads.
+    /// The largest number of payload bytes.
     package let bytes: Int
 
     package init(rows: Int, bytes: Int) {
@@ -88,12 +90,13 @@ package struct PageBudget: Sendable, Hashable {
 
 /// The range of a user's changes that is requested.
 package struct ChangeRange: Sendable, Hashable {
-    /// Changes after this one, with tombstones; `nil`: from the beginning, without tombstones.
+    /// Only changes after this one, with tombstones; `nil`: from the beginning, without
+    /// tombstones.
     package let start: Int64?
     package let limit: Int
     /// Whether read notifications count as gone.
     package let isUnreadOnly: Bool
-    /// Changes of this app's notifications only.
+    /// Only changes of this app's notifications.
     package let app: AppName
 
     package init(after start: Int64?, limit: Int, isUnreadOnly: Bool, app: AppName = .usual) {

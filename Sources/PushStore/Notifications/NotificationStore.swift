@@ -3,10 +3,11 @@ package import PushCore
 
 /// Reads notifications as their users may see them.
 package protocol NotificationReader: Sendable {
-    /// The notification, if it has not expired and the user is a recipient, or is its sender and asks as such.
+    /// The notification, if it has not expired and the user is a recipient, or is its sender and
+    /// asks as such.
     ///
-    /// A payload that may be read once is visible to its recipients only. Throws `StoreError.damaged` if the row that
-    /// makes the user a recipient was not written by the store.
+    /// A read-once payload is visible to its recipients only. Throws `StoreError.damaged` if the
+    /// store did not write the row that makes the user a recipient.
     func notification(
         _ id: NotificationID,
         for user: Int64,
@@ -16,9 +17,9 @@ package protocol NotificationReader: Sendable {
 
     /// The next changes of a user, the latest of each notification, oldest first.
     ///
-    /// Payloads are read only if `needsPayloads` returns `true` for the page; it is not called for a page beyond the
-    /// budget. Throws `StoreError.damaged` if one of the rows that make the user a recipient was not written by the
-    /// store.
+    /// Payloads are read only if `needsPayloads` returns `true` for the page; it is not called for
+    /// a page beyond the budget. Throws `StoreError.damaged` if the store did not write one of the
+    /// rows that make the user a recipient.
     func notifications(
         _ range: ChangeRange,
         for user: Int64,
@@ -27,7 +28,8 @@ package protocol NotificationReader: Sendable {
         needsPayloads: (NotificationPage) -> Bool
     ) async throws(StoreError) -> NotificationPage
 
-    /// The app's notifications among `ids` that the user is a recipient of, oldest change first; `hasMore` if not all fit.
+    /// The app's notifications among `ids` whose recipient the user is, oldest change first;
+    /// `hasMore` if not all fit.
     func notifications(
         _ ids: [NotificationID],
         of app: AppName,
@@ -37,7 +39,7 @@ package protocol NotificationReader: Sendable {
         needsPayloads: (NotificationPage) -> Bool
     ) async throws(StoreError) -> NotificationPage
 
-    /// The app of each of these notifications that has not expired, whosever it is.
+    /// The app of each of these notifications that has not expired, of any sender.
     func apps(of ids: [NotificationID], now: Date) async throws(StoreError) -> [NotificationID: AppName]
 
     /// The number of the newest change that the user sees, or a higher one.
@@ -46,19 +48,21 @@ package protocol NotificationReader: Sendable {
 
 /// Stores new notifications.
 package protocol PostStore: Sendable {
-    /// An audience with what the store looks its members up by. Asks no database, so that it can be made ahead.
+    /// An audience with the hashes for the store's lookups. Needs no database, so the caller can
+    /// make it ahead.
     func hashed(_ audience: Audience) -> HashedAudience
 
-    /// Stores notifications of one sender, one after the other in one transaction: each with its recipients and one
-    /// outbox row for each device, or not at all. Returns an outcome for each; one that is refused changes nothing for
-    /// the others. After one whose id is taken none is stored, and they have the same outcome, so that all can be stored
-    /// in their order.
+    /// Stores notifications of one sender in order, in one transaction: each with its recipients
+    /// and one outbox row for each device, or not at all. Returns an outcome for each; a refused
+    /// notification changes nothing for the others. After one whose id is in use, none is stored
+    /// and all have that outcome, so that the caller can store all in their order.
     ///
-    /// For more than a `page` of devices it stores the first page of rows, and a fanout that creates the others; `nil`:
-    /// the store's own page size. An idempotent request is stored with its notification, unless it was before.
+    /// For more than a `page` of devices it stores the first page of rows, and a fan-out that
+    /// creates the others; `nil`: the store's own page size. An idempotent request is stored with
+    /// its notification, unless it was before.
     ///
-    /// `batch` is the idempotent request that all of them are parts of, and is stored with the first of them. If another
-    /// request has used its key, nothing is stored and each outcome is `keyReused`.
+    /// `batch` is the idempotent request that contains all of them, and is stored with the first.
+    /// If another request has used its key, nothing is stored and each outcome is `keyReused`.
     func post(
         _ posts: [NewPost],
         of batch: IdempotentRequest?,
@@ -69,7 +73,8 @@ package protocol PostStore: Sendable {
 
 /// Stores notifications and their states for each recipient.
 package protocol NotificationStore: PostStore {
-    /// Marks a notification as read or unread for a recipient. The time of the first read is kept.
+    /// Marks a notification as read or unread for a recipient. The store keeps the time of the
+    /// first read.
     ///
     /// `ifStill` is the mark that the notification must have beforehand, if any.
     func mark(
@@ -80,12 +85,12 @@ package protocol NotificationStore: PostStore {
         now: Date
     ) async throws -> MarkOutcome
 
-    /// Marks notifications as read for a recipient, all in one transaction; returns those that are read now, without
-    /// those that the user cannot see.
+    /// Marks notifications as read for a recipient, all in one transaction; returns the
+    /// notifications that are read now, without those that the user cannot see.
     func markRead(_ ids: [NotificationID], by user: Int64, now: Date) async throws -> [NotificationID]
 
-    /// Dismisses a notification for one of its recipients, and cancels its pushes to that user; `false` if the user
-    /// sees no such notification, or its mark is not the expected one.
+    /// Dismisses a notification for one of its recipients, and cancels its pushes to that user;
+    /// `false` if the user sees no such notification, or its mark is not the expected one.
     func dismiss(
         _ id: NotificationID,
         by user: Int64,
@@ -94,9 +99,10 @@ package protocol NotificationStore: PostStore {
         now: Date
     ) async throws -> Bool
 
-    /// Leases a payload that may be read once to a recipient, who may fetch it until the lease ends.
+    /// Leases a read-once payload to a recipient, who may fetch it until the lease ends.
     ///
-    /// The first call sets the end of the lease. The recipient sees no change until then, or until `take`.
+    /// The first call sets the end of the lease. The recipient sees no change until then, or until
+    /// `take`.
     func lease(
         _ id: NotificationID,
         to user: Int64,
@@ -105,10 +111,10 @@ package protocol NotificationStore: PostStore {
         now: Date
     ) async throws -> PayloadLease
 
-    /// Ends a recipient's lease of a payload that may be read once, because the payload has arrived.
+    /// Ends a recipient's lease of a read-once payload, because the payload has arrived.
     ///
-    /// The recipient's row stays and informs the user's other devices, whose pushes are cancelled. When the last
-    /// recipient has taken it, the payload is erased.
+    /// The recipient's row stays and informs the user's other devices, whose pushes are cancelled.
+    /// When the last recipient has taken the payload, it is erased.
     func take(
         _ id: NotificationID,
         by user: Int64,
@@ -116,15 +122,17 @@ package protocol NotificationStore: PostStore {
         now: Date
     ) async throws -> TakeOutcome
 
-    /// Ends expired leases, at most `limit`, as `take` does; returns when the next one ends, which is not after `now`
-    /// if more have expired, and `nil` if there is none.
+    /// Ends expired leases, at most `limit`, as `take` does. Returns when the next lease ends,
+    /// which is not after `now` if more have expired; `nil` if there is none.
     func endLeases(now: Date, limit: Int) async throws -> Date?
 
-    /// Recalls a notification from all recipients: its payload is deleted at once, and it is not sent any more.
+    /// Recalls a notification from all recipients: its payload is deleted at once, and it is no
+    /// longer sent.
     ///
-    /// Returns `false` if there is no such notification, or it is another sender's. `cancelRecalled` cancels the
-    /// pushes; one that is due before that is cancelled when it is due. For more than a `page` of recipients one note
-    /// stands for all of them; `nil`: the store's own page size.
+    /// Returns `false` if there is no such notification, or it is another sender's.
+    /// `cancelRecalled` cancels the pushes; a push that is due before that is cancelled when it is
+    /// due. For more than a `page` of recipients one row stands for all of them; `nil`: the
+    /// store's own page size.
     func recall(
         _ id: NotificationID,
         by recaller: Recaller,
@@ -133,11 +141,12 @@ package protocol NotificationStore: PostStore {
         now: Date
     ) async throws -> Bool
 
-    /// Cancels a page of the pushes of a recalled notification, after a device number; returns the last number of the
-    /// page, or `nil` after the last page.
+    /// Cancels a page of the pushes of a recalled notification, after a device number; returns the
+    /// last number of the page, or `nil` after the last page.
     func cancelRecalled(_ id: NotificationID, after device: Int64, page: Int?, now: Date) async throws -> Int64?
 
-    /// Records the first fetch of payloads by a recipient. Not awaited, and may be lost in a crash.
+    /// Records the first fetch of payloads by a recipient. The caller does not wait for the write,
+    /// and a crash may lose it.
     ///
     /// A push that still waits is then cancelled, if the fetch must have come from its device.
     func noteFetches(of ids: [NotificationID], by user: Int64, now: Date)
@@ -147,7 +156,8 @@ package protocol NotificationStore: PostStore {
 
     /// Deletes the next part of the expired data; `false` once there is nothing more.
     ///
-    /// A broadcast has a row for each of its devices: they are deleted page by page, so that no other write waits long.
+    /// A broadcast has a row for each of its devices: the store deletes them page by page, so that
+    /// no other write waits long.
     func deleteExpired(now: Date, page: Int) async throws -> Bool
 
     /// Deletes expired idempotent requests; returns the number deleted, at most `limit`.

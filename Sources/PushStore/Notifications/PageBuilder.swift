@@ -2,7 +2,7 @@ package import Foundation
 
 /// Fills a page of a user's changes, entry by entry, until it is full.
 package struct PageBuilder {
-    /// The largest number of rows that are read for one page, most of which may show nothing.
+    /// The largest number of rows that are read for one page; most of them may show nothing.
     package static let maximumRows = 1000
 
     package private(set) var page: NotificationPage
@@ -46,7 +46,8 @@ package struct PageBuilder {
         return true
     }
 
-    /// Passes a change of another app's notification. The list goes on after it, so that it is read once.
+    /// Passes a change of another app's notification. The next page begins after it, so the row is
+    /// read once.
     package mutating func skip(_ change: Int64) {
         self.page.end = change
     }
@@ -60,7 +61,8 @@ package struct PageBuilder {
 
     private mutating func pass(_ expired: NotificationPage.Entry) {
         self.page.changedAt = max(self.page.changedAt, expired.expiresAt)
-        // Otherwise the end stays: the row will be deleted, and the cursor at it would then be another one.
+        // Before the maximum, the end stays: the row will be deleted, and the cursor at it would
+        // then be another one.
         if self.rows == Self.maximumRows { self.page.end = expired.change }
     }
 

@@ -4,7 +4,7 @@ package struct Reach: Sendable, Hashable {
     package let recipients: Int
     /// The pushes that were enqueued.
     package let pushes: Int
-    /// Whether these are all; `false` if a fanout continues with more devices.
+    /// Whether these are all; `false` if a fan-out continues with more devices.
     package let isComplete: Bool
 
     package init(recipients: Int, pushes: Int, isComplete: Bool = true) {

@@ -1,10 +1,10 @@
 internal import Synchronization
 
-/// The receipts of collected notifications, until they are written. Any thread may use it.
+/// The receipts of fetched notifications, until they are written. Any thread may use it.
 ///
-/// Receipts are merged, and written late and in the order of their rows: after a broadcast a hundred thousand come
-/// within seconds, and posts must not wait for them. A crash loses them; while the process lives, every loss is
-/// counted.
+/// Receipts are merged, and written late in the order of their rows: a broadcast causes a hundred
+/// thousand within seconds, and posts must not wait for them. A crash loses them; while the
+/// process lives, every loss is counted.
 package final class ReceiptBook: Sendable {
     package struct Key: Hashable, Comparable {
         package let notification: Int64
@@ -31,7 +31,7 @@ package final class ReceiptBook: Sendable {
     private let bound: Int
     private let state = Mutex(State())
 
-    /// Beyond `bound` receipts that wait, further ones are dropped and counted.
+    /// Above `bound` waiting receipts, further ones are dropped and counted.
     package init(bound: Int = 500_000) {
         self.bound = bound
     }
@@ -67,7 +67,8 @@ package final class ReceiptBook: Sendable {
     /// The number of dropped receipts since the start.
     package var dropped: Int { self.state.withLock { $0.dropped } }
 
-    /// Removes the next receipts, at most `limit`, to write them; neighbours in the table come together.
+    /// Removes the next receipts, at most `limit`, to write them; neighbours in the table come
+    /// together.
     package func take(_ limit: Int) -> [Receipt] {
         self.state.withLock { state in
             if state.sorted.isEmpty {

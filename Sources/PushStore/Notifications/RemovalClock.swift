@@ -1,7 +1,8 @@
 package import Foundation
 internal import Synchronization
 
-/// The time of the last deletion of expired notifications, after which no row has the time of their end any more.
+/// The time of the last deletion of expired notifications. After a deletion no row has the time of
+/// their end any more.
 package final class RemovalClock: Sendable {
     private let time = Mutex<Date?>(nil)
 
@@ -9,7 +10,8 @@ package final class RemovalClock: Sendable {
 
     package var latest: Date? { self.time.withLock { $0 } }
 
-    /// Must be called before the deletion is committed, so that no reader sees it without its time.
+    /// Must be called before the deletion is committed, so that no reader sees it without its
+    /// time.
     package func note(_ now: Date) {
         self.time.withLock { $0 = max($0 ?? now, now) }
     }

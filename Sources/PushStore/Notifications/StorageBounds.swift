@@ -1,4 +1,4 @@
-/// How much a user may have in the database at a time.
+/// The amount of data that a user may have in the database at a time.
 package struct StorageBounds: Sendable, Hashable {
     package static let deviceRange = 1...1_000_000
     package static let notificationRange = 1...1_000_000_000
@@ -11,7 +11,7 @@ package struct StorageBounds: Sendable, Hashable {
     /// Bytes of their payloads, as they are stored.
     package let bytes: Int
 
-    /// `nil` if a bound is outside its range.
+    /// `nil` if a limit is outside its range.
     package init?(devices: Int, notifications: Int, bytes: Int) {
         guard
             Self.deviceRange.contains(devices), Self.notificationRange.contains(notifications),
@@ -22,14 +22,15 @@ package struct StorageBounds: Sendable, Hashable {
         self.bytes = bytes
     }
 
-    /// The bound that a user who has sent this much would exceed with one more payload; `nil` if it may be stored.
+    /// The limit that a user who has sent this much would exceed with one more payload; `nil` if
+    /// it may be stored.
     package func excess(notifications: Int, bytes: Int, adding payload: Int) -> StorageExcess? {
         if notifications >= self.notifications { return .notifications }
         return bytes > self.bytes - payload ? .bytes : nil
     }
 }
 
-/// The bound that a user has reached.
+/// The limit that a user has reached.
 package enum StorageExcess: Sendable, Hashable {
     case notifications
     case bytes

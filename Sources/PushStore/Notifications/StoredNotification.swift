@@ -11,7 +11,7 @@ package struct StoredNotification: Sendable, Hashable {
     package let isRecipient: Bool
     package let readAt: Date?
     package let fetchedAt: Date?
-    /// When the user's lease of a payload that may be read once ends; `nil` before the first fetch.
+    /// When the user's lease of a read-once payload ends; `nil` before the first fetch.
     package let leasedUntil: Date?
     package let createdAt: Date
     package let expiresAt: Date
@@ -58,14 +58,14 @@ package enum MarkOutcome: Sendable, Hashable {
     case marked
     /// The user can see no such notification.
     case missing
-    /// The mark was not the expected one any more.
+    /// The notification no longer had the expected mark.
     case changed
 }
 
-/// Who recalls a notification.
+/// The user who recalls a notification.
 package enum Recaller: Sendable, Hashable {
     case sender(Int64)
-    /// The sender, who may take it back only as long as it is scheduled.
+    /// The sender, who may recall it only while it is scheduled.
     case scheduler(Int64)
     case administrator
 }

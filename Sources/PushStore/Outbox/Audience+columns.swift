@@ -2,7 +2,8 @@ internal import Foundation
 package import PushCore
 
 extension Audience {
-    /// An audience as rows have it: expressions in clear, names of platforms as JSON. Throws if either does not decode.
+    /// Reads the columns of an audience: expressions in clear, names of platforms as JSON. Throws
+    /// if either does not decode.
     package init(expressions: [String], of app: AppName, platformNames: String?) throws {
         let platforms = try platformNames.map { try JSONDecoder().decode([String].self, from: Data($0.utf8)) }
         self.init(

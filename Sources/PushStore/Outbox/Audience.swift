@@ -11,7 +11,7 @@ package struct Audience: Sendable, Hashable {
     }
 
     package let aim: Aim
-    /// The app of the notification: only users of the app become recipients.
+    /// The app of the notification: only its users become recipients.
     package let app: AppName
     /// `nil` means all platforms, where there is one app only.
     package let platforms: Set<Platform>?
@@ -35,7 +35,8 @@ package struct Audience: Sendable, Hashable {
     /// The users who are addressed by name, and so receive the notification even without a device.
     package var usernames: [Username] { self.expressions.compactMap(\.onlyUsername) }
 
-    /// A set of tags such that each matching device has at least one of them; `nil` if there is no such set.
+    /// A set of tags such that each matching device has at least one of them; `nil` if there is no
+    /// such set.
     package var branches: [Tag]? {
         var tags: Set<Tag> = []
         for expression in self.expressions {

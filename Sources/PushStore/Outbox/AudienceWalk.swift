@@ -14,7 +14,8 @@ package struct AudienceDevice: Sendable, Hashable {
     }
 }
 
-/// The devices of one page of an audience, and the users who receive the notification even without a device.
+/// The devices of one page of an audience, and the users who receive the notification even without
+/// a device.
 package struct AudiencePage: Sendable, Hashable {
     package var devices: [AudienceDevice]
     package var users: [Int64]
@@ -25,7 +26,7 @@ package struct AudiencePage: Sendable, Hashable {
     }
 }
 
-/// The position of a walk along an audience, which is all that must survive a crash.
+/// The position of a walk along an audience; nothing else must survive a crash.
 package struct AudienceWalk: Sendable, Hashable {
     /// The index of the audience's branch.
     package var branch: Int

@@ -3,7 +3,7 @@ package import PushCore
 
 /// The state of one push, as its sender sees it.
 package struct DeliveryEntry: Sendable, Hashable {
-    /// The device's number in the outbox; entries are in this order.
+    /// The device's number in the outbox, which orders the entries.
     package let number: Int64
     /// `nil` if the device was deleted.
     package let device: RegistrationID?
@@ -38,7 +38,8 @@ package struct DeliveryEntry: Sendable, Hashable {
     }
 }
 
-/// How far a push has come. Receipts belong to the user: a fetch by one device counts for all of them.
+/// How far a push has come. Receipts belong to the user: a fetch by one device counts for all of
+/// them.
 package enum DeliveryStage: String, Sendable, CaseIterable {
     case queued, sending, accepted, fetched, read, expired, failed, cancelled
 }

@@ -6,15 +6,15 @@ package struct HashedAudience: Sendable {
     package let audience: Audience
     /// The users that the audience names.
     package let users: [(name: Username, key: Data)]
-    /// The parts that together contain all devices and users of the audience: for each tag its devices, and then for
-    /// each tag its users.
+    /// The parts that together contain all devices and users of the audience: for each tag its
+    /// devices, and then for each tag its users.
     ///
-    /// Their number and order depend on nothing but the audience, since a running broadcast stores its position as an
-    /// index.
+    /// Their number and order depend only on the audience, since a running broadcast stores its
+    /// position as an index.
     package let branches: [AudienceBranch]
     /// Whether the only condition on a device or user is one tag.
     package let isOneTag: Bool
-    /// What the conditions on tags are made with.
+    /// The hashes for the conditions on tags.
     package let index: BlindIndex
     package let policy: TagPolicy
 
@@ -28,7 +28,7 @@ package struct HashedAudience: Sendable {
                 tags.map { $0.isReserved || policy.isOpen($0) ? .devicesWith(tag: index.hash($0)) : .nothing }
                 + tags.map { tag in
                     guard let name = tag.username else { return .usersWith(tag: index.hash(tag)) }
-                    // Users who are named alone are recipients anyhow.
+                    // Users named without other conditions are recipients anyhow.
                     return audience.usernames.contains(name) ? .nothing : .user(key: index.hash(name))
                 }
         } else {
@@ -45,16 +45,16 @@ package struct HashedAudience: Sendable {
     package var isOneDevice: Bool { if case .device = self.audience.aim { true } else { false } }
 }
 
-/// A part of an audience that is walked along one index, row by row.
+/// A part of an audience that one index lists, row by row.
 package enum AudienceBranch: Sendable, Hashable {
     /// All devices.
     case devices
-    /// The devices that have given themselves the tag, or have it from the server.
+    /// The devices that have set the tag themselves, or have it from the server.
     case devicesWith(tag: Data)
     /// The users to whom the tag was given, with their devices.
     case usersWith(tag: Data)
     /// One user, by the keyed hash of the name, without the devices.
     case user(key: Data)
-    /// Nothing: the tag is not given in that way.
+    /// No device or user has the tag in that way.
     case nothing
 }

@@ -1,14 +1,16 @@
 internal import Foundation
 package import PushCore
 
-/// A push that this process has leased: no other process sends it until it is settled or this process ends.
+/// A push that this process has leased: no other process sends it until it is settled or this
+/// process ends.
 package struct LeasedDelivery: Sendable, Hashable {
     /// The device's number.
     package let device: Int64
     package let user: Int64
     package let push: Push
     package let state: DeliveryState
-    /// Whether the address had an accepted push before; looked up for probes, and `false` for all others.
+    /// Whether the address had an accepted push before. The store looks it up for probes; it is
+    /// `false` for all others.
     package let isAddressKnown: Bool
     /// Whether the next push to the device waits for an interval after this one.
     package let isPaced: Bool
@@ -32,9 +34,9 @@ package struct LeasedDelivery: Sendable, Hashable {
 
 /// The two queues of a lane.
 package enum Queue: Int, Sendable, CaseIterable {
-    /// Notices to few devices; they go first.
+    /// Notifications to few devices; they go first.
     case direct
-    /// Broadcasts, which must not delay a single notice.
+    /// Broadcasts, which must not delay a single notification.
     case bulk
 }
 
@@ -43,7 +45,8 @@ package struct LeaseRequest: Sendable, Hashable {
     package let lane: Lane
     package let queue: Queue
     package let limit: Int
-    /// The least time between two pushes to one device; of those due meanwhile only the latest is sent; `nil`: none.
+    /// The shortest time between two pushes to one device; only the latest of the pushes due
+    /// meanwhile is sent. `nil`: none.
     package let interval: Duration?
 
     package init(_ limit: Int, from lane: Lane, _ queue: Queue, interval: Duration? = nil) {

@@ -6,18 +6,22 @@ package protocol OutboxReader: Sendable {
     /// The time at which the next push of a queue that is not leased is due.
     func nextDue(in lane: Lane, _ queue: Queue) async throws(StoreError) -> Date?
 
-    /// The send time of the oldest notification that still has a push in this queue, whether due now or
-    /// scheduled for a retry. Pushes parked until their device connects do not count.
+    /// The send time of the oldest notification that still has a push in this queue, whether due
+    /// now or scheduled for a retry. Pushes parked until their device connects do not count.
     ///
-    /// No index has the age. So it looks at the `OldestPush.looks` that are due first, where what was never tried is oldest, and at
-    /// as many that are due last, where what was refused most often is: beyond twice as many pushes there may be an older one.
+    /// No index has the age. So the store examines `OldestPush.looks` pushes at each end of the
+    /// queue. The pushes that are due first include the oldest untried ones, and those that are
+    /// due last include the most often refused ones. With more than twice as many pushes there may
+    /// be an older one.
     func oldestWaiting(in lane: Lane, _ queue: Queue) async throws(StoreError) -> Date?
 
-    /// The due push that the choice prefers: among equally preferred ones, single notices first, then the oldest. If
-    /// none fits, the oldest to a user who is not avoided; without such a user, the oldest of all.
+    /// The due push that the choice prefers: among equally preferred ones, single notifications
+    /// first, then the oldest. If none fits, the oldest to a user who is not avoided; without such
+    /// a user, the oldest of all.
     func probe(in lane: Lane, _ choice: ProbeChoice, now: Date) async throws(StoreError) -> DuePush?
 
-    /// Whether the notification exists, is not recalled, and belongs to the sender, if one is given.
+    /// Whether the notification exists, is not recalled, and belongs to the sender, if one is
+    /// given.
     func isThere(_ id: NotificationID, from sender: Int64?, now: Date) async throws(StoreError) -> Bool
 
     /// A notification's pushes after a device number, at most `limit`.
@@ -27,15 +31,16 @@ package protocol OutboxReader: Sendable {
         limit: Int
     ) async throws(StoreError) -> [DeliveryEntry]
 
-    /// Counts the next `limit` pushes of a notification after a device number; `last` is the last number counted, and
-    /// `nil` after the end.
+    /// Counts the next `limit` pushes of a notification after a device number; `last` is the last
+    /// number counted, and `nil` after the end.
     func countDeliveries(
         of id: NotificationID,
         after device: Int64,
         limit: Int
     ) async throws(StoreError) -> (counts: [DeliveryStage: Int], last: Int64?)
 
-    /// Whether more devices of a notification may still be found, each for a push; `false` if what it is sent to cannot be read.
+    /// Whether more devices of a notification may still be found, each for a push; `false` if its
+    /// audience cannot be read.
     func isFanningOut(_ id: NotificationID) async throws(StoreError) -> Bool
 
     /// When a scheduled notification is sent; `nil` if it was sent, or was never scheduled.
@@ -50,30 +55,36 @@ package protocol OutboxReader: Sendable {
 
 /// Leases pushes to lanes, and stores the results of their attempts.
 package protocol OutboxStore: Sendable {
-    /// Whether pushes that are leased may be sent at this moment. Asked right before each of them is.
+    /// Whether leased pushes may be sent at this moment. The delivery checks it right before each
+    /// push.
     ///
-    /// `false` while other processes may take them over at any time, as this one has not renewed its number in time.
+    /// `false` while other servers may take the pushes over at any time, since this one has not
+    /// renewed its number in time.
     var maySend: Bool { get }
 
     /// Leases pushes that are due, oldest first.
     ///
-    /// Pushes that must not be sent any more are settled on the way, so the result may have fewer than are due, or
-    /// none.
+    /// The store also settles pushes that must not be sent any more, so the result may have fewer
+    /// than are due, or none.
     func lease(_ request: LeaseRequest, now: Date) async throws -> [LeasedDelivery]
 
-    /// Leases a push that `probe` found; `nil` if it is no longer due, or was settled because it must not be sent.
+    /// Leases a push that `probe` found; `nil` if it is no longer due, or was settled because it
+    /// must not be sent.
     func leaseProbe(_ push: DuePush, from lane: Lane, interval: Duration?, now: Date) async throws -> LeasedDelivery?
 
-    /// Has this process send the next probe of a lane that is paused, for all processes that share the store; `false` if that is
-    /// another one's at the moment. May be repeated.
+    /// Reserves the next probe of a paused lane for this server, among all servers that share the
+    /// store; `false` while another server has it. May be repeated.
     func claimProbe(of lane: Lane) async throws -> Bool
 
-    /// Makes pushes due at once that were leased when the last process ended: no other process can be sending them.
+    /// Makes pushes due at once that were leased when the last process ended: no other process can
+    /// be sending them.
     func reclaimLeases(now: Date) async throws
 
-    /// Cancels or hastens a single push; the record is added to the audit only if something was done.
+    /// Cancels or hastens a single push; the store adds the record to the audit only if something
+    /// was done.
     ///
-    /// One that is being sent cannot be stopped: it is withdrawn, and its answer decides how it counts.
+    /// A push that is being sent cannot be stopped: it is cancelled, and the provider's answer
+    /// decides how it counts.
     func change(
         _ push: SinglePush,
         _ change: PushChange,
@@ -83,23 +94,26 @@ package protocol OutboxStore: Sendable {
 
     /// Stores the results of attempts, all in one transaction.
     ///
-    /// A push that was cancelled meanwhile is not retried, and one that was settled meanwhile stays so. A push that is
-    /// retried, or was refused at an address that the device has left meanwhile, goes to the device's present address.
+    /// A push that was cancelled meanwhile is not retried, and one that was settled meanwhile
+    /// stays so. A push that is retried, or was refused at an address that the device has left
+    /// meanwhile, goes to the device's present address.
     func settle(_ ended: [(LeasedDelivery, Settlement)], now: Date) async throws
 
-    /// Expands the oldest running broadcast by one page; returns the number of pushes created, or `nil` if no broadcast
-    /// runs.
+    /// Expands the oldest running broadcast by one page; returns the number of pushes created, or
+    /// `nil` if no broadcast runs.
     ///
-    /// `page` is the number of devices that are examined; `nil`: the store's own page size. A broadcast whose row does
-    /// not decode is set aside: it is not expanded, is kept until it expires, and blocks no other.
+    /// `page` is the number of devices that are examined; `nil`: the store's own page size. A
+    /// broadcast whose row does not decode is set aside: it is not expanded, stays until it
+    /// expires, and blocks no other.
     func expandFanout(page: Int?, now: Date) async throws -> Int?
 
-    /// Sends the scheduled notifications that are due, the oldest first, at most `limit` in one transaction; `nil`: the
-    /// store's own number. Fewer, if they have many devices.
+    /// Sends the scheduled notifications that are due, the oldest first, at most `limit` in one
+    /// transaction; `nil`: the store's own number. Fewer, if they have many devices.
     ///
-    /// Each reaches whom a post of this moment would reach, and takes its place in the order of notifications now; it
-    /// counts as created now. A user whom it names and who is gone is skipped. One that has expired is not sent. One
-    /// whose row does not decode is set aside: it is kept until it expires, and blocks no other.
+    /// Each reaches the recipients that a post of this moment would reach, and takes its place in
+    /// the order of notifications now; it counts as created now. The store skips a named user who
+    /// was deleted, and an expired notification. A notification whose row does not decode is set
+    /// aside: it stays until it expires, and blocks no other.
     func releaseScheduled(limit: Int?, now: Date) async throws -> Release
 }
 
@@ -118,8 +132,8 @@ extension OutboxStore {
     }
 }
 
-/// How the oldest push of a queue is looked for.
+/// Limits of the search for the oldest push of a queue.
 package enum OldestPush {
-    /// The pushes that are looked at from either end of a queue: less than a millisecond's work.
+    /// The number of pushes examined at either end of a queue: less than a millisecond's work.
     package static let looks = 64
 }

@@ -6,9 +6,9 @@ package enum PushReason {
     package static let paced = "the device was woken a short time ago"
     package static let recalled = "recalled"
     package static let dismissed = "dismissed by the user"
-    /// The user has fetched a payload that may be read once.
+    /// The user has fetched a read-once payload.
     package static let taken = "fetched by the user"
-    /// The device has fetched all that its push would announce.
+    /// The device has fetched all notifications that its push would announce.
     package static let fetched = "fetched by the device"
     package static let replaced = "replaced by a newer push with the same CollapseKey"
     package static let replacedConfirmation = "replaced by a newer confirmation"

@@ -1,15 +1,17 @@
 package import Foundation
 package import PushCore
 
-/// What one pass over the scheduled notifications has done.
+/// The result of one pass over the scheduled notifications.
 package struct Release: Sendable, Hashable {
     /// The notifications that were sent: they have recipients and pushes now.
     package var sent: [NotificationID] = []
-    /// Those that were not sent, since their sender is gone or may not send them any more. They are recalled.
+    /// The notifications that were not sent, since their sender was deleted or may no longer send
+    /// them. They are recalled.
     package var refused: [NotificationID] = []
     /// Whether the delivery has work now.
     package var hasWork = false
-    /// When the next one is due, which is not after the time of the pass if more are due; `nil` if there is none.
+    /// When the next notification is due, which is not after the time of the pass if more are due;
+    /// `nil` if there is none.
     package var nextDue: Date?
 
     package init() {}

@@ -1,11 +1,11 @@
 package import Foundation
 package import PushCore
 
-/// The push of a notification to one device, named as an operator sees it.
+/// The push of a notification to one device, as operators identify it.
 package struct SinglePush: Sendable, Hashable {
     package let notification: NotificationID
     package let device: RegistrationID
-    /// The user whose notification it must be; `nil`: anybody's.
+    /// The user who must have sent the notification; `nil`: any user.
     package let sender: Int64?
 
     package init(notification: NotificationID, device: RegistrationID, sender: Int64?) {
@@ -15,23 +15,24 @@ package struct SinglePush: Sendable, Hashable {
     }
 }
 
-/// Where a push stands that an operator wants changed.
+/// The state of a push that an operator wants to change.
 package enum PushStanding: Sendable, Hashable {
-    /// It is due then; `nil`: when its device opens an event stream.
+    /// The push is due then; `nil`: when its device opens an event stream.
     case waiting(until: Date?)
-    /// A process has it under way, and does not try it again if it is withdrawn.
+    /// A server is sending the push; if it is cancelled, the server does not retry it.
     case sending(isWithdrawn: Bool)
     case ended(DeliveryStage)
 }
 
-/// What an operator has done with a single push.
+/// An operator's change of a single push.
 package enum PushChange: Sendable, Hashable {
-    /// It is not sent; if it is being sent at this moment, it is not tried again.
+    /// The push is not sent; if it is being sent at this moment, it is not retried.
     case cancel
-    /// It is due at once, also if it was to be tried again later.
+    /// The push is due at once, even if it was waiting for a retry.
     case hasten
 
-    /// What the change comes to for a push that stands so; `done`: there is something to be done.
+    /// The outcome of the change for a push in this state; `done`: the store must change
+    /// something.
     package func outcome(for standing: PushStanding, now: Date) -> PushChangeOutcome {
         switch (self, standing) {
         case (.cancel, .waiting), (.cancel, .sending(isWithdrawn: false)): .done
@@ -44,15 +45,16 @@ package enum PushChange: Sendable, Hashable {
     }
 }
 
-/// What became of a `PushChange`.
+/// The outcome of a `PushChange`.
 package enum PushChangeOutcome: Sendable, Hashable {
     case done
-    /// It stands as was asked for, perhaps by the same request before: nothing was done.
+    /// The push already had the requested state, perhaps by the same request before: nothing was
+    /// done.
     case unchanged
-    /// There is no such push of such a notification.
+    /// The notification has no such push.
     case missing
-    /// It has ended, and nothing happens to it any more.
+    /// The push has ended, and cannot change any more.
     case ended
-    /// It waits until its device opens an event stream, and cannot be hastened.
+    /// The push waits until its device opens an event stream, and cannot be hastened.
     case parked
 }

@@ -1,6 +1,6 @@
-/// How many pushes of a lane have ever been enqueued, and how they ended.
+/// The number of pushes ever enqueued in a lane, and of each outcome.
 ///
-/// No push is lost uncounted, so every push without an outcome is pending.
+/// No push ends without being counted, so every push without an outcome is pending.
 package struct Tally: Sendable, Hashable {
     package var enqueued = 0
     package var accepted = 0

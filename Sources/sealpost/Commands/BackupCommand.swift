@@ -69,13 +69,13 @@ struct BackupCommand: AsyncParsableCommand {
     }
 }
 
-/// The bar of work in steps, which a server tells of.
+/// The progress bar of work whose steps a server reports.
 private final class StepBar: Sendable {
     private let bar = ProgressBar()
-    // A lock, since lines come on a thread of their own.
+    // A lock protects it, since lines arrive on another thread.
     private let step = Mutex<String?>(nil)
 
-    /// Draws what a line of the answer says.
+    /// Draws the progress that a line of the answer reports.
     func note(_ line: JSONValue) {
         guard let step = line["Step"]?.text, let done = line["Done"]?.integer, let total = line["Total"]?.integer else {
             return

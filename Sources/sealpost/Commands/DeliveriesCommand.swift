@@ -21,7 +21,7 @@ struct DeliveriesCommand: AsyncParsableCommand {
     @Flag(help: "Wait until no push waits any more, and show how far they are.")
     var wait = false
 
-    /// How often a command that waits asks.
+    /// The delay between two requests of a waiting command.
     private static let pause = Duration.milliseconds(500)
 
     func run() async throws {
@@ -31,7 +31,7 @@ struct DeliveriesCommand: AsyncParsableCommand {
             }
             let configuration = try self.options.load()
             if self.wait, configuration.databaseFile != nil {
-                // Without a server nothing is sent. With PostgreSQL one may run elsewhere.
+                // Without a server nothing is sent. With PostgreSQL a server may run elsewhere.
                 guard try await Administration(of: configuration) != nil else {
                     throw CommandFailure("no server runs, so nothing is sent; leave out --wait", .serverUnreachable)
                 }
@@ -45,7 +45,7 @@ struct DeliveriesCommand: AsyncParsableCommand {
         }
     }
 
-    /// The state; with `--wait` once it does not change any more.
+    /// The state; with `--wait` the final state.
     private func state(by administration: Administration, _ bar: ProgressBar) async throws -> FanoutState {
         var title: String?
         while true {
@@ -69,7 +69,7 @@ struct DeliveriesCommand: AsyncParsableCommand {
     }
 }
 
-/// How far the pushes of a notification are, as the server has answered.
+/// The progress of a notification's pushes, from the server's answer.
 struct FanoutState {
     let json: JSONValue
     private let counts: [(name: String, count: Int)]
@@ -88,15 +88,15 @@ struct FanoutState {
     /// The pushes that are known so far.
     var total: Int { self.counts.reduce(0) { $0 + $1.count } }
 
-    /// Those that are neither waiting nor on their way.
+    /// The pushes that are neither waiting nor being sent.
     var ended: Int {
         self.counts.filter { !["queued", "sending"].contains($0.name) }.reduce(0) { $0 + $1.count }
     }
 
-    /// Whether it is sent, all its devices are found, and none of their pushes waits.
+    /// Whether it was sent, all its devices are found, and none of their pushes waits.
     var isOver: Bool { self.json["SendAt"]?.text == nil && !self.isFanningOut && self.ended == self.total }
 
-    /// What is done at the moment, for a bar.
+    /// The current work, for a bar.
     var title: String {
         if self.json["SendAt"]?.text != nil { return "scheduled" }
         return self.isFanningOut ? "fanning out" : "sending"

@@ -32,7 +32,8 @@ struct Simulate: AsyncParsableCommand {
 enum DemoProgram {
     static let discussion = "Runs sealpost-demo, an executable in the same folder."
 
-    /// Runs the executable beside this one in place of this process. Throws `CommandFailure` if that is not possible.
+    /// Replaces this process by the executable next to this one. Throws `CommandFailure` if that
+    /// is not possible.
     static func takeOver(with arguments: [String]) throws(CommandFailure) -> Never {
         let own = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
         let path = own.deletingLastPathComponent().appending(path: "sealpost-demo").path

@@ -43,7 +43,8 @@ struct HealthCommand: AsyncParsableCommand {
         }
     }
 
-    /// A bad configuration is a failure like any other: to Docker, no exit code but 0 and 1 has a meaning.
+    /// A bad configuration is a failure like any other, since Docker gives a meaning only to the
+    /// exit codes 0 and 1.
     private var check: HealthCheck {
         get throws {
             do {

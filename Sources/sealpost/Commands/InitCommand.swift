@@ -54,7 +54,7 @@ struct InitCommand: AsyncParsableCommand {
             if self.admin != nil, dialogue == nil, !self.password.passwordStdin {
                 throw ValidationError("--admin needs --password-stdin where nobody is asked")
             }
-            // Before anything is asked.
+            // The check comes before the first question.
             try Initialization.refuseExisting(self.file)
             dialogue?.show("Enter takes what is in brackets.")
             let answers = try self.answers(dialogue)
@@ -84,7 +84,8 @@ struct InitCommand: AsyncParsableCommand {
         self.output.show(result, done + ["", "Next:"] + steps.map { "- " + $0 })
     }
 
-    /// Reads the password of the first administrator, with the parameters of a server without a configuration.
+    /// Reads the password of the first administrator, with the parameters of a server without a
+    /// configuration.
     private func passwordHash(for name: Username) throws -> PasswordHash {
         let password = try self.password.read()
         do throws(PasswordError) {
@@ -94,7 +95,8 @@ struct InitCommand: AsyncParsableCommand {
         }
     }
 
-    /// Of each question the option, what is typed, or the default. Throws `ValidationError` for an option that cannot be taken.
+    /// For each question the option, the typed answer, or the default. Throws `ValidationError`
+    /// for an option that is not valid.
     private func answers(_ dialogue: InitDialogue?) throws -> InitAnswers {
         var answers = InitAnswers()
         answers.listen =

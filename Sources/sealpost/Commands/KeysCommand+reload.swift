@@ -71,13 +71,13 @@ extension JSONValue {
     }
 }
 
-/// The bar of a pass over all that is encrypted.
+/// The progress bar of a pass over all encrypted values.
 private final class RewrapWatch: Sendable {
     private let bar = ProgressBar()
-    // A lock, since lines come on a thread of their own.
+    // A lock protects it, since lines arrive on another thread.
     private let hasBegun = Mutex(false)
 
-    /// Draws what a line of the answer says.
+    /// Draws the progress that a line of the answer reports.
     func note(_ line: JSONValue) {
         guard let passed = line["Passed"]?.integer, let total = line["Total"]?.integer else { return }
         let isFirst = self.hasBegun.withLock { hasBegun in

@@ -53,7 +53,7 @@ struct KeysCommand: AsyncParsableCommand {
             return "in use since \(since), \(key["Seals"]?.integer ?? 0) values sealed"
         }
 
-        /// The file of the server's machine, and how far each server has destroyed.
+        /// The file of the server's machine, and how far each server has destroyed its keys.
         private func showDayKeys(_ report: JSONValue) {
             guard case .bool(let isSealing)? = report["SealsDays"] else { return }
             let task = isSealing ? "seal payloads" : "seal nothing while a server of an older version runs"
@@ -119,7 +119,7 @@ struct KeysCommand: AsyncParsableCommand {
     }
 }
 
-/// Who changes the keyring's file.
+/// The choice between the server and this process for a change of the keyring's file.
 struct KeyringChange: ParsableArguments {
     @Flag(
         help: """
@@ -130,7 +130,8 @@ struct KeyringChange: ParsableArguments {
 
     /// The daemon that changes it; `nil`: the command does.
     ///
-    /// Throws `AdminSocketError` if the daemon does not answer, and `CommandFailure` if the files are another user's.
+    /// Throws `AdminSocketError` if the daemon does not answer, and `CommandFailure` if the files
+    /// are another user's.
     fileprivate func daemon(of configuration: Configuration) async throws -> Administration? {
         if !self.direct, let daemon = try await Administration(of: configuration) { return daemon }
         try configuration.refuseForeignFiles()

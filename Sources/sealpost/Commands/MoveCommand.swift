@@ -58,9 +58,10 @@ struct MoveCommand: AsyncParsableCommand {
     }
 }
 
-/// What tells on standard error how far a move has come: lines, and on a terminal a bar for each table, too.
+/// Shows the progress of a move on standard error: lines, and on a terminal a bar for each table,
+/// too.
 private final class MoveReport {
-    /// The rows between two lines of a table, where there is no bar.
+    /// The number of rows between two lines of a table, if there is no bar.
     private static let step = 100_000
 
     private let output: OutputOptions
@@ -70,7 +71,7 @@ private final class MoveReport {
     private var counts: [String: Int] = [:]
     private var shown = 0
     private var wasCleared = false
-    /// The table that is compared.
+    /// The table that is being compared.
     private var compared: String?
 
     init(_ output: OutputOptions, count: @escaping (String) throws -> Int) {
@@ -78,7 +79,7 @@ private final class MoveReport {
         self.count = count
     }
 
-    /// Throws what counting throws.
+    /// Throws the errors of counting.
     func show(_ progress: MoveProgress) throws {
         switch progress {
         case .cleared:
@@ -86,7 +87,7 @@ private final class MoveReport {
             self.wasCleared = true
         case .began(let table):
             self.shown = 0
-            // Counting reads the whole table, for nothing but the bar.
+            // Counting reads the whole table, and only the bar needs it.
             if ProgressBar.isPossible { self.bar.begin(table, total: try self.count(table), unit: .rows) }
         case .moved(let table, let rows): self.note(rows, "\(table): \(rows) rows so far")
         case .ended(let table, let rows):
@@ -117,7 +118,7 @@ private final class MoveReport {
         self.say(line)
     }
 
-    /// Progress that cannot be shown does not matter. Scripts get a problem at the most.
+    /// Prints a line; a failure to print progress does not matter. Scripts get at most a problem.
     private func say(_ line: String) {
         self.bar.end()
         if self.output.json { return }

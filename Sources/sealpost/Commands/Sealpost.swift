@@ -33,7 +33,7 @@ struct ConfigurationOptions: ParsableArguments {
     }
 }
 
-/// What is true of each command that does what administrators may.
+/// A text for each command that does the work of administrators.
 let localDiscussion = """
     Also while the server runs, over its local admin socket: as root, or as the server's user.
     """

@@ -37,7 +37,8 @@ struct Serve: AsyncParsableCommand {
                 )
             }
             if let link = try await application.setupLink() {
-                // Apart from the log, which may go to other machines. systemd's journal has both: the link is good once, for an hour.
+                // The link is printed apart from the log, which may go to other machines.
+                // systemd's journal has both: the link is valid once, for an hour.
                 let line = "There are no users yet. Make the first administrator here, within an hour: \(link)"
                 printEscaped(line, to: STDOUT_FILENO)
             }

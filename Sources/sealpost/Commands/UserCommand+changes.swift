@@ -88,7 +88,8 @@ struct ExistingUser: ParsableArguments {
     @Argument(help: "The user name.")
     var name: String
 
-    /// Changes the member that `change` returns, or deletes the user if that is `nil`; prints `result`, or for scripts the user.
+    /// Changes the member that `change` returns, or deletes the user if that is `nil`; prints
+    /// `result`, or for scripts the user.
     func change(
         _ options: ConfigurationOptions,
         _ output: OutputOptions,
@@ -108,14 +109,15 @@ struct ExistingUser: ParsableArguments {
                     throw Problem(.lastAdministrator, reason)
                 }
                 var user = JSONValue.object([.init("Name", .string(self.name))])
-                // What it is now, which another may have changed meanwhile.
+                // The present state, which somebody else may have changed meanwhile.
                 if output.json, member != nil { user = try await administration.ask("GET", path) ?? user }
                 output.show(user, "\(self.name) \(result)")
             }
         }
     }
 
-    /// Runs `body` as `withAdministration` does. Of a user that is not there, throws a problem that names it.
+    /// Runs `body` as `withAdministration` does. If the user does not exist, throws a problem that
+    /// names it.
     func asking(_ configuration: Configuration, _ body: (Administration) async throws -> Void) async throws {
         try await withAdministration(configuration) { administration in
             do {
@@ -126,10 +128,11 @@ struct ExistingUser: ParsableArguments {
         }
     }
 
-    /// The name as a segment of a path. Throws as `asking` does for what can be no user's name.
+    /// The name as a segment of a path. Throws the error of `asking` for a text that cannot be a
+    /// user's name.
     var segment: String {
         get throws {
-            // The last two are no segments of a path.
+            // The last two are not segments of a path.
             guard Username(self.name) != nil, ![".", ".."].contains(self.name) else { throw self.missing }
             return Administration.encoded(self.name)
         }

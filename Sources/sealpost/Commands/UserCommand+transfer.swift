@@ -91,12 +91,12 @@ extension UserCommand {
             }
         }
 
-        /// What the server takes at a time.
+        /// The largest request body that the server accepts.
         private static let longestPart = 16_777_216
 
-        /// How many lines have had which outcome.
+        /// The number of lines with each outcome.
         private struct Counts {
-            /// The lines of the parts before.
+            /// The number of lines in the parts before.
             var linesBefore = 0
             private var counts: [String: Int] = [:]
 
@@ -147,7 +147,7 @@ extension JSONValue {
 }
 
 extension Data {
-    /// Parts of whole lines, none longer than `size` unless a line is.
+    /// Parts of whole lines; a part is longer than `size` only if its single line is.
     fileprivate func parts(upTo size: Int) -> [Data] {
         var (parts, rest) = ([Data](), self[...])
         while rest.count > size {
@@ -165,7 +165,7 @@ private struct LineOutput: Sendable {
     private let handle: FileHandle?
     private let file: String
 
-    /// Throws `CommandFailure` if the file is there, or cannot be made.
+    /// Throws `CommandFailure` if the file exists, or cannot be created.
     init(_ file: String) throws {
         self.file = file
         guard file != "-" else {
@@ -180,7 +180,7 @@ private struct LineOutput: Sendable {
         self.handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
     }
 
-    /// Throws `CommandFailure`, such as when the disk is full.
+    /// Throws `CommandFailure`, for example when the disk is full.
     func write(_ line: ArraySlice<UInt8>) throws {
         guard let handle else { return say(String(decoding: line, as: UTF8.self)) }
         try self.reporting { try handle.write(contentsOf: Data(line + [UInt8(ascii: "\n")])) }

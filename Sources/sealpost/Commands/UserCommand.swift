@@ -58,7 +58,7 @@ struct UserCommand: AsyncParsableCommand {
             }
         }
 
-        /// Those of the new user, with the password that is asked for.
+        /// The members of the new user, with the password that is read.
         private var members: [JSONValue.Member] {
             get throws {
                 var members: [JSONValue.Member] = [
@@ -125,10 +125,11 @@ struct PasswordInput: ParsableArguments {
     @Flag(help: "Read the password from the first line of standard input.")
     var passwordStdin = false
 
-    /// Reads the password. Whether it will do is for the server to say.
+    /// Reads the password. The server decides whether it is acceptable.
     func read() throws -> String {
         guard !self.passwordStdin else { return Swift.readLine() ?? "" }
-        // readpassphrase(3) is not in glibc; getpass(3) turns the echo off and is enough for 256 bytes.
+        // readpassphrase(3) is not in glibc; getpass(3) turns the echo off and is enough for 256
+        // bytes.
         guard let typed = getpass("Password: ") else { throw ValidationError("\(PasswordError.length)") }
         return String(cString: typed)
     }

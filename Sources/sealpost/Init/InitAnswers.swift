@@ -5,7 +5,7 @@ import PushPostgreSQL
 import PushStore
 import Reactor
 
-/// What `sealpost init` has to know. Each answer was checked, whether it was typed or a flag.
+/// The answers that `sealpost init` needs. Each was checked, whether it was typed or an option.
 struct InitAnswers {
     var listen = "127.0.0.1:8080"
     /// An absolute path, or the address of a PostgreSQL.
@@ -14,10 +14,10 @@ struct InitAnswers {
     var keys = Self.absolute("var")
     /// `nil`: without TLS, behind a proxy.
     var tls: Configuration.TLS.Identity?
-    /// `nil`: the server prints a link that makes one.
+    /// `nil`: the server prints a link that makes an administrator.
     var administrator: Username?
 
-    /// The folder of the keys unless another is given: a database in a file has them beside it.
+    /// The folder of the keys unless another is given: for a database in a file, the same folder.
     static func usualKeys(beside database: String) -> String {
         PostgreSQLPlace(database) == nil
             ? URL(fileURLWithPath: database).deletingLastPathComponent().path : self.absolute("var")
@@ -34,7 +34,7 @@ struct InitAnswers {
         return "\(address)"
     }
 
-    /// An address of PostgreSQL is tried: a connection must come about.
+    /// Checks an answer; for an address of PostgreSQL, a connection must succeed.
     static func database(_ text: String) throws(InitRefusal) -> String {
         guard let place = PostgreSQLPlace(text) else { return try self.path(text, isFolder: false) }
         if let fault = place.fault { throw InitRefusal("the address of the database: \(fault)") }
@@ -50,7 +50,7 @@ struct InitAnswers {
         try self.path(text, isFolder: true)
     }
 
-    /// Reads both files: they must belong together, as the server checks it.
+    /// Reads both files: they must belong together, as for the server.
     static func tls(certificate: String, privateKey: String) throws(InitRefusal) -> Configuration.TLS.Identity {
         let identity = Configuration.TLS.Identity(
             certificate: self.absolute(certificate),
@@ -86,7 +86,7 @@ struct InitAnswers {
     private static func absolute(_ path: String) -> String { URL(fileURLWithPath: path).standardized.path }
 }
 
-/// Why an answer cannot be taken; the question is asked again.
+/// Why an answer is not valid; the question is asked again.
 struct InitRefusal: Error, CustomStringConvertible {
     let description: String
 

@@ -4,26 +4,29 @@ import PushApplication
 import PushCore
 import PushStore
 
-/// Writes what a new server needs: its configuration, its keys, its database, and its first administrator.
+/// Creates the files of a new server: its configuration, its keys, its database, and its first
+/// administrator.
 ///
-/// The configuration gets its name last, so that one that is there belongs to a server that is complete. What comes before is
-/// each whole or not there, and is used if it is there: after a crash, the same command goes on.
+/// The configuration gets its name last, so that an existing one belongs to a complete server.
+/// Each earlier file is whole or missing, and an existing one is used: after a crash, the same
+/// command continues.
 struct Initialization {
     let file: String
     let answers: InitAnswers
 
-    /// Throws `CommandFailure` if there is such a file, which is then never changed.
+    /// Throws `CommandFailure` if the file exists; it is never changed then.
     static func refuseExisting(_ file: String) throws(CommandFailure) {
         guard FileManager.default.fileExists(atPath: file) else { return }
         throw CommandFailure("\(file) exists already; edit it, or name another file with --config")
     }
 
-    /// Returns what is to be told about it. Throws `ConfigurationError`, `CommandFailure` or `StoreError`.
+    /// Returns a report of the work. Throws `ConfigurationError`, `CommandFailure` or
+    /// `StoreError`.
     func run(password: PasswordHash?) async throws -> [String] {
         if let fault = RootFolder(ofExisting: self.file).fault {
             throw CommandFailure("the configuration \(self.file): \(fault)")
         }
-        // The address of a database may have a password in it.
+        // The address of a database may contain a password.
         let written = try NewFile(self.file, what: "the configuration", mode: 0o640, text: self.text)
         let environment = ProcessInfo.processInfo.environment
         let configuration = try Configuration.load(file: written.temporaryPath, environment: environment)
@@ -50,7 +53,7 @@ struct Initialization {
         return lines + configuration.risks.map { "risky: \($0.key): \($0.reason)" }
     }
 
-    /// What to do next, in the order in which it is done.
+    /// The next steps, in their order.
     var nextSteps: [String] {
         let host = self.answers.listen.replacing("0.0.0.0:", with: "127.0.0.1:").replacing("[::]:", with: "[::1]:")
         let console =
@@ -107,7 +110,7 @@ struct Initialization {
             """
     }
 
-    /// A JSON string is one of YAML.
+    /// Each JSON string is also a YAML string.
     private static func quoted(_ text: String) -> String {
         String(decoding: JSONValue.string(text).bytes, as: UTF8.self)
     }

@@ -1,11 +1,11 @@
 import PushApplication
 import PushSQLite
 
-/// Watches how a database is copied and the copy is read again, for a bar.
+/// Watches the copying of a database and the verification of the copy, for a bar.
 struct CopyWatch {
     private let bar = ProgressBar()
 
-    /// Runs `copy`, which tells each step that it begins. Throws what it throws.
+    /// Runs `copy`, which reports the beginning of each step. Throws the errors of `copy`.
     func run<Value>(_ copy: ((CopyStep) -> Void) throws -> Value) async throws -> Value {
         let samples = CopySamples()
         return try await self.bar.whileSampling({ samples.current?.done }) {

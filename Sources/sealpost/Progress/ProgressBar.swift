@@ -3,22 +3,22 @@ import PushApplication
 import Reactor
 import Synchronization
 
-/// Shows how far long work has come on standard error, where that is a terminal; elsewhere nothing.
+/// Shows the progress of long work on standard error, if that is a terminal.
 final class ProgressBar: Sendable {
-    /// Whether anybody would see it.
+    /// Whether standard error is a terminal.
     static var isPossible: Bool { isatty(STDERR_FILENO) == 1 }
 
     private struct State {
         var line: ProgressLine?
         var begin = ContinuousClock.now
-        /// When the line was drawn last.
+        /// The time of the last drawing.
         var drawn: ContinuousClock.Instant?
     }
 
-    // A lock, since the work and what watches it are on threads of their own.
+    // A lock protects it, since the work and its watcher run on different threads.
     private let state = Mutex(State())
 
-    /// A piece of work begins, and replaces the one before.
+    /// Begins a piece of work, which replaces the one before.
     func begin(_ title: String, total: Int, unit: ProgressLine.Unit) {
         guard Self.isPossible else { return }
         self.state.withLock { state in
@@ -27,7 +27,7 @@ final class ProgressBar: Sendable {
         }
     }
 
-    /// So much of it is done, maybe of another total than was thought. Drawn ten times a second at the most.
+    /// Updates the progress, and perhaps the total. Draws at most ten times a second.
     func update(_ done: Int, of total: Int? = nil) {
         self.state.withLock { state in
             let now = ContinuousClock.now
@@ -47,7 +47,8 @@ final class ProgressBar: Sendable {
         }
     }
 
-    /// Asks `sample` four times a second how much is done, while `work` keeps this thread; the line is gone in the end.
+    /// Calls `sample` four times a second for the progress, while `work` uses this thread; removes
+    /// the line at the end.
     func whileSampling<Value>(
         _ sample: @escaping @Sendable () -> Int?,
         _ work: () throws -> Value
@@ -58,7 +59,7 @@ final class ProgressBar: Sendable {
         return try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask(executorPreference: loop) {
                 while true {
-                    // Ends by its cancellation.
+                    // Cancellation ends the loop.
                     try await Task.sleep(for: .milliseconds(250))
                     if let done = sample() { self.update(done) }
                 }
@@ -79,7 +80,7 @@ final class ProgressBar: Sendable {
         self.show(line.text(columns: self.columns))
     }
 
-    /// Progress that cannot be shown does not matter.
+    /// A failure to print progress does not matter.
     private static func show(_ text: String) {
         printEscaped(text, to: STDERR_FILENO, start: "\r", end: "\u{1B}[K")
     }

@@ -1,4 +1,5 @@
-/// How far long work has come, as one line of a terminal: a bar, the share, the rate and the time left.
+/// The progress of long work, as one line of a terminal: a bar, the share, the rate and the time
+/// left.
 struct ProgressLine: Hashable {
     enum Unit: Sendable {
         case bytes
@@ -8,7 +9,7 @@ struct ProgressLine: Hashable {
 
     let title: String
     let unit: Unit
-    /// An estimate: there may be more in the end.
+    /// An estimate: the final total may be larger.
     var total: Int
     var done = 0
     var elapsed = Duration.zero
@@ -28,7 +29,8 @@ struct ProgressLine: Hashable {
 
     // MARK: - Private
 
-    /// Units a second since the beginning; `nil` in the first moment, in which it would mean nothing.
+    /// Units a second since the beginning; `nil` in the first half second, when it would mean
+    /// nothing.
     private var rate: Double? {
         guard self.elapsed >= .milliseconds(500), self.done > 0 else { return nil }
         return Double(self.done) / (self.elapsed / .seconds(1))
@@ -49,7 +51,7 @@ struct ProgressLine: Hashable {
 
     private var timeText: String? {
         guard let rate, self.done < self.total else { return nil }
-        // Rounded up: there is no work of 0 seconds left.
+        // Rounded up, since work that remains never takes 0 seconds.
         let seconds = Int(min((Double(self.total - self.done) / rate).rounded(.up), 360_000_000))
         let (hours, minutes) = (seconds / 3600, seconds / 60 % 60)
         let end = Self.padded("\(seconds % 60)", to: 2, with: "0")

@@ -4,7 +4,7 @@ import Glibc
 import PushAPI
 import PushApplication
 
-/// What a command prints its result as: for people, or for scripts.
+/// The form of a command's result: for people, or for scripts.
 struct OutputOptions: ParsableArguments {
     @Flag(
         help: """
@@ -18,12 +18,13 @@ struct OutputOptions: ParsableArguments {
         self.show(json, [line()])
     }
 
-    /// The same with several lines for people.
+    /// Does the same with several lines for people.
     func show(_ json: JSONValue, _ lines: @autoclosure () -> [String]) {
         for line in self.json ? [String(decoding: json.bytes, as: UTF8.self)] : lines() { say(line) }
     }
 
-    /// What prints a list: a table on a terminal, and elsewhere a line for each entry, as it always was.
+    /// Makes the printer of a list: a table on a terminal, and elsewhere a line for each entry, as
+    /// in earlier versions.
     func list(_ columns: [String]) -> ListPrinter {
         ListPrinter(self.json ? .json : isatty(STDOUT_FILENO) == 1 ? .table : .lines, columns: columns, print: say)
     }
@@ -38,7 +39,7 @@ struct ListPrinter {
         case json
     }
 
-    /// The rows whose widths are made equal: a list of any length is printed as it comes.
+    /// The number of rows that get equal widths: a longer list is printed page by page.
     private static let pageSize = 500
 
     private let form: Form
@@ -51,7 +52,8 @@ struct ListPrinter {
         self.table = Table(columns)
     }
 
-    /// Prints an entry, or keeps it until `end()` or until there are enough for a page. `cells` are those of the table.
+    /// Prints an entry, or keeps it until `end()` or until the page is full. `cells` are the
+    /// table's cells.
     mutating func add(_ entry: JSONValue, cells: @autoclosure () -> [String], line: @autoclosure () -> String) {
         switch self.form {
         case .json: self.print(String(decoding: entry.bytes, as: UTF8.self))
@@ -62,7 +64,7 @@ struct ListPrinter {
         }
     }
 
-    /// Prints what was kept.
+    /// Prints the kept entries.
     mutating func end() {
         for line in self.table.takeLines() { self.print(line) }
     }
@@ -80,7 +82,8 @@ struct Table {
         self.widths = columns.map(\.count)
     }
 
-    /// The lines of the rows so far, which are gone then; the first time with the names, unless there are no rows.
+    /// Removes the rows so far and returns their lines; the first time with the names, unless
+    /// there are no rows.
     mutating func takeLines() -> [String] {
         guard !self.rows.isEmpty else { return [] }
         for row in self.rows {
@@ -94,7 +97,7 @@ struct Table {
 
     private func line(of cells: [String]) -> String {
         let padded = cells.enumerated().map { column, cell in
-            // Blanks at the end would be copied along.
+            // Blanks at the end would be copied with the text.
             column == cells.count - 1 ? cell : cell + String(repeating: " ", count: self.widths[column] - cell.count)
         }
         return padded.joined(separator: "  ")
