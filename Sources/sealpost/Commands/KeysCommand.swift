@@ -69,7 +69,7 @@ struct KeysCommand: AsyncParsableCommand {
     struct Rotate: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Create a data key; it encrypts after the next `reload`, SIGHUP or start.",
-            discussion: "Back up the keyring after this and before `reload`: only the new key decrypts what it encrypts."
+            discussion: "Back up the keyring afterwards, before `reload`: only the new key decrypts what it encrypts."
         )
 
         @OptionGroup var options: ConfigurationOptions
