@@ -13,7 +13,7 @@ import Testing
     }
 
     @Test func noSecretIsOutOfPlace() async throws {
-        let script = try Scripts.run("canaries", [Daemon.executable, "--count", "600"])
+        let script = try Scripts.run("canaries", [Daemon.executable])
         let ended = await script.end()
         #expect(ended.code == 0, "\(ended.output)\(ended.errors)")
     }
