@@ -18,12 +18,6 @@ import Testing
         #expect(ended.code == 0, "\(ended.output)\(ended.errors)")
     }
 
-    @Test func whatIsReadOnceArrivesThoughAnswersAreCutOff() async throws {
-        let script = try Scripts.run("readonce", [Daemon.executable, "--count", "60", "--quick"])
-        let ended = await script.end()
-        #expect(ended.code == 0, "\(ended.output)\(ended.errors)")
-    }
-
     @Test func theDocumentIsWhatItIsMadeFrom() async throws {
         let ended = try await Scripts.start("make-openapi", ["--check"]).end()
         #expect(ended.code == 0, "\(ended.output)\(ended.errors)")
