@@ -3,7 +3,7 @@
 PACKAGES = libssl-dev libsqlite3-dev libcurl4-openssl-dev libargon2-dev libnghttp2-dev libpq-dev zlib1g-dev
 TEST_PACKAGES = curl default-jdk-headless haproxy kotlin logrotate nginx-light nodejs openssl postgresql python3 strace
 DEB_PACKAGES = chrpath debhelper lintian po-debconf python3
-E2E_PACKAGES = $(TEST_PACKAGES) $(DEB_PACKAGES) chromium etcd-server faketime gcc iproute2 mmdebstrap nghttp2-client podman prometheus runc \
+E2E_PACKAGES = $(TEST_PACKAGES) $(DEB_PACKAGES) chromium etcd-server gcc iproute2 mmdebstrap nghttp2-client podman prometheus runc \
 	slowhttptest squid systemd-container varnish wrk
 BENCH_PACKAGES = binutils curl nginx-light openssl postgresql python3 valgrind wrk
 # Optimising across modules and linking the standard library in saves a tenth of the processor time of a request each. The
@@ -176,7 +176,6 @@ e2e: release release-demo e2e-packages
 	scripts/e2e run canaries .build/release/sealpost
 	scripts/e2e run schedule .build/release/sealpost
 	scripts/e2e run outage .build/release/sealpost
-	scripts/e2e run clock .build/release/sealpost
 	scripts/e2e run crashes .build/release/sealpost
 	scripts/e2e run nodes .build/release/sealpost
 	scripts/e2e run streams .build/release/sealpost
@@ -197,7 +196,7 @@ e2e: release release-demo e2e-packages
 	$(MAKE) sanitize
 
 # The programs of e2e that take a few minutes at most; a scheduled workflow runs them.
-QUICK = clients conditional lint-http schemathesis schemas oidc web-client canaries schedule clock events
+QUICK = clients conditional lint-http schemathesis schemas oidc web-client canaries schedule events
 e2e-quick: release release-demo e2e-packages
 	set -e; for program in $(QUICK); do echo "== $$program"; scripts/e2e run $$program .build/release/sealpost; done
 
