@@ -179,7 +179,6 @@ e2e: release release-demo e2e-packages
 	scripts/e2e run crashes .build/release/sealpost
 	scripts/e2e run nodes .build/release/sealpost
 	scripts/e2e run streams .build/release/sealpost
-	scripts/e2e run cursors .build/release/sealpost
 	scripts/e2e run failover .build/release/sealpost
 	scripts/e2e run conservation .build/release/sealpost
 	scripts/e2e run events .build/release/sealpost
