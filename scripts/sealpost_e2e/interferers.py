@@ -15,7 +15,7 @@ import ssl
 import threading
 import typing
 
-from sealpost_e2e import api, listening, processes
+from sealpost_e2e import listening, processes
 from sealpost_e2e.rig import ROOT
 
 CALLS = ("notification", "sync", "markRead", "markAllRead", "register")
@@ -154,21 +154,6 @@ class Chain:
             process.terminate()
             process.wait(timeout=30)
         self.running = []
-
-    def show(self, credentials=None):
-        """Has `haproxy-exchange.cfg` pass all requests on with these credentials, or unchanged without any.
-
-        Returns method, path and status of each request that it has passed on with the credentials of before.
-        """
-        connection = api.connect(self.port)
-        try:
-            connection.request("GET", "/exchanges")
-            exchanged = connection.getresponse().read().decode().splitlines()
-            connection.request("PUT", "/exchanges", f"as\t{credentials}" if credentials else "")
-            connection.getresponse().read()
-            return exchanged
-        finally:
-            connection.close()
 
 
 def drain(process):
