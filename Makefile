@@ -142,7 +142,7 @@ sanitize: packages test-packages
 # caches of others, thousands of hostile, of idle and of busy connections, thousands of requests to each operation of
 # openapi.json, hostile pages in a browser, a million deliveries with faults, a provider down for hours, a search for secrets
 # in all that is stored and logged, senders behind a Squid, a quarter of an hour of full load in which nothing may grow, schemas of the past, guesses at passwords and at who has one, the moves of
-# hostile users, a file that becomes shorter, the console in a browser, and
+# hostile users, the console in a browser, and
 # those of two servers of which one dies, a Prometheus each of whose alerts fires and clears, the Debian package in a fresh
 # Debian, the image on a read-only root, a newcomer's way by README.md, the client for Android behind the proxies, and it and
 # PushClient in two processes that are killed, the memory of an extension's fetch, and the package without a server.
@@ -158,7 +158,6 @@ e2e: release release-demo e2e-packages
 	scripts/e2e run restarts .build/release/sealpost --proxy haproxy --count 100
 	scripts/e2e run restarts .build/release/sealpost --proxy varnish --count 100
 	scripts/e2e run restarts .build/release/sealpost --proxy squid --count 100
-	scripts/e2e run space .build/release/sealpost
 	scripts/e2e run day-of-changes .build/release/sealpost
 	scripts/e2e run oidc .build/release/sealpost
 	scripts/e2e run siege .build/release/sealpost
