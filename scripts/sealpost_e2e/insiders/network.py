@@ -7,10 +7,7 @@ import sys
 from sealpost_e2e import processes, rig
 
 # What answers at each address: see `receivers`. The addresses are of the public Internet, as the daemon asks for.
-BEHAVIOURS = (
-    "honest", "hangs", "resets", "redirects", "throttles", "overloaded", "fails", "endless", "silent", "refuses", "blocks",
-    "talks",
-)
+BEHAVIOURS = ("honest", "hangs", "silent", "endless")
 ADDRESSES = {name: f"93.184.216.{34 + number}" for number, name in enumerate(BEHAVIOURS)}
 # Each behaviour is a push service, and a host of channels for Windows.
 PUSH, WNS, HOOKS = "push.example", "wns.example", "hooks.example"
