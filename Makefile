@@ -141,7 +141,7 @@ sanitize: packages test-packages
 # The whole product at length: kill -9 in the middle of work and of a broadcast, a thousand restarts, proxies, clients and
 # caches of others, thousands of hostile, of idle and of busy connections, thousands of requests to each operation of
 # openapi.json, hostile pages in a browser, a million deliveries with faults, a provider down for hours, a search for secrets
-# in all that is stored and logged, senders behind a Squid, a quarter of an hour of full load in which nothing may grow, schemas of the past, guesses at passwords and at who has one, the moves of
+# in all that is stored and logged, senders behind a Squid, a quarter of an hour of full load in which nothing may grow, schemas of the past, guesses at who has a password, the moves of
 # hostile users, the console in a browser, and
 # those of two servers of which one dies, a Prometheus each of whose alerts fires and clears, the Debian package in a fresh
 # Debian, the image on a read-only root, a newcomer's way by README.md, the client for Android behind the proxies, and it and
@@ -169,11 +169,9 @@ e2e: release release-demo e2e-packages
 	scripts/e2e run web-client .build/release/sealpost
 	scripts/e2e run ssrf .build/release/sealpost
 	scripts/e2e run egress .build/release/sealpost
-	scripts/e2e run bruteforce .build/release/sealpost
 	scripts/e2e run enumeration .build/release/sealpost --count 5000
 	scripts/e2e run insiders .build/release/sealpost
 	scripts/e2e run canaries .build/release/sealpost
-	scripts/e2e run schedule .build/release/sealpost
 	scripts/e2e run outage .build/release/sealpost
 	scripts/e2e run crashes .build/release/sealpost
 	scripts/e2e run nodes .build/release/sealpost
@@ -194,7 +192,7 @@ e2e: release release-demo e2e-packages
 	$(MAKE) sanitize
 
 # The programs of e2e that take a few minutes at most; a scheduled workflow runs them.
-QUICK = clients conditional lint-http schemathesis schemas oidc web-client canaries schedule events
+QUICK = clients conditional lint-http schemathesis schemas oidc web-client canaries events
 e2e-quick: release release-demo e2e-packages
 	set -e; for program in $(QUICK); do echo "== $$program"; scripts/e2e run $$program .build/release/sealpost; done
 
