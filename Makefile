@@ -140,7 +140,7 @@ sanitize: packages test-packages
 
 # The whole product at length: kill -9 in the middle of work and of a broadcast, a thousand restarts, proxies, clients and
 # caches of others, thousands of hostile, of idle and of busy connections, thousands of requests to each operation of
-# openapi.json, hostile pages in a browser, a million deliveries with faults, a provider down for hours, a search for secrets
+# openapi.json, hostile pages in a browser, a million deliveries with faults, a search for secrets
 # in all that is stored and logged, senders behind a Squid, a quarter of an hour of full load in which nothing may grow, schemas of the past, guesses at who has a password, the moves of
 # hostile users, the console in a browser, and
 # those of two servers of which one dies, a Prometheus each of whose alerts fires and clears, the Debian package in a fresh
@@ -172,7 +172,6 @@ e2e: release release-demo e2e-packages
 	scripts/e2e run enumeration .build/release/sealpost --count 5000
 	scripts/e2e run insiders .build/release/sealpost
 	scripts/e2e run canaries .build/release/sealpost
-	scripts/e2e run outage .build/release/sealpost
 	scripts/e2e run crashes .build/release/sealpost
 	scripts/e2e run nodes .build/release/sealpost
 	scripts/e2e run streams .build/release/sealpost
