@@ -1,6 +1,5 @@
 """Passwords and tokens: what checking them costs the others."""
 
-import json
 import random
 import time
 
@@ -69,25 +68,3 @@ def password_storm(insider):
     insider.together([lambda: insider.keep_on(change, threads=16, seconds=6), owner])
     if sum(time > 1 for time in times):
         insider.harm(f"a remembered owner waited for {max(times):.1f} s")
-
-
-@move(
-    "Sessions without an end", "600 of them; of more than a hundred the oldest ends", "201, 401 invalid-token, 429 rate-limited?"
-)
-def session_storm(insider):
-    first = insider.ask("POST", "/api/sessions", authorization=insider.password)
-    insider.each(lambda _: insider.ask("POST", "/api/sessions", authorization=insider.password), range(600))
-    insider.ask("GET", "/api/register", authorization="Bearer " + json.loads(first.text)["Token"])
-
-
-@move(
-    "Dead and made-up credentials", "an ended session, tokens of the right form, other schemes, as fast as it can",
-    "204, 401 invalid-token, 401 unauthorized, 429 too-many-attempts",
-)
-def dead_credentials(insider):
-    session = insider.ask("POST", "/api/sessions", authorization=insider.password, counts=False)
-    token = "Bearer " + json.loads(session.text)["Token"]
-    insider.ask("DELETE", "/api/sessions/current", authorization=token)
-    insider.ask("GET", "/api/register", authorization="")
-    made_up = [token, f"Bearer spt_{'0' * 39}", "Bearer x", "Bearer " + "x" * 4000, "Basic !", "Negotiate abc", "Digest username=root"]
-    insider.keep_on(lambda number: insider.ask("GET", "/api/register", authorization=made_up[number % len(made_up)]), seconds=3)
