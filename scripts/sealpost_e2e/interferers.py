@@ -177,9 +177,9 @@ class TLSFront(listening.Listener):
         except OSError:
             client.close()
             return
-        there = threading.Thread(target=self.pump, args=(client, server), daemon=True)
+        there = threading.Thread(target=listening.pump, args=(client, server), daemon=True)
         there.start()
-        self.pump(server, client)
+        listening.pump(server, client)
         # The client's side ends with what the server has sent, whether that was all or not. The other thread waits for
         # more of it, and OpenSSL then writes an alert: to another file, if that has the number of a closed socket by then.
         try:
@@ -189,16 +189,6 @@ class TLSFront(listening.Listener):
         there.join(timeout=60)
         client.close()
         server.close()
-
-    @staticmethod
-    def pump(source, target):
-        try:
-            while piece := source.recv(65_536):
-                target.sendall(piece)
-            if not isinstance(target, ssl.SSLSocket):
-                target.shutdown(socket.SHUT_WR)
-        except OSError:
-            pass
 
 
 def table():

@@ -10,7 +10,7 @@ import struct
 import time
 import uuid
 
-from sealpost_e2e import processes, receiver, rig, sealing, tls
+from sealpost_e2e import api, processes, receiver, rig, sealing, tls
 
 # An address at the provider, made of the user's and the device's number; WNS gives out its own.
 HANDLES = {
@@ -21,6 +21,8 @@ HANDLES = {
 # RFC 9562, section 5.8: where version and variant are, and what they must be.
 VERSION_MASK, VERSION_8 = 0xF << 76 | 0x3 << 62, 0x8 << 76 | 0x2 << 62
 STATES = ("accepted", "expired", "failed", "cancelled")
+# Broadcasts: two replace each other, and one expires soon, so that every end occurs.
+BROADCASTS, COLLAPSING, SHORT = 10, (5, 6), 7
 
 
 class Outbox(rig.Rig):
@@ -128,6 +130,14 @@ class Outbox(rig.Rig):
             counts = dict(database.execute("select state, sum(count) from tally group by state"))
             pending = database.execute("select count(*) from delivery where settled_at is null").fetchone()[0]
         return {state: counts.get(state, 0) for state in ("enqueued", *STATES)} | {"pending": pending}
+
+    def post_broadcasts(self, text, lifetime):
+        """Posts broadcasts, one of them with this lifetime in seconds. Their ids."""
+        connection, ids = self.connect(), []
+        for number in range(BROADCASTS):
+            more = {"CollapseKey": "latest"} if number in COLLAPSING else {"ExpiresIn": lifetime} if number == SHORT else {}
+            ids.append(api.post(connection, {"Payload": f"{text} {number}", "To": ["news"]} | more))
+        return ids
 
     def wait_until_settled(self, seconds, what, process, pause=0.02):
         """Waits until no push is pending; ends the program if that takes longer, or if `process` ends before."""

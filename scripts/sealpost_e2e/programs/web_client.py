@@ -108,17 +108,8 @@ class Gate(listening.Listener):
     def serve(self, connection):
         upstream = socket.create_connection(("127.0.0.1", self.to), timeout=30)
         self.connections += [connection, upstream]
-        threading.Thread(target=self.pump, args=[connection, upstream], daemon=True).start()
-        self.pump(upstream, connection)
-
-    @staticmethod
-    def pump(source, target):
-        try:
-            while piece := source.recv(65536):
-                target.sendall(piece)
-            target.shutdown(socket.SHUT_WR)
-        except OSError:
-            pass  # One of them has gone.
+        threading.Thread(target=listening.pump, args=[connection, upstream], daemon=True).start()
+        listening.pump(upstream, connection)
 
     def close(self):
         # Not only closed: the thread waits for more of each.
