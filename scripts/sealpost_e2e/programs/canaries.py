@@ -11,6 +11,7 @@ third may be repeated to whoever sent it, and in the log where it says who did w
 import base64
 import collections
 import datetime
+import functools
 import http.client
 import json
 import pathlib
@@ -19,17 +20,13 @@ import secrets
 import socket
 import urllib.parse
 
-from sealpost_e2e import api, outbox, processes, rig, searching
-from sealpost_e2e.searching import find
+from sealpost_e2e import api, outbox, processes, rig
 
 ROUTES = (rig.ROOT / "scripts/routes").read_text().split("\n")[:-1]
 LETTERS = "".join(secrets.choice("bcdfghjkmnpqrstvwxz") for _ in range(24))
 SECRET, HANDLE, NAME = (LETTERS[start : start + 8] for start in (0, 8, 16))
 # What strangers and users send beside their requests.
 FIELDS = {"User-Agent": f"agent/{SECRET}", "Cookie": f"session={SECRET}", "Referer": f"https://x/{SECRET}"}
-# More of a token than its prefix, which may be shown; in base64 and hexadecimal nothing of it is expected.
-TOKENS = [re.compile(rb"spt_[0-9A-Za-z]{13,}"), re.compile(rb"7370745f[0-9a-f]{30,}", re.I)]
-TOKENS += [re.compile(re.escape(core) + rb"[0-9A-Za-z+/_-]{30,}") for core in searching.encodings(b"spt_")]
 
 
 def run(options):
@@ -60,14 +57,52 @@ def run(options):
         report(results, site)
 
 
+# MARK: The search
+
+def find(bytes, word):
+    """Where the word is, in any of its disguises, with what is around it."""
+    return [bytes[max(0, match.start() - 60) : match.end() + 60] for form in forms(word) for match in form.finditer(bytes)]
+
+
+@functools.cache
+def forms(word):
+    text = word.encode()
+    spellings = [text, text.hex().encode(), b"".join(b"%%%02x" % byte for byte in text)]
+    spellings += [b"".join(b"\\u%04x" % byte for byte in text), word.encode("utf-16-le"), word.encode("utf-16-be")]
+    # base64 and base64url are the same for letters, which begin at one of three places.
+    return [re.compile(re.escape(spelling), re.I) for spelling in spellings] + [
+        re.compile(re.escape(core)) for core in encodings(text)
+    ]
+
+
+def encodings(text):
+    """What is sure of a text in base64, wherever it begins: the characters at both ends depend on what is around it."""
+    for offset in range(3):
+        encoded = base64.b64encode(b"\0" * offset + text)
+        yield encoded[-(-offset * 8 // 6) : (offset + len(text)) * 8 // 6]
+
+
+# More of a token than its prefix, which may be shown; in base64 and hexadecimal nothing of it is expected.
+TOKENS = [re.compile(rb"spt_[0-9A-Za-z]{13,}"), re.compile(rb"7370745f[0-9a-f]{30,}", re.I)]
+TOKENS += [re.compile(re.escape(core) + rb"[0-9A-Za-z+/_-]{30,}") for core in encodings(b"spt_")]
+
+
 def check_search():
     """A search that finds nothing must be one that can find."""
-    token = b"spt_" + b"0aZ" * 14
+    token, letters = b"spt_" + b"0aZ" * 14, SECRET.encode()
     for text in (token, token.hex().encode(), *(base64.b64encode(b"x" * length + token) for length in range(3))):
         if not any(form.search(text) for form in TOKENS) or any(form.search(token[:12]) for form in TOKENS):
             raise SystemExit(f"the search does not know a token in {text}")
-    searching.check(SECRET, HANDLE)
+    disguises = [SECRET.upper(), letters.hex().upper(), f'"x{SECRET}"', "".join(f"%{letter:02X}" for letter in letters)]
+    disguises += [base64.b64encode(b"x" * length + letters + b"yz").decode() for length in range(7)]
+    disguises += [base64.urlsafe_b64encode(b"\xff\xfe" * length + letters).decode() for length in range(4)]
+    disguises += ["".join(f"\\u{letter:04X}" for letter in letters)]
+    for text in [text.encode() for text in disguises] + [SECRET.encode("utf-16"), SECRET.encode("utf-16-be")]:
+        if not find(text, SECRET) or find(text, HANDLE):
+            raise SystemExit(f"the search does not tell {text}")
 
+
+# MARK: Who asks
 
 class Results:
     """How each route was answered, and what was out of place."""
