@@ -1,6 +1,5 @@
 """What the programs about delivery share: an outbox that is filled while no daemon has it, and what became of it."""
 
-import base64
 import contextlib
 import hashlib
 import pathlib
@@ -88,9 +87,7 @@ class Outbox(rig.Rig):
         """Configures a sender of webhooks, and starts its receiver, which takes everything."""
         certificate, key = tls.make_certificate(self.folder)
         hook = receiver.Receiver(certificate, key, receiver.accept)
-        secret = self.folder / "hook.secret"
-        secret.write_text("whsec_" + base64.b64encode(bytes(32)).decode())
-        secret.chmod(0o600)
+        secret = receiver.write_secret(self.folder / "hook.secret")
         with open(self.configuration, "a") as file:
             file.write(f"  hook: {{type: webhook, url: 'https://localhost:{hook.port}/hook', secretFile: {secret}, caFile: {certificate}}}\n")
         return hook

@@ -48,12 +48,10 @@ class Receivers:
             writer.close()
 
     async def hangs(self, reader, writer):
-        """Reads the request, and never answers."""
+        """Never answers; and without TLS says nothing at all."""
         await asyncio.sleep(LONG)
 
-    async def silent(self, reader, writer):
-        """Accepts the connection, and says nothing."""
-        await asyncio.sleep(LONG)
+    silent = hangs
 
     async def endless(self, reader, writer):
         """Begins an answer that has no end, a byte at a time."""

@@ -127,7 +127,7 @@ FOCUS = r"""(() => {
 
 
 class Wrong(Exception):
-    """The console does not do as it should."""
+    """The page does not do as it should."""
 
 
 # MARK: The site
@@ -279,13 +279,10 @@ class Operator:
         self.page.call(
             "Emulation.setDeviceMetricsOverride", width=self.size[0], height=self.size[1], deviceScaleFactor=1, mobile=size == "phone"
         )
-        self.theme(theme)
-        self.least, self.judged = 21, 0
-
-    def theme(self, theme):
         # Without motion, so that nothing is judged while it moves.
         features = {"prefers-color-scheme": theme, "prefers-reduced-motion": "reduce"}
         self.page.call("Emulation.setEmulatedMedia", features=[{"name": name, "value": value} for name, value in features.items()])
+        self.least, self.judged = 21, 0
 
     def ask(self, script):
         return self.page.evaluate(script)

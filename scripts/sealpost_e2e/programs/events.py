@@ -138,9 +138,7 @@ def add_receiver(site):
             return b"HTTP/1.1 204 No Content\r\n\r\n"
 
     hook = receiver.Receiver(certificate, key, answer)
-    file = site.folder / "events.secret"
-    file.write_text("whsec_" + base64.b64encode(secret).decode())
-    file.chmod(0o600)
+    file = receiver.write_secret(site.folder / "events.secret", secret)
     with open(site.configuration, "a") as text:
         text.write(f"events: {{webhook: {{url: 'https://localhost:{hook.port}/events', secretFile: {file}, caFile: {certificate}}}}}\n")
     return book

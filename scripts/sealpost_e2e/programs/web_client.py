@@ -25,19 +25,14 @@ import threading
 import time
 
 from sealpost_e2e import api, chromium, interferers, listening, processes, receiver, rig, tls
-from sealpost_e2e.programs.console import RULES
+from sealpost_e2e.programs.console import RULES, THEMES, Wrong
 
 SIZES = {"phone": (390, 844), "desk": (1000, 760)}
-THEMES = ("light", "dark")
 SECRET = "a secret text"
 # What the proxies of the matrix write where they write something of their own.
 FORGERIES = ("forged text", "invented", "Welcome", "Advertisement")
 TYPES = {"html": "text/html; charset=utf-8", "js": "text/javascript", "css": "text/css", "svg": "image/svg+xml", "webmanifest": "application/manifest+json"}
 PLACEHOLDER = "New message. Open to read."
-
-
-class Wrong(Exception):
-    """The client does not do as it should."""
 
 
 # MARK: The site
