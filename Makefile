@@ -140,12 +140,12 @@ sanitize: packages test-packages
 
 # The whole product at length: kill -9 in the middle of work and of a broadcast, a thousand restarts, proxies, clients and
 # caches of others, thousands of hostile, of idle and of busy connections, thousands of requests to each operation of
-# openapi.json, hostile pages in a browser, a million deliveries with faults, a search for secrets
-# in all that is stored and logged, senders behind a Squid, a quarter of an hour of full load in which nothing may grow, schemas of the past, guesses at who has a password, the moves of
-# hostile users, the console in a browser, and
-# those of two servers of which one dies, a Prometheus each of whose alerts fires and clears, the Debian package in a fresh
-# Debian, the image on a read-only root, a newcomer's way by README.md, the client for Android behind the proxies, and it and
-# PushClient in two processes that are killed, the memory of an extension's fetch, and the package without a server.
+# openapi.json, hostile pages in a browser, a million deliveries with faults, a search for secrets in all that is stored
+# and logged, senders behind a Squid, a quarter of an hour of full load in which nothing may grow, schemas of the past,
+# guesses at who has a password, the moves of hostile users, the console in a browser, and those of two servers of which
+# one dies, a Prometheus each of whose alerts fires and clears, the Debian package in a fresh Debian, the image on a
+# read-only root, a newcomer's way by README.md, the client for Android behind the proxies, and it and PushClient in two
+# processes that are killed, the memory of an extension's fetch, and the package without a server.
 e2e: release release-demo e2e-packages
 	SEALPOST_TEST_PROXIES=all swift test $(DEBUG) --filter EndToEnd
 	SEALPOST_TEST_FLIPS=10000 SEALPOST_TEST_ID_BITS=16 swift test $(DEBUG) --filter 'BitFlip|GuessedID'
