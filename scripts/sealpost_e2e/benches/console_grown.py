@@ -6,7 +6,6 @@ asked for as the page does, each call of it one after the other on a connection 
 at most `SLOWEST` seconds. The last pages of lists count like the first. Once more beside posts.
 """
 
-import concurrent.futures
 import random
 import statistics
 import time
@@ -100,8 +99,7 @@ def post_all(site, options):
             api.post(connection, {"Payload": "x", "To": [f"username:user{first + number % count}"]}, credentials=credentials)
 
     credentials = api.sign_in(site.connect(), "alice")
-    with concurrent.futures.ThreadPoolExecutor(8) as pool:
-        list(pool.map(one_by_one, range(8)))
+    crew.together(one_by_one, range(8))
     connection = site.connect()
     for start in range(0, options.notifications - singles, BATCH):
         orders = [{"Payload": "x", "To": [f"username:user{first + (start + n) % count}"]} for n in range(BATCH)]

@@ -1,6 +1,7 @@
 """A hostile user: what it asks, what it is answered, and how a move is written down."""
 
 import collections
+import concurrent.futures
 import dataclasses
 import http.client
 import json
@@ -160,19 +161,8 @@ class Insider:
 
     def each(self, function, values, threads=8):
         """Does something with each value, by several threads. What came of each, in their order."""
-        values, results = list(values), {}
-        numbers = iter(range(len(values)))
-
-        def work():
-            while True:
-                with self.lock:
-                    number = next(numbers, None)
-                if number is None:
-                    return
-                results[number] = function(values[number])
-
-        self.together([work] * threads)
-        return [results[number] for number in range(len(values))]
+        with concurrent.futures.ThreadPoolExecutor(threads) as pool:
+            return list(pool.map(function, values))
 
     def together(self, functions):
         crew.together(lambda function: function(), functions)

@@ -14,7 +14,6 @@ finds all views empty. This program fails
 """
 
 import base64
-import concurrent.futures
 import json
 import pathlib
 import queue
@@ -24,7 +23,7 @@ import tempfile
 import threading
 import time
 
-from sealpost_e2e import api, chromium, outbox, processes
+from sealpost_e2e import api, chromium, crew, outbox, processes
 
 SIZES = {"phone": (390, 844), "desk": (1280, 900)}
 THEMES = ("light", "dark")
@@ -174,8 +173,7 @@ class Site(Asked):
                 api.post(connection, {"Payload": SECRET, "To": ["nobody-has-it"]}, credentials=credentials)
 
         credentials = api.sign_in(self.connect(), ADMINISTRATOR)
-        with concurrent.futures.ThreadPoolExecutor(8) as pool:
-            list(pool.map(send, range(8)))
+        crew.together(send, range(8))
 
     def register(self, name, registration):
         id = self.ask("POST", "/api/register", credentials=api.basic(name))
