@@ -113,7 +113,7 @@ import Testing
         #expect(await daemon.terminate() == 0)
     }
 
-    /// What the server answers to curl: the body, and the status behind it.
+    /// The server's answer to curl: the body, and the status behind it.
     private func ask(_ daemon: Daemon, _ path: String, _ options: [String] = []) async throws -> String {
         let arguments = ["--silent", "--write-out", " %{http_code}"] + options
         return try await ChildProcess(

@@ -149,7 +149,7 @@ class Console:
         self.ask(f"/api/notifications/{id}/deliveries", **{"limit": 100, "counts": "part"} | parameters)
 
     def views(self):
-        """What the page asks for, by what it shows."""
+        """The requests of each view, by its name."""
         def user():
             return self.random.choice(self.users)
 

@@ -25,7 +25,7 @@ from sealpost_e2e import api, outbox, processes, rig
 ROUTES = (rig.ROOT / "scripts/routes").read_text().split("\n")[:-1]
 LETTERS = "".join(secrets.choice("bcdfghjkmnpqrstvwxz") for _ in range(24))
 SECRET, HANDLE, NAME = (LETTERS[start : start + 8] for start in (0, 8, 16))
-# What strangers and users send beside their requests.
+# Fields of each request.
 FIELDS = {"User-Agent": f"agent/{SECRET}", "Cookie": f"session={SECRET}", "Referer": f"https://x/{SECRET}"}
 
 
@@ -60,7 +60,7 @@ def run(options):
 # MARK: The search
 
 def find(bytes, word):
-    """Where the word is, in any of its disguises, with what is around it."""
+    """The places of a word in any of its disguises, with the bytes around them."""
     return [bytes[max(0, match.start() - 60) : match.end() + 60] for form in forms(word) for match in form.finditer(bytes)]
 
 
@@ -82,7 +82,7 @@ def encodings(text):
         yield encoded[-(-offset * 8 // 6) : (offset + len(text)) * 8 // 6]
 
 
-# More of a token than its prefix, which may be shown; in base64 and hexadecimal nothing of it is expected.
+# More of a token than its prefix, which may be shown. Base64 and hexadecimal must not show even that.
 TOKENS = [re.compile(rb"spt_[0-9A-Za-z]{13,}"), re.compile(rb"7370745f[0-9a-f]{30,}", re.I)]
 TOKENS += [re.compile(re.escape(core) + rb"[0-9A-Za-z+/_-]{30,}") for core in encodings(b"spt_")]
 
@@ -102,7 +102,7 @@ def check_search():
             raise SystemExit(f"the search does not tell {text}")
 
 
-# MARK: Who asks
+# MARK: Callers
 
 class Results:
     """How each route was answered, and what was out of place."""

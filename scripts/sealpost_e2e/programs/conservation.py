@@ -68,7 +68,7 @@ def run(options):
 
 
 def pushes_of(site, id):
-    """What the simulators call the pushes of a notification, whose rows may be deleted."""
+    """The names that simulators give the pushes of a notification, whose rows may be deleted."""
     with site.database() as database:
         seed = database.execute("select seed from notification where id = ?", [id]).fetchone()[0]
         return {str(id)} | {

@@ -396,7 +396,7 @@ class Operator:
         self.drawn()
 
     def lost(self, secret):
-        """What a dialog has shown is gone with it."""
+        """Fails if the page has a secret whose dialog was closed."""
         if secret in self.ask("document.documentElement.outerHTML"):
             raise Wrong("what is shown once is in the page after its dialog was closed")
 

@@ -93,7 +93,7 @@ def password(account):
 
 
 BATCH = {"Notifications": [{"Payload": "", "ExpiresIn": 1}] * 100}
-# How many changes each makes, and how. Ending a session is none.
+# The number of changes that each kind makes, and how it makes them. Ending a session is none.
 KINDS = {
     "posts": (1, lambda account: account.post()),
     "batches": (100, lambda account: account.change("POST", "/api/notifications/batch", BATCH, **account.once())),

@@ -45,7 +45,7 @@ class Front(listening.Listener):
         self.context, self.folder = context, folder
         # Where the API is; with None the connection is closed, as on a bad network. `isUp` is for all of it.
         self.upstream, self.isUp = None, True
-        # What was asked of the API.
+        # The paths of requests to the API.
         self.asked = []
         super().__init__()
 

@@ -1,4 +1,4 @@
-"""What an insider sends: too much and too dear."""
+"""Posts, registrations and test pushes of an insider: too many or too dear."""
 
 import json
 import threading
