@@ -84,6 +84,45 @@ import Testing
         #expect(try HeldClock(after: self.file.load()).held == nil)
     }
 
+    /// By the wrong clock both have expired from the beginning.
+    @Test func aPayloadAndASessionExpireWhenTheClockIsAccepted() async throws {
+        try self.jumpAhead()
+        _ = try await Daemon.run(["user", "add", "alice", "--password-stdin"], in: self.folder, input: "correct horse\n")
+        var daemon = try await Daemon(in: self.folder)
+        let alice = ["--user", "alice:correct horse"]
+        let opened = try await self.ask(daemon, "/api/sessions", alice + ["--data", #"{"ExpiresIn":7776000}"#])
+        let token = try #require(opened.firstMatch(of: /"Token":"([^"]+)"/), "\(opened)").output.1
+        let order = #"{"Payload":"until next month","ExpiresIn":2592000}"#
+        let posted = try await self.ask(daemon, "/api/notifications", alice + ["--data", order])
+        let id = try #require(posted.firstMatch(of: /"Id":(\d+)/), "\(posted)").output.1
+        let (path, session) = ("/api/notifications/\(id)", ["--header", "Authorization: Bearer \(token)"])
+        for isRestarted in [false, true] {
+            if isRestarted {
+                #expect(await daemon.terminate() == 0)
+                daemon = try await Daemon(in: self.folder)
+            }
+            #expect(try await self.ask(daemon, path, session).hasSuffix(" 200"))
+            #expect(try await self.ask(daemon, "/readyz").contains("Warnings"))
+            let doctor = try await Daemon.run(["doctor"], in: self.folder)
+            #expect(doctor.output.contains("fail clock: "), "\(doctor.output)")
+        }
+        #expect(try await Daemon.run(["clock", "accept"], in: self.folder).code == 0)
+        #expect(try await self.ask(daemon, path, session).hasSuffix(" 401"))
+        try await eventually { try await self.ask(daemon, path, alice).hasSuffix(" 404") }
+        #expect(try await !self.ask(daemon, "/readyz").contains("Warnings"))
+        #expect(await daemon.terminate() == 0)
+    }
+
+    /// The server's answer to curl: the body, and the status behind it.
+    private func ask(_ daemon: Daemon, _ path: String, _ options: [String] = []) async throws -> String {
+        let arguments = ["--silent", "--write-out", " %{http_code}"] + options
+        return try await ChildProcess(
+            "/usr/bin/curl",
+            arguments + ["http://127.0.0.1:\(daemon.port)\(path)"],
+            in: self.folder.path
+        ).end().output
+    }
+
     /// A wrong clock was accepted, and is right again.
     @Test func aCommandAcceptsAClockThatIsBehind() async throws {
         try self.jumpAhead(-Self.jump)

@@ -100,6 +100,37 @@ import Testing
         #expect(posted == count)
     }
 
+    /// All tasks post to the same users, mark what they posted, and dismiss half of it.
+    @Test func whoFollowsAListIsToldOfEachChangeOnce() async throws {
+        let (count, now) = (40, self.first.now)
+        let ids = try (1...Int64(count)).map { try self.id($0) }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { [alice, bob] in
+                _ = try await self.atOnce(count) { number, node in
+                    let id = ids[number]
+                    _ = try await node.post(id.rawValue, from: alice, to: "username:alice", "username:bob")
+                    _ = try await node.store.markRead([id], by: bob.id, now: now)
+                    if number % 2 == 0 { _ = try await node.store.dismiss(id, by: bob.id, now: now) }
+                }
+            }
+            func isDone(_ entry: NotificationPage.Entry) -> Bool {
+                entry.id.rawValue % 2 == 0 ? entry.isRead : entry.isGone
+            }
+            var (last, start): ([NotificationID: NotificationPage.Entry], Int64) = ([:], 0)
+            let deadline = ContinuousClock.now + .seconds(60)
+            while last.values.count(where: isDone) < count, ContinuousClock.now < deadline {
+                let page = try await self.page(after: start, of: self.bob)
+                for entry in page.entries {
+                    #expect((last[entry.id]?.change ?? 0) < entry.change)
+                    last[entry.id] = entry
+                }
+                start = page.end
+            }
+            #expect(last.values.count(where: isDone) == count)
+            try await group.waitForAll()
+        }
+    }
+
     // MARK: Payloads that may be read once
 
     @Test func oneOfManyTakesAPayload() async throws {

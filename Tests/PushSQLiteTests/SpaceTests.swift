@@ -96,6 +96,30 @@ import Testing
         await store.close()
     }
 
+    /// Beside writes, of which none is lost.
+    @Test func itHappensByItself() async throws {
+        let store = try self.open()
+        try await self.growAndThin(store, mebibytes: 24)
+        let before = try self.length()
+        var writes = 0
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { await store.run() }
+            try await eventually {
+                try await store.writer.write {
+                    try $0.execute(sql: "insert into filling (bytes) values (randomblob(100))")
+                }
+                writes += 1
+                _ = try await store.wipe()
+                return try self.length() < before / 3
+            }
+            group.cancelAll()
+            try await group.waitForAll()
+        }
+        let kept = "select count(*) from filling where length(bytes) = 100"
+        #expect(try await store.writer.write { try Int.fetchOne($0, sql: kept) } == writes)
+        await store.close()
+    }
+
     @Test func aReaderThatKeepsItsTransactionSeesWhatItSaw() async throws {
         let store = try self.open()
         try await self.growAndThin(store, mebibytes: 24)

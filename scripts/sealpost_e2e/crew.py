@@ -1,25 +1,14 @@
 """Threads: works that are done at once, and works that go on until they are told to stop."""
 
+import concurrent.futures
 import threading
 
 
 def together(work, values):
-    """Does a work with each value, in a thread of its own. Raises what the first failure has raised."""
-    failures = []
-
-    def guarded(value):
-        try:
-            work(value)
-        except BaseException as failure:
-            failures.append(failure)
-
-    threads = [threading.Thread(target=guarded, args=(value,), daemon=True) for value in values]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if failures:
-        raise failures[0]
+    """Does a work with each value, all at once. What came of each; raises what the first failure has raised."""
+    values = list(values)
+    with concurrent.futures.ThreadPoolExecutor(len(values)) as pool:
+        return list(pool.map(work, values))
 
 
 class Crew:

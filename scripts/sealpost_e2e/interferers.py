@@ -15,7 +15,7 @@ import ssl
 import threading
 import typing
 
-from sealpost_e2e import api, listening, processes
+from sealpost_e2e import listening, processes
 from sealpost_e2e.rig import ROOT
 
 CALLS = ("notification", "sync", "markRead", "markAllRead", "register")
@@ -155,21 +155,6 @@ class Chain:
             process.wait(timeout=30)
         self.running = []
 
-    def show(self, credentials=None):
-        """Has `haproxy-exchange.cfg` pass all requests on with these credentials, or unchanged without any.
-
-        Returns method, path and status of each request that it has passed on with the credentials of before.
-        """
-        connection = api.connect(self.port)
-        try:
-            connection.request("GET", "/exchanges")
-            exchanged = connection.getresponse().read().decode().splitlines()
-            connection.request("PUT", "/exchanges", f"as\t{credentials}" if credentials else "")
-            connection.getresponse().read()
-            return exchanged
-        finally:
-            connection.close()
-
 
 def drain(process):
     """Reads what a proxy goes on to say, which would fill the pipe and stop it."""
@@ -192,9 +177,9 @@ class TLSFront(listening.Listener):
         except OSError:
             client.close()
             return
-        there = threading.Thread(target=self.pump, args=(client, server), daemon=True)
+        there = threading.Thread(target=listening.pump, args=(client, server), daemon=True)
         there.start()
-        self.pump(server, client)
+        listening.pump(server, client)
         # The client's side ends with what the server has sent, whether that was all or not. The other thread waits for
         # more of it, and OpenSSL then writes an alert: to another file, if that has the number of a closed socket by then.
         try:
@@ -204,16 +189,6 @@ class TLSFront(listening.Listener):
         there.join(timeout=60)
         client.close()
         server.close()
-
-    @staticmethod
-    def pump(source, target):
-        try:
-            while piece := source.recv(65_536):
-                target.sendall(piece)
-            if not isinstance(target, ssl.SSLSocket):
-                target.shutdown(socket.SHUT_WR)
-        except OSError:
-            pass
 
 
 def table():

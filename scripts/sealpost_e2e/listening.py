@@ -1,6 +1,7 @@
 """What takes connections at a port of its own: relays, and receivers in the place of others."""
 
 import socket
+import ssl
 import threading
 
 
@@ -22,3 +23,14 @@ class Listener:
 
     def close(self):
         self.listener.close()
+
+
+def pump(source, target):
+    """Passes bytes on until the source ends, and says so to the target unless it speaks TLS."""
+    try:
+        while piece := source.recv(65_536):
+            target.sendall(piece)
+        if not isinstance(target, ssl.SSLSocket):
+            target.shutdown(socket.SHUT_WR)
+    except (OSError, ValueError):
+        pass  # One of them has gone.

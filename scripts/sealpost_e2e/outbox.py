@@ -1,6 +1,5 @@
 """What the programs about delivery share: an outbox that is filled while no daemon has it, and what became of it."""
 
-import base64
 import contextlib
 import hashlib
 import pathlib
@@ -10,7 +9,7 @@ import struct
 import time
 import uuid
 
-from sealpost_e2e import processes, receiver, rig, sealing, tls
+from sealpost_e2e import api, processes, receiver, rig, sealing, tls
 
 # An address at the provider, made of the user's and the device's number; WNS gives out its own.
 HANDLES = {
@@ -21,6 +20,8 @@ HANDLES = {
 # RFC 9562, section 5.8: where version and variant are, and what they must be.
 VERSION_MASK, VERSION_8 = 0xF << 76 | 0x3 << 62, 0x8 << 76 | 0x2 << 62
 STATES = ("accepted", "expired", "failed", "cancelled")
+# Broadcasts: two replace each other, and one expires soon, so that every end occurs.
+BROADCASTS, COLLAPSING, SHORT = 10, (5, 6), 7
 
 
 class Outbox(rig.Rig):
@@ -86,9 +87,7 @@ class Outbox(rig.Rig):
         """Configures a sender of webhooks, and starts its receiver, which takes everything."""
         certificate, key = tls.make_certificate(self.folder)
         hook = receiver.Receiver(certificate, key, receiver.accept)
-        secret = self.folder / "hook.secret"
-        secret.write_text("whsec_" + base64.b64encode(bytes(32)).decode())
-        secret.chmod(0o600)
+        secret = receiver.write_secret(self.folder / "hook.secret")
         with open(self.configuration, "a") as file:
             file.write(f"  hook: {{type: webhook, url: 'https://localhost:{hook.port}/hook', secretFile: {secret}, caFile: {certificate}}}\n")
         return hook
@@ -128,6 +127,14 @@ class Outbox(rig.Rig):
             counts = dict(database.execute("select state, sum(count) from tally group by state"))
             pending = database.execute("select count(*) from delivery where settled_at is null").fetchone()[0]
         return {state: counts.get(state, 0) for state in ("enqueued", *STATES)} | {"pending": pending}
+
+    def post_broadcasts(self, text, lifetime):
+        """Posts broadcasts, one of them with this lifetime in seconds. Their ids."""
+        connection, ids = self.connect(), []
+        for number in range(BROADCASTS):
+            more = {"CollapseKey": "latest"} if number in COLLAPSING else {"ExpiresIn": lifetime} if number == SHORT else {}
+            ids.append(api.post(connection, {"Payload": f"{text} {number}", "To": ["news"]} | more))
+        return ids
 
     def wait_until_settled(self, seconds, what, process, pause=0.02):
         """Waits until no push is pending; ends the program if that takes longer, or if `process` ends before."""

@@ -1,5 +1,6 @@
 """An HTTPS server in the place of a provider or of a receiver of webhooks."""
 
+import base64
 import json
 import re
 import ssl
@@ -55,6 +56,13 @@ class Receiver(listening.Listener):
 def accept(request, number):
     """The answer of a receiver that takes everything."""
     return b"HTTP/1.1 204 No Content\r\n\r\n"
+
+
+def write_secret(file, secret=bytes(32)):
+    """Writes what webhooks are signed with, as the configuration has it. The file."""
+    file.write_text("whsec_" + base64.b64encode(secret).decode())
+    file.chmod(0o600)
+    return file
 
 
 def split(bytes):

@@ -28,8 +28,8 @@ class Site(outbox.Outbox):
         self.since = [0.0] * count
         self.handles = {}
 
-    def prepare(self, devices=True):
-        """Makes users, each with a device unless told otherwise, and starts the simulators and the daemons.
+    def prepare(self):
+        """Makes users with a device each, and starts the simulators and the daemons.
 
         The simulators' process, and the credentials of each user.
         """
@@ -39,8 +39,7 @@ class Site(outbox.Outbox):
         simulators = self.simulate()
         for number in range(len(self.ports)):
             self.begin(number)
-        enter = self.register if devices else lambda name: api.sign_in(api.connect(self.ports[0]), name)
-        credentials = {name: enter(name) for name in names}
+        credentials = {name: self.register(name) for name in names}
         return simulators, credentials | {"alice": api.sign_in(api.connect(self.ports[0]), "alice")}
 
     def begin(self, number):

@@ -1,6 +1,5 @@
 """Trouble with what a daemon with SQLite sends: providers and a receiver that refuse, queues, a database that cannot be written."""
 
-import base64
 import contextlib
 import datetime
 import signal
@@ -39,9 +38,7 @@ class Hook:
         certificate, key = tls.make_certificate(site.folder)
         self.refuses = False
         self.receiver = receiver.Receiver(certificate, key, self.answer)
-        secret = site.folder / "events.secret"
-        secret.write_text("whsec_" + base64.b64encode(bytes(32)).decode())
-        secret.chmod(0o600)
+        secret = receiver.write_secret(site.folder / "events.secret")
         url = f"https://localhost:{self.receiver.port}/events"
         with open(site.configuration, "a") as text:
             text.write(f"events: {{webhook: {{url: '{url}', secretFile: {secret}, caFile: {certificate}}}}}\n")

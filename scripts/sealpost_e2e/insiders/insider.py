@@ -1,6 +1,7 @@
 """A hostile user: what it asks, what it is answered, and how a move is written down."""
 
 import collections
+import concurrent.futures
 import dataclasses
 import http.client
 import json
@@ -29,7 +30,6 @@ class Move:
     tried: str
     expected: list
     role: str
-    accomplices: int
     name: str
 
     def misses(self, answers):
@@ -43,10 +43,10 @@ class Move:
 MOVES = []
 
 
-def move(title, tried, expected, role="device", accomplices=0):
+def move(title, tried, expected, role="device"):
     def add(function):
         answers = [answer.strip() for answer in expected.split(",") if answer.strip()]
-        MOVES.append(Move(function, title, tried, answers, role, accomplices, function.__name__.replace("_", "-")))
+        MOVES.append(Move(function, title, tried, answers, role, function.__name__.replace("_", "-")))
         return function
     return add
 
@@ -58,7 +58,7 @@ class Insider:
         self.site, self.name, self.authorization, self.role = site, name, authorization, role
         self.password = api.basic(name)
         self.source = f"127.1.{number // 250}.{number % 250 + 1}"
-        self.answers, self.harms, self.accomplices = collections.Counter(), [], []
+        self.answers, self.harms = collections.Counter(), []
         self.lock, self.own = threading.Lock(), threading.local()
 
     # MARK: Requests
@@ -119,12 +119,12 @@ class Insider:
         body = {"Payload": "from an insider", "ExpiresIn": 600} | (order or {})
         return self.ask("POST", "/api/notifications", body, **more)
 
-    def open(self, text=b"", source=None, receive=None):
+    def open(self, text=b"", receive=None):
         """A connection on which the text was sent."""
         connection = socket.socket()
         if receive:
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive)
-        connection.bind((source or self.source, 0))
+        connection.bind((self.source, 0))
         connection.settimeout(10)
         connection.connect(("127.0.0.1", self.site.port))
         connection.sendall(text)
@@ -161,19 +161,8 @@ class Insider:
 
     def each(self, function, values, threads=8):
         """Does something with each value, by several threads. What came of each, in their order."""
-        values, results = list(values), {}
-        numbers = iter(range(len(values)))
-
-        def work():
-            while True:
-                with self.lock:
-                    number = next(numbers, None)
-                if number is None:
-                    return
-                results[number] = function(values[number])
-
-        self.together([work] * threads)
-        return [results[number] for number in range(len(values))]
+        with concurrent.futures.ThreadPoolExecutor(threads) as pool:
+            return list(pool.map(function, values))
 
     def together(self, functions):
         crew.together(lambda function: function(), functions)
@@ -188,11 +177,7 @@ def play(move, insider, pipe):
     except Exception as error:
         traceback.print_exc()
         failure = f"the move failed: {type(error).__name__}: {error}"
-    answers, harms = insider.answers, insider.harms
-    for other in insider.accomplices:
-        answers += other.answers
-        harms += other.harms
-    pipe.send((dict(answers), harms, failure))
+    pipe.send((dict(insider.answers), insider.harms, failure))
 
 
 def word():

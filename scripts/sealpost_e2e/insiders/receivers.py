@@ -6,10 +6,8 @@ or the code that confirms a handle, which only who has the receiver can read.
 """
 
 import asyncio
-import itertools
 import json
 import re
-import socket
 import ssl
 import time
 
@@ -28,34 +26,32 @@ class Receivers:
         self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         self.context.load_cert_chain(certificate, key)
         self.arrivals = open(arrivals, "a", buffering=1)
-        self.talk = itertools.cycle(range(4))
 
     async def serve(self, ready):
         servers = []
         for name, address in network.ADDRESSES.items():
-            handler = getattr(self, name, None)
-            context = None if name in ("silent", "resets") else self.context
-            servers.append(await asyncio.start_server(
-                handler or self.answering(ANSWERS[name]), address, 443, ssl=context, backlog=512
-            ))
+            context = None if name == "silent" else self.context
+            servers.append(await asyncio.start_server(getattr(self, name), address, 443, ssl=context, backlog=512))
         ready.set()
         await asyncio.gather(*(server.serve_forever() for server in servers))
 
     async def honest(self, reader, writer):
-        await self.each_request(reader, writer, self.judge)
+        try:
+            while True:
+                head = await reader.readuntil(b"\r\n\r\n")
+                length = re.search(rb"(?i)\r\ncontent-length: *(\d+)", head)
+                body = await reader.readexactly(int(length[1]) if length else 0)
+                status, more = self.judge(head.split(b" ", 2)[1].decode(), body)
+                writer.write(f"HTTP/1.1 {status} x\r\n{more}Content-Length: 0\r\n\r\n".encode())
+                await writer.drain()
+        except (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
+            writer.close()
 
     async def hangs(self, reader, writer):
-        """Reads the request, and never answers."""
+        """Never answers; and without TLS says nothing at all."""
         await asyncio.sleep(LONG)
 
-    async def silent(self, reader, writer):
-        """Accepts the connection, and says nothing."""
-        await asyncio.sleep(LONG)
-
-    async def resets(self, reader, writer):
-        linger = b"\1\0\0\0\0\0\0\0"
-        writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
-        writer.transport.abort()
+    silent = hangs
 
     async def endless(self, reader, writer):
         """Begins an answer that has no end, a byte at a time."""
@@ -67,44 +63,6 @@ class Receivers:
                 await writer.drain()
                 await asyncio.sleep(0.2)
         except (OSError, asyncio.IncompleteReadError):
-            writer.close()
-
-    async def talks(self, reader, writer):
-        """Says more in the header than anybody reads, each time in another way; the last has no end."""
-        description = b"X-WNS-Error-Description: "
-        try:
-            await reader.readuntil(b"\r\n\r\n")
-            writer.write(b"HTTP/1.1 400 x\r\n")
-            match next(self.talk):
-                case 0: writer.write(description + b"a" * 30_000 + b"\r\nContent-Length: 0\r\n\r\n")
-                case 1: writer.write(description + b"a" * 15_000 + b"\r\nContent-Length: 0\r\n\r\n")
-                case 2: writer.write((description + b"a b://\r\n") * 20_000 + b"Content-Length: 0\r\n\r\n")
-                case _:
-                    while True:
-                        writer.write(description + b"a" * 1000 + b"\r\n")
-                        await writer.drain()
-                        await asyncio.sleep(0.01)
-            await writer.drain()
-        except (OSError, asyncio.IncompleteReadError):
-            pass
-        writer.close()
-
-    def answering(self, answer):
-        async def handle(reader, writer):
-            await self.each_request(reader, writer, lambda path, body: answer)
-        return handle
-
-    async def each_request(self, reader, writer, judge):
-        try:
-            while True:
-                head = await reader.readuntil(b"\r\n\r\n")
-                length = re.search(rb"(?i)\r\ncontent-length: *(\d+)", head)
-                body = await reader.readexactly(int(length[1]) if length else 0)
-                status, more, *text = judge(head.split(b" ", 2)[1].decode(), body)
-                text = "".join(text)
-                writer.write(f"HTTP/1.1 {status} x\r\n{more}Content-Length: {len(text)}\r\n\r\n{text}".encode())
-                await writer.drain()
-        except (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
             writer.close()
 
     def judge(self, path, body):
@@ -124,14 +82,5 @@ class Receivers:
         return (204 if platform == "webhook" else 201), ""
 
 
-ANSWERS = {
-    "redirects": (307, "Location: https://honest.push.example/led\r\n"),
-    "throttles": (429, f"Retry-After: {LONG}\r\n"),
-    "overloaded": (503, f"Retry-After: {LONG}\r\n"),
-    "fails": (500, ""),
-    # As Mozilla's push service says that our key is wrong, and as WNS says that we are blocked.
-    "refuses": (401, "", '{"errno":109,"message":"bad key"}'),
-    "blocks": (410, "X-WNS-Error-Description: The domain is blocked.\r\n"),
-}
 # What the honest ones say about an address with this word in it.
 WORDS = {"invented": (404, ""), "gone": (410, ""), "busy": (429, f"Retry-After: {LONG}\r\n"), "odd": (418, "")}

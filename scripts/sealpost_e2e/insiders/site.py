@@ -7,7 +7,7 @@ import os
 import secrets
 import subprocess
 
-from sealpost_e2e import api, outbox, processes
+from sealpost_e2e import api, outbox, processes, receiver
 from sealpost_e2e.insiders import network, receivers
 
 LANES = ("apns", "fcm", "wns", "webpush", "webhook", "stream")
@@ -52,9 +52,7 @@ class Site(outbox.Outbox):
         # One file of authorities for the simulated WNS and for hosts under its star.
         both = self.folder / "authorities.pem"
         both.write_text((self.folder / "simulators/ca.pem").read_text() + certificate.read_text())
-        secret = self.folder / "hook.secret"
-        secret.write_text("whsec_" + base64.b64encode(bytes(32)).decode())
-        secret.chmod(0o600)
+        receiver.write_secret(self.folder / "hook.secret")
         text = self.configuration.read_text()
         position = text.index("  wns:")
         text = text[:position] + text[position:].replace("simulators/ca.pem", "authorities.pem")

@@ -6,12 +6,8 @@ something shows that, with its date. Each proxy's harm is seen without the clien
 
 Over TLS alone: certificates that are not trusted, and not pinned, are named; what waits in an outbox is sent once; and
 a sign-out ends the registration at the server.
-
-A proxy that ends TLS has an account, and shows its own credentials in place of the phone's. The client refuses each of 5,000
-answers for that account, keeps what it has, and goes on to sign out until the server has ended the phone's own session.
 """
 
-import collections
 import http.client
 import itertools
 import json
@@ -23,8 +19,6 @@ from sealpost_e2e import api, interferers, processes, rig, tls
 from sealpost_e2e.rig import ROOT
 
 ACCEPT = 'sig=("@status" "content-digest" "mytoken";req "@method";req "@path";req "@query";req "sealpost-account")'
-# Refreshes by two clients with a kept inbox and by one without, a fetch, a registration and a sign-out.
-ROUNDS, CALLS_PER_ROUND = 840, 6
 
 
 class Phone:
@@ -293,73 +287,6 @@ def read_once(phone, truth, client, keys):
         raise SystemExit("it was taken, and is still shown")
 
 
-def another_account(options, phone):
-    """A proxy that has the server's right signatures, over answers for its own account."""
-    with rig.Rig(options.sealpost) as site:
-        site.add_user("mallory")
-        daemon, _ = site.serve()
-        interferers.drain(daemon)
-        truth = Truth(site)
-        id = truth.ask("POST", "/api/notifications", "a secret text")["Id"]
-        chain = interferers.Chain(site)
-        chain.replace(["haproxy-exchange.cfg"])
-        front = phone.front(chain.port)
-        keys = truth.keys()
-        phone.sign_in(keys)
-        leaving = phone.session
-        phone.sign_in(keys)
-        client, waiting = phone.new(), phone.new()
-        phone.ask(client, "register", keys)
-        item = phone.ask(client, "notification", keys, id=id)["value"]
-        inbox = phone.ask(client, "sync", keys)["value"]
-        phone.ask(waiting, "sync", keys)
-        phone.ask(waiting, "later", keys, id=id, payload="sent later")
-        waiting_inbox = [inbox[0] | {"Read": True}]
-        devices = truth.devices()
-
-        found, exchanged = collections.Counter(), []
-        connection = site.connect()
-        api.post(connection, "call this number", credentials=api.basic("mallory"))
-        for _ in range(ROUNDS):
-            # Each round has a session of its own: the sign-out ends that one in place of the phone's.
-            exchanged += chain.show(api.sign_in(connection, "mallory"))
-            outgoing = phone.new()
-            for call, who, wanted, rest in (
-                ("sync", phone.new(), {"kept": "INTERFERENCE", "value": []}, {}),
-                ("sync", client, {"kept": "INTERFERENCE", "value": inbox}, {}),
-                ("sync", waiting, {"kept": "INTERFERENCE", "value": waiting_inbox}, {}),
-                ("notification", client, {"kept": "INTERFERENCE", "value": item}, {"id": id}),
-                ("register", client, {"reason": "INTERFERENCE"}, {}),
-                ("signOut", outgoing, {"value": False}, leaving),
-            ):
-                shown = phone.ask(who, call, keys, **rest)
-                shown.pop("message", None)
-                wanted = wanted if call == "signOut" else wanted | {"kind": "wrongAccount"}
-                found[call, "refused" if shown == wanted else str(shown)] += 1
-        exchanged += chain.show()
-        wrong = [f"{call}, {count} times: {outcome}" for (call, outcome), count in found.items() if outcome != "refused"]
-        if wrong or len(exchanged) < ROUNDS * CALLS_PER_ROUND:
-            raise SystemExit("\n".join(wrong + [f"{len(exchanged)} answers for another account"]))
-
-        # The server itself answers again. The client has kept everything, and sends the outbox.
-        if truth.devices() != devices or phone.ask(client, "sync", keys) != {"value": inbox}:
-            raise SystemExit("something is lost")
-        if not phone.ask(outgoing, "finishSignOuts", keys)["value"]:
-            raise SystemExit("the sign-out does not wait for the server")
-        if raw(site.port, "/api/sessions/current", {"Authorization": f"Bearer {leaving['token']}"})[0] != 401:
-            raise SystemExit("the session goes on")
-        if phone.ask(client, "register", keys).get("value") not in devices:
-            raise SystemExit("the registration is lost")
-        sent = sorted((item["Payload"], item["Read"]) for item in phone.ask(waiting, "sync", keys)["value"])
-        if sent != [("a secret text", True), ("sent later", False)]:
-            raise SystemExit(f"the outbox left {sent}")
-        statuses = collections.Counter(line.split("\t")[-1] for line in exchanged)
-        print(f"{len(exchanged)} answers for another account, none believed, nothing lost:", dict(sorted(statuses.items())), flush=True)
-        connection.close()
-        front.close()
-        chain.stop()
-
-
 def add_options(parser):
     parser.add_argument("--only", help="proxies whose name has this")
 
@@ -370,7 +297,6 @@ def run(options):
     with tempfile.TemporaryDirectory(prefix="sealpost-") as folder:
         phone = Phone(pathlib.Path(folder))
         certificates_and_outbox(options, phone)
-        another_account(options, phone)
         for interferer, signed in itertools.product(interferers.ALL, (True, False)):
             if options.only and options.only not in interferer.name:
                 continue

@@ -161,8 +161,8 @@ class Relay(listening.Listener):
                 kept = [line for line in lines if not re.match(rb"(?i)(origin|sec-fetch-[a-z]+|connection):", line)]
                 with tls.trusting().wrap_socket(socket.create_connection(("127.0.0.1", self.upstream))) as daemon:
                     daemon.sendall(b"\r\n".join([first, *kept, b"Connection: close", b"", body]))
-                    threading.Thread(target=pump, args=(client, daemon), daemon=True).start()
-                    pump(daemon, client)
+                    threading.Thread(target=listening.pump, args=(client, daemon), daemon=True).start()
+                    listening.pump(daemon, client)
         except OSError:
             pass  # One of the two went.
 
@@ -174,14 +174,6 @@ def receive_until(stream, end):
             raise ConnectionError
         bytes += more
     return bytes
-
-
-def pump(source, sink):
-    try:
-        while more := source.recv(65536):
-            sink.sendall(more)
-    except (OSError, ValueError):
-        pass  # The other direction has ended it.
 
 
 class Site(rig.Rig):

@@ -14,7 +14,7 @@ one row moved to another state afterwards: then the script must fail.
 import collections
 import time
 
-from sealpost_e2e import api, outbox, processes, sealing
+from sealpost_e2e import outbox, processes, sealing
 
 # Often enough that each happens, seldom enough that the rests which they cause do not add up to hours.
 FAULTS = [
@@ -31,9 +31,6 @@ FAULTS = [
     "every 110017: cut",
 ]
 WITH_ANSWER = {"goaway", "bad-json"}
-BROADCASTS = 10
-# Which of them replace each other, and which expire soon: late enough that others wait before them.
-COLLAPSING, SHORT = (5, 6), (7,)
 
 
 def add_options(parser):
@@ -44,7 +41,7 @@ def add_options(parser):
 
 def run(options):
     with outbox.Outbox(options.sealpost) as site:
-        devices = options.pushes // BROADCASTS
+        devices = options.pushes // outbox.BROADCASTS
         phones = min(1000, devices // 20)
         simulators = site.simulate(*FAULTS, channels=phones)
         with site.database() as database:
@@ -56,7 +53,8 @@ def run(options):
         begin = time.monotonic()
         daemon, _ = site.serve()
         # Long enough to get into the outbox, and too short to get out of it.
-        short = post_all(site, lifetime=max(2, options.pushes // 25_000))
+        ids = site.post_broadcasts("news", lifetime=max(2, options.pushes // 25_000))
+        short = pushes_of(site, ids[outbox.SHORT])
         site.wait_until_settled(options.seconds, "the end of all pushes", daemon, pause=0.2)
         seconds = time.monotonic() - begin
         processes.terminate(daemon)
@@ -69,23 +67,8 @@ def run(options):
             raise SystemExit(1)
 
 
-def post_all(site, lifetime):
-    """Posts the broadcasts, some with this lifetime in seconds. What the simulators call the pushes of those that expire soon, whose rows will be deleted."""
-    connection = site.connect()
-    short = set()
-    for number in range(BROADCASTS):
-        order = {"Payload": f"news {number}", "To": ["news"]}
-        if number in COLLAPSING:
-            order["CollapseKey"] = "latest"
-        elif number in SHORT:
-            order["ExpiresIn"] = lifetime
-        id = api.post(connection, order)
-        if "ExpiresIn" in order:
-            short |= pushes_of(site, id)
-    return short
-
-
 def pushes_of(site, id):
+    """The names that simulators give the pushes of a notification, whose rows may be deleted."""
     with site.database() as database:
         seed = database.execute("select seed from notification where id = ?", [id]).fetchone()[0]
         return {str(id)} | {
@@ -114,7 +97,7 @@ def compare(site, short, handles):
     least = len(told) - len(kept)
     most = least + len({key for key in perhaps if is_short(key)} - told.keys())
     wrong = (
-        min(deleted.values()) < 0 or sum(deleted.values()) > len(SHORT) * (tally["enqueued"] // (BROADCASTS - len(SHORT)))
+        min(deleted.values()) < 0 or sum(deleted.values()) > tally["enqueued"] // (outbox.BROADCASTS - 1)
         or any(deleted.values()) and not least <= deleted["accepted"] <= most
     )
     if not any(deleted.values()):

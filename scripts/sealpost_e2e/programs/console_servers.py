@@ -78,16 +78,13 @@ def go_through(site, desk, phone):
     site.kill(1)
     dead = row(site, 1)
     desk.until(f"!{dead}.some(row => row.includes('Running') || row.includes('Silent'))", "the end of a server that was killed", PATIENCE)
-    desk.go("users")
-    desk.has("after.the.stop")
+    desk.do("go users", "has after.the.stop")
     add_user(desk, "while.dead")
     desk.go("overview")
     site.begin(1)
     await_state(desk, site, 1, "Running")
     await_state(phone, site, 1, "Running", is_this=True)
-    phone.judge("a server that is back")
-    phone.go("users")
-    phone.has("while.dead")
+    phone.do("judge a server that is back", "go users", "has while.dead")
 
 
 def row(site, number):
@@ -107,10 +104,6 @@ def await_state(operator, site, number, state, is_this=False):
 
 def add_user(operator, name):
     """Adds a user by the page, as a proof that it works, and goes back."""
-    operator.go("users")
-    operator.click("Add a user")
-    operator.type(name)
-    operator.fill("Password", api.PASSWORD)
-    operator.click("Add")
-    operator.told(f"{name} is added.")
-    operator.go("overview")
+    operator.do(
+        "go users", "click Add a user", f"type {name}", f"fill Password: {api.PASSWORD}", "click Add", f"told {name} is added.", "go overview"
+    )

@@ -17,6 +17,7 @@ MOST = 20_000_000
 NAME = "n" * 100
 REQUEST = "r" * 128
 TAGS = [f"{number:03}" + "t" * 117 for number in range(60)]
+DEVICE = {"Platform": "stream", "Tags": TAGS}
 SENDERS = "senders: {stream: {type: stream}}\n"
 DEFAULTS = (rig.ROOT / "config/sealpost.yaml").read_text()
 CHANGES = int(re.search(r"^quotas:\n  device: {.*changes: (\d+)}", DEFAULTS, re.M)[1]) * 9 // 8
@@ -60,80 +61,49 @@ class Account:
 
     def register(self):
         id = self.change("POST", "/api/register")
-        self.change("PUT", f"/api/register/{id}", {"Platform": "stream", "Tags": TAGS})
+        self.change("PUT", f"/api/register/{id}", DEVICE)
         return id
 
 
-# Each makes changes of one kind, and returns how many.
+def read_once(account):
+    path = f"/api/notifications/{account.post(ReadOnce=True, ExpiresIn=5)}"
+    account.change("GET", path)
+    account.change("POST", f"{path}/taken")
 
 
-def posts(account):
-    account.post()
-    return 1
-
-
-def batches(account):
-    account.change(
-        "POST", "/api/notifications/batch", {"Notifications": [{"Payload": "", "ExpiresIn": 1}] * 100}, **account.once()
-    )
-    return 100
-
-
-def payloads_read_once(account):
-    id = account.post(ReadOnce=True, ExpiresIn=5)
-    account.change("GET", f"/api/notifications/{id}")
-    account.change("POST", f"/api/notifications/{id}/taken")
-    return 2
-
-
-def dismissals(account):
-    id = account.post(ExpiresIn=5)
-    account.change("DELETE", f"/api/notifications/{id}")
-    return 2
-
-
-def schedules(account):
-    account.post(SendAt="2026-11-22T08:30:00.000Z")
-    return 1
-
-
-def registrations(account):
-    account.change("PUT", f"/api/register/{account.device}", {"Platform": "stream", "Tags": TAGS})
-    return 1
-
-
-def devices(account):
-    account.change("DELETE", f"/api/register/{account.register()}")
-    return 3
-
-
-def topics(account):
-    account.change("DELETE", f"/api/devices/{account.device}/topics/{TAGS[0]}")
-    account.change("PUT", f"/api/devices/{account.device}/topics/{TAGS[0]}")
-    return 2
-
-
-def sessions(account):
+def session(account):
     token = account.change("POST", "/api/sessions", credentials=account.password)["Token"]
     account.change("DELETE", "/api/sessions/current", credentials=f"Bearer {token}")
-    # Ending one is no change.
-    return 1
 
 
-def marks(account):
+def topic(account):
+    for method in ("DELETE", "PUT"):
+        account.change(method, f"/api/devices/{account.device}/topics/{TAGS[0]}")
+
+
+def mark(account):
     for read in (True, False):
         account.change("PATCH", f"/api/notifications/{account.kept}", {"Read": read})
-    return 2
 
 
-def passwords(account):
+def password(account):
     for current, new in ((api.PASSWORD, "another " + api.PASSWORD), ("another " + api.PASSWORD, api.PASSWORD)):
         body = {"Current": current, "New": new}
         account.change("PUT", "/api/users/current/password", body, credentials=api.basic(NAME, current))
-    return 2
 
 
-KINDS = [posts, batches, payloads_read_once, dismissals, schedules, registrations, devices, topics, sessions, marks]
+BATCH = {"Notifications": [{"Payload": "", "ExpiresIn": 1}] * 100}
+# The number of changes that each kind makes, and how it makes them. Ending a session is none.
+KINDS = {
+    "posts": (1, lambda account: account.post()),
+    "batches": (100, lambda account: account.change("POST", "/api/notifications/batch", BATCH, **account.once())),
+    "payloads read once": (2, read_once),
+    "dismissals": (2, lambda account: account.change("DELETE", f"/api/notifications/{account.post(ExpiresIn=5)}")),
+    "schedules": (1, lambda account: account.post(SendAt="2026-11-22T08:30:00.000Z")),
+    "registrations": (1, lambda account: account.change("PUT", f"/api/register/{account.device}", DEVICE)),
+    "devices": (3, lambda account: account.change("DELETE", f"/api/register/{account.register()}")),
+    "topics": (2, topic), "sessions": (1, session), "marks": (2, mark), "passwords": (2, password),
+}
 
 
 class Site(rig.Rig):
@@ -166,7 +136,7 @@ def store(sealpost):
         before, account, registered = site.used(), site.account, 0
         while True:
             id = account.change("POST", "/api/register")
-            if account.ask("PUT", f"/api/register/{id}", {"Platform": "stream", "Tags": TAGS})[0] == 409:
+            if account.ask("PUT", f"/api/register/{id}", DEVICE)[0] == 409:
                 break
             registered += 1
         posted, length = 0, 4000
@@ -181,12 +151,12 @@ def store(sealpost):
     return bytes
 
 
-def each(site, kind, count):
+def each(site, changes, act, count):
     """The bytes that a change of a kind leaves."""
-    before, changes = site.used(), 0
-    while changes < count:
-        changes += kind(site.account)
-    return (site.used() - before) / changes
+    before, rounds = site.used(), -(-count // changes)
+    for _ in range(rounds):
+        act(site.account)
+    return (site.used() - before) / (rounds * changes)
 
 
 def run(options):
@@ -195,11 +165,11 @@ def run(options):
     with Site(options.sealpost) as site:
         site.account.device = site.account.register()
         site.account.kept = site.account.post(ExpiresIn=86_400)
-        for kind in KINDS + [passwords]:
+        for name, (changes, act) in KINDS.items():
             # A change of the password has two hashes made.
-            bytes = each(site, kind, 100 if kind is passwords else options.count)
+            bytes = each(site, changes, act, 100 if name == "passwords" else options.count)
             worst = max(worst, bytes * CHANGES)
-            print(f"{kind.__name__.replace('_', ' ')}: {bytes:.0f} bytes each, {bytes * CHANGES / 1e6:.2f} MB a day", flush=True)
+            print(f"{name}: {bytes:.0f} bytes each, {bytes * CHANGES / 1e6:.2f} MB a day", flush=True)
     print(f"{(worst + stored) / 1e6:.1f} MB at the worst (at most {MOST / 1e6:.0f})")
     if worst + stored > MOST:
         raise SystemExit(1)

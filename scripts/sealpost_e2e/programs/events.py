@@ -16,14 +16,11 @@ import json
 import random
 import time
 
-from sealpost_e2e import api, outbox, processes, receiver, tls
+from sealpost_e2e import outbox, processes, receiver, tls
 
 CANARY = "canary-7f3a"
 # Some pushes fail, and some devices are retired on the way.
 FAULTS = ["every 1000: status 400 body {\"reason\":\"PayloadTooLarge\"}", "every 9001: status 410 body {\"reason\":\"Unregistered\"}"]
-BROADCASTS = 10
-# Which of them replace each other, and which expires soon, so that every end occurs.
-COLLAPSING, SHORT = (5, 6), 7
 REFUSED, CUT = 40, 61
 
 
@@ -40,13 +37,13 @@ def run(options):
     with outbox.Outbox(options.sealpost) as site:
         simulators = site.simulate(*FAULTS)
         book = add_receiver(site)
-        devices = options.pushes // BROADCASTS
+        devices = options.pushes // outbox.BROADCASTS
         with site.database() as database:
             outbox.add_devices(database, "apns", devices // 2)
             outbox.add_devices(database, "fcm", devices - devices // 2)
         begin = time.monotonic()
         daemon, _ = site.serve()
-        post_all(site, lifetime=max(2, options.pushes // 8_000))
+        site.post_broadcasts(CANARY, lifetime=max(2, options.pushes // 8_000))
         daemon = crash(site, daemon, options.kills, options.pushes, instants, options.seconds)
         site.wait_until_settled(options.seconds, "the end of all pushes", daemon, pause=0.2)
         settled = time.monotonic() - begin
@@ -141,9 +138,7 @@ def add_receiver(site):
             return b"HTTP/1.1 204 No Content\r\n\r\n"
 
     hook = receiver.Receiver(certificate, key, answer)
-    file = site.folder / "events.secret"
-    file.write_text("whsec_" + base64.b64encode(secret).decode())
-    file.chmod(0o600)
+    file = receiver.write_secret(site.folder / "events.secret", secret)
     with open(site.configuration, "a") as text:
         text.write(f"events: {{webhook: {{url: 'https://localhost:{hook.port}/events', secretFile: {file}, caFile: {certificate}}}}}\n")
     return book
@@ -151,22 +146,10 @@ def add_receiver(site):
 
 # MARK: What is done
 
-def post_all(site, lifetime):
-    """Posts the broadcasts, one of them with this lifetime in seconds."""
-    connection = site.connect()
-    for number in range(BROADCASTS):
-        order = {"Payload": f"{CANARY} {number}", "To": ["news"]}
-        if number in COLLAPSING:
-            order["CollapseKey"] = "latest"
-        elif number == SHORT:
-            order["ExpiresIn"] = lifetime
-        api.post(connection, order)
-
-
 def crash(site, daemon, kills, pushes, instants, seconds):
     """Kills the daemon so often while pushes end, and starts it again. The last process."""
     # What expires before its turn is never enqueued, so some of the pushes may be missing at the end.
-    share = pushes * (BROADCASTS - 1.5) / BROADCASTS / kills
+    share = pushes * (outbox.BROADCASTS - 1.5) / outbox.BROADCASTS / kills
     for number in range(kills):
         least = share * (number + instants.random())
         processes.wait_until(lambda: ended(site) >= least, seconds, f"kill {number + 1}", daemon, pause=0.01)

@@ -88,11 +88,12 @@ def look(site):
 
 def make(site, move, number, attempt, daemon):
     """Makes a move. What came of it, as the table has it."""
-    people = [insider_for(site, move, number, attempt, index) for index in range(1 + move.accomplices)]
-    people[0].accomplices = people[1:]
+    name = f"mallory-{number + 1}-{attempt + 1}"
+    # While an account before is being deleted, and on a busy machine, a write may have to wait.
+    insider = insiders.Insider(site, name, site.make_user(name, move.role), number * 3 + attempt, move.role)
     window, start = watch.Window(site), time.monotonic()
     pipe, other = multiprocessing.Pipe()
-    process = multiprocessing.Process(target=insiders.play, args=(move, people[0], other), daemon=True)
+    process = multiprocessing.Process(target=insiders.play, args=(move, insider, other), daemon=True)
     process.start()
     if pipe.poll(LONGEST):
         answers, harms, failure = pipe.recv()
@@ -101,8 +102,7 @@ def make(site, move, number, attempt, daemon):
     process.kill()
     process.join()
     seconds = time.monotonic() - start
-    for person in people:
-        api.ask(site.connect(), "DELETE", f"/api/users/{person.name}", credentials=site.admin)
+    api.ask(site.connect(), "DELETE", f"/api/users/{name}", credentials=site.admin)
     time.sleep(max(0.5, start + SHORTEST - time.monotonic()))
     verdict = window.end()
     if daemon.poll() is not None:
@@ -110,13 +110,6 @@ def make(site, move, number, attempt, daemon):
     result = table.result(move, answers, verdict, seconds, harms, failure, LATEST) | {"tries": attempt + 1}
     print(table.line(number + 1, result) + f" [{watch.summary(verdict)}]", flush=True)
     return result
-
-
-def insider_for(site, move, number, attempt, index):
-    name = f"mallory-{number + 1}-{attempt + 1}" + (f"-{index}" if index else "")
-    # While an account before is being deleted, and on a busy machine, a write may have to wait.
-    authorization = site.make_user(name, move.role)
-    return insiders.Insider(site, name, authorization, (number * 7 + index) * 3 + attempt, move.role)
 
 
 def finish(options, results, quiet, codes, errors):

@@ -226,8 +226,14 @@ def tour(site, hook):
 def refusals(site):
     """Each status of an error."""
     item = "/api/notifications/1"
-    site.raw(400, b"GET / HTTP/1.1\r\n\r\n")
-    site.raw(400, b"GET /healthz HTTP/1.1\r\nHost: x\r\nMyToken: x\r\nConnection: close\r\n\r\n")
+    for status, bytes in (
+        (400, b"GET / HTTP/1.1\r\n\r\n"), (400, b"GET /healthz HTTP/1.1\r\nHost: x\r\nMyToken: x\r\nConnection: close\r\n\r\n"),
+        (408, b"GET / HTTP/1.1\r\nHost: x\r\n"), (414, b"GET /" + b"x" * 9000 + b" HTTP/1.1\r\nHost: x\r\n\r\n"),
+        (417, b"POST /api/register HTTP/1.1\r\nHost: x\r\nExpect: more\r\nConnection: close\r\n\r\n"),
+        (431, b"GET / HTTP/1.1\r\nHost: x\r\nX: " + b"x" * 20_000 + b"\r\n\r\n"), (501, b"QUERY / HTTP/1.1\r\nHost: x\r\n\r\n"),
+        (505, b"GET / HTTP/2.0\r\nHost: x\r\n\r\n"),
+    ):
+        site.raw(status, bytes)
     site.ask(400, "/api/users?limit=0")
     site.ask(400, "/api/users?limit=0", **SIGNED)
     site.ask(400, "/api/notifications?since=x")
@@ -247,17 +253,11 @@ def refusals(site):
     site.ask(404, "/nothing", user=None)
     site.ask(405, "/healthz", "POST", user=None)
     site.ask(405, item, "PUT")
-    site.raw(408, b"GET / HTTP/1.1\r\nHost: x\r\n")
     site.ask(413, "/api/notifications", "POST", body=b"9" * 200_000)
     site.ask(413, "/api/notifications", "POST", body="x" * 70_000)
-    site.raw(414, b"GET /" + b"x" * 9000 + b" HTTP/1.1\r\nHost: x\r\n\r\n")
-    site.raw(417, b"POST /api/register HTTP/1.1\r\nHost: x\r\nExpect: more\r\nConnection: close\r\n\r\n")
     for _ in range(3):
         site.ask(200, "/api/register", user="paul")
     site.ask(429, "/api/register", user="paul")
-    site.raw(431, b"GET / HTTP/1.1\r\nHost: x\r\nX: " + b"x" * 20_000 + b"\r\n\r\n")
-    site.raw(501, b"QUERY / HTTP/1.1\r\nHost: x\r\n\r\n")
-    site.raw(505, b"GET / HTTP/2.0\r\nHost: x\r\n\r\n")
     # Until all of a crowd are accepted and none has been ended for its silence; then the next is refused.
     site.judge(503, site.exchange_until(503, b"", crowd=60), None, "", [], None)
     wrong = f"GET {item} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: {api.basic('dora', 'wrong')}\r\n\r\n"

@@ -1,103 +1,170 @@
-"""Opens a database of every schema that was ever committed: it is migrated, or refused with what to do.
+"""Upgrades a filled database of PostgreSQL from each of its migrations, and serves it.
 
-The migrations of each commit are read from the repository's history, and a database is made of them, as the version of
-that commit recorded it: with the hash of each migration, or without in the time before there were hashes. `sealpost migrate`
-must then succeed and `sealpost doctor` find the database up to date, or `migrate` must end with an error that names the
-migration and says which version to use, and must leave the file as it was.
-
-A filled database of PostgreSQL is upgraded from each of its migrations: a daemon of this version fills one, whose rows are copied
-into the tables that the first so many migrations make. After `sealpost migrate` each of these rows must be as it was, the audit be
-whole, and a daemon serve them: users sign in, a token works, devices are there, payloads are fetched, and what waited goes out. The
-comparison is tried with a row that was changed, which it must find.
+A daemon of this version fills one, whose rows are copied into the tables that the first so many migrations make. After `sealpost migrate`
+each of these rows must be as it was, the audit be whole, and a daemon serve them: users sign in, a token works, devices are there,
+payloads are fetched, and what waited goes out. The comparison is tried with a row that was changed, which it must find.
 """
 
-import base64
-import hashlib
-import os
-import pathlib
-import sqlite3
+import secrets
 import subprocess
-import tempfile
+import time
 
-from sealpost_e2e import filled, processes, rig
+from sealpost_e2e import api, outbox, postgresql, processes, rig, sealing
 
-FOLDER = "Migrations/sql"
-# Of a database whose migrations have changed since, and of one with a migration that this version does not know.
-ADVICE = ("use the version that made it", "use that version")
+FOLDER = rig.ROOT / "Migrations/postgresql"
+# What is not compared: what servers write about themselves, and the list of the migrations.
+OWN = {"migration", "schema_state", "node", "day_chain", "day_key_holder"}
+KEPT, LATER = "what was kept", "what waited"
+
+
+class Filled(outbox.Outbox):
+    """Users, tags, a token, devices, a notification that was sent and one that waits for its time."""
+
+    def __init__(self, program, cluster):
+        super().__init__(program, DATABASE=cluster.url)
+        self.cluster = cluster
+
+    def fill(self):
+        for name, role in (("boss", "admin"), ("anna", "device")):
+            self.add_user(name, role)
+        self.simulate()
+        daemon, _ = self.serve()
+        connection, boss = self.connect(), api.basic("boss")
+        api.ask(connection, "PUT", "/api/users/anna/tags", {"Tags": ["role:nurse"]}, credentials=boss)
+        order = {"User": "anna", "Scopes": ["fetch", "register"]}
+        self.token = "Bearer " + api.ask(connection, "POST", "/api/tokens", order, credentials=boss)["Token"]
+        for name in ("anna", "anna", "alice"):
+            id = api.ask(connection, "POST", "/api/register", credentials=api.basic(name))
+            device = {"Platform": "apns", "Handle": secrets.token_hex(32), "Tags": ["news"]}
+            api.ask(connection, "PUT", f"/api/register/{id}", device, credentials=api.basic(name))
+        self.kept = api.post(connection, {"Payload": KEPT, "To": ["news"]}, credentials=boss)
+        api.fetch(connection, self.kept)
+        later = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 20 * 60))
+        self.later = api.post(connection, {"Payload": LATER, "To": ["role:nurse"], "SendAt": later}, credentials=boss)
+        processes.wait_until(lambda: self.accepted() == 3, 60, "three pushes", daemon)
+        processes.terminate(daemon)
+
+    def accepted(self, database=postgresql.NAME):
+        return int(self.cluster.query("select count(*) from push_end where state = 'accepted'", database)[0][0])
+
+    # MARK: The past
+
+    def make_past(self, database, schema):
+        """A database of the first so many migrations, with the rows of the filled one as far as its tables have their columns."""
+        self.cluster.query(f"create database {database}", database="postgres")
+        for _, sql in schema:
+            self.cluster.run_script(sql, database)
+        self.cluster.run_script(
+            """
+            create table schema_state (id bigint primary key check (id = 1));
+            create table migration (
+                name text collate "C" primary key, applied_at bigint not null, hash bytea not null, oldest_known text collate "C" not null);
+            """,
+            database,
+        )
+        if "day_chain" not in self.tables(database):
+            self.seal_with_the_keyring()
+        for table, columns in self.tables(database).items():
+            names = ", ".join(columns)
+            rows = self.copy_out(f"select {names} from {table}" + (f" where name <= '{schema[-1][0]}'" if table == "migration" else ""))
+            self.cluster.run_script(f"truncate {table};\ncopy {table} ({names}) from stdin;\n{rows}\\.\n", database)
+        for table, column in (("account", "id"), ("device", "number"), ("node", "number")):
+            self.cluster.query(f"select setval(pg_get_serial_sequence('{table}', '{column}'), max({column})) from {table}", database)
+
+    def seal_with_the_keyring(self):
+        """Seals the payloads as versions without keys of days did."""
+        key = sealing.DataKey(self.folder / "var/keyring")
+        for id, sender in self.cluster.query("select id, sender_id from notification where payload is not null"):
+            text = f'"{KEPT if id == str(self.kept) else LATER}"'
+            payload = key.seal(sealing.PAYLOAD, int(id), text, int(sender)).hex()
+            self.cluster.query(f"update notification set payload = '\\x{payload}' where id = {id}")
+
+    def tables(self, database):
+        """The tables, and the columns of each."""
+        found = {}
+        for table, column in self.cluster.query(
+            "select table_name, column_name from information_schema.columns where table_schema = 'public' order by table_name, ordinal_position",
+            database,
+        ):
+            found.setdefault(table, []).append(column)
+        return found
+
+    def copy_out(self, query, database=postgresql.NAME):
+        return processes.run(
+            "psql", *self.cluster.address, "-v", "ON_ERROR_STOP=1", "-qAt", "-c", f"copy ({query}) to stdout", database
+        )
+
+    def rows(self, tables, database):
+        return {
+            table: sorted(self.copy_out(f"select {', '.join(columns)} from {table}", database).splitlines())
+            for table, columns in tables.items() if table not in OWN
+        }
+
+    # MARK: The present
+
+    def call(self, *arguments):
+        done = subprocess.run([self.sealpost, *arguments], cwd=self.folder, env=self.environment, capture_output=True, text=True, timeout=120)
+        if done.returncode:
+            raise SystemExit(f"sealpost {' '.join(arguments)} ended with {done.returncode}: {done.stderr}")
+        return done.stdout
+
+    def use(self, database):
+        """Has a daemon serve what is in the database."""
+        daemon, _ = self.serve()
+        connection, boss = self.connect(), api.basic("boss")
+        for name in ("boss", "anna", "alice"):
+            api.sign_in(connection, name)
+        if api.fetch(connection, self.kept, credentials=self.token) != KEPT:
+            raise SystemExit("a payload is another one")
+        if (count := len(api.ask(connection, "GET", "/api/devices", credentials=boss)["Devices"])) != 3:
+            raise SystemExit(f"{count} devices of 3")
+        if api.ask(connection, "GET", "/api/users/anna/tags", credentials=boss)["Tags"] != ["role:nurse"]:
+            raise SystemExit("the tags are gone")
+        # What waited is due now.
+        self.cluster.query("update scheduled set due_at = 0", database)
+        processes.terminate(daemon)
+        daemon, _ = self.serve()
+        processes.wait_until(lambda: self.accepted(database) == 5, 60, "the pushes of what waited", daemon)
+        if api.fetch(self.connect(), self.later, credentials=self.token) != LATER:
+            raise SystemExit("the payload of what waited is another one")
+        id = api.post(self.connect(), {"Payload": "new", "To": ["news"]}, credentials=boss)
+        processes.wait_until(lambda: self.accepted(database) == 8, 60, "the pushes of a new notification", daemon)
+        api.fetch(self.connect(), id, credentials=self.token)
+        processes.terminate(daemon)
 
 
 def run(options):
-    program = pathlib.Path(options.sealpost).resolve()
-    counts = {"migrated": 0, "refused": 0}
-    for schema in find_schemas():
-        for has_hashes in (True, False):
-            with tempfile.TemporaryDirectory() as folder:
-                counts[open_schema(program, pathlib.Path(folder), schema, has_hashes)] += 1
-    print(f"schemas of {sum(counts.values()) // 2} versions, with hashes and without: {counts['migrated']} migrated, "
-        f"{counts['refused']} refused with what to do")
-    if not counts["migrated"]:
-        raise SystemExit("not even the schema of this commit was opened")
-    filled.upgrade(program)
+    migrations = [(file.stem, file.read_text()) for file in sorted(FOLDER.glob("*.sql"))]
+    with postgresql.Cluster() as cluster, Filled(options.sealpost, cluster) as site:
+        site.fill()
+        # The newest schemas first: those of before the keys of days have other payloads.
+        for number in range(len(migrations), 0, -1):
+            compared = upgrade_one(site, migrations[:number], f"past{number}")
+            print(f"filled PostgreSQL of {migrations[number - 1][0]}: {compared} rows are as they were after the upgrade, and are served")
 
 
-def find_schemas():
-    """The lists of migrations, each with name and SQL, that commits have had."""
-    schemas = []
-    for commit in git("log", "--format=%H", "--", FOLDER).split():
-        files = sorted(git("ls-tree", "--name-only", commit, f"{FOLDER}/").split())
-        schema = [(pathlib.Path(file).stem, git("show", f"{commit}:{file}")) for file in files]
-        if schema not in schemas:
-            schemas.append(schema)
-    if not schemas:
-        raise SystemExit("the repository has no history")
-    return schemas
+def upgrade_one(site, schema, database):
+    """How many rows were compared."""
+    site.make_past(database, schema)
+    tables = site.tables(database)
+    before = site.rows(tables, database)
+    site.environment["SEALPOST_DATABASE"] = site.cluster.url.replace(f"/{postgresql.NAME}?", f"/{database}?")
+    site.call("migrate", "--config", str(site.configuration))
+    changed = differences(before, site.rows(tables, database))
+    if changed:
+        raise SystemExit(f"the upgrade from {schema[-1][0]} has changed {changed}")
+    if "is intact and up to date" not in (found := site.call("doctor", "--config", str(site.configuration))):
+        raise SystemExit(f"migrated, but: {found}")
+    site.call("audit", "verify", "--config", str(site.configuration))
+    # The comparison finds a value that is another one.
+    site.cluster.query("update recipient set change = change + 1000 where fetched_at is not null", database)
+    if differences(before, site.rows(tables, database)) != ["recipient"]:
+        raise SystemExit("a row that was changed is not found")
+    site.cluster.query("update recipient set change = change - 1000 where fetched_at is not null", database)
+    site.use(database)
+    return sum(map(len, before.values()))
 
 
-def git(*arguments):
-    return processes.run("git", "-C", rig.ROOT, *arguments)
-
-
-def open_schema(program, folder, schema, has_hashes):
-    """Whether the database of a schema is `migrated` or `refused`; ends the program if it is neither as it should be."""
-    path = folder / "var/sealpost.db"
-    path.parent.mkdir(mode=0o700)
-    keyring = path.parent / "keyring"
-    keyring.touch(mode=0o600)
-    keyring.write_text(f"1 {base64.b64encode(os.urandom(32)).decode()}\n")
-    make_database(path, schema, has_hashes)
-    before = dump(path)
-    done = call(program, folder, "migrate")
-    if done.returncode == 0:
-        found = call(program, folder, "doctor").stdout
-        if "is intact and up to date" not in found:
-            raise SystemExit(f"migrated, but: {found}")
-        return "migrated"
-    names = [name for name, _ in schema]
-    if not any(name in done.stderr for name in names) or not any(advice in done.stderr for advice in ADVICE):
-        raise SystemExit(f"refused without saying what to do: {done.stderr}")
-    if dump(path) != before:
-        raise SystemExit("a refused database was changed")
-    return "refused"
-
-
-def make_database(path, schema, has_hashes):
-    database = sqlite3.connect(path, isolation_level=None)
-    # Byte for byte as the program writes it, which compares the text.
-    hash_column = ", hash blob not null" if has_hashes else ""
-    database.execute(
-        f"create table migration (\n    name text primary key, applied_at integer not null{hash_column}\n) strict"
-    )
-    for name, sql in schema:
-        database.executescript(sql)
-        values = [name, 0] + ([hashlib.sha256(sql.encode()).digest()] if has_hashes else [])
-        database.execute(f"insert into migration values ({', '.join('?' * len(values))})", values)
-    database.close()
-
-
-def dump(path):
-    with sqlite3.connect(path) as database:
-        return list(database.iterdump())
-
-
-def call(program, folder, command):
-    return subprocess.run([program, command], cwd=folder, capture_output=True, text=True, timeout=60)
+def differences(before, after):
+    """The tables whose rows are not the same."""
+    return [table for table in before if before[table] != after.get(table)]

@@ -5,14 +5,11 @@
    measured in the same run in the same way, before, during and after; what else the machine does comes in bursts, so
    each is the median of some short measurements.
 2. 10,000 kept connections that do nothing may take 10 KiB of memory each.
-3. 1,000 connections of strangers that withhold the last byte of a body may take 40 KiB each more than those that withhold the
-   end of a header, whatever the route.
 
 The daemon's own defences, which would end the siege, are put off: the deadlines and the connections of one address.
 """
 
 import http.client
-import socket
 import statistics
 
 from sealpost_e2e import api, processes, rig
@@ -20,7 +17,6 @@ from sealpost_e2e.figures import percentile, steady_fetches
 
 SLOW, IDLE = 4000, 10_000
 RATIO, BYTES_EACH = 3, 10 * 1024
-STRANGERS, BODY_BYTES_EACH = 1000, 40 * 1024
 ROUNDS = 5
 ESTABLISHED = "01"
 
@@ -91,61 +87,6 @@ def idle_connections(sealpost):
     return held >= IDLE and each <= BYTES_EACH and fine
 
 
-def strangers(sealpost):
-    """A body that is withheld, of several lengths, at routes that need a caller and at those that do not."""
-    bodies = [
-        ("enrolment", "Content-Length: 1024\r\n\r\n" + 1023 * " "),
-        ("enrolment", "Content-Length: 131072\r\n\r\n" + 131_071 * " "),
-        ("setup", f"Transfer-Encoding: chunked\r\n\r\n1000\r\n{4095 * ' '}"),
-        ("notifications", "Content-Length: 65536\r\n\r\n" + 65_535 * " "),
-    ]
-    head, _ = withheld(sealpost, "enrolment", "Content-Length: 1024\r\n")
-    print(f"{STRANGERS} headers withheld: {head / 1024:.1f} KiB resident each")
-    results = []
-    for path, rest in bodies:
-        each, goes_on = withheld(sealpost, path, rest)
-        print(
-            f"{STRANGERS} bodies of {len(rest)} bytes withheld at /api/{path}: {each / 1024:.1f} KiB resident each "
-            f"(at most {(head + BODY_BYTES_EACH) / 1024:.0f})"
-        )
-        results.append(each <= head + BODY_BYTES_EACH and goes_on)
-    return all(results)
-
-
-def withheld(sealpost, path, rest):
-    """The memory of each such connection, and whether known callers go on."""
-    with rig.Rig(sealpost, SERVER_LIMITS_BODYTIMEOUT=600, **DEFENCES) as site:
-        daemon, _ = site.serve()
-        withhold(site.port, path, rest, 100)
-        before = processes.memory(daemon)
-        held = withhold(site.port, path, rest, STRANGERS)
-        # Comes after what the strangers have sent.
-        goes_on = True
-        for _ in range(8):
-            connection = site.connect()
-            goes_on = goes_on and api.fetch(connection, api.post(connection, "small")) == "small"
-            connection.close()
-        each = (processes.memory(daemon) - before) / STRANGERS
-        for stranger in held:
-            stranger.close()
-        processes.terminate(daemon)
-    return each, goes_on
-
-
-def withhold(port, path, rest, count):
-    """Connections that have sent a request up to the last byte of its body."""
-    request = f"POST /api/{path} HTTP/1.1\r\nHost: localhost\r\n{rest}".encode()
-    held = [socket.create_connection(("127.0.0.1", port)) for _ in range(count)]
-    for stranger in held:
-        stranger.settimeout(60)
-        try:
-            stranger.sendall(request)
-        except OSError:
-            # The server has refused the body and closed the connection.
-            pass
-    return held
-
-
 def keep(port, id, number):
     """A connection that has asked once, from one of some addresses: a single one has too few ports."""
     source = (f"127.0.1.{number % 8 + 1}", 0)
@@ -181,10 +122,6 @@ def add_options(parser):
 
 def run(options):
     processes.raise_descriptor_limit()
-    results = [
-        slow_clients(options.sealpost, options.seconds),
-        idle_connections(options.sealpost),
-        strangers(options.sealpost),
-    ]
+    results = [slow_clients(options.sealpost, options.seconds), idle_connections(options.sealpost)]
     if not all(results):
         raise SystemExit(1)

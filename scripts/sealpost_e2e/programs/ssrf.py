@@ -19,6 +19,7 @@ import time
 
 from sealpost_e2e import api, processes, rig
 from sealpost_e2e.api import ask
+from sealpost_e2e.insiders import network
 
 GLOBAL, GLOBAL6 = "93.184.216.34", "2606:4700::1111"
 PRIVATE = ["127.0.0.1", "10.1.2.3", "169.254.169.254", "192.168.7.7", "100.100.100.200"]
@@ -48,35 +49,16 @@ def add_options(parser):
 
 
 def run(options):
-    if not options.inside:
-        command = ["unshare", "--user", "--map-root-user", "--mount", "--net", sys.executable, rig.ROOT / "scripts/e2e"]
-        os.execvp("unshare", [*command, "run", "ssrf", "--inside", pathlib.Path(options.sealpost).resolve()])
-    make_network()
+    network.enter("ssrf", sys.argv[3:], [GLOBAL, GLOBAL6, *PRIVATE[1:], *PRIVATE6[1:]])
     with tempfile.TemporaryDirectory(prefix="sealpost-") as folder, Resolver() as resolver, Sink() as sink:
-        point_at_resolver(pathlib.Path(folder))
+        network.lay_over(folder, {
+            "resolv.conf": f"nameserver {RESOLVER}\noptions timeout:2 attempts:2\n", "nsswitch.conf": "hosts: files dns\n",
+            "hosts": "127.0.0.1 localhost\n",
+        })
         with rig.Rig(options.sealpost, SERVER_LISTEN="127.0.0.1:8080", LOG_LEVEL="debug") as site:
             trace = site.folder / "trace"
             push_to_all(site, trace, resolver)
             judge(trace.read_text(), sink, resolver)
-
-
-def make_network():
-    processes.run("ip", "link", "set", "lo", "up")
-    for address in [GLOBAL] + PRIVATE[1:]:
-        processes.run("ip", "address", "add", f"{address}/32", "dev", "lo")
-    for address in [GLOBAL6] + PRIVATE6[1:]:
-        processes.run("ip", "-6", "address", "add", f"{address}/128", "dev", "lo", "nodad")
-
-
-def point_at_resolver(folder):
-    """Only here: the files are laid over the machine's in this namespace."""
-    for name, text in {
-        "resolv.conf": f"nameserver {RESOLVER}\noptions timeout:2 attempts:2\n",
-        "nsswitch.conf": "hosts: files dns\n",
-        "hosts": "127.0.0.1 localhost\n",
-    }.items():
-        (folder / name).write_text(text)
-        processes.run("mount", "--bind", folder / name, f"/etc/{name}")
 
 
 class Resolver:

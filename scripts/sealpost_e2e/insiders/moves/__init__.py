@@ -1,6 +1,6 @@
 """All moves, in the order in which they are made."""
 
 from sealpost_e2e.insiders.insider import MOVES
-from sealpost_e2e.insiders.moves import addresses, accounts, sending, reading, connections  # noqa: F401
+from sealpost_e2e.insiders.moves import addresses, accounts, sending, reading  # noqa: F401
 
 ALL = MOVES

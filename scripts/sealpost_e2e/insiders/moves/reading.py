@@ -34,16 +34,6 @@ def long_lists(insider):
     insider.keep_on(ask, threads=16, seconds=5)
 
 
-@move("Lists that are not read", "300 connections ask for a page of 1 MiB and take nothing of it", "")
-def slow_readers(insider):
-    fill(insider)
-    text = insider.head("GET /api/notifications?limit=500")
-    connections = insider.each(lambda _: insider.open(text, receive=1024), range(300))
-    time.sleep(5)
-    for connection in connections:
-        connection.close()
-
-
 @move("Hundreds of event streams", "300 at once", "200, 429 too-many-streams")
 def many_streams(insider):
     insider.register("stream")

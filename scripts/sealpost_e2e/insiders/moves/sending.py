@@ -1,4 +1,4 @@
-"""What an insider sends: too much, too large, too dear, and what is no request."""
+"""Posts, registrations and test pushes of an insider: too many or too dear."""
 
 import json
 import threading
@@ -36,15 +36,6 @@ def scheduled_at_once(insider):
     orders = {"Notifications": [{"Payload": number, "SendAt": at, "ExpiresIn": 60} for number in range(500)]}
     insider.each(lambda _: insider.ask("POST", "/api/notifications/batch", orders), range(20), threads=4)
     time.sleep(10)
-
-
-@move(
-    "Payloads of 64 KiB until nothing more is taken", "and one byte more", "201, 409 too-much-stored, 413 payload-too-large, "
-    "429 rate-limited?",
-)
-def large_payloads(insider):
-    insider.post({"Payload": "x" * 65_535})
-    insider.each(lambda _: insider.post({"Payload": "x" * 65_000}), range(1060))
 
 
 @move("60 tags on each of 25 devices", "registered anew over and over", "200, 400 invalid-member, 429 rate-limited?")
@@ -128,20 +119,3 @@ def audit_flood(insider):
     insider.keep_on(again, threads=8, seconds=5)
     if insider.ask("GET", "/api/audit?limit=100", authorization=insider.site.admin, counts=False).status != 200:
         insider.harm("the audit cannot be read")
-
-
-# MARK: What is no request
-
-
-@move(
-    "JSON that is a bomb", "100,000 brackets, a thousand members of one name, long numbers, broken UTF-8, a string that does not end",
-    "201, 400 invalid-json, 400 invalid-member, 413 payload-too-large, 429 rate-limited?",
-)
-def json_bombs(insider):
-    bodies = [
-        b"[" * 100_000, b'{"Payload":' * 5000 + b"1" + b"}" * 5000, b'{"a":' * 63 + b"1" + b"}" * 63,
-        b'"' + b"\\u0000" * 20_000 + b'"', b'{"Payload":"\xff\xfe"}', b'{"Payload":"', b"[" + b"9" * 100_000,
-        b"{" + b'"Payload":1,' * 1000 + b'"Payload":2}', json.dumps({"Payload": list(range(8000))}).encode(), b" " * 200_000,
-        b"\x00", json.dumps({"Payload": 1, "To": ["a"] * 20_000}).encode(),
-    ]
-    insider.keep_on(lambda number: insider.ask("POST", "/api/notifications", bodies[number % len(bodies)]), threads=4, seconds=3)
