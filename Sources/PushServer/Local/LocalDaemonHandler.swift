@@ -5,7 +5,7 @@ internal import PushCore
 internal import PushStore
 internal import SocketHTTP
 
-/// Tells a command that the daemon answers, before it asks for a change.
+/// Shows a command that the daemon answers, before the command requests a change.
 struct LocalDaemonHandler: Handler {
     let daemon: Daemon
 
