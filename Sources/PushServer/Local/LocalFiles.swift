@@ -7,7 +7,7 @@ package import PushCore
 /// Each closure returns the JSON for the command to print, or `Problem`, an error text for
 /// commands, with its `ExitCode`. None of them blocks a thread, and each may take long.
 package struct LocalFiles: Sendable {
-    /// The keys of the keyring, and how each is used.
+    /// Lists the keys of the keyring, with the use of each.
     package let listKeys: @Sendable () async -> JSONValue
     /// Adds a key to the keyring's file, for the actor.
     package let rotateKeys: @Sendable (AuditRecord.Actor) async -> JSONValue

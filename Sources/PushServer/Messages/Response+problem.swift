@@ -3,7 +3,7 @@ internal import PushAPI
 internal import SocketHTTP
 
 extension Response {
-    /// An error, as RFC 9457 has it; never cached.
+    /// An error in the form of RFC 9457; never cached.
     init(_ problem: Problem, request: RequestID) {
         var problem = problem
         problem.instance = request.description
