@@ -48,7 +48,7 @@ extension Span<UInt8> {
         }
     }
 
-    /// `range` without blanks and tabs at its ends.
+    /// `range` without spaces and tabs at its ends.
     func trimmed(_ range: ByteRange) -> ByteRange {
         var (start, end) = (range.start, range.end)
         while start < end, self[start].isBlank { start += 1 }
