@@ -8,7 +8,7 @@ package struct ServerSettings: Sendable {
     package struct PlatformRule: Sendable {
         /// The handles that its devices may have.
         package let handles: any HandleRule
-        /// The key with which browsers subscribe, if the platform is Web Push.
+        /// The key that browsers need to subscribe, if the platform is Web Push.
         package let applicationServerKey: String?
         /// Whether its devices may use Apple's sandbox.
         package let hasSandbox: Bool
@@ -181,7 +181,7 @@ package struct ServerSettings: Sendable {
         return DeviceHandle(text)
     }
 
-    /// The key with which browsers subscribe: that of the app's platform `webpush`, or of its
+    /// The key that browsers need to subscribe: that of the app's platform `webpush`, or of its
     /// first platform that has one.
     func applicationServerKey(of app: AppName) -> String? {
         let platforms = self.platforms.filter { $0.key.app == app && $0.value.applicationServerKey != nil }

@@ -36,7 +36,7 @@ extension Span<UInt8> {
         return true
     }
 
-    /// The index after the first bytes of `range` for which `isPart` holds.
+    /// The index after the leading bytes of `range` that satisfy `isPart`.
     ///
     /// The function checks the bounds once, not at each byte.
     @inline(__always)

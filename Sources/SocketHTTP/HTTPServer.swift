@@ -5,7 +5,11 @@ internal import Synchronization
 /// An HTTP/1.1 server over event loops.
 ///
 /// ```swift
-/// let server = HTTPServer(listeners: [try Listener(address)], loops: loops, responder: application)
+/// let server = HTTPServer(
+///     listeners: [try Listener(address)],
+///     loops: loops,
+///     responder: application
+/// )
 /// await server.run()  // until server.stop()
 /// ```
 /// Each connection is a task that stays on one loop.

@@ -14,7 +14,7 @@ package enum Refusal: Error, Hashable {
     case versionNotSupported
     case timedOut
     case overloaded
-    /// One address has so many connections that other addresses would get none.
+    /// A single address has so many connections that other addresses would get none.
     case tooManyConnections
     /// The handler did not answer in time.
     case handlerTooSlow

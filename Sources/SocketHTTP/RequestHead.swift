@@ -40,7 +40,7 @@ struct RequestParts: Sendable {
     }
 
     /// Whether `Origin` or `Sec-Fetch-Site` is there, with which browsers describe the page that
-    /// has sent a request. One pass over all names, because this runs for each request.
+    /// has sent a request. Uses a single pass over all names, because this runs for each request.
     var namesItsPage: Bool {
         let bytes = self.bytes.span
         for line in self.lines {

@@ -40,7 +40,7 @@ package enum Reply {
     }
 }
 
-/// An event for which a request waits, and its continuation.
+/// An event that a request waits for, and the request's continuation.
 package protocol RequestWait: AnyObject {
     /// Resumes the caller once, from any thread.
     func begin(resume caller: UnsafeContinuation<Void, Never>)

@@ -10,7 +10,7 @@ struct ResponseEncoder {
         case keepAlive
     }
 
-    /// The way in which the client finds the end of the body.
+    /// The mark of the end of the body, for the client.
     enum Framing {
         case length
         case chunked

@@ -1,7 +1,8 @@
 /// Unused input buffers, for the next connections that read.
 ///
-/// A connection returns its buffer after each request. A new buffer for the next one would have to
-/// be allocated and set to zero, and it is larger than the blocks that the C library has ready.
+/// A connection returns its buffer after each request. A new buffer for the next request would
+/// cost an allocation and setting it to zero. It is larger than the blocks that the C library has
+/// ready.
 struct SpareBuffers {
     /// Rarely do more connections read in one turn of the loop.
     private static let bound = 64

@@ -11,7 +11,7 @@ struct HostTrials: Sendable {
         case go
         /// The host has yet to answer; the caller reports the end of the call with `endTrial`.
         case trial
-        /// The first call has been under way for a moment only: its answer decides.
+        /// The first call began only a moment ago; further calls wait for its answer.
         case wait
         /// The host must not be called before this time has passed.
         case leaveAlone(Duration)

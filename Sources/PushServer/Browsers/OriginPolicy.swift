@@ -40,9 +40,9 @@ struct OriginPolicy: Sendable {
         )
     }
 
-    /// Throws a `cross-origin` problem for a request that a browser has sent for a foreign page,
-    /// if it may change something, or if it needs a caller: such a `GET` may leave a receipt, take
-    /// the events of a stream, or use up a quota.
+    /// Throws a `cross-origin` problem for a request of a foreign page that may change something
+    /// or needs a caller. Even a `GET` with a caller may leave a receipt, take the events of a
+    /// stream, or use up a quota.
     func check(_ request: Request, for found: RouteTable.Match) throws(Problem) {
         let method = request.head.method
         guard !Self.isSafe(method) || found.needsCaller && method != .options else { return }

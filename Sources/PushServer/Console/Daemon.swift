@@ -15,7 +15,7 @@ package struct Daemon: Sendable {
     /// Reads the keyring's file again, for the actor, and encrypts with its first key from now on.
     /// If the old keyring stays in use, it returns the reason.
     package let reloadKeys: @Sendable (AuditRecord.Actor) async throws -> String?
-    /// Encrypts anew, in the background, all values that are under other keys.
+    /// Encrypts again, in the background, all values that are under other keys.
     package let rewrap: @Sendable () -> Void
     /// Accepts the machine's clock, for the actor; returns its time, or `nil` if it was accepted
     /// already.

@@ -3,7 +3,7 @@ internal import PushAPI
 internal import PushCore
 internal import SocketHTTP
 
-/// Returns the key with which browsers subscribe.
+/// Returns the key that browsers need to subscribe.
 struct WebPushKeyHandler: Handler {
     let settings: ServerSettings
 

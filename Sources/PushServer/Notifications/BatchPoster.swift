@@ -182,7 +182,7 @@ struct BatchPoster: Sendable {
         }
     }
 
-    /// The draft with another id, for which its payload is encrypted anew.
+    /// The draft with another id, and with its payload encrypted again for that id.
     private func renewed(_ draft: Draft, of origin: Origin) throws -> Draft {
         let taken = draft.post.notification
         let place = SealedPlace.payload(taken.id, sender: taken.sender)
@@ -192,8 +192,8 @@ struct BatchPoster: Sendable {
         return draft
     }
 
-    /// Stores the drafts of a portion. Drafts with ids that are in use get new ids, and are stored
-    /// before the next portion, so that elements with one collapse key are stored in their order.
+    /// Stores the drafts of a portion. Drafts with ids that are in use get new ids. They are
+    /// stored before the next portion, which keeps elements with one collapse key in their order.
     ///
     /// Returns the problem that would refuse all further drafts, if there is one.
     private func store(

@@ -9,10 +9,10 @@ internal import Synchronization
 /// A broadcast makes thousands of phones fetch the same encrypted payload. The cache lets the
 /// server decrypt it once for each event loop instead of once for each phone.
 ///
-/// The store still answers every fetch, and an entry is used only if the store has just returned
-/// the bytes that the entry was made from. A notification that was recalled, has expired or was
-/// encrypted with another key therefore never comes from the cache. Payloads that may be read once
-/// are not cached.
+/// The store still answers every fetch. The cache uses an entry only if the store has just
+/// returned the bytes that the entry was made from. A notification that was recalled, has expired
+/// or was encrypted with another key therefore never comes from the cache. Payloads that may be
+/// read once are not cached.
 ///
 /// Each loop has 32 slots of at most 16 KiB, so that loops do not wait for each other. The last
 /// bits of the notification's id, which is random, select the slot. The second fetch of a

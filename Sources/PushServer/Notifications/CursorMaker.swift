@@ -10,7 +10,7 @@ internal import PushCore
 /// the server's activity, and clients cannot derive one cursor from another. At most two in 2^64
 /// invented texts pass for a cursor.
 struct CursorMaker: Sendable {
-    /// The list for which a cursor was issued, and for which alone it is valid.
+    /// The list of a cursor; the cursor is valid for this list only.
     struct List: Sendable, Hashable {
         let user: Int64
         let app: AppName

@@ -22,7 +22,7 @@ final class DeliveryCounts: Sendable {
     }
 
     private let long = Mutex(BoundedTable<NotificationID, Count>(bound: 256))
-    /// The longest time for which a count is cached, for each step that it took.
+    /// The longest time that a count is cached, in seconds for each step that it took.
     private let keptForStep: TimeInterval
 
     init(keptForStep: TimeInterval = .infinity) {

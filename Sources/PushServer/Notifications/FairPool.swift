@@ -15,7 +15,7 @@ final class FairPool: Sendable {
 
     private let workers: [PoolWorker]
     private let queue: Mutex<FairQueue<Waiter>>
-    /// How long work may wait. A client would hardly wait longer, and the refusal tells it to
+    /// How long work may wait. A client would hardly wait longer, and the refusal asks it to
     /// retry.
     private let timeout: Duration
     private let refusal: Problem

@@ -4,8 +4,8 @@ internal import PushCore
 /// Draws the ids of notifications: random, but ids of the same moment are close to each other.
 ///
 /// The tables of notifications, recipients and pushes are ordered by id. Ids drawn from all
-/// numbers put each row of a commit on a page of its own, so that a commit of sixty posts wrote
-/// two hundred pages.
+/// numbers would put each row of a commit on a page of its own: a commit of sixty posts wrote two
+/// hundred pages.
 ///
 /// The upper bits are a keyed hash of the moment, under a key of the process; the lower ones are
 /// random. So an id reveals neither when it was assigned nor how many there are. Two ids reveal

@@ -9,8 +9,8 @@ extension Authenticator {
     /// A hash for an unknown name that takes as long to check as some user's hash.
     ///
     /// Checking an unknown name may take the time of an old, weaker hash. The share of such names
-    /// equals the share of users with such a hash, and a name keeps its time until that user's
-    /// hash is replaced. So neither a time nor its change reveals which names exist.
+    /// equals the share of users with such a hash. A name keeps its time until that user's hash is
+    /// replaced. So neither a time nor its change reveals which names exist.
     func decoy(for name: Username, reader: any AccountReader) async throws -> PasswordHash {
         let number = Fingerprint(of: name.key[...], code: self.nameCode).withUnsafeBytes {
             $0.loadUnaligned(as: UInt64.self)
@@ -27,8 +27,8 @@ extension Authenticator {
     ) async {
         let parameters = self.parameters
         guard hash.needsRehash(for: parameters) else { return }
-        // One of a burst of sign-ins does it: hashes for all of them would fill the queue, and the
-        // next sign-in would find no place.
+        // Only the first sign-in of a burst rehashes: hashes for all of them would fill the queue,
+        // and the next sign-in would find no place.
         guard self.strengthening.withLock({ $0.insert(user.id).inserted }) else { return }
         defer { self.strengthening.withLock { _ = $0.remove(user.id) } }
         // A failure here does not refuse the user, who showed the right password; the next sign-in

@@ -62,7 +62,7 @@ package final class Authenticator: Sendable {
         self.lease?.onEnd { [cache] in cache.forget($0) }
     }
 
-    // MARK: Who calls
+    // MARK: Callers
 
     /// The caller with these credentials, if that can be decided without waiting; `nil`: call
     /// `signIn`.

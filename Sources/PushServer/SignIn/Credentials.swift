@@ -18,10 +18,10 @@ enum Credentials: Sendable {
 
     /// Selects the credentials of a request.
     ///
-    /// The name from a trusted proxy comes first. It precedes an `Authorization` field, which such
-    /// proxies often pass on although it was meant for them, unless the field has one of the
-    /// server's own tokens. Otherwise an `Authorization` field precedes the session of the
-    /// console's page, which precedes a certificate.
+    /// The name from a trusted proxy comes first. It precedes an `Authorization` field, which was
+    /// often meant for the proxy. A field with one of the server's own tokens precedes the name.
+    /// Otherwise an `Authorization` field precedes the session of the console's page, which
+    /// precedes a certificate.
     ///
     /// For `isRestored`, see `PageSessions.token`, whose problems this throws, too. Throws an
     /// `unauthorized` problem if there are no credentials, or more than one `Authorization` field.

@@ -81,7 +81,7 @@ extension FailureCount.Rule {
     /// The refused attempts of a known pair during a wait: up to the free ones, the right password
     /// is not locked out.
     static let refused = Self(free: 100, waits: 900...900, forgiveness: 864)
-    /// The accounts on which an address has failed and to which it never signed in.
+    /// For an address: the accounts that it has failed on and never signed in to.
     static let address = Self(free: 20, waits: 1...900, forgiveness: 300)
     /// The same for a /56.
     static let site = Self(free: 60, waits: 1...900, forgiveness: 100)

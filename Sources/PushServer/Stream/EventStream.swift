@@ -29,7 +29,7 @@ struct EventStream: Sendable {
     private static let heartbeat = Array(":\n\n".utf8)
     /// The delay of a second search for pushes that were parked while the stream opened.
     private static let secondLook = Duration.seconds(1)
-    /// The number of sent events that a stream remembers, since all devices of a user get the same
+    /// The number of sent events that a stream keeps, since all devices of a user get the same
     /// ones.
     private static let memory = 100
 

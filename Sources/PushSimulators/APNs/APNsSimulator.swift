@@ -11,7 +11,7 @@ internal import Synchronization
 /// As Apple does, it allows a connection one request at a time until the first one with a good
 /// provider token, and a new token every twenty minutes.
 package final class APNsSimulator: PushSimulator {
-    /// The credentials with which a provider sends.
+    /// The credentials of the sender.
     package struct Credentials: Sendable {
         /// The content of `AuthKey_….p8`.
         package let privateKey: String
@@ -23,7 +23,7 @@ package final class APNsSimulator: PushSimulator {
         package let topic: String
     }
 
-    /// The credentials with which a provider sends; each simulator makes new ones.
+    /// The credentials of the sender; each simulator makes new ones.
     package let credentials: Credentials
     /// The devices that Apple knows, in both environments.
     package let devices: APNsDevices

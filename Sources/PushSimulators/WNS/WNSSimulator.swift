@@ -11,7 +11,7 @@ internal import Synchronization
 /// ```
 /// Requests to the token endpoint are in `tokenRequests`, not in `pushes`.
 package final class WNSSimulator: PushSimulator {
-    /// The credentials with which a sender gets access tokens.
+    /// The credentials that a sender exchanges for access tokens.
     package struct Credentials: Sendable {
         /// The Entra tenant, a UUID.
         package let tenantID: String
@@ -21,7 +21,7 @@ package final class WNSSimulator: PushSimulator {
         package let clientSecret: String
     }
 
-    /// The credentials with which a sender gets access tokens; each simulator makes new ones.
+    /// The credentials that a sender exchanges for access tokens; each simulator makes new ones.
     package let credentials: Credentials
     /// The received pushes, and the answers that a test has ordered.
     package let pushes: PushLog
@@ -69,7 +69,7 @@ package final class WNSSimulator: PushSimulator {
     private var entraPath: String { "/\(self.credentials.tenantID)/oauth2/v2.0/token" }
     private static let storePath = "/accesstoken.srf"
 
-    /// The scope for which a token endpoint issues tokens.
+    /// The scopes of the tokens, by the path of their endpoint.
     private var scopes: [String: String] {
         [self.entraPath: "https://wns.windows.com/.default", Self.storePath: "notify.windows.com"]
     }

@@ -145,8 +145,8 @@ extension Authenticator {
         )
     }
 
-    /// Stores the token's rights with the account; `false` if it stores all but the role. That is
-    /// so for the last administrator, who keeps the role.
+    /// Stores the token's rights with the account; `false` if it stores all but the role, because
+    /// the user is the last administrator and keeps the role.
     private func take(
         _ token: IssuedToken,
         for user: User,

@@ -23,11 +23,11 @@ package struct IssuerRules: Sendable {
     /// Earlier names of the issuer: accounts of its users remain theirs. The server does not
     /// accept tokens with these names.
     package var formerIssuers: Set<String> = []
-    /// One of them must be in `aud`.
+    /// At least one must be in `aud`.
     package var audiences: Set<String>
     package var algorithms = Set(TokenAlgorithm.allCases)
-    /// The clients to which tokens may have been issued, by `azp` or `client_id`. If empty, any
-    /// client, but then a token may have no other audience.
+    /// The clients that may own a token, by `azp` or `client_id`. If empty, any client, but then a
+    /// token may have no other audience.
     package var authorizedParties: Set<String> = []
     /// The claim with the user's name, and the prefix that the server puts before it.
     package var nameClaim = "sub"

@@ -13,7 +13,7 @@ struct SignedToken: Sendable {
     /// The accepted types of tokens (RFC 7519 section 5.1, RFC 9068 section 2.1); types for
     /// logouts or proofs are not among them.
     private static let types: Set = ["jwt", "at+jwt"]
-    /// The fields by which a token itself would choose the key that verifies it, or the
+    /// Fields that would let the token itself choose the key that verifies it, or the
     /// interpretation of its content.
     private static let refusedFields = ["crit", "jku", "jwk", "x5u", "x5c", "b64", "zip", "enc", "cty"]
 

@@ -1,4 +1,4 @@
-/// An algorithm with which an issuer may sign its tokens (RFC 7518 section 3.1, RFC 8037 section
+/// An algorithm that an issuer may use to sign its tokens (RFC 7518 section 3.1, RFC 8037 section
 /// 3.1).
 ///
 /// All of them need the issuer's private key. `none` is missing, and so is HMAC, because the
