@@ -225,8 +225,7 @@ package final class PushServer: Responder {
                 }
             }
             let now = self.wholeMilliseconds(self.now())
-            // Taken before any cache lookup, because a later term would not cover the cached
-            // credentials.
+            // Read before any cache lookup.
             if let lease, found.needsCaller { exchange.term = lease.term }
             let caller = try self.knownCaller(of: exchange, for: found, now: now)
             if caller == nil, found.needsCaller {

@@ -10,11 +10,11 @@ struct ResponseEncoder {
         case keepAlive
     }
 
-    /// The mark of the end of the body, for the client.
+    /// How the client finds the end of the body.
     enum Framing {
         case length
         case chunked
-        /// By the end of the connection.
+        /// The end of the connection is the end of the body.
         case untilClose
     }
 

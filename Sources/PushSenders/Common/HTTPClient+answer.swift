@@ -7,7 +7,7 @@ extension HTTPClient {
     /// - Parameters:
     ///   - host: The pattern by which a device may name the host; `nil` if the operator has named
     ///     it.
-    ///   - named: Bounds the calls to hosts under a wildcard.
+    ///   - named: Limits the calls to hosts under a wildcard.
     func answer(
         to request: OutboundRequest,
         at host: HostPattern? = nil,

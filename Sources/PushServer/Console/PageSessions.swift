@@ -29,8 +29,7 @@ struct PageSessions: Sendable {
     /// The token of a request's session; `nil` if the request is not from the console's page.
     ///
     /// Throws an `invalid-token` problem if there is no session, or `Page-Token` does not match
-    /// it. A page that was reloaded sets `isRestored`, and needs no value yet: it asks for the
-    /// value.
+    /// it. With `isRestored`, the value may be missing: a reloaded page asks for it.
     func token(of head: RequestHead, isRestored: Bool = false) throws(Problem) -> Substring? {
         guard Self.isOfPage(head) else { return nil }
         guard let token = Self.cookie(of: head), let value = head[.pageToken] else {

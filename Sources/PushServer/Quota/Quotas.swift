@@ -24,7 +24,7 @@ struct CallerQuota: Sendable {
     }
 }
 
-/// The quotas of all roles of one kind, and the allowances of users. It is read only for
+/// The quotas of all roles of one kind, and the allowances of users. The server uses it only for
 /// credentials that are not cached.
 final class Quotas: Sendable {
     fileprivate struct Allowances {

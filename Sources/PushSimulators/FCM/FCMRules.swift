@@ -6,9 +6,9 @@ package struct FCMRules: Sendable {
     package let projectID: String
     /// The registration tokens and installation identifiers that are no longer in use.
     package var retired: Set<String> = []
-    /// The ones that another project's app has registered.
+    /// The tokens and identifiers that another project's app has registered.
     package var foreign: Set<String> = []
-    /// The ones of Apple devices.
+    /// The tokens and identifiers of Apple devices.
     package var apple: Set<String> = []
     /// Whether the project has a key with which FCM may send to APNs.
     package var hasAppleKey = true

@@ -26,8 +26,8 @@ package struct IssuerRules: Sendable {
     /// At least one must be in `aud`.
     package var audiences: Set<String>
     package var algorithms = Set(TokenAlgorithm.allCases)
-    /// The clients that may own a token, by `azp` or `client_id`. If empty, any client, but then a
-    /// token may have no other audience.
+    /// The clients that the issuer may have issued a token to, by `azp` or `client_id`. If empty,
+    /// any client, but then a token may have no other audience.
     package var authorizedParties: Set<String> = []
     /// The claim with the user's name, and the prefix that the server puts before it.
     package var nameClaim = "sub"
