@@ -110,7 +110,7 @@ package final class RequestHead: Sendable {
     }
 
     /// The path, still percent-encoded. It has no dot segments, plain or encoded, and no encoded
-    /// slashes, backslashes and control characters. It starts with `/`, or is `*`.
+    /// slashes, backslashes or control characters. It starts with `/`, or is `*`.
     package var path: String {
         self.parts.place.path.isEmpty ? "/" : self.string(self.parts.place.path)
     }

@@ -4,7 +4,7 @@
 /// cost an allocation and setting it to zero. It is larger than the blocks that the C library has
 /// ready.
 struct SpareBuffers {
-    /// Rarely do more connections read in one turn of the loop.
+    /// More connections rarely read in one turn of the loop.
     private static let bound = 64
 
     private var buffers: [[UInt8]] = []

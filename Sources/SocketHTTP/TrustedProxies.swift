@@ -49,7 +49,7 @@ package struct TrustedProxies: Sendable {
 
     /// The scheme that the client used, from the trusted proxies: in the element of `Forwarded`
     /// that names the client, or in `X-Forwarded-Proto`. `nil` if the peer is not a trusted proxy,
-    /// and if the proxies do not state the scheme or contradict each other.
+    /// or if the proxies do not state the scheme or contradict each other.
     package func scheme(of head: RequestHead, from peer: PeerAddress) -> HTTPScheme? {
         guard self.contains(peer) else { return nil }
         switch self.field {

@@ -5,7 +5,7 @@ internal import PushCore
 internal import PushStore
 internal import SocketHTTP
 
-/// Shows a command that the daemon answers, before the command requests a change.
+/// Answers commands that check whether the daemon runs, before they request a change.
 struct LocalDaemonHandler: Handler {
     let daemon: Daemon
 

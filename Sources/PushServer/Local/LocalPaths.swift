@@ -1,6 +1,6 @@
 /// The paths that only the local admin socket has, in addition to those of administrators.
 package enum LocalPaths {
-    /// Shows that the daemon answers, and which process it is.
+    /// Shows that the daemon runs, and which process it is.
     package static let daemon = "/local/daemon"
     /// Exports and imports users as lines.
     package static let users = "/local/users"

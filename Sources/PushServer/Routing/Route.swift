@@ -188,10 +188,10 @@ final class Route: Sendable {
     }
 }
 
-/// Whether upper and lower case are different.
+/// Whether a comparison distinguishes upper and lower case.
 enum Spelling: Sendable {
     case exact
-    /// Only ASCII letters are equal in both cases.
+    /// Ignores the case of ASCII letters.
     case anyCase
 }
 

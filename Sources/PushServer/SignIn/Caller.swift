@@ -11,7 +11,7 @@ final class Caller: Sendable {
     let account: AccountID?
     /// The token of the request; `nil` if the user signed in with the password or an equivalent.
     let token: TokenGrant?
-    /// The rights by the issuer's token of the request; `nil` if it has none.
+    /// The rights that the issuer's token of the request gives; `nil` if it has none.
     let issued: IssuedGrant?
     /// Whether a certificate or a trusted proxy has identified the user.
     let isVouched: Bool

@@ -33,7 +33,7 @@ struct SignInBook: Sendable {
 
     mutating func succeed(_ attempt: SignInAttempt) {
         let isTold = self.take(attempt)
-        // The other servers know nothing that changes.
+        // The state of the other servers does not change.
         if attempt.isKnown, !attempt.hasFailed, !isTold { return }
         guard self.attempts.count < SignInNews.bound else { return }
         var news = SignInNews(.succeeded, of: attempt)

@@ -34,7 +34,7 @@ package struct Issuer: Sendable {
     }
 }
 
-/// The rights by a verified token of an issuer, and their end.
+/// The rights that a verified token of an issuer gives, and their end.
 struct IssuedGrant: Sendable, Hashable {
     let token: IssuedToken
     let scopes: Scopes
