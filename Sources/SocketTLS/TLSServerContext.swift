@@ -3,7 +3,7 @@ internal import COpenSSL
 /// A server's settings for TLS 1.2 and 1.3: identities, protocols, and the authorities of client
 /// certificates.
 ///
-/// A new certificate needs a new context: open connections keep the one with which they began.
+/// A new certificate needs a new context: open connections keep their old one.
 ///
 /// `@unchecked Sendable`: nothing changes after `init`, and OpenSSL allows any thread to make
 /// sessions of it.
@@ -38,7 +38,7 @@ package final class TLSServerContext: @unchecked Sendable {
         for context in contexts { try self.configure(context.pointer, clientAuthorities) }
     }
 
-    /// The context with which a session begins.
+    /// The context of a new session, before the client's name is known.
     var pointer: OpaquePointer { self.contexts[0].pointer }
 
     /// Mozilla's "intermediate" list of version 5.7, without its ciphers that do not use ECDHE.
