@@ -9,7 +9,7 @@ internal import SocketHTTP
 internal import Synchronization
 
 /// The fields that every answer carries, for each status: the echo of `MyToken`, the request's id,
-/// the caller's account, the rest of the quota, the security and CORS fields for browsers, and the
+/// the caller's account, the remaining quota, the security and CORS fields for browsers, and the
 /// signature.
 struct Envelope: Sendable {
     private let signer: AnswerSigner
@@ -36,21 +36,22 @@ struct Envelope: Sendable {
         self.traces = traces
     }
 
-    /// Reads the token that the answer echoes. Throws a problem if it is invalid, or if a requested signature cannot be
-    /// made.
+    /// Reads the token that the answer echoes. Throws a problem if it is invalid, or if the server
+    /// cannot make the requested signature.
     func read(_ exchange: Exchange) throws {
         let head = exchange.request.head
         exchange.token = try MyToken(of: head)
         if exchange.isToBeSigned { try self.signer.check(head) }
     }
 
-    /// The answer to a request that the HTTP server refuses; `head` is `nil` if it was not read.
+    /// The answer to a request that the HTTP server refuses; `head` is `nil` if the server has not
+    /// read it.
     func refuse(_ refusal: Refusal, head: RequestHead?) -> Response {
         let id = head.map { RequestID($0) } ?? RequestID()
         var response = Response(Problem(refusal), request: id)
         self.meters.others.note(response.status.code)
         self.logger.debug("request refused", metadata: id.fields.merging(["status": "\(response.status.code)"]) { $1 })
-        // An invalid token is not echoed; the refusal stands all the same.
+        // An invalid token is not echoed; the refusal is sent anyway.
         let token = head.flatMap { try? MyToken(of: $0) }
         let sharing = if let head { self.origins.fields(for: head) } else { self.origins.unreadable }
         response.fields.append(upTo: 512) { Self.writeAddress(id: id, token: token, to: &$0) }
@@ -66,11 +67,12 @@ struct Envelope: Sendable {
         return response
     }
 
-    // Not inlined: a connection keeps the memory that the frames of its suspended functions have once taken.
+    // Not inlined: a connection keeps the memory that the frames of its suspended functions once
+    // used.
 
     @inline(never)
     func finish(_ response: consuming Response, of context: RequestContext, in exchange: Exchange) -> Response {
-        // The cost of some requests is known only once they are answered.
+        // The cost of some requests is known only after they are answered.
         let quota = context.caller?.quota?.state(now: context.now)
         self.complete(&response, quota, in: exchange)
         return response
@@ -80,7 +82,8 @@ struct Envelope: Sendable {
     func finish(_ error: any Error, in exchange: Exchange) -> Response {
         var response = self.response(to: error, id: exchange.id)
         if response.status == .unauthorized, PageSessions.isOfPage(exchange.request.head) {
-            // The page asks for the password itself: a browser that is told of Basic opens a dialogue of its own.
+            // The page asks for the password itself: a browser opens a dialogue of its own if the
+            // challenge names Basic.
             response.fields.remove(.wwwAuthenticate)
             response.fields.append(.wwwAuthenticate, #"Bearer realm="sealpost""#)
         }
@@ -115,13 +118,13 @@ struct Envelope: Sendable {
         if exchange.isToBeSigned { response = self.signer.signed(response, for: request.head) }
     }
 
-    /// RFC 7240 section 3; and section 2 wants caches to know which request an answer belongs to.
+    /// RFC 7240 section 3. Section 2 requires `Vary`, so that caches match answers to requests.
     private static let strictness: StaticString = """
         Preference-Applied: handling=strict\r
         Vary: Prefer\r\n
         """
 
-    /// Writes the lines that every answer has, less than 400 bytes.
+    /// Writes the lines that every answer has, in less than 400 bytes.
     private static func writeAddress(id: RequestID, token: MyToken?, to writer: inout ByteWriter) {
         if let token {
             writer.write("MyToken: ")
@@ -130,8 +133,9 @@ struct Envelope: Sendable {
         }
         writer.write("X-Request-Id: ")
         id.write(to: &writer)
-        // A browser must neither guess the answer's type, nor give it to a page of another origin as an image or a script (an
-        // allowed origin's page reads it by CORS), nor tell another site its address.
+        // Three rules for browsers. They must not guess the answer's type. They must not load it
+        // as an image or a script in a page of another origin; pages of allowed origins read it by
+        // CORS. They must not send its address to another site.
         writer.write(
             """
             \r
@@ -142,7 +146,8 @@ struct Envelope: Sendable {
         )
     }
 
-    /// One line for each request, at `info` if it is sampled. Asked at each request, as both may change while the server runs.
+    /// Logs one line for each request, at `info` if it is sampled. Reads the level and the
+    /// sampling each time, as both may change while the server runs.
     private func log(_ status: Int, of id: RequestID, _ more: () -> Logger.Metadata) {
         let level: Logger.Level = self.traces.isSampled(id.trace) ? .info : .debug
         guard self.logger.logLevel <= level else { return }
@@ -171,27 +176,27 @@ struct Envelope: Sendable {
     }
 }
 
-/// A request and the state that its answer depends on. A class, because many functions pass it on; it stays on its
-/// loop.
+/// A request and the state on which its answer depends. A class, because many functions pass it
+/// on; it stays on its loop.
 final class Exchange {
     let request: Request
     let start = ContinuousClock.now
-    /// The found route's.
+    /// The meter of the matching route.
     var meter: RequestMeter?
-    /// The found route's path as the documentation has it, which names nobody's notification; empty if none was found.
+    /// The path of the matching route as documented, without ids; empty if no route matches.
     var route = ""
     let id: RequestID
     let isToBeSigned: Bool
     /// Whether the client asks for strict handling.
     let prefersStrictness: Bool
-    /// Whether a route was found that is run only if it knows all names in the request.
+    /// Whether the matching route runs only if it knows all names in the request.
     var isCheckedStrictly = false
     var token: MyToken?
-    /// The lease's term in which the caller was found; `nil`: it needs none.
+    /// The lease's term in which the caller was authenticated; `nil` if that needs none.
     var term: CredentialLease.Term?
     /// The caller's account, if the caller is known and has one.
     var account: AccountID?
-    /// The rest of the caller's quota, if it has one.
+    /// The remaining quota of the caller, if it has one.
     var quota: QuotaPolicy.State?
 
     private let meters: RequestMeters
@@ -216,7 +221,8 @@ struct WrongMethod: Error {
 }
 
 extension MyToken {
-    /// The token of a request, if it has one; throws an `invalid-mytoken` problem that says what is wrong with it.
+    /// Reads the token of a request; `nil` without one. Throws an `invalid-mytoken` problem that
+    /// says what is wrong with it.
     fileprivate init?(of head: RequestHead) throws(Problem) {
         guard let text = head[.myToken] else { return nil }
         guard head.count(of: .myToken) == 1 else { throw Problem(.invalidToken, "MyToken appears more than once") }

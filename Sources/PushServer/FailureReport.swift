@@ -2,7 +2,8 @@ internal import Logging
 internal import PushAPI
 internal import PushStore
 
-/// Turns what went wrong behind a handler into a problem: the client gets the code, and the log the reason.
+/// Turns errors from behind a handler into problems: the client gets the code, and the log the
+/// reason.
 struct FailureReport: Sendable {
     let logger: Logger
 

@@ -6,18 +6,19 @@ package import PushCore
 package import PushStore
 package import SocketHTTP
 
-/// The API: identifies the caller, passes each request to the handler of its route, and puts every answer into the
-/// envelope.
+/// The API: identifies the caller, passes each request to the handler of its route, and puts every
+/// answer into the envelope.
 package final class PushServer: Responder {
     let routes: RouteTable
-    /// What administrators may ask, and what is asked over the local admin socket only.
+    /// The routes of the local admin socket: those of administrators, and those that only this
+    /// socket has.
     let localRoutes: RouteTable
     private let envelope: Envelope
     private let origins: OriginPolicy
     /// One read-only connection for each event loop.
     private let readers: [any StoreReader]
     private let authenticator: Authenticator
-    /// `nil`: no other process ends what callers show.
+    /// `nil`: no other process ends callers' credentials.
     private let lease: CredentialLease?
     private let identityField: IdentityField?
     private let pages: PageSessions
@@ -88,7 +89,8 @@ package final class PushServer: Responder {
                 store: store,
                 pool: lists,
                 tags: tags,
-                // A list of another form needs another key name: the cursor is the validator of its empty answer.
+                // A list of another form needs another key name: the cursor is the validator of
+                // its empty answer.
                 cursors: CursorMaker(key: secret.derive("cursor")),
                 signer: signer,
                 settings: settings,
@@ -216,14 +218,14 @@ package final class PushServer: Responder {
             try self.envelope.read(exchange)
             try self.origins.checkHost(of: head, for: found)
             if head.namesItsPage {
-                // Before the check of credentials: for a foreign page they prove nothing.
+                // Before the check of credentials: for a page of another site they prove nothing.
                 try self.origins.check(request, for: found)
                 if let preflight = self.origins.preflight(head, for: found) {
                     return .now(self.envelope.finish(preflight, in: exchange))
                 }
             }
             let now = self.wholeMilliseconds(self.now())
-            // Before anything that is remembered is looked up.
+            // Read before any cache lookup.
             if let lease, found.needsCaller { exchange.term = lease.term }
             let caller = try self.knownCaller(of: exchange, for: found, now: now)
             if caller == nil, found.needsCaller {
@@ -235,7 +237,8 @@ package final class PushServer: Responder {
         }
     }
 
-    /// Answers a request of the local admin socket, whose caller `identify` finds, or refuses by an error.
+    /// Answers a request of the local admin socket. `identify` returns its caller, or throws the
+    /// refusal.
     func respond(toLocal request: Request, by identify: () throws -> Caller) -> Reply {
         let exchange = Exchange(request, self.meters)
         do {
@@ -265,7 +268,7 @@ package final class PushServer: Responder {
         }
     }
 
-    /// Continues a request once its caller is identified.
+    /// Continues a request after its caller is identified.
     private func respond(
         in exchange: Exchange,
         to caller: Caller?,
@@ -289,8 +292,8 @@ package final class PushServer: Responder {
         return self.reply(with: try route.begin(context), to: context, in: exchange)
     }
 
-    /// Reserves room for a stranger's body, reads it and continues. The body keeps these bytes for
-    /// the route.
+    /// Reserves memory for a stranger's body, reads it and continues. The body keeps these bytes
+    /// for the route.
     private func run(
         _ route: Route,
         _ context: RequestContext,
@@ -301,7 +304,7 @@ package final class PushServer: Responder {
             let body = context.request.body
             let length = body.declaredLength ?? bound
             guard length <= bound else { throw BodyError.tooLarge }
-            // An array that grows may have room for twice as much.
+            // An array that grows may allocate twice its length.
             let room = 2 * length
             try self.strangersBodies.reserve(room)
             defer { self.strangersBodies.release(room) }
@@ -321,7 +324,7 @@ package final class PushServer: Responder {
         }
     }
 
-    /// Continues a request whose notification was read.
+    /// Continues a request after its notification was read.
     func goOn(
         _ then: (RequestContext) throws -> Step,
         with context: RequestContext,
@@ -329,7 +332,8 @@ package final class PushServer: Responder {
     ) -> Reply {
         do {
             let step = try then(context)
-            // Work must be done though the term has ended, since other callers may wait for it; `run` checks the term afterwards.
+            // Work must run even if the term has ended, since other callers may wait for it; `run`
+            // checks the term afterwards.
             if case .answer = step, let term = exchange.term { try self.lease?.check(term) }
             return self.reply(with: step, to: context, in: exchange)
         } catch {
@@ -352,8 +356,8 @@ package final class PushServer: Responder {
         }
     }
 
-    /// Throws `StoreError.unavailable` if the term has ended meanwhile: the process was stopped or cut off, and the caller's
-    /// credentials may have ended long before the answer.
+    /// Throws `StoreError.unavailable` if the term has ended during the work: the process was
+    /// stopped or cut off, and the caller's credentials may have ended long before the answer.
     private func run(
         _ work: () async throws -> Response,
         for context: RequestContext,
@@ -379,8 +383,8 @@ package final class PushServer: Responder {
         return await self.run({ try await route.begin(context).response(to: context) }, for: context, in: exchange)
     }
 
-    /// The caller, if the route needs one; `nil` also if its check must wait. It runs first, so that an unknown caller
-    /// learns nothing about what exists.
+    /// The caller, if the route needs one; `nil` also if its check must wait. It runs first, so
+    /// that an unknown caller cannot find out which paths exist.
     private func knownCaller(of exchange: Exchange, for found: RouteTable.Match, now: Date) throws -> Caller? {
         guard found.needsCaller else { return nil }
         let request = exchange.request
@@ -417,12 +421,13 @@ package final class PushServer: Responder {
     }
 
     private func checkVoucher(of caller: Caller, _ request: Request) throws(Problem) {
-        // Nearly all tokens need none.
+        // Nearly all tokens need no voucher.
         guard self.identityField != nil || caller.token?.isVouched == true else { return }
         try Voucher(of: request, identityField: self.identityField).check(caller)
     }
 
-    /// Charges the request to the caller's quota before any work for it, also before its body is read.
+    /// Charges the request to the caller's quota before any work for it, even before its body is
+    /// read.
     private func admit(
         _ caller: Caller?,
         to found: RouteTable.Match,
@@ -457,7 +462,8 @@ package final class PushServer: Responder {
         }
     }
 
-    /// Rounds down to the database's precision, so that answers are the same before and after storing.
+    /// Rounds down to the database's precision, so that answers are the same before and after
+    /// storing.
     private func wholeMilliseconds(_ date: Date) -> Date {
         Date(timeIntervalSince1970: (date.timeIntervalSince1970 * 1000).rounded(.down) / 1000)
     }

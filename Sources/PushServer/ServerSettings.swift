@@ -6,11 +6,11 @@ package import PushStore
 package struct ServerSettings: Sendable {
     /// The rule for devices that register for a name of the configuration's `senders`.
     package struct PlatformRule: Sendable {
-        /// Which handles its devices may have.
+        /// The handles that its devices may have.
         package let handles: any HandleRule
-        /// The key that browsers subscribe with, if the platform is Web Push.
+        /// The key that browsers need to subscribe, if the platform is Web Push.
         package let applicationServerKey: String?
-        /// Whether its devices may be of Apple's sandbox.
+        /// Whether its devices may use Apple's sandbox.
         package let hasSandbox: Bool
 
         package init(_ handles: any HandleRule, applicationServerKey: String? = nil, hasSandbox: Bool = false) {
@@ -28,7 +28,7 @@ package struct ServerSettings: Sendable {
     /// Whether the store keeps events, and for whom.
     package enum Events: Sendable, Hashable {
         case off
-        /// For those who ask for them.
+        /// For `GET /api/events`.
         case listed
         /// For the operator's receiver, too.
         case delivered
@@ -42,38 +42,41 @@ package struct ServerSettings: Sendable {
     package var maximumPayload: Int
     /// The longest body of a batch of notifications, in bytes.
     package var maximumBatch: Int
-    /// The room for the bodies of all strangers together, in bytes.
+    /// The memory for the bodies of all strangers together, in bytes.
     package var strangersBodies: Int
-    /// How long a batch may wait for its turn, and afterwards begin to store elements.
+    /// How long a batch may wait for its turn; and then, how long it may begin to store elements.
     package var batchTimeout: Duration
-    /// How long a payload is kept, by default and at most.
+    /// The default and the longest lifetime of a payload.
     package var lifetime: Duration
     /// How long a client may use its cached answer.
     package var cacheMaxAge: Duration
-    /// The same for lists; zero: never without revalidation.
+    /// How long a client may use its cached list; zero: never without revalidation.
     package var listMaxAge: Duration
     /// The lifetime of a token that a sign-in issues, unless the client asks for less.
     package var sessionLifetime: Duration
-    /// How often an event stream sends a heartbeat, and checks whether its caller is still authorized.
+    /// How often an event stream sends a heartbeat, and checks whether its caller is still
+    /// authorized.
     package var streamHeartbeat: Duration
-    /// The field in which trusted proxies name the user whom they have signed in; `nil`: they sign in no user.
+    /// The field in which trusted proxies name the user whom they have signed in; `nil`: proxies
+    /// sign in no users.
     package var identityField: IdentityField?
-    /// The hosts that requests may be for, in lower case and without a port; empty: any.
+    /// The hosts that requests may name, in lower case and without a port; empty: any.
     package var names: Set<String>
-    /// The origins, beside the server's own, whose pages may send requests and read the answers.
+    /// The additional origins whose pages may send requests and read the answers.
     package var allowedOrigins: Set<WebOrigin>
-    /// The seconds for which browsers return over TLS only (RFC 6797), sent on the server's own TLS; `nil`: not sent.
+    /// The seconds for which browsers return over TLS only (RFC 6797), sent on the server's own
+    /// TLS; `nil`: not sent.
     package var hsts: Int?
     package var platforms: [Platform: PlatformRule] {
         didSet { self.platformsByApp = Self.byApp(self.platforms) }
     }
-    /// Those of each app, the usual one always among them: looked up by each list and post.
+    /// The platforms of each app, always including the default app; each list and post reads it.
     private var platformsByApp: [AppName: Set<Platform>]
     /// The tags that devices may give themselves.
     package var tags: TagPolicy
-    /// The storage bounds of each user of a role; a role without an entry has none.
+    /// The storage limits of each user of a role; a role without an entry has none.
     package var storage: [Role: StorageBounds]
-    /// What notifications may have their pushes show.
+    /// The alerts that notifications may show in their pushes.
     package var alerts: AlertPolicy
     package var events: Events
 
@@ -122,10 +125,11 @@ package struct ServerSettings: Sendable {
         self.events = events
     }
 
-    /// The app of that name; without a name the user's only app, or the usual one.
+    /// The app of that name; without a name, the default app if the user belongs to it, or else
+    /// the user's only app.
     ///
-    /// Throws an `unknown-app` problem if there is none, or if the user does not belong to it: the names of the others are
-    /// not told. Administrators belong to all apps.
+    /// Throws an `unknown-app` problem if there is none, or if the user does not belong to it; the
+    /// problem lists only the user's own apps. Administrators belong to all apps.
     func app(named name: String?, for user: User) throws(Problem) -> AppName {
         if let name {
             if let app = AppName(name), self.platformsByApp[app] != nil, user.mayUse(app) { return app }
@@ -142,10 +146,10 @@ package struct ServerSettings: Sendable {
         throw Problem(.unknownApp, "\(asked); \(list)")
     }
 
-    /// The apps that have senders, and the usual one.
+    /// The apps that have senders, and the default app.
     var apps: Set<AppName> { Set(self.platformsByApp.keys) }
 
-    /// The platforms that notifications of an app go to; `nil` for all, where there is only one app.
+    /// The platforms to which notifications of an app go; `nil` for all, if there is only one app.
     func platforms(of app: AppName) -> Set<Platform>? {
         self.platformsByApp.count == 1 ? nil : self.platformsByApp[app, default: []]
     }
@@ -159,14 +163,15 @@ package struct ServerSettings: Sendable {
         try self.rule(named: name, of: app).platform
     }
 
-    /// The platform of that name and its rule. Throws an `unknown-platform` problem that lists the known ones.
+    /// The platform of that name and its rule. Throws an `unknown-platform` problem that lists the
+    /// known ones.
     func rule(named name: String, of app: AppName) throws -> (platform: Platform, rule: PlatformRule) {
         let platform = Platform(name, of: app)
         guard let rule = self.platforms[platform] else { throw self.unknownPlatform(platform) }
         return (platform, rule)
     }
 
-    /// A handle of any platform, as a client wrote it; `nil` if it is valid for none.
+    /// A handle of any platform, from a client's text; `nil` if no platform accepts it.
     func handle(of text: String) -> DeviceHandle? {
         for rule in self.platforms.values {
             guard case .object(let canonical) = rule.handles.form else { continue }
@@ -176,7 +181,8 @@ package struct ServerSettings: Sendable {
         return DeviceHandle(text)
     }
 
-    /// The key that browsers subscribe with: that of the app's platform `webpush`, or of its first platform that has one.
+    /// The key that browsers need to subscribe: that of the app's platform `webpush`, or of its
+    /// first platform that has one.
     func applicationServerKey(of app: AppName) -> String? {
         let platforms = self.platforms.filter { $0.key.app == app && $0.value.applicationServerKey != nil }
         let first = platforms.min { $0.key.name < $1.key.name }?.value

@@ -34,8 +34,8 @@ extension SimulatedResponse {
 }
 
 extension PushLog {
-    /// Answers a request with the answer that the test has ordered, with the fault of a rule, or else with the judge's
-    /// answer, and records it.
+    /// Answers a request, and records it. The answer is the one that the test has ordered, or one
+    /// with the fault of a rule, or else the judge's.
     func answer(_ request: SimulatedRequest, judge: (SimulatedRequest) -> Judgement) -> SimulatedResponse {
         let judgement: Judgement
         if let scripted = self.takeScripted() {

@@ -10,7 +10,7 @@ package final class PushLog: Sendable {
 
     private struct State {
         var received: [ReceivedPush] = []
-        /// Accepted pushes that `received` no longer holds.
+        /// The number of accepted pushes that `received` no longer holds.
         var forgottenCount = 0
         var acceptedCount = 0
         var scripted: [SimulatedResponse] = []
@@ -19,7 +19,8 @@ package final class PushLog: Sendable {
         var tallies: [PushTally.Key: PushTally] = [:]
     }
 
-    // A lock: connections write on the simulator's loop, tests read from any thread, and each use is short.
+    // A lock: connections write on the simulator's loop, tests read from any thread, and each use
+    // is short.
     private let state = Mutex(State())
     private let capacity: Int
     private let onPush: (@Sendable (ReceivedPush) -> Void)?
@@ -39,8 +40,8 @@ package final class PushLog: Sendable {
         )
     }
 
-    /// Keeps at least the last `capacity` requests, or none with `countsOnly`, and calls `onPush` with each, on the
-    /// simulator's thread.
+    /// Keeps at least the last `capacity` requests, or none with `countsOnly`, and calls `onPush`
+    /// with each, on the simulator's thread.
     init(
         capacity: Int,
         countsOnly: Bool = false,
@@ -61,12 +62,13 @@ package final class PushLog: Sendable {
         self.state.withLock { $0.received }
     }
 
-    /// How many pushes have been accepted, including those no longer kept.
+    /// The number of accepted pushes, including those no longer kept.
     package var acceptedCount: Int {
         self.state.withLock { $0.acceptedCount }
     }
 
-    /// Gives this answer to the next request, regardless of its content; several answers are used in order.
+    /// Gives this answer to the next request, regardless of its content; several answers are used
+    /// in order.
     package func answerNext(status: Int, headers: [HeaderField] = [], body: String = "") {
         let response = SimulatedResponse(status: status, headers: headers, body: Array(body.utf8))
         self.state.withLock { $0.scripted.append(response) }
@@ -77,8 +79,8 @@ package final class PushLog: Sendable {
         self.faults.set(rules)
     }
 
-    /// The tally of one push, named by its `apns-id` or by its notification's id, to one device. Only with
-    /// `SimulatorOptions.countsPushes`.
+    /// The tally of one push, named by its `apns-id` or by its notification's id, to one device.
+    /// Only with `SimulatorOptions.countsPushes`.
     package func tally(of push: String, for device: String) -> PushTally {
         self.state.withLock { $0.tallies[PushTally.Key(push: push, device: device)] ?? PushTally() }
     }
@@ -88,10 +90,11 @@ package final class PushLog: Sendable {
         self.state.withLock { PushTotals($0.tallies.values) }
     }
 
-    /// Waits until that many pushes have been accepted, and returns the last of them; the first is number 1.
+    /// Waits until that many pushes have been accepted, and returns the last of them; the first is
+    /// number 1.
     ///
-    /// Throws `PushWaitError` when the time is over or the push is no longer kept, `CancellationError` if the task is
-    /// cancelled.
+    /// Throws `PushWaitError` after the timeout or if the push is no longer kept, and
+    /// `CancellationError` if the task is cancelled.
     package func acceptedPush(_ number: Int, within time: Duration = .seconds(10)) async throws -> ReceivedPush {
         precondition(number > 0, "the first push is number 1")
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -150,7 +153,7 @@ package final class PushLog: Sendable {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let mustWait = self.state.withLock { state in
-                    // Checked under the lock: a cancellation from here on finds the waiter.
+                    // Checked under the lock, so that any later cancellation finds the waiter.
                     guard state.acceptedCount < number, !Task.isCancelled else { return false }
                     state.waiters[id] = Waiter(number: number, continuation: continuation)
                     return true

@@ -3,11 +3,13 @@ internal import Glibc
 internal import Reactor
 internal import Synchronization
 
-/// A file with one short line for each request, to count the outcomes of a million pushes afterwards.
+/// A file with one short line for each request, to count the outcomes of a million pushes
+/// afterwards.
 ///
-/// A line is `milliseconds platform push outcome device`, with single blanks: the time since 1970, the sender's name,
-/// the `apns-id` or the notification's id (or `-`), the status or the fault's name, the device. Lines are buffered and
-/// written each second and at the end, so a process that is killed loses the last second.
+/// A line is `milliseconds platform push outcome device`, with single spaces: the time since 1970,
+/// the sender's name, the `apns-id` or the notification's id (or `-`), the status or the fault's
+/// name, the device. Lines are buffered and written each second and at the end, so a process that
+/// is killed loses the last second.
 package final class PushLogFile: Sendable {
     // A lock: the simulators' threads append, and each use is short.
     private let buffer = Mutex<[UInt8]>([])
@@ -45,14 +47,15 @@ package final class PushLogFile: Sendable {
 
     /// Writes each second until the task is cancelled, and then once more.
     package func run() async {
-        // Cancellation ends the sleep early, and the loop's condition sees it.
+        // Cancellation ends the sleep early, and the loop's condition then ends the loop.
         while !Task.isCancelled {
             try? await Task.sleep(for: .seconds(1))
             self.flush()
         }
     }
 
-    /// If a write fails, as on a full disk, the lines are lost and the simulators go on.
+    /// Writes the bytes. If that fails, as on a full disk, the lines are lost and the simulators
+    /// continue.
     private func write(_ bytes: inout [UInt8]) {
         var written = 0
         bytes.withUnsafeBytes { bytes in

@@ -19,8 +19,8 @@ package protocol PushSimulator: Sendable {
 
     /// Serves until the task is cancelled.
     ///
-    /// Throws if no thread or descriptor is available. When it returns, its connections have ended; the port stays open
-    /// as long as the simulator lives, so it can run again.
+    /// Throws if no thread or descriptor is available. When it returns, its connections have
+    /// ended; the port stays open as long as the simulator lives, so it can run again.
     func run() async throws
 }
 
@@ -44,19 +44,20 @@ extension PushSimulator {
 package struct SimulatorOptions: Sendable {
     /// The port on 127.0.0.1; 0 takes a free one.
     package var port: UInt16 = 0
-    /// Further names in its certificate, besides `localhost` and `127.0.0.1`.
+    /// Additional names in its certificate, after `localhost` and `127.0.0.1`.
     package var names: [String] = []
-    /// How many requests a connection may have open at a time.
+    /// The largest number of concurrent requests on a connection.
     package var concurrentStreams = 500
-    /// How many requests are kept at least; older ones are dropped.
+    /// The number of requests that are kept at least; older ones are dropped.
     package var keptPushes = 10_000
-    /// Whether pushes are only counted, by id and device, and no request is kept: for a million of them.
+    /// Whether pushes are only counted, by id and device, without keeping any request: for a
+    /// million of them.
     package var countsPushes = false
     /// The rules of faults, for requests and connections.
     package var faults: [FaultRule] = []
     /// The simulator's clock.
     package var now: @Sendable () -> Date = { Date() }
-    /// Called with each push as it arrives, on the simulator's thread: it must be quick.
+    /// Called with each push on its arrival, on the simulator's thread: it must be quick.
     package var onPush: (@Sendable (ReceivedPush) -> Void)?
 
     /// The defaults.

@@ -1,10 +1,10 @@
-/// How often one push to one device was tried, and with which results.
+/// The number of requests for one push to one device, and their results.
 package struct PushTally: Sendable, Hashable {
     /// Requests with this push.
     package internal(set) var seen = 0
-    /// Requests whose sender was told that the push is accepted.
+    /// Requests whose answer told the sender that the push is accepted.
     package internal(set) var accepted = 0
-    /// Requests whose push went on to the device, even if the answer was lost.
+    /// Requests whose push reached the device, even if the answer was lost.
     package internal(set) var delivered = 0
 
     mutating func count(_ verdict: PushVerdict) {
@@ -22,7 +22,7 @@ package struct PushTotals: Sendable, Hashable {
     package internal(set) var seen = 0
     /// Pushes that were accepted at least once.
     package internal(set) var accepted = 0
-    /// Pushes that went on to their device at least once.
+    /// Pushes that reached their device at least once.
     package internal(set) var delivered = 0
     /// Requests that delivered a push to its device again.
     package internal(set) var repeated = 0
@@ -39,8 +39,8 @@ package struct PushTotals: Sendable, Hashable {
 }
 
 extension PushTally {
-    /// Push and device in sixteen bytes, so that a million of them are cheap; two hashes together practically never
-    /// collide.
+    /// Push and device in sixteen bytes, so that a million of them are cheap; two hashes together
+    /// practically never collide.
     struct Key: Hashable {
         private let first: Int
         private let second: Int

@@ -1,11 +1,11 @@
 internal import Foundation
 internal import Synchronization
 
-/// Admits so many requests within a time, of each key by itself.
+/// Admits a limited number of requests within a time, separately for each key.
 final class RateLimit: Sendable {
     private struct State {
         var limit: Int?
-        /// When the last requests were admitted, oldest first.
+        /// The times at which the last requests were admitted, oldest first.
         var times: [String: ArraySlice<Date>] = [:]
     }
 
@@ -17,12 +17,12 @@ final class RateLimit: Sendable {
         self.window = window
     }
 
-    /// Forgets the requests so far; `nil`: as many as one likes.
+    /// Sets the limit and drops the counts; `nil`: no limit.
     func setLimit(_ limit: Int?) {
         self.state.withLock { $0 = State(limit: limit) }
     }
 
-    /// Whether one more is admitted, and counts it then.
+    /// Whether one more request is admitted; if so, it is counted.
     func admits(_ key: String = "", now: Date) -> Bool {
         self.state.withLock { state in
             guard let limit = state.limit else { return true }

@@ -14,19 +14,21 @@ package enum PushVerdict: Sendable, Hashable {
     case refused(status: Int, reason: String)
     /// Not judged: the test has ordered the answer.
     case scripted(status: Int)
-    /// Affected by a fault; `judged` is the status of the judge's answer, if the request was still handled.
+    /// Affected by a fault; `judged` is the status of the judge's answer, if the request was still
+    /// handled.
     case faulted(Fault, judged: Int? = nil)
 
-    /// Whether the sender was told that the push is accepted.
+    /// Whether the answer told the sender that the push is accepted.
     package var isAccepted: Bool { (200..<300).contains(self.status) }
 
-    /// Whether the push has gone on to its device, even if the sender was told otherwise.
+    /// Whether the push has reached its device, even if the answer said otherwise.
     package var isDelivered: Bool {
         if case .faulted(_, let judged?) = self { return (200..<300).contains(judged) }
         return self.isAccepted
     }
 
-    /// The status of the answer, where 200 stands for every accepted push; 0 if there was no answer.
+    /// The status of the answer, where 200 stands for every accepted push; 0 if there was no
+    /// answer.
     package var status: Int {
         switch self {
         case .accepted: 200
@@ -45,7 +47,7 @@ extension PushVerdict: CustomStringConvertible {
     }
 }
 
-/// Why a wait for a push has failed.
+/// The reason why a wait for a push has failed.
 package enum PushWaitError: Error, Hashable {
     /// The push did not arrive in time.
     case timedOut

@@ -1,5 +1,5 @@
-/// Decides which clients may have a connection, by a total limit and one for each address. Pure: it counts, and its
-/// caller acts.
+/// Decides which clients may have a connection, by a total limit and one for each address. It only
+/// counts and decides; its caller acts.
 ///
 /// ```swift
 /// switch admission.enter(from: origin, hearsRefusals: true) {
@@ -10,19 +10,21 @@
 /// ```
 struct Admission {
     enum Verdict: Hashable {
-        /// `leave` must be called when the connection ends. If it `evicts`, the connection that has been idle longest
-        /// is closed for it.
+        /// The caller must call `leave` when the connection ends. If it `evicts`, the caller
+        /// closes the connection that has been idle longest to make room.
         case welcome(evicts: Bool)
-        /// The client is told why; `leaveRefused` must be called when the connection ends.
+        /// The server sends the client the reason; the caller must call `leaveRefused` when the
+        /// connection ends.
         case refused(Refusal)
-        /// The connection is closed without an answer.
+        /// The caller closes the connection without an answer.
         case dropped
     }
 
-    /// The most clients that are being told of a refusal at a time. They are counted apart from connections in use.
+    /// The largest number of clients that receive a refusal at a time, in addition to the
+    /// connections in use.
     static let refusedAtOnce = 64
 
-    /// May be exchanged at any time; clients that have a connection keep it.
+    /// The limits may be replaced at any time; open connections stay.
     var limits: ServerLimits
     private(set) var inUse = 0
     private(set) var refused = 0
@@ -32,8 +34,9 @@ struct Admission {
         self.limits = limits
     }
 
-    /// Counts a connection unless it is dropped. `origin` is `nil` if only the total limit applies. A client that does
-    /// not hear refusals, because they would cost a TLS handshake, is dropped.
+    /// Counts a connection unless it is dropped. `origin` is `nil` if only the total limit
+    /// applies. If `hearsRefusals` is `false`, because a refusal would cost a TLS handshake, the
+    /// client is dropped instead of refused.
     mutating func enter(from origin: PeerAddress?, hearsRefusals: Bool) -> Verdict {
         let fromOrigin = origin.map { self.byOrigin[$0, default: 0] } ?? 0
         if self.inUse >= self.limits.maxConnections { return self.refuse(.overloaded, hearsRefusals) }
@@ -42,7 +45,7 @@ struct Admission {
         }
         self.inUse += 1
         if let origin { self.byOrigin[origin] = fromOrigin + 1 }
-        // A tenth is kept free, so that idle connections do not keep new ones out.
+        // The last tenth stays free, so that idle connections do not block new ones.
         return .welcome(evicts: self.inUse > self.limits.maxConnections - self.limits.maxConnections / 10)
     }
 

@@ -1,7 +1,8 @@
 internal import Bytes
 internal import Glibc
 
-/// The grammar of `uri-host [ ":" port ]` (RFC 9112 §3.2, RFC 3986 §3.2), which `Host` and absolute-form use.
+/// The grammar of `uri-host [ ":" port ]` (RFC 9112 §3.2, RFC 3986 §3.2), which `Host` and
+/// absolute-form use.
 enum Authority {
     /// Whether `range` is a non-empty host, with or without a port; user names are not allowed.
     static func isValid(_ bytes: Span<UInt8>, _ range: ByteRange) -> Bool {
@@ -35,7 +36,8 @@ enum Authority {
         return index
     }
 
-    /// The index after the bracket that closes an IPv6 address. The grammar's form for later IP versions is refused.
+    /// The index after the bracket that closes an IPv6 address. The grammar's form for later IP
+    /// versions is refused.
     private static func endOfAddress(_ bytes: Span<UInt8>, _ range: ByteRange) -> Int? {
         var end = range.start + 1
         while end < range.end, bytes[end] != UInt8(ascii: "]") {

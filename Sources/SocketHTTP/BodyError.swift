@@ -1,9 +1,9 @@
-/// Why a body could not be read. The connection ends after the answer.
+/// The reason why a body could not be read. The connection ends after the answer.
 package enum BodyError: Error, Hashable {
     case tooLarge
     case timedOut
     case malformed
-    /// The client has gone, or the exchange is over.
+    /// The client has gone, or the exchange has ended.
     case closed
 
     /// The refusal to answer with, as if the server itself had refused the request.

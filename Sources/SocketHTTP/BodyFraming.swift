@@ -1,6 +1,6 @@
 internal import Bytes
 
-/// How the end of a request's body is found (RFC 9112 §6.3).
+/// The way to find the end of a request's body (RFC 9112 §6.3).
 enum BodyFraming: Sendable, Hashable {
     case none
     /// Not zero.
@@ -9,10 +9,11 @@ enum BodyFraming: Sendable, Hashable {
 }
 
 extension RequestParts {
-    /// Reads the body's framing from the fields, and refuses fields that two parsers might read differently.
+    /// Reads the body's framing from the fields, and refuses fields that two parsers might read
+    /// differently.
     ///
-    /// `Content-Length` is accepted once and in digits only: the list of equal values that RFC 9110 §8.6 lets a
-    /// recipient accept is refused.
+    /// `Content-Length` must occur once and consist of digits. This refuses the list of equal
+    /// values that RFC 9110 §8.6 lets a recipient accept.
     func framing(_ bytes: Span<UInt8>) throws(Refusal) -> BodyFraming {
         var length: Int?
         var codings: [ByteRange]?
@@ -52,7 +53,7 @@ extension RequestParts {
 }
 
 extension Span<UInt8> {
-    /// The elements between commas, without the blanks around them.
+    /// The elements between commas, without the spaces around them.
     func listElements(_ range: ByteRange) -> [ByteRange] {
         var elements: [ByteRange] = []
         var start = range.start

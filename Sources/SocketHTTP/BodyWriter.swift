@@ -2,11 +2,12 @@ internal import Reactor
 
 /// Writes a streaming body; see `Response.StreamingBody`.
 ///
-/// `write` and `wait` on the connection's loop only, one at a time; `ring` from any thread.
+/// Call `write` and `wait` on the connection's loop only, one at a time; any thread may call
+/// `ring`.
 ///
-/// `@unchecked Sendable`: everything but `loop` is used on the loop's thread only.
+/// `@unchecked Sendable`: only the loop's thread uses the properties other than `loop`.
 package final class BodyWriter: @unchecked Sendable {
-    /// Why a wait has ended.
+    /// The reason why a wait has ended.
     package enum Awakening: Sendable, Hashable {
         case rung
         case timedOut
@@ -14,7 +15,7 @@ package final class BodyWriter: @unchecked Sendable {
         case serverStops
     }
 
-    /// How many bytes a client may send while it reads the body: the requests after this one.
+    /// How many bytes a client may send while it reads the body: they belong to later requests.
     private static let unreadBytes = 65_536
 
     private let loop: EventLoop
@@ -42,7 +43,8 @@ package final class BodyWriter: @unchecked Sendable {
 
     /// Waits until `ring()`, the deadline or the stop of the server.
     ///
-    /// Throws `ClientGone` as soon as the client ends its side, which is how a listening client leaves.
+    /// Throws `ClientGone` as soon as the client ends its side, which is how a listening client
+    /// leaves.
     package func wait(until deadline: ContinuousClock.Instant) async throws(ClientGone) -> Awakening {
         while let connection {
             if connection.loopState.isStopping { return .serverStops }
@@ -71,13 +73,13 @@ package final class BodyWriter: @unchecked Sendable {
         }
     }
 
-    /// Ends the body. Returns `false` if the client can no longer be told.
+    /// Ends the body. Returns `false` if the end can no longer reach the client.
     func end() async -> Bool {
         guard let connection = self.connection.take() else { return false }
         return self.isChunked ? await connection.write(Self.lastChunk) : true
     }
 
-    /// Releases the connection, so that no more can be written.
+    /// Releases the connection, so that nothing more can be written.
     func detach() {
         self.connection = nil
     }

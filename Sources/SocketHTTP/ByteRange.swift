@@ -36,7 +36,7 @@ extension Span<UInt8> {
         return true
     }
 
-    /// The index after the first bytes of `range` for which `isPart` holds.
+    /// The index after the leading bytes of `range` that satisfy `isPart`.
     ///
     /// The function checks the bounds once, not at each byte.
     @inline(__always)
@@ -48,7 +48,7 @@ extension Span<UInt8> {
         }
     }
 
-    /// `range` without blanks and tabs at its ends.
+    /// `range` without spaces and tabs at its ends.
     func trimmed(_ range: ByteRange) -> ByteRange {
         var (start, end) = (range.start, range.end)
         while start < end, self[start].isBlank { start += 1 }

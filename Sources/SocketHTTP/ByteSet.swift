@@ -15,7 +15,8 @@ struct ByteSet: Sendable {
 
     /// `tchar` of RFC 9110 §5.6.2: methods, field names, codings.
     static let token = ByteSet(low: 0x03FF_6CFA_0000_0000, high: 0x57FF_FFFF_C7FF_FFFE)
-    /// `unreserved` and `sub-delims` of RFC 3986: a `reg-name` consists of these and of percent-encoded bytes.
+    /// `unreserved` and `sub-delims` of RFC 3986: a `reg-name` consists of these and of
+    /// percent-encoded bytes.
     static let hostName = ByteSet(low: 0x2BFF_7FD2_0000_0000, high: 0x47FF_FFFE_87FF_FFFE)
     /// `pchar` of RFC 3986 and `/`, except percent-encoded bytes.
     static let path = ByteSet(low: 0x2FFF_FFD2_0000_0000, high: 0x47FF_FFFE_87FF_FFFF)
@@ -33,8 +34,8 @@ extension Span<UInt8> {
             var index = 0
             while index + 8 <= bytes.count {
                 let word = bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self)
-                // Sets the high bit of each byte that is below 0x20 or is DEL. A borrow can set more
-                // high bits, but never clears one, so the slow check below decides.
+                // Sets the high bit of each byte that is below 0x20 or is DEL. A borrow can set
+                // more high bits, but never clears one, so the slow check below decides.
                 let isBelow = (word &- ones &* 0x20) & ~word & highs
                 let isDelete = ((word ^ ones &* 0x7F) &- ones) & ~(word ^ ones &* 0x7F) & highs
                 if isBelow | isDelete != 0 {
@@ -48,6 +49,6 @@ extension Span<UInt8> {
 }
 
 extension UInt8 {
-    /// `field-vchar`, blank or tab of RFC 9110 §5.5: no control character, so no CR, LF or NUL.
+    /// `field-vchar`, space or tab of RFC 9110 §5.5: no control character, so no CR, LF or NUL.
     var isFieldValue: Bool { self >= 0x20 ? self != 0x7F : self == 0x09 }
 }

@@ -2,8 +2,9 @@ internal import Bytes
 
 /// Decodes a chunked body (RFC 9112 §7.1) from bytes that may arrive in any portions.
 ///
-/// Stricter than the grammar in one point: no blanks within a chunk's line, which only attackers send. Extensions and
-/// trailer fields are checked, bounded and dropped.
+/// It is stricter than the grammar in one point: it refuses spaces within a chunk's line, which
+/// only attackers send. It checks extensions and trailer fields, limits their length and drops
+/// them.
 struct ChunkDecoder: Sendable {
     private enum State: Sendable {
         case sizeStart, size, sizeEnd
@@ -13,8 +14,8 @@ struct ChunkDecoder: Sendable {
         case trailerStart, trailerName, trailerValue, trailerLineEnd, end, finished
     }
 
-    /// The limit for all chunks of a body: extensions are not in use, and would let a client send bytes that no limit
-    /// counts.
+    /// The limit for all chunks of a body: extensions are not in use, and would let a client send
+    /// bytes that no limit counts.
     static let extensionBytes = 4096
 
     var isFinished: Bool { self.state == .finished }
@@ -30,9 +31,11 @@ struct ChunkDecoder: Sendable {
         self.trailerRoom = trailerBytes
     }
 
-    /// Appends content to `output`, up to `limit` bytes in all, and returns the number of consumed bytes of `input`.
+    /// Appends content to `output`, up to `limit` bytes in all, and returns the number of consumed
+    /// bytes of `input`.
     ///
-    /// It consumes all of `input`, unless the body ended before: the bytes after the end belong to the next request.
+    /// It consumes all of `input`, unless the body ended before: the bytes after the end belong to
+    /// the next request.
     mutating func decode(
         _ input: Span<UInt8>,
         into output: inout [UInt8],

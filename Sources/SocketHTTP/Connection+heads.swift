@@ -5,7 +5,7 @@ extension Connection {
     /// A wait before the next step.
     enum Pause {
         case input(until: ContinuousClock.Instant)
-        /// Other tasks get their turn.
+        /// Other tasks have their turn.
         case turn
     }
 
@@ -42,10 +42,11 @@ extension Connection {
         }
     }
 
-    /// The deadline of the wait for bytes; releases the memory that an idle connection does not need.
+    /// The deadline of the wait for bytes; releases the memory that an idle connection does not
+    /// need.
     private func headDeadline() -> ContinuousClock.Instant {
         guard case .idle = self.state else { return self.mark }
-        // Ten thousand idle connections are common.
+        // The memory matters, because ten thousand idle connections are common.
         self.releaseInput()
         self.parser.release()
         let isNew = self.served == 0

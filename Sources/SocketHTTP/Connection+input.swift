@@ -6,17 +6,18 @@ extension Connection {
         case bytes, nothing, ended
     }
 
-    /// How much of a body the handler has not read.
+    /// The part of a body that the handler has not read.
     enum Rest {
         case nothing
-        /// So little that reading it costs less than a new connection.
+        /// Reading it costs less than a new connection.
         case little
         case tooMuch
     }
 
-    /// Up to this size the rest of a body is read so that the connection stays usable.
+    /// Up to this many bytes, the server reads the unread body so that the connection stays
+    /// usable.
     private static let drainedBytes = 65_536
-    /// How much, and for how long, a client may continue to send after a refusal.
+    /// How many bytes, and for how long, a client may continue to send after a refusal.
     private static let lingeringBytes = 1_048_576
     private static let lingeringTime = Duration.seconds(2)
 
@@ -66,7 +67,7 @@ extension Connection {
         }
     }
 
-    /// Returns whether the client waits for 100 Continue, and marks it as given.
+    /// Returns whether the client waits for 100 Continue, and records that it gets it now.
     @discardableResult
     private func giveLeave() -> Bool {
         guard case .awaitingLeave(let framing) = self.body else { return false }
@@ -107,7 +108,7 @@ extension Connection {
         case .ended: throw .closed
         case .nothing: break
         }
-        // Clients that wait with the rest of a body may be many.
+        // Many clients may wait in the middle of a body.
         self.releaseInput()
         do throws(WaitError) {
             try await self.stream.waitToRead(until: deadline)
@@ -118,11 +119,12 @@ extension Connection {
 
     // MARK: Leftovers
 
-    /// Discards the received part of an unread body, and returns how much is still to come.
+    /// Discards the received part of an unread body, and returns how much is missing.
     func discardBuffered() -> Rest {
         switch self.body {
         case .whole: return .nothing
-        // A client that waits for 100 Continue may send its body or not: the next bytes cannot be told from a request.
+        // A client that waits for 100 Continue may send its body or not, so the next bytes may be
+        // a body or a request.
         case .awaitingLeave, .broken: return .tooMuch
         case .length, .chunked: break
         }
@@ -136,7 +138,8 @@ extension Connection {
         return .tooMuch
     }
 
-    /// Reads the rest of a body after `discardBuffered` has returned `little`. Returns whether that succeeded.
+    /// Reads the missing part of a body after `discardBuffered` has returned `little`. Returns
+    /// whether that succeeded.
     func discardRest() async -> Bool {
         let deadline = ContinuousClock.now + self.limits.bodyTimeout
         do throws(BodyError) {
@@ -150,8 +153,9 @@ extension Connection {
         }
     }
 
-    /// Ends our side and reads on for a while: closing with unread bytes makes the kernel send a reset, and the
-    /// client's kernel would then drop the response that the client has not yet read (RFC 9112 §9.6).
+    /// Ends our side and continues to read for a while. Otherwise, closing with unread bytes makes
+    /// the kernel send a reset. The client's kernel would then drop the response that the client
+    /// has not read yet (RFC 9112 §9.6).
     func linger() async {
         self.stream.endWriting()
         let deadline = ContinuousClock.now + Self.lingeringTime
@@ -163,7 +167,7 @@ extension Connection {
                 try await self.fillOrWait(until: deadline)
             }
         } catch {
-            // The client has ended its side, or its time is over.
+            // The client has ended its side, or its time has passed.
         }
     }
 }

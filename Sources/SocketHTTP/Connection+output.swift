@@ -1,7 +1,7 @@
 internal import HTTPTypes
 internal import Reactor
 
-/// The properties of a request that its answer depends on.
+/// The properties of a request on which its answer depends.
 struct RequestTraits {
     static let unknown = RequestTraits(isHead: false, isVersion10: false)
 
@@ -17,16 +17,16 @@ extension RequestTraits {
 
 /// Writing responses.
 extension Connection {
-    /// The work left for a request whose answer has been begun.
+    /// The work left for a request whose answer has begun.
     enum Unfinished {
-        /// `output` holds the rest of the head; the body follows if `output` does not contain it.
+        /// `output` holds the remaining head; the body follows if `output` does not contain it.
         case answer(Response, RequestHead, sendsBody: Bool, rest: Rest, closes: Bool)
         /// The client has received its answer.
         case lingering
     }
 
-    /// Up to this size a body is sent in one call with its head; a larger one is sent in a second call, which is
-    /// cheaper than the copy.
+    /// A body up to this size is copied and sent in one call with its head; for a larger one, a
+    /// second call is cheaper than the copy.
     private static let copiedBytes = 32_768
 
     /// Does the work that `answer` could not do at once.
@@ -40,7 +40,7 @@ extension Connection {
             guard await self.writeBody(with: streamingBody, for: head) else { throw .silent }
         }
         if closes {
-            // A client that asked to close sends no more, and a reset could not hurt it.
+            // A client that asked to close sends no more, so a reset would do no harm.
             if head.keepsAlive || rest != .nothing || !self.input.isEmpty { await self.linger() }
             throw .silent
         }
@@ -54,11 +54,12 @@ extension Connection {
         return await self.write(isWhole ? [] : response.body)
     }
 
-    /// Appends a response to `output`. Returns `false` if the body is missing, because sending it separately is
-    /// cheaper.
+    /// Appends a response to `output`. Returns `false` if the body is missing, because sending it
+    /// separately is cheaper.
     @discardableResult
     func encode(_ response: Response, to request: RequestTraits, closes: Bool) -> Bool {
-        // A 1xx status is the handler's mistake; if it were sent, the client would wait for the real answer for ever.
+        // A 1xx status is a mistake of the handler; the client would wait for the real answer for
+        // ever.
         guard response.status.code >= 200 else {
             return self.encode(Response(status: .internalServerError), to: request, closes: closes)
         }
@@ -66,7 +67,7 @@ extension Connection {
         let headLength = ResponseEncoder.ownBytes + response.fields.bytes.count
         let hasBody = !request.isHead && response.status.allowsContent && response.streamingBody == nil
         let isCopied = hasBody && bodyLength <= Self.copiedBytes
-        // The uses of a variable need no check for exclusive access.
+        // Uses of a local variable need no check for exclusive access.
         var output = self.takeOutput()
         output.reserveCapacity(headLength + (isCopied ? bodyLength : 0))
         self.loopState.encoder.appendHead(
@@ -110,15 +111,15 @@ extension Connection {
         }
     }
 
-    /// Sends the rest of `output`.
+    /// Sends the remaining `output`.
     private func writeOutput() async -> Bool {
         let rest = self.output
         self.output = []
         return await self.write(rest)
     }
 
-    /// Sends bytes. Returns `false` if the client did not accept them all within `writeTimeout`, or has gone: no bytes
-    /// can follow then.
+    /// Sends bytes. Returns `false` if the client did not accept them all within `writeTimeout`,
+    /// or has gone: then no more bytes can follow.
     func write(_ bytes: [UInt8]) async -> Bool {
         let deadline = ContinuousClock.now + self.limits.writeTimeout
         var written = 0

@@ -3,11 +3,11 @@ internal import Reactor
 
 /// One connection: requests in, responses out, one after the other. On its loop only.
 ///
-/// Every wait has a deadline, and ends when the stream is closed from outside. Only `serve` waits on the way of a small
-/// request with a small answer; the functions that it calls decide and act at once, since each function that may
-/// wait costs 500 instructions more.
+/// Every wait has a deadline, and ends when the stream is closed from outside. For a small request
+/// with a small answer, only `serve` waits. The functions that it calls decide and act at once,
+/// since each function that may wait costs 500 instructions more.
 final class Connection {
-    /// Why there is no further request to answer.
+    /// The reason why there is no further request to answer.
     enum Ending: Error {
         case refused(Refusal)
         /// The client gets no further answer.
@@ -27,9 +27,10 @@ final class Connection {
     private let peer: PeerAddress
     private let proxies: TrustedProxies
     var parser: HeadParser
-    /// How many requests have been answered.
+    /// The number of answered requests.
     private(set) var served = 0
-    /// The instant that belongs to `state`; apart from it, because an enum with an instant is slow to copy.
+    /// The instant that belongs to `state`. It is separate, because an enum with an instant is
+    /// slow to copy.
     var mark: ContinuousClock.Instant
     private lazy var handlerTimer = LoopTimer(loop: self.loopState.loop) { [weak self] in self?.answerForHandler() }
 
@@ -57,7 +58,8 @@ final class Connection {
         if self.loopState.insert(self) {
             do throws(Ending) {
                 while true {
-                    // Nothing refers to the last request here, so that the parser reuses its memory.
+                    // Nothing refers to the last request here, so that the parser reuses its
+                    // memory.
                     self.awaitRequest()
                     while let pause = try self.readHead() {
                         let failure = await withUnsafeContinuation { self.resume($0, after: pause) }
@@ -101,14 +103,14 @@ final class Connection {
         if self.idleSince != nil, self.served > 0 || evenIfNew { self.close() }
     }
 
-    /// Closes an idle connection to make room. `false` if a request has begun since.
+    /// Closes an idle connection to make room; `false` if a request has begun since.
     func close(ifIdleSince since: ContinuousClock.Instant) -> Bool {
         guard self.idleSince == since else { return false }
         self.close()
         return true
     }
 
-    /// When the connection became idle; `nil` if a request has begun.
+    /// The time at which the connection became idle; `nil` if a request has begun.
     var idleSince: ContinuousClock.Instant? {
         if case .idle = self.state { self.mark } else { nil }
     }
@@ -161,8 +163,8 @@ final class Connection {
         if response.closesConnection || !head.keepsAlive { return true }
         if self.loopState.isStopping || self.served >= self.limits.requestsPerConnection { return true }
         guard response.streamingBody != nil else { return rest == .tooMuch }
-        // HTTP/1.0 knows the end of a streaming body by the end of the connection. And a body that is still to come would
-        // arrive while the server watches for the client's end.
+        // In HTTP/1.0, the end of the connection is the end of a streaming body. A request body
+        // that is still missing would arrive while the server watches for the client's end.
         return head.isVersion10 || rest != .nothing
     }
 
@@ -175,13 +177,14 @@ final class Connection {
         self.handlerTimer.disarm()
     }
 
-    /// Answers in place of a handler whose time is over. The handler goes on: cancelling it could leave its work half
-    /// done.
+    /// Answers in place of a handler whose time has passed. The handler continues: cancelling it
+    /// could leave its work half done.
     private func answerForHandler() {
         self.state = .overdue
         let head = self.parser.head
         self.encode(self.responder.refuse(.handlerTooSlow, head: head), to: RequestTraits(head), closes: true)
-        // If it does not fit, the client does not read; the connection is closed without the rest.
+        // If the socket does not take all of it, the client does not read; then the connection
+        // closes without the remaining bytes.
         let output = self.output
         let isSent = (try? output.span.withUnsafeBytes { try self.stream.write($0) }) == output.count
         if isSent { self.stream.endWriting() } else { self.close() }

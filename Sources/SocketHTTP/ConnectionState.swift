@@ -2,11 +2,11 @@
 enum ConnectionState {
     /// No byte of a request has arrived since `Connection.mark`.
     case idle
-    /// A head is arriving, and is due by `Connection.mark`.
+    /// A head is arriving; its deadline is `Connection.mark`.
     case reading
     /// A handler is running.
     case handling
-    /// The client has been answered in place of the handler, which still runs.
+    /// The server has answered in place of the handler, which still runs.
     case overdue
     /// An answer is being sent.
     case answering
@@ -16,7 +16,7 @@ enum ConnectionState {
     case lost
 }
 
-/// How much of a request's body is still to come.
+/// The part of a request's body that has not arrived yet.
 enum BodyState {
     case whole
     /// The client waits for 100 Continue before it sends the body.
@@ -24,7 +24,7 @@ enum BodyState {
     /// Not zero.
     case length(Int)
     case chunked(ChunkDecoder)
-    /// The end of the body can no longer be found, so no request can follow.
+    /// The end of the body cannot be found any more, so no request can follow.
     case broken
 
     init(_ framing: BodyFraming, trailerBytes: Int) {
@@ -35,7 +35,7 @@ enum BodyState {
         }
     }
 
-    /// How many bytes to make room for in the next read.
+    /// The number of bytes for which the next read needs room.
     var expected: Int {
         switch self {
         case .whole, .awaitingLeave, .broken: 1

@@ -1,4 +1,4 @@
-/// The scheme of a URL that HTTP is spoken for.
+/// The scheme of an HTTP URL.
 package enum HTTPScheme: String, Sendable {
     case http, https
 

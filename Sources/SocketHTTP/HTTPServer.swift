@@ -5,16 +5,20 @@ internal import Synchronization
 /// An HTTP/1.1 server over event loops.
 ///
 /// ```swift
-/// let server = HTTPServer(listeners: [try Listener(address)], loops: loops, responder: application)
+/// let server = HTTPServer(
+///     listeners: [try Listener(address)],
+///     loops: loops,
+///     responder: application
+/// )
 /// await server.run()  // until server.stop()
 /// ```
 /// Each connection is a task that stays on one loop.
 package final class HTTPServer: Sendable {
-    /// Makes the stream of a connection, for instance with a TLS handshake; runs on the connection's loop. If it
-    /// throws, the descriptor is closed.
+    /// Makes the stream of a connection, for instance with a TLS handshake; runs on the
+    /// connection's loop. If it throws, the server closes the descriptor.
     package typealias StreamMaker = @Sendable (Descriptor) async throws -> any ByteStream
 
-    /// The addresses that the server listens on; port 0 has been replaced by the real port.
+    /// The addresses on which the server listens; the real port replaces port 0.
     package var addresses: [SocketAddress] { self.listeners.map(\.address) }
 
     package let counts: ConnectionCounts
@@ -27,12 +31,14 @@ package final class HTTPServer: Sendable {
     private let identifiesProcesses: Bool
     private let perLoop: [LoopConnections]
     private let acceptor: EventLoop
-    /// A mutex, because the acceptor counts new connections, every loop counts ended ones, and limits may be exchanged.
+    /// A mutex, because the acceptor counts new connections, every loop counts ended ones, and
+    /// callers may replace the limits.
     private let admission: Mutex<Admission>
     private let nextLoop = Atomic(0)
     private let graceEnded = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
 
-    /// With `identifiesProcesses`, only processes at unix sockets are served, and each request has its process's user.
+    /// Creates a server. With `identifiesProcesses`, it serves only processes at unix sockets, and
+    /// each request has its process's user.
     package init(
         listeners: [Listener],
         loops: EventLoopGroup,
@@ -60,7 +66,8 @@ package final class HTTPServer: Sendable {
 
     /// Serves until `stop()`, and returns when all connections are closed.
     ///
-    /// Cancelling the task stops the server too, but cancels the handlers at once, as they are its child tasks.
+    /// Cancelling the task stops the server too, but cancels the handlers at once, as they are its
+    /// child tasks.
     package func run() async {
         await withTaskCancellationHandler {
             await withTaskGroup(of: Event.self) { group in
@@ -90,22 +97,24 @@ package final class HTTPServer: Sendable {
         }
     }
 
-    /// Accepts no more connections, closes idle ones and lets running requests finish until the grace period has
-    /// passed; then closes all connections, and `run()` cancels the remaining handlers. From any thread. Stopping again
-    /// does nothing.
+    /// Stops accepting connections, closes idle ones and lets running requests finish during the
+    /// grace period. Then it closes all connections, and `run()` cancels the remaining handlers.
+    /// Any thread may call this; further calls have no effect.
     package func stop() {
         for listener in self.listeners { listener.stop() }
         for share in self.perLoop { share.stop() }
         self.acceptor.execute {
-            // A timer and not a sleep, which would end at once in a cancelled task.
+            // A timer, because a sleep would end at once in a cancelled task.
             let timer = LoopTimer(loop: self.acceptor) { self.endGrace() }
             timer.arm(at: .now + self.grace)
         }
     }
 
-    /// Exchanges the limits for connections that begin afterwards; those that are open keep theirs. From any thread.
+    /// Replaces the limits for connections that begin afterwards; open ones keep theirs. From any
+    /// thread.
     ///
-    /// For how long the kernel waits for a vanished client stays as it was when the server began to listen.
+    /// The time after which the kernel gives up a vanished client does not change while the server
+    /// listens.
     package func exchange(_ limits: ServerLimits) {
         self.admission.withLock { $0.limits = limits }
     }
@@ -121,8 +130,8 @@ package final class HTTPServer: Sendable {
 
     // MARK: Connections
 
-    /// Serves a connection that the caller has accepted, and closes it. On the stream's loop, which must be one of
-    /// the server's; stops with the server.
+    /// Serves a connection that the caller has accepted, and closes it. On the stream's loop,
+    /// which must be one of the server's; stops with the server.
     package func serveConnection(_ stream: any ByteStream, peer: PeerAddress, on loop: EventLoop) async {
         loop.assertOnLoop()
         await self.connection(stream, peer, self.perLoop[loop.index]).serve()

@@ -12,10 +12,10 @@ internal import HTTPTypes
 /// ```
 /// Pure: it reads no socket and no clock, and its result does not depend on the portions.
 struct HeadParser {
-    /// The parsed part of the head. It is meaningful once `parse` has returned a length, or has thrown
-    /// and `fieldsAreRead` is true.
+    /// The parsed part of the head. It is meaningful after `parse` has returned a length, or has
+    /// thrown with `fieldsAreRead`.
     private(set) var parts = RequestParts()
-    /// Whether a refusal concerns a head that was read to its end.
+    /// Whether the head was read to its end, even if it was refused.
     private(set) var fieldsAreRead = false
 
     private let limits: ServerLimits
@@ -29,7 +29,8 @@ struct HeadParser {
 
     var head: RequestHead { RequestHead(self.parts) }
 
-    /// Prepares for the next request; reuses the memory of the last head unless it is still referenced.
+    /// Prepares for the next request; reuses the memory of the last head unless it is still
+    /// referenced.
     mutating func reset() {
         self.parts.lines.removeAll(keepingCapacity: true)
         self.parts.nameLengths = 0
@@ -41,14 +42,15 @@ struct HeadParser {
         self.requestLineIsRead = false
     }
 
-    /// Releases the memory of a head that was longer than usual. Called before waits that may be long.
+    /// Releases the memory of an unusually long head. Called before waits that may be long.
     mutating func release() {
         if self.parts.bytes.capacity > InputBuffer.usualSize { self.parts.bytes = [] }
     }
 
-    /// Continues to parse: `bytes` is everything from the start of the request, including the bytes of earlier calls.
+    /// Continues to parse. `bytes` is everything from the start of the request, including the
+    /// bytes of earlier calls.
     ///
-    /// Returns the length of the head once it is complete, otherwise `nil`.
+    /// Returns the length of the head when it is complete, otherwise `nil`.
     mutating func parse(_ bytes: Span<UInt8>) throws(Refusal) -> Int? {
         try self.checkFirstByte(bytes)
         while let lineFeed = self.nextLineFeed(bytes) {
@@ -59,7 +61,8 @@ struct HeadParser {
             let line = ByteRange(self.lineStart, lineFeed - 1)
             self.lineStart = lineFeed + 1
             if !self.requestLineIsRead {
-                // RFC 9112 §2.2: an empty line before the request is an old client's mistake, and is ignored.
+                // RFC 9112 §2.2: an empty line before the request is a mistake of old clients, and
+                // is ignored.
                 if line.isEmpty, line.start == 0 {
                     try self.checkFirstByte(bytes)
                     continue
@@ -91,7 +94,8 @@ struct HeadParser {
         return index
     }
 
-    /// Refuses bytes that are not HTTP, such as a TLS greeting, at once instead of at the end of a line.
+    /// Refuses bytes that are not HTTP, such as a TLS greeting, at once instead of at the end of a
+    /// line.
     private func checkFirstByte(_ bytes: Span<UInt8>) throws(Refusal) {
         guard !self.requestLineIsRead, self.lineStart < bytes.count else { return }
         guard ByteSet.token.contains(bytes[self.lineStart]) || self.mayBeEmptyLine(bytes) else {
@@ -99,11 +103,11 @@ struct HeadParser {
         }
     }
 
-    /// Refuses lines and heads that are too long. Incomplete lines are checked too, so that portions make no
-    /// difference.
+    /// Refuses lines and heads that are too long, including incomplete lines, so that the result
+    /// does not depend on the portions.
     private func checkLimits(_ count: Int) throws(Refusal) {
         if !self.requestLineIsRead {
-            // Room for a method and a version beside the target.
+            // Includes room for a method and a version.
             let longest = min(self.limits.targetBytes + 64, self.limits.headerBytes)
             guard count - self.lineStart <= longest else { throw .targetTooLong }
         } else {
@@ -133,7 +137,8 @@ struct HeadParser {
             throw .badRequest("The method is invalid.")
         }
         self.parts.method = method
-        // The target of CONNECT has a grammar of its own; the method is not implemented and is refused later.
+        // The target of CONNECT has a grammar of its own; the method is not implemented and is
+        // refused later.
         if self.parts.method != .connect {
             self.parts.place = try RequestTarget(bytes, target, isOptions: self.parts.method == .options)
         }
@@ -156,7 +161,7 @@ struct HeadParser {
     private mutating func readField(_ bytes: Span<UInt8>, _ line: ByteRange) throws(Refusal) {
         guard self.parts.lines.count < self.limits.headerCount else { throw .headerTooLarge }
         var index = bytes.end(of: line) { ByteSet.token.contains($0) }
-        // A folded line starts with a blank, and so has an empty name.
+        // A folded line starts with a space, and so has an empty name.
         guard index > line.start, index < line.end, bytes[index] == UInt8(ascii: ":") else {
             throw .badRequest("A field name is invalid.")
         }

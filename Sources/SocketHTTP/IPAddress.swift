@@ -1,13 +1,15 @@
 internal import Glibc
 
-/// An Internet address; IPv4 ones are kept as RFC 4291 §2.5.5.2 maps them into IPv6, so that each has one form.
+/// An Internet address. IPv4 addresses are stored as RFC 4291 §2.5.5.2 maps them into IPv6, so
+/// that each has one form.
 package struct IPAddress: Sendable, Hashable, CustomStringConvertible {
     let high: UInt64
     let low: UInt64
 
-    /// Reads `192.0.2.1` or `2001:db8::1`; `nil` for anything else, such as a name, a port or a zone.
+    /// Reads `192.0.2.1` or `2001:db8::1`; `nil` for anything else, such as a name, a port or a
+    /// zone.
     package init?(_ text: some StringProtocol) {
-        // To the C library the text would end there.
+        // The C library would end the text there.
         guard !text.utf8.contains(0) else { return nil }
         let text = String(text)
         var v4 = in_addr()
@@ -41,7 +43,8 @@ package struct IPAddress: Sendable, Hashable, CustomStringConvertible {
 
     package var isIPv4: Bool { self.high == 0 && self.low >> 32 == 0xFFFF }
 
-    /// The first address of the network of that many bits, at most 64, that an IPv6 address is in.
+    /// The first address of the network around an IPv6 address, with a prefix of that many bits,
+    /// at most 64.
     package func network(bits: Int) -> IPAddress {
         IPAddress(high: bits <= 0 ? 0 : self.high & ~0 << (64 - min(bits, 64)), low: 0)
     }
@@ -67,13 +70,15 @@ package struct IPAddress: Sendable, Hashable, CustomStringConvertible {
     }
 }
 
-/// A block of addresses in CIDR notation (RFC 4632): `10.0.0.0/8`, `2001:db8::/32`, or a single address.
+/// A block of addresses in CIDR notation (RFC 4632): `10.0.0.0/8`, `2001:db8::/32`, or a single
+/// address.
 package struct IPNetwork: Sendable, Hashable {
     private let base: IPAddress
-    /// Of all 128 bits.
+    /// The length in all 128 bits.
     private let prefixLength: Int
 
-    /// `nil` if the text is no block, or if bits behind the prefix are set, which is nearly always a slip.
+    /// `nil` if the text is not a block, or if bits after the prefix are set, which is nearly
+    /// always a mistake.
     package init?(_ text: String) {
         let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
         guard let base = IPAddress(parts[0]) else { return nil }
@@ -91,7 +96,7 @@ package struct IPNetwork: Sendable, Hashable {
     /// The networks that only processes of this machine reach.
     package static let loopback = ["127.0.0.0/8", "::1"].compactMap { IPNetwork($0) }
 
-    /// Whether it has all addresses of IPv4 or of IPv6.
+    /// Whether it contains all addresses of IPv4 or of IPv6.
     package var isEverything: Bool {
         self.prefixLength == (self.base.isIPv4 ? 96 : 0)
     }

@@ -1,6 +1,6 @@
 internal import Reactor
 
-/// The bytes that have been read from a connection and not yet consumed. It grows as far as its owner lets it.
+/// The bytes that were read from a connection and not consumed yet. Its owner limits its growth.
 struct InputBuffer {
     /// Enough for nearly every head, and little for an idle connection.
     static let usualSize = 2048
@@ -16,7 +16,7 @@ struct InputBuffer {
 
     /// Reads once. Returns `nil` if no bytes are there yet, 0 if the peer has ended its side.
     ///
-    /// `expected` is the number of bytes still missing, if that is known.
+    /// `expected` is the number of missing bytes, if it is known.
     mutating func fill(
         from stream: any ByteStream,
         expecting expected: Int = 1,
@@ -58,7 +58,7 @@ struct InputBuffer {
             self.start = 0
         }
         let size = max(Self.usualSize, self.bytes.count, self.end + max(self.end, count))
-        // An array and not repeated elements, which without optimisation are copied one by one.
+        // An array: without optimisation, Swift copies repeated elements one by one.
         let room = [UInt8](repeating: 0, count: size - self.bytes.count)
         if self.bytes.isEmpty { self.bytes = room } else { self.bytes += room }
     }

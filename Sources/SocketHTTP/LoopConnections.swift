@@ -2,17 +2,19 @@ internal import Reactor
 
 /// The shared state of the connections of one loop.
 ///
-/// `@unchecked Sendable`: everything but `loop` is used on the loop's thread only.
+/// `@unchecked Sendable`: only the loop's thread uses the properties other than `loop`.
 final class LoopConnections: @unchecked Sendable {
     let loop: EventLoop
-    /// How long an idle connection stays open while the server stops: a request on its way is answered and not reset.
+    /// How long an idle connection stays open while the server stops, so that a request on its way
+    /// gets an answer instead of a reset.
     static let lastMoment = Duration.milliseconds(50)
-    /// The same for a connection without a request so far: its first one is probably on its way, and may be a POST.
+    /// The same for a connection without a request so far: its first one is probably on its way,
+    /// and may be a POST.
     static let firstMoment = Duration.seconds(1)
 
     private(set) var isStopping = false
     private var connections: [ObjectIdentifier: Connection] = [:]
-    /// Connections without a stream so far, and since when.
+    /// Connections without a stream so far, and the time at which they began.
     private var openings: [ObjectIdentifier: (descriptor: Descriptor, since: ContinuousClock.Instant)] = [:]
     /// At most `foundAtOnce` connections that were idle at the last search, the longest idle last.
     private var longestIdle: [(since: ContinuousClock.Instant, closeIfStillIdle: () -> Bool)] = []
@@ -21,14 +23,15 @@ final class LoopConnections: @unchecked Sendable {
     /// Shared, because its date is the same for all connections.
     var encoder = ResponseEncoder()
     var spares = SpareBuffers()
-    /// The memory of the answer that was sent last, for the next one: the connections of a loop answer one after the other.
+    /// The memory of the last answer, for the next one: the connections of a loop answer one after
+    /// the other.
     var spareOutput: [UInt8] = []
 
     init(loop: EventLoop) {
         self.loop = loop
     }
 
-    /// Returns `false` after `close()`: the connection must not be served.
+    /// Adds a connection; `false` after `close()`: the connection must not be served.
     func insert(_ connection: Connection) -> Bool {
         self.loop.assertOnLoop()
         guard !self.isClosed else { return false }
@@ -52,9 +55,11 @@ final class LoopConnections: @unchecked Sendable {
         self.openings[ObjectIdentifier(descriptor)] = nil
     }
 
-    /// Closes the connection that has been idle longest, if there is one, to make room for new ones.
+    /// Closes the connection that has been idle longest, if there is one, to make room for new
+    /// ones.
     ///
-    /// One search over all connections finds several, and is rare: keeping them in order would cost each request time.
+    /// One search over all connections finds several, and is rare: a sorted list would cost each
+    /// request time.
     func closeLongestIdle() -> Bool {
         self.loop.assertOnLoop()
         if self.closeLongestIdleFound() { return true }

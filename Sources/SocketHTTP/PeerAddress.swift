@@ -5,12 +5,14 @@ package enum PeerAddress: Sendable, Hashable, CustomStringConvertible {
     case ip(IPAddress)
     /// A local socket.
     case unix
-    /// A process at a local socket whose user the kernel was asked for, by a server that admits it by that.
+    /// A process at a local socket, by its user, for a server that asks the kernel for the user
+    /// and admits the process by it.
     case process(user: UInt32)
-    /// A socket that was reset before its address was asked for, or a client that a proxy does not name.
+    /// A socket that was reset before the server read its address, or a client that a proxy does
+    /// not name.
     case unknown
 
-    /// Asks the kernel.
+    /// Reads the address from the kernel.
     init(of socket: Int32) {
         var name = sockaddr_in6()
         var length = socklen_t(MemoryLayout<sockaddr_in6>.size)
@@ -19,18 +21,18 @@ package enum PeerAddress: Sendable, Hashable, CustomStringConvertible {
         }
         switch (result, Int32(name.sin6_family)) {
         case (0, AF_UNIX): self = .unix
-        // The address stands where IPv6 has its flow label.
+        // The address is where IPv6 has its flow label.
         case (0, AF_INET): self = .ip(IPAddress(in_addr(s_addr: name.sin6_flowinfo)))
         case (0, AF_INET6): self = .ip(IPAddress(name.sin6_addr))
         default: self = .unknown
         }
     }
 
-    /// The process at the other end of a unix socket, by the effective user that it had when it connected (`SO_PEERCRED`,
-    /// unix(7)); `nil` for another socket.
+    /// The process at the other end of a unix socket, by its effective user at the time of the
+    /// connection (`SO_PEERCRED`, unix(7)); `nil` for another socket.
     package init?(processAt socket: Int32) {
         guard case .unix = PeerAddress(of: socket) else { return nil }
-        // struct ucred: process, user and group; Swift's Glibc leaves it out.
+        // struct ucred: process, user and group; Swift's Glibc lacks it.
         var credentials: (Int32, UInt32, UInt32) = (0, .max, .max)
         var length = socklen_t(MemoryLayout.size(ofValue: credentials))
         guard
@@ -40,7 +42,8 @@ package enum PeerAddress: Sendable, Hashable, CustomStringConvertible {
         self = .process(user: credentials.1)
     }
 
-    /// The numeric address, an IPv4 one always in its own form, or `unix`, `local` for a process, or `unknown`.
+    /// The numeric address, an IPv4 one always in its own form, or `unix`, `local` for a process,
+    /// or `unknown`.
     package var description: String {
         switch self {
         case .ip(let address): address.description
@@ -50,7 +53,8 @@ package enum PeerAddress: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// The address for limits: of IPv6 the /64, since one host may choose any address within it.
+    /// The address for limits. For IPv6 it is the /64, since one host may choose any address
+    /// within it.
     package var origin: PeerAddress {
         guard case .ip(let address) = self, !address.isIPv4 else { return self }
         return .ip(address.network(bits: 64))

@@ -1,9 +1,10 @@
 package import HTTPTypes
 
-/// Why the server answers a request itself, in place of the handler; the connection is closed afterwards.
+/// The reason why the server answers a request itself, in place of the handler; the connection is
+/// closed afterwards.
 package enum Refusal: Error, Hashable {
-    /// Not HTTP, or ambiguous enough that two parsers might disagree; the text gives the reason without quoting the
-    /// request.
+    /// Not HTTP, or ambiguous enough that two parsers might disagree. The text gives the reason
+    /// without quoting the request.
     case badRequest(String)
     case targetTooLong
     case headerTooLarge
@@ -13,7 +14,7 @@ package enum Refusal: Error, Hashable {
     case versionNotSupported
     case timedOut
     case overloaded
-    /// One address has so many connections that the others would have none.
+    /// A single address has so many connections that other addresses would get none.
     case tooManyConnections
     /// The handler did not answer in time.
     case handlerTooSlow

@@ -1,5 +1,5 @@
-/// One request, as a handler sees it. Stays on the loop of its connection. A class, so that handing it on does not copy
-/// its parts.
+/// One request, as a handler sees it. It stays on the loop of its connection. A class, so that
+/// passing it on does not copy its parts.
 package final class Request {
     package let head: RequestHead
     package let body: RequestBody
@@ -7,9 +7,10 @@ package final class Request {
     package let peer: PeerAddress
     /// The index of the connection's loop in its group.
     package let loopIndex: Int
-    /// The common name in the client's TLS certificate, which has been verified; `nil` without one.
+    /// The common name in the client's TLS certificate, which has been verified; `nil` without
+    /// one.
     package let certificateName: String?
-    /// Whether the connection itself is protected by TLS, and not only a proxy's connection before it.
+    /// Whether TLS protects the connection itself, and not only a proxy's connection before it.
     package let isEncrypted: Bool
     private let proxies: TrustedProxies
 
@@ -31,19 +32,20 @@ package final class Request {
         self.proxies = proxies
     }
 
-    /// Whether the other end of the connection is a proxy whose word counts.
+    /// Whether the other end of the connection is a proxy that may name the client.
     package var isFromTrustedProxy: Bool { self.proxies.contains(self.peer) }
 
     /// The client: the other end, or the address that trusted proxies name.
     package var client: PeerAddress { self.proxies.client(of: self.head, from: self.peer) }
 
-    /// The scheme that the client used; `nil` where that is not known: a proxy that says nothing may have ended its TLS.
+    /// The scheme that the client used; `nil` if it is unknown: a proxy that does not state it may
+    /// have ended TLS.
     package var scheme: HTTPScheme? {
         self.isEncrypted ? .https : self.proxies.scheme(of: self.head, from: self.peer)
     }
 
-    /// The address for limits: the client's, of IPv6 the /64. `nil` where many clients would share one,
-    /// as with a local socket, or a proxy that names no client.
+    /// The client's address for limits; for IPv6 the /64. `nil` if many clients would share it, as
+    /// with a local socket, or a proxy that names no client.
     package var origin: PeerAddress? {
         let client = self.client
         guard case .ip = client, !self.proxies.contains(client) else { return nil }

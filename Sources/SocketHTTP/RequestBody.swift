@@ -1,4 +1,5 @@
-/// A request's body, read from the connection when a handler asks for it. On the connection's loop only.
+/// A request's body, read from the connection when a handler asks for it. On the connection's loop
+/// only.
 package final class RequestBody {
     /// The value of `Content-Length`; 0 without a body, `nil` for a chunked one.
     package let declaredLength: Int?
@@ -7,7 +8,7 @@ package final class RequestBody {
     private var connection: Connection?
     private var outcome: Result<[UInt8], BodyError>?
 
-    /// A body that is already complete, for handlers' tests.
+    /// A complete body, for handlers' tests.
     package init(_ bytes: [UInt8]) {
         self.declaredLength = bytes.count
         self.limit = ServerLimits().bodyBytes
@@ -31,8 +32,8 @@ package final class RequestBody {
 
     /// Reads the body to its end on the first call; later calls return the same result.
     ///
-    /// Sends 100 Continue to a client that waits for it. A declared length above `limit`, by default the server's, is
-    /// refused before a byte is read; no more than `limit` bytes are ever kept.
+    /// Sends 100 Continue to a client that waits for it. Refuses a declared length above `limit`,
+    /// by default the server's, before it reads a byte. Never keeps more than `limit` bytes.
     package func collect(upTo limit: Int? = nil) async throws(BodyError) -> [UInt8] {
         let limit = max(0, limit ?? self.limit)
         if let declaredLength, declaredLength > limit { throw .tooLarge }
@@ -42,7 +43,7 @@ package final class RequestBody {
         return bytes
     }
 
-    /// Ends the exchange: the rest of the body can no longer be read.
+    /// Ends the exchange: the unread body can no longer be read.
     func detach() {
         self.connection = nil
     }

@@ -1,7 +1,7 @@
 internal import Bytes
 package import HTTPTypes
 
-/// The parsed line and fields of a request, as the bytes received.
+/// The parsed request line and fields, with the bytes as received.
 struct RequestParts: Sendable {
     /// One field line.
     struct Line: Sendable {
@@ -12,18 +12,18 @@ struct RequestParts: Sendable {
     var method = HTTPRequest.Method.get
     var bytes: [UInt8] = []
     var lines: [Line] = []
-    /// One bit for each length that a field's name has; lengths from 63 on share one. A lookup of a
-    /// field that the request does not have mostly ends here.
+    /// One bit for each length that a field's name has; lengths from 63 on share one. Most lookups
+    /// of missing fields end here.
     var nameLengths: UInt64 = 0
     var place = RequestTarget.root
     var isVersion10 = false
     var body = BodyFraming.none
     var keepsAlive = true
     var expectsContinue = false
-    /// The line of the only `Host`.
+    /// The value of the only `Host`.
     var host: ByteRange?
 
-    // The class would have to retain the bytes for each of these calls.
+    // In this struct, because the class would have to retain the bytes for each of these calls.
 
     /// Whether there is a field whose name begins with `If-`, as all conditional fields do.
     var isConditional: Bool {
@@ -39,8 +39,8 @@ struct RequestParts: Sendable {
         return false
     }
 
-    /// Whether `Origin` or `Sec-Fetch-Site` is there, by which browsers name the page that has sent a
-    /// request. One pass over all names, because this runs for each request.
+    /// Whether `Origin` or `Sec-Fetch-Site` is there, with which browsers describe the page that
+    /// has sent a request. Uses a single pass over all names, because this runs for each request.
     var namesItsPage: Bool {
         let bytes = self.bytes.span
         for line in self.lines {
@@ -89,7 +89,7 @@ package final class RequestHead: Sendable {
     package convenience init?(_ text: String, limits: ServerLimits = ServerLimits()) {
         let bytes = Array(text.utf8)
         var parser = HeadParser(limits: limits)
-        // A test that needs a head has no use for a refusal's reason.
+        // A test that needs a head does not need the reason of a refusal.
         guard (try? parser.parse(bytes.span)) == bytes.count else { return nil }
         self.init(parser.parts)
     }
@@ -102,19 +102,20 @@ package final class RequestHead: Sendable {
 
     // MARK: Target
 
-    /// Path and query as sent: origin-form, also if the client sent absolute-form; `*` for asterisk-form.
+    /// Path and query as sent, in origin-form even if the client sent absolute-form; `*` for
+    /// asterisk-form.
     package var target: String {
         guard let query else { return self.path }
         return "\(self.path)?\(query)"
     }
 
-    /// Still percent-encoded, but without dot segments, in disguise or not, and without encoded slashes, backslashes
-    /// and control characters. Starts with `/`, or is `*`.
+    /// The path, still percent-encoded. It has no dot segments, plain or encoded, and no encoded
+    /// slashes, backslashes or control characters. It starts with `/`, or is `*`.
     package var path: String {
         self.parts.place.path.isEmpty ? "/" : self.string(self.parts.place.path)
     }
 
-    /// Calls `body` with the bytes of `path`: for a search that needs no string.
+    /// Calls `body` with the bytes of `path`, for a search that needs no string.
     package func withPath<Value>(_ body: (UnsafeBufferPointer<UInt8>) -> Value) -> Value {
         guard !self.parts.place.path.isEmpty else {
             return withUnsafePointer(to: UInt8(ascii: "/")) { body(UnsafeBufferPointer(start: $0, count: 1)) }
@@ -128,7 +129,8 @@ package final class RequestHead: Sendable {
         self.parts.place.query.map(self.string)
     }
 
-    /// The host and port that the client addresses, as sent: of absolute-form, else of `Host`, which HTTP/1.0 may lack.
+    /// The host and port that the client addresses, as sent: from absolute-form, else from `Host`,
+    /// which HTTP/1.0 may lack.
     package var authority: String? {
         (self.parts.place.authority ?? self.parts.host).map(self.string)
     }

@@ -4,7 +4,7 @@ internal import Bytes
 struct RequestTarget: Sendable, Hashable {
     /// Only in absolute-form.
     var authority: ByteRange?
-    /// Empty stands for `/`, which absolute-form may leave out.
+    /// An empty range stands for `/`, which absolute-form may leave out.
     var path: ByteRange
     var query: ByteRange?
 
@@ -14,10 +14,12 @@ struct RequestTarget: Sendable, Hashable {
         self.path = path
     }
 
-    /// Splits and checks a target of any form but `CONNECT`'s (RFC 9112 §3.2), in the alphabet of RFC 3986.
+    /// Splits and checks a target of any form except `CONNECT`'s (RFC 9112 §3.2), in the alphabet
+    /// of RFC 3986.
     ///
-    /// Some well-formed targets are refused, because a program behind the server may decode or normalise them: dot
-    /// segments, also encoded ones, and encoded slashes, backslashes, control characters and double encodings.
+    /// Refuses some well-formed targets, because a program behind the server may decode or
+    /// normalise them: plain and encoded dot segments, encoded slashes, backslashes and control
+    /// characters, and double encodings.
     init(_ bytes: Span<UInt8>, _ range: ByteRange, isOptions: Bool) throws(Refusal) {
         guard !range.isEmpty else { throw .badRequest("The request target is missing.") }
         if bytes[range.start] == UInt8(ascii: "/") {
@@ -141,7 +143,7 @@ struct RequestTarget: Sendable, Hashable {
         }
     }
 
-    /// The byte that the two hexadecimal digits after `index` stand for.
+    /// The byte that the two hexadecimal digits after `index` encode.
     private static func decoded(_ bytes: Span<UInt8>, at index: Int, end: Int) -> UInt8? {
         guard
             end - index > 2,

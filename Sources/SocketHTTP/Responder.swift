@@ -1,27 +1,29 @@
 /// The application behind the server: turns requests, and refusals, into responses.
 package protocol Responder: Sendable {
-    /// Answers a request, or returns the work that must wait; runs on the loop of its connection, so it must not block.
+    /// Answers a request, or returns the work that must wait. It runs on the loop of its
+    /// connection, so it must not block.
     func respond(to request: Request) -> Reply
 
     /// Makes the answer to a request that the server refuses, or whose handler is too slow.
     ///
-    /// `head` is not `nil` if all the fields were read, valid or not.
+    /// `head` is `nil` unless all the fields were read, valid or not.
     func refuse(_ refusal: Refusal, head: RequestHead?) -> Response
 }
 
-/// A response, or what comes before it.
+/// A response, or the steps before it.
 ///
-/// An async function costs some 500 instructions each time, whether it waits or not; a request that does not wait calls
-/// none.
+/// An async function costs some 500 instructions each time, whether it waits or not; a request
+/// that does not wait calls none.
 package enum Reply {
     case now(Response)
-    /// Waits once, in no function but the connection's, and goes on with what `next` returns. On the loop of the connection,
-    /// within the handler's time.
+    /// Waits once, in the connection's function only, and continues with the result of `next`. On
+    /// the loop of the connection, within the handler's time.
     case wait(any RequestWait)
     /// Runs on the loop of the connection, within the handler's time.
     case later(() async -> Response)
 
-    /// The response, once it is available. Does not ask for an executor, as a fetch of a herd comes here.
+    /// The response, once it is available. Does not switch executors, as this runs for each fetch
+    /// of a burst.
     nonisolated(nonsending) package var response: Response {
         get async {
             var reply = self
@@ -38,11 +40,11 @@ package enum Reply {
     }
 }
 
-/// Something that a request waits for, and how it goes on.
+/// An event that a request waits for, and the request's continuation.
 package protocol RequestWait: AnyObject {
     /// Resumes the caller once, from any thread.
     func begin(resume caller: UnsafeContinuation<Void, Never>)
 
-    /// Goes on, once the caller was resumed.
+    /// Continues, after the caller was resumed.
     func next() -> Reply
 }

@@ -14,13 +14,13 @@ struct ResponseEncoder {
     enum Framing {
         case length
         case chunked
-        /// By the end of the connection.
+        /// The end of the connection is the end of the body.
         case untilClose
     }
 
     static let goOn = Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)
 
-    /// The status line, and the lines that the encoder adds, take less.
+    /// The status line, and the lines that the encoder adds, take fewer bytes.
     static let ownBytes = 256
 
     private var date = DateLine()
@@ -67,6 +67,6 @@ struct ResponseEncoder {
 }
 
 extension HTTPResponse.Status {
-    /// RFC 9110 §6.4.1: these end with their fields, even with a `Content-Length`.
+    /// RFC 9110 §6.4.1: other responses end with their fields, even with a `Content-Length`.
     var allowsContent: Bool { self.code >= 200 && self.code != 204 && self.code != 304 }
 }

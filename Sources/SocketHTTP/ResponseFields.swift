@@ -1,18 +1,20 @@
 package import Bytes
 package import HTTPTypes
 
-/// The field lines of a response, kept in the bytes they go out in.
+/// The field lines of a response, stored as the bytes to send.
 ///
 /// ```swift
 /// var fields: ResponseFields = [.contentType: "text/plain"]
 /// fields.append(.age, "17")
 /// ```
-/// A value cannot end its line: carriage return, line feed and NUL become blanks (RFC 9110 §5.5). Lines for which the
-/// server alone is responsible are dropped: `Connection`, `Keep-Alive` and `Transfer-Encoding`.
+/// A value cannot end its line: carriage return, line feed and NUL become spaces (RFC 9110 §5.5).
+/// Lines for which only the server is responsible are dropped: `Connection`, `Keep-Alive` and
+/// `Transfer-Encoding`.
 package struct ResponseFields: Sendable, Hashable, ExpressibleByDictionaryLiteral {
     private(set) var bytes: [UInt8] = []
     private(set) var hasDate = false
-    /// The `Content-Length` that a handler sets for a body that it leaves out; counts for `HEAD` only.
+    /// The `Content-Length` that a handler sets for a body that it leaves out; used for `HEAD`
+    /// only.
     private(set) var contentLength: Int?
 
     package init() {
@@ -45,21 +47,21 @@ package struct ResponseFields: Sendable, Hashable, ExpressibleByDictionaryLitera
         }
     }
 
-    /// Appends whole lines that `write` writes, each with its line end, at most `most` bytes.
+    /// Appends the lines that `write` writes, each with its line end, at most `most` bytes.
     ///
-    /// The lines have digits, dates and the like, which this program makes, so nothing searches them
-    /// for line ends. They must not be `Date` or `Content-Length`.
+    /// The lines have digits, dates and the like, which this program makes, so nothing searches
+    /// them for line ends. They must not be `Date` or `Content-Length`.
     package mutating func append(upTo most: Int, _ write: (inout ByteWriter) -> Void) {
         self.bytes.append(upTo: most, write)
     }
 
-    /// Appends whole lines that never change, each with its line end: a text of the source is neither counted nor copied.
-    /// They are ordinary ones, neither `Date` nor `Content-Length`.
+    /// Appends constant lines, each with its line end, without counting or copying them first.
+    /// They must not be `Date` or `Content-Length`.
     package mutating func append(lines: StaticString) {
         self.bytes.append(lines)
     }
 
-    /// Appends the lines of another: lines that seldom change are then written only once.
+    /// Appends the lines of `fields`, so that lines that seldom change are written only once.
     package mutating func append(contentsOf fields: ResponseFields) {
         self.bytes.append(contentsOf: fields.bytes)
         self.hasDate = self.hasDate || fields.hasDate
@@ -99,7 +101,7 @@ package struct ResponseFields: Sendable, Hashable, ExpressibleByDictionaryLitera
 
     // MARK: - Private
 
-    /// What `transform` makes of each line's name and value.
+    /// The results of `transform` for each line's name and value.
     private func parts<Part>(_ transform: (_ name: String, _ value: String) -> Part?) -> [Part] {
         var parts: [Part] = []
         var (start, colon) = (0, -1)
@@ -119,7 +121,7 @@ package struct ResponseFields: Sendable, Hashable, ExpressibleByDictionaryLitera
         return parts
     }
 
-    /// Whether a line's name is the one that is given in lower case.
+    /// Whether a line has this name, which is in lower case.
     private static func isNamed(_ name: [UInt8], _ line: ArraySlice<UInt8>) -> Bool {
         line.dropFirst(name.count).first == UInt8(ascii: ":")
             && zip(line, name).allSatisfy { $0.lowercased == $1 }
@@ -129,7 +131,7 @@ package struct ResponseFields: Sendable, Hashable, ExpressibleByDictionaryLitera
         case ordinary, date, length, ours
     }
 
-    /// The length sorts nearly every name out before any comparison.
+    /// The role of a field. Its length excludes nearly every name before any comparison.
     private static func role(of name: HTTPField.Name) -> Role {
         switch name.canonicalName.utf8.count {
         case 4 where name.canonicalName == "date": .date

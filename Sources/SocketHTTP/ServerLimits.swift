@@ -1,8 +1,10 @@
 /// Limits on a client's connections, sizes and times; fixed for the life of a connection.
 package struct ServerLimits: Sendable, Hashable {
-    /// Connections in all; one more gets 503, or no answer if it would need a TLS handshake, and is closed.
+    /// Connections in total. One more is closed: with 503, or without an answer if that would need
+    /// a TLS handshake.
     package var maxConnections: Int
-    /// Connections from one address, an IPv6 one by its /64; trusted proxies and local sockets have no such limit.
+    /// Connections from one address, for IPv6 from one /64. Trusted proxies and local sockets have
+    /// no such limit.
     package var maxConnectionsPerAddress: Int
     /// The request target, checked before it is parsed: 414.
     package var targetBytes: Int
@@ -10,19 +12,21 @@ package struct ServerLimits: Sendable, Hashable {
     package var headerBytes: Int
     /// Field lines: 431.
     package var headerCount: Int
-    /// The body, unless the handler asks for another bound: 413.
+    /// The body, unless the handler asks for another limit: 413.
     package var bodyBytes: Int
-    /// From the connection or the first byte of a request to the end of its fields.
+    /// From the start of the connection, or from the first byte of a request, to the end of its
+    /// fields.
     package var headerTimeout: Duration
     /// From the handler's request for the body to its end.
     package var bodyTimeout: Duration
-    /// For a handler, restarted after each wait for the body: then the client gets 503.
+    /// For a handler, restarted after each wait for the body; beyond it, the client gets 503.
     package var handlerTimeout: Duration
     /// Between requests.
     package var idleTimeout: Duration
     /// For one write: the head with a short body, a longer body, or one piece of a streaming body.
     package var writeTimeout: Duration
-    /// After this many requests the connection is closed, so that load spreads again over loops and processes.
+    /// After this many requests the connection is closed, so that load spreads again over loops
+    /// and processes.
     package var requestsPerConnection: Int
 
     package init(

@@ -1,9 +1,10 @@
-/// Input buffers that no connection needs at the moment, for the next ones that read.
+/// Unused input buffers, for the next connections that read.
 ///
-/// A connection gives its buffer back after each request. A new one for the next would have to be made and set to zero, and is larger
-/// than what the C library has ready at once.
+/// A connection returns its buffer after each request. A new buffer for the next request would
+/// cost an allocation and setting it to zero. It is larger than the blocks that the C library has
+/// ready.
 struct SpareBuffers {
-    /// More connections seldom read in one turn of the loop.
+    /// More connections rarely read in one turn of the loop.
     private static let bound = 64
 
     private var buffers: [[UInt8]] = []

@@ -1,10 +1,11 @@
 /// The proxies that may name the client, and the field in which they do.
 ///
-/// Any client can send the fields; only the part that a trusted proxy has appended can be believed. So the hops are walked
-/// from the right, and the first that is not itself a trusted proxy is the client.
+/// Any client can send the fields; the server believes only the part that a trusted proxy has
+/// appended. So it reads the hops from the right, and the first one that is not itself a trusted
+/// proxy is the client.
 package struct TrustedProxies: Sendable {
     package enum Field: String, Sendable, CaseIterable {
-        /// `203.0.113.7, 10.0.0.2`: no RFC, and what every proxy can send.
+        /// `203.0.113.7, 10.0.0.2`: not in any RFC, but every proxy can send it.
         case xForwardedFor = "X-Forwarded-For"
         /// `for=203.0.113.7;proto=https, for="[2001:db8::1]:4711"` (RFC 7239 §4).
         case forwarded = "Forwarded"
@@ -39,19 +40,22 @@ package struct TrustedProxies: Sendable {
 
     /// The client: the peer itself, or the one that the trusted proxies before it name.
     ///
-    /// `unknown` if they name it in a form that cannot be read, such as an obfuscated node of RFC 7239 §6.3.
+    /// `unknown` if they name it in an unreadable form, such as an obfuscated node of RFC 7239
+    /// §6.3.
     package func client(of head: RequestHead, from peer: PeerAddress) -> PeerAddress {
         guard self.contains(peer) else { return peer }
         return self.outermostHop(of: head)?.client ?? peer
     }
 
-    /// The scheme that the client used, as the trusted proxies say: in the element of `Forwarded` that names the client, or in
-    /// `X-Forwarded-Proto`. `nil` if the peer is none of them, and if they do not say it or contradict one another.
+    /// The scheme that the client used, from the trusted proxies: in the element of `Forwarded`
+    /// that names the client, or in `X-Forwarded-Proto`. `nil` if the peer is not a trusted proxy,
+    /// or if the proxies do not state the scheme or contradict each other.
     package func scheme(of head: RequestHead, from peer: PeerAddress) -> HTTPScheme? {
         guard self.contains(peer) else { return nil }
         switch self.field {
         case .xForwardedFor:
-            // Its elements are not those of X-Forwarded-For: some proxies append to it, and some write it anew.
+            // Its elements do not match those of X-Forwarded-For: some proxies append to it, and
+            // some replace it.
             let values = head.values(canonicalName: "x-forwarded-proto")
             return values.count == 1 ? HTTPScheme(values[0]) : nil
         case .forwarded:
@@ -61,13 +65,13 @@ package struct TrustedProxies: Sendable {
 
     // MARK: - Private
 
-    /// One step on the way of a request: who sent it to a proxy, and by which scheme.
+    /// One step on the way of a request: the sender that a proxy saw, and the scheme.
     private struct Hop {
         var client: PeerAddress
         var scheme: HTTPScheme?
     }
 
-    /// The farthest step that trusted proxies vouch for. `nil` if they name none.
+    /// The farthest step that trusted proxies vouch for; `nil` if they name none.
     private func outermostHop(of head: RequestHead) -> Hop? {
         var last: Hop?
         for hop in self.hops(of: head).reversed() {
@@ -89,8 +93,8 @@ package struct TrustedProxies: Sendable {
         }
     }
 
-    /// The `for` and the `proto` of an element, the first of each. No comma or semicolon can stand in an address, so quotes
-    /// need not be followed.
+    /// The first `for` and the first `proto` of an element. An address contains neither comma nor
+    /// semicolon, so quotes need no parsing.
     private static func hop(ofElement element: Substring) -> Hop {
         var (node, scheme) = (Substring?.none, Substring?.none)
         for parameter in element.split(separator: ";") {

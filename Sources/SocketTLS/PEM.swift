@@ -6,7 +6,8 @@ package enum PEM {
         let source = try self.source(text)
         defer { BIO_free(source) }
         ERR_clear_error()
-        // Without a callback OpenSSL would ask the terminal for the password of an encrypted key.
+        // Without a callback, OpenSSL would prompt on the terminal for the password of an
+        // encrypted key.
         let key = PEM_read_bio_PrivateKey(source, nil, { _, _, _, _ in -1 }, nil)
         return Owned(try OpenSSLError.check("PEM_read_bio_PrivateKey", key), EVP_PKEY_free)
     }
@@ -62,7 +63,7 @@ package enum PEM {
         return source
     }
 
-    /// The text that `write` writes.
+    /// The text that `write` produces.
     static func text(_ write: (OpaquePointer) -> Int32) throws(OpenSSLError) -> String {
         let sink = try OpenSSLError.check("BIO_new", BIO_new(BIO_s_mem()))
         defer { BIO_free(sink) }

@@ -19,7 +19,7 @@ package final class TLSAcceptor: Sendable {
     private static let lingeringTime = Duration.seconds(2)
     private static let lingeringBytes = 65_536
 
-    /// `onFailure` is called on the connection's loop for each handshake that fails.
+    /// Calls `onFailure` on the connection's loop for each handshake that fails.
     package init(
         _ context: TLSServerContext,
         handshakeTimeout: Duration,
@@ -30,7 +30,7 @@ package final class TLSAcceptor: Sendable {
         self.onFailure = onFailure
     }
 
-    /// How many handshakes have failed so far.
+    /// The number of failed handshakes so far.
     package var failedHandshakes: Int { self.failures.load(ordering: .relaxed) }
 
     /// Uses another context for all connections from now on; open ones keep theirs.
@@ -38,9 +38,11 @@ package final class TLSAcceptor: Sendable {
         self.context.withLock { $0 = context }
     }
 
-    /// Runs the handshake with a client over the network; a unix socket, which no network can see, stays unencrypted.
+    /// Runs the handshake with a client over the network. A unix socket stays unencrypted, since
+    /// its bytes never reach the network.
     ///
-    /// Throws `StreamError` if the handshake fails, `WaitError` at the deadline or on cancellation.
+    /// Throws `StreamError` if the handshake fails, `WaitError` at the deadline or on
+    /// cancellation.
     package func accept(_ descriptor: Descriptor) async throws -> any ByteStream {
         let socket = SocketStream(descriptor)
         if Self.isLocal(descriptor.number) { return socket }
@@ -62,12 +64,14 @@ package final class TLSAcceptor: Sendable {
         return getsockopt(socket, SOL_SOCKET, SO_DOMAIN, &domain, &length) == 0 && domain == AF_UNIX
     }
 
-    /// Ends our side and reads on for a moment: closing with unread bytes makes the kernel send a reset, and the
-    /// client's kernel would then drop the alert that gives the reason.
+    /// Ends our side and continues to read for a moment. Otherwise, closing with unread bytes
+    /// makes the kernel send a reset. The client's kernel would then drop the alert that gives the
+    /// reason.
     private func part(from socket: SocketStream, speakingHTTP: Bool) async {
         let deadline = ContinuousClock.now + Self.lingeringTime
         do {
-            // The answer fits in the empty buffer of a new connection; if not, the connection is lost anyway.
+            // The answer fits in the empty buffer of a new connection; if not, the connection is
+            // lost anyway.
             if speakingHTTP { _ = try Self.plainAnswer.withUnsafeBytes { try socket.write($0) } }
             socket.endWriting()
             var buffer = [UInt8](repeating: 0, count: 4096)
@@ -81,11 +85,12 @@ package final class TLSAcceptor: Sendable {
                 room -= count
             }
         } catch {
-            // The client has gone, or its time is over.
+            // The client has gone, or its time has passed.
         }
     }
 
-    /// The answer to an unencrypted request, as from a browser that was given `http:` instead of `https:`.
+    /// The answer to an unencrypted request, as from a browser whose user entered `http:` instead
+    /// of `https:`.
     private static let plainAnswer = Array(
         """
         HTTP/1.1 400 Bad Request\r

@@ -5,16 +5,16 @@ package struct TLSClientAuthorities: Sendable {
     private let certificates: [Owned]
     /// `nil`: no certificate counts as revoked.
     private let revoked: TLSRevocationLists?
-    /// Different authorities, and other lists, have different fingerprints: a session admitted under one set is not resumed
+    /// Differs for other authorities and other lists, so that a session of one set is not resumed
     /// under another.
     let fingerprint: [UInt8]
 
-    /// Reads certificates in PEM; each is trusted as it is, whether or not it is a root.
+    /// Reads certificates in PEM. Each of them is trusted, whether or not it is a root.
     package init(certificates: String, revoked: TLSRevocationLists? = nil) throws(OpenSSLError) {
         self.certificates = try PEM.readCertificates(certificates)
         self.revoked = revoked
         var digest = [UInt8](repeating: 0, count: Int(SHA256_DIGEST_LENGTH))
-        // A text of PEM has no null.
+        // PEM text contains no null.
         let bytes = Array((certificates + (revoked.map { "\0\($0.text)" } ?? "")).utf8)
         try OpenSSLError.check("EVP_Digest", EVP_Digest(bytes, bytes.count, &digest, nil, EVP_sha256(), nil))
         self.fingerprint = digest
@@ -23,12 +23,13 @@ package struct TLSClientAuthorities: Sendable {
     /// The earliest end of validity among them, in seconds since 1970; `nil` if none can be read.
     package var expiresAt: Int64? { self.certificates.compactMap(X509Time.end).min() }
 
-    /// Makes a context ask for a certificate: a client may have none, but a bad one fails the handshake.
+    /// Makes a context ask for a certificate: a client may have none, but an invalid one fails the
+    /// handshake.
     func install(in context: OpaquePointer) throws(OpenSSLError) {
         let store = SSL_CTX_get_cert_store(context)
         for certificate in self.certificates {
             try OpenSSLError.check("X509_STORE_add_cert", X509_STORE_add_cert(store, certificate.pointer))
-            // Tells the client which of its certificates are acceptable.
+            // Informs the client which of its certificates are acceptable.
             try OpenSSLError.check("SSL_CTX_add_client_CA", SSL_CTX_add_client_CA(context, certificate.pointer))
         }
         X509_STORE_set_flags(store, UInt(X509_V_FLAG_PARTIAL_CHAIN))

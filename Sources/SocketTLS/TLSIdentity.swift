@@ -2,7 +2,7 @@ internal import COpenSSL
 
 /// A server's certificate with its chain, and its private key.
 package struct TLSIdentity: Sendable {
-    /// The server's own first.
+    /// The server's own certificate is first.
     let chain: [Owned]
     let privateKey: Owned
 
@@ -26,15 +26,16 @@ package struct TLSIdentity: Sendable {
             throw .privateKey("does not match the first certificate, which must be the server's own")
         }
         do throws(OpenSSLError) {
-            // Creating a context detects what the security level refuses, such as a short key, while the error can
-            // still name it.
+            // Creating a context detects certificates that the security level refuses, such as one
+            // with a short key, while the error can still name the certificate.
             _ = try self.makeContext()
         } catch {
             throw .certificates("cannot be used (\(error))")
         }
     }
 
-    /// Why clients do not accept the certificate at present: it has expired or is not valid yet.
+    /// The reason why clients do not accept the certificate at present: it has expired or is not
+    /// valid yet.
     package var objection: String? {
         if let end = X509_get0_notAfter(self.leaf.pointer), X509_cmp_current_time(end) < 0 {
             return "has expired: it was valid until \(Self.text(of: end))"
@@ -45,10 +46,11 @@ package struct TLSIdentity: Sendable {
         return nil
     }
 
-    /// The earliest end of validity in the chain, in seconds since 1970; `nil` if none can be read.
+    /// The earliest end of validity in the chain, in seconds since 1970; `nil` if none can be
+    /// read.
     package var expiresAt: Int64? { self.chain.compactMap(X509Time.end).min() }
 
-    /// How a certificate's name is compared with the name that a client requests.
+    /// The rule for comparing a certificate's name with the name that a client requests.
     enum NameMatch {
         case exact
         /// A star stands for the whole first label (RFC 9525 section 6.3).
@@ -83,7 +85,8 @@ package struct TLSIdentity: Sendable {
     }
 }
 
-/// Why a certificate or its key cannot be used; a text that can follow the name of the file.
+/// The reason why a certificate or its key cannot be used; a text that can follow the name of the
+/// file.
 package enum TLSIdentityError: Error, Hashable {
     case certificates(String)
     case privateKey(String)

@@ -1,12 +1,12 @@
 internal import COpenSSL
 
-/// The certificates that authorities have revoked, as their lists (CRLs, RFC 5280 section 5) name them.
+/// The certificates that authorities have revoked, from their lists (CRLs, RFC 5280 section 5).
 ///
-/// With lists, every authority of a client's chain needs one that has not ended: a client whose authority has none is refused, as
-/// nobody knows whether its certificate was revoked.
+/// With lists, every authority of a client's chain needs a current one. A client whose authority
+/// has none is refused, as the server cannot know whether its certificate was revoked.
 package struct TLSRevocationLists: Sendable {
     private let lists: [Owned]
-    /// The text that they were read from.
+    /// The PEM text of the lists.
     let text: String
 
     /// Reads lists in PEM.
@@ -15,10 +15,11 @@ package struct TLSRevocationLists: Sendable {
         self.text = text
     }
 
-    /// When the first of them ends, in seconds since 1970; `nil` if none does. From then on clients of its authority are refused.
+    /// The time at which the first of them ends, in seconds since 1970; `nil` if none does. From
+    /// then on, clients of its authority are refused.
     package var expiresAt: Int64? { self.lists.compactMap(X509Time.nextUpdate).min() }
 
-    /// Has a store of authorities check each certificate of a chain.
+    /// Makes a store of authorities check each certificate of a chain.
     func install(in store: OpaquePointer?) throws(OpenSSLError) {
         for list in self.lists { try OpenSSLError.check("X509_STORE_add_crl", X509_STORE_add_crl(store, list.pointer)) }
         X509_STORE_set_flags(store, UInt(X509_V_FLAG_CRL_CHECK | X509_V_FLAG_CRL_CHECK_ALL))

@@ -1,23 +1,27 @@
 internal import COpenSSL
 
-/// A server's settings for TLS 1.2 and 1.3: identities, protocols, and the authorities of client certificates.
+/// A server's settings for TLS 1.2 and 1.3: identities, protocols, and the authorities of client
+/// certificates.
 ///
-/// A new certificate needs a new context: open connections keep the one they began with.
+/// A new certificate needs a new context: open connections keep their old one.
 ///
-/// `@unchecked Sendable`: nothing changes after `init`, and OpenSSL allows any thread to make sessions of it.
+/// `@unchecked Sendable`: nothing changes after `init`, and OpenSSL allows any thread to make
+/// sessions of it.
 package final class TLSServerContext: @unchecked Sendable {
     private let identities: [TLSIdentity]
-    /// One for each identity, identical except for the certificate. Sessions begin with the first.
+    /// The contexts of the identities, identical except for the certificate. Sessions begin with
+    /// the first.
     private let contexts: [Owned]
     /// The protocols in the wire format of RFC 7301, in order of preference.
     private let wireProtocols: [UInt8]
     private let ticketKeys: TicketKeys
 
-    /// Makes a context with one or more identities: a client gets the one for the name it requests, or the first if
-    /// none matches.
+    /// Makes a context with one or more identities. A client gets the one for the name that it
+    /// requests, or the first if none matches.
     ///
-    /// `protocols` are for ALPN, in order of preference; a client that offers only others is refused. With
-    /// `clientAuthorities`, clients may present a certificate, and a bad one ends the handshake.
+    /// `protocols` are for ALPN, in order of preference; a client that offers only others is
+    /// refused. With `clientAuthorities`, clients may present a certificate, and an invalid one
+    /// ends the handshake.
     package init(
         identities: [TLSIdentity],
         protocols: [String],
@@ -34,7 +38,7 @@ package final class TLSServerContext: @unchecked Sendable {
         for context in contexts { try self.configure(context.pointer, clientAuthorities) }
     }
 
-    /// The context that a session begins with.
+    /// The context of a new session, before the client's name is known.
     var pointer: OpaquePointer { self.contexts[0].pointer }
 
     /// Mozilla's "intermediate" list of version 5.7, without its ciphers that do not use ECDHE.
@@ -50,7 +54,8 @@ package final class TLSServerContext: @unchecked Sendable {
         try OpenSSLError.check("SSL_CTX_set1_groups_list", copenssl_set_groups(context, Self.groups))
         // One read of the socket serves many small records.
         SSL_CTX_ctrl(context, SSL_CTRL_SET_READ_AHEAD, 1, nil)
-        // The caller's bytes may have moved between two attempts of one write, and idle connections need no buffers.
+        // Between two attempts of one write, the caller's bytes may move. Idle connections need no
+        // buffers.
         let modes = SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS
         SSL_CTX_ctrl(context, SSL_CTRL_MODE, Int(modes), nil)
         SSL_CTX_set_options(context, copenssl_server_options())

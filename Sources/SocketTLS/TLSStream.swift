@@ -3,25 +3,26 @@ package import Reactor
 
 /// The server's side of a TLS connection.
 ///
-/// A write that returned `nil` must be tried again with the same bytes, as some of them may already be encrypted.
-/// On the loop only.
+/// After a write that returned `nil`, the caller must try again with the same bytes, as some of
+/// them may already be encrypted. On the loop only.
 package final class TLSStream: ByteStream {
     package let socket: SocketStream
 
     private let context: TLSServerContext
     private let wire: TLSWire
     private let session: OpaquePointer
-    /// How many bytes of the caller's are encrypted but not all sent; they count as written when they are.
+    /// The number of the caller's bytes that are encrypted but not all sent; they count as written
+    /// when they are sent.
     private var sealedCount = 0
     private var handshakeIsDone = false
-    /// Whether the peer has been told that nothing more comes.
+    /// Whether `close_notify` was sent to the peer.
     private var hasSaidGoodbye = false
-    /// Whether the handshake failed because the peer has sent a request in clear.
+    /// Whether the handshake failed because the peer has sent an unencrypted request.
     private(set) var peerSpeaksHTTP = false
     package private(set) var certificateName: String?
     package let isEncrypted = true
 
-    /// How much of one write is encrypted at a time: four full records.
+    /// How many bytes of one write are encrypted at a time: four full records.
     private static let writeLimit = 64 * 1024
 
     package init(_ socket: SocketStream, context: TLSServerContext) throws(OpenSSLError) {
@@ -38,7 +39,7 @@ package final class TLSStream: ByteStream {
         SSL_free(self.session)
     }
 
-    /// Agrees with the client on keys and protocol; nothing can be read or written before.
+    /// Agrees with the client on keys and protocol; before that, nothing can be read or written.
     ///
     /// Throws `StreamError` if they cannot agree, `WaitError` at the deadline or on cancellation.
     package func handshake(until deadline: ContinuousClock.Instant) async throws {
@@ -47,7 +48,8 @@ package final class TLSStream: ByteStream {
             self.wire.beginTurn()
             let result = SSL_do_handshake(self.session)
             let needsMore = SSL_get_error(self.session, result) == SSL_ERROR_WANT_READ
-            // Before any wait: the queue of errors is the thread's, and other streams use it meanwhile.
+            // Before any wait: the error queue belongs to the thread, and other streams use it
+            // during the wait.
             let failure = result == 1 || needsMore ? nil : self.handshakeFailure()
             while try !self.wire.flush() { try await self.socket.waitToWrite(until: deadline) }
             if let failure { throw failure }
@@ -59,7 +61,7 @@ package final class TLSStream: ByteStream {
         self.handshakeIsDone = true
     }
 
-    /// The protocol that ALPN chose; `nil` if the client did not ask.
+    /// The protocol that ALPN chose; `nil` if the client offered none.
     package var chosenProtocol: String? {
         var name: UnsafePointer<UInt8>?
         var length: UInt32 = 0
@@ -125,7 +127,7 @@ package final class TLSStream: ByteStream {
         self.socket.close()
     }
 
-    /// Sends `close_notify`, once. Whether the socket has taken all there was to send.
+    /// Sends `close_notify`, once. Returns whether the socket has taken all unsent bytes.
     private func sayGoodbye() -> Bool {
         guard self.handshakeIsDone else { return true }
         if !self.hasSaidGoodbye {
@@ -137,7 +139,7 @@ package final class TLSStream: ByteStream {
         return (try? self.wire.flush()) == true
     }
 
-    /// Throws `StreamError` if a session is resumed for longer than its certificate is valid.
+    /// Throws `StreamError` if a session is resumed after the end of its certificate's validity.
     private func readCertificateName() throws(StreamError) -> String? {
         guard let certificate = SSL_get0_peer_certificate(self.session) else { return nil }
         guard

@@ -3,16 +3,20 @@ internal import Reactor
 
 /// The socket as OpenSSL sees it: reads may find no bytes, writes always succeed.
 ///
-/// Bytes that the socket does not take are kept in `unsent`. So OpenSSL never stops in the middle of a record, and a
-/// read that makes it answer, such as a key update, never waits for a write. On the loop only.
+/// `unsent` keeps the bytes that the socket does not take. So OpenSSL never stops in the middle of
+/// a record. A read that makes OpenSSL answer, for instance to a key update, never waits for a
+/// write. On the loop only.
 final class TLSWire {
-    /// More bytes than one write of the stream can leave behind; only a peer that sends and never reads exceeds it.
+    /// More bytes than one write of the stream can leave unsent; only a peer that sends and never
+    /// reads exceeds it.
     private static let unsentLimit = 256 * 1024
 
-    /// The most bytes that one OpenSSL call receives; it continues as long as records bring no content.
+    /// The largest number of bytes that one OpenSSL call receives; it continues as long as records
+    /// have no content.
     private static let receivedPerTurn = 65_536
-    /// The most handshake messages in a row, such as key updates, after the handshake; each costs far more than its few
-    /// bytes. Other implementations allow the same number.
+    /// The largest number of handshake messages in a row, such as key updates, after the
+    /// handshake; each costs far more than its few bytes. Other implementations allow the same
+    /// number.
     private static let messagesWithoutContent = 16
 
     private let socket: SocketStream
@@ -22,9 +26,10 @@ final class TLSWire {
     private var isEnded = false
     private var receivedInTurn = 0
     private var handshakeMessages = 0
-    /// Whether OpenSSL was told that there are no bytes because other connections get their turn.
+    /// Whether the wire has reported to OpenSSL that there are no bytes, so that other connections
+    /// have their turn.
     private(set) var turnIsOver = false
-    /// Why the socket can no longer be used; `nil` while it can.
+    /// The reason why the socket can no longer be used; `nil` while it can.
     private(set) var failure: StreamError?
 
     init(_ socket: SocketStream) {
@@ -71,7 +76,8 @@ final class TLSWire {
         self.handshakeMessages = 0
     }
 
-    /// Makes OpenSSL report each handshake message from here on, and ends a connection that sends too many in a row.
+    /// Makes OpenSSL report each handshake message from here on, and ends a connection that sends
+    /// too many in a row.
     func countHandshakeMessages(of session: OpaquePointer) {
         SSL_set_msg_callback(session) { isSent, _, type, _, _, session, _ in
             guard isSent == 0, type == SSL3_RT_HANDSHAKE, let session else { return }
@@ -79,7 +85,7 @@ final class TLSWire {
             wire.handshakeMessages += 1
             guard wire.handshakeMessages > TLSWire.messagesWithoutContent else { return }
             wire.failure = StreamError("the peer sends TLS handshake messages and no content")
-            // The only way to stop a read that goes on.
+            // Nothing else stops a read in progress.
             SSL_set_shutdown(session, SSL_get_shutdown(session) | SSL_RECEIVED_SHUTDOWN)
         }
     }

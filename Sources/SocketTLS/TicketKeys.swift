@@ -1,12 +1,12 @@
 internal import COpenSSL
 internal import Synchronization
 
-/// The keys that encrypt session tickets (RFC 5077, RFC 8446 section 4.6.1), so that the server needs no memory to
-/// resume a session.
+/// The keys that encrypt session tickets (RFC 5077, RFC 8446 section 4.6.1), so that the server
+/// needs no memory to resume a session.
 ///
-/// Shared by all contexts of a process, so that sessions survive a reload. After each `lifetime` a new key encrypts;
-/// the previous one decrypts for as long again; after that no ticket needs it, and the key is deleted, so that it can
-/// no longer reveal a session.
+/// All contexts of a process share them, so that sessions survive a reload. After each `lifetime`
+/// a new key encrypts, and the previous one decrypts for as long again. After that no ticket needs
+/// it, and it is deleted, so that it can no longer reveal a session.
 package final class TicketKeys: Sendable {
     struct Key: Sendable {
         /// The key's name in the tickets that it has encrypted.
@@ -45,13 +45,13 @@ package final class TicketKeys: Sendable {
         self.keys = Mutex(Keys(current: try Key(), previous: nil, turnsAt: now() + Self.lifetime))
     }
 
-    /// The key to encrypt with.
+    /// The key that encrypts.
     func current() throws(OpenSSLError) -> Key {
         try self.withTurnedKeys { keys in keys.current }
     }
 
-    /// The key of that name, and whether it is the current one; `nil` if it has been deleted, or belongs to another
-    /// process.
+    /// The key of that name, and whether it is the current one; `nil` if it has been deleted, or
+    /// belongs to another process.
     func key(named name: UnsafeRawBufferPointer) throws(OpenSSLError) -> (key: Key, isCurrent: Bool)? {
         try self.withTurnedKeys { keys in
             if keys.current.name.elementsEqual(name) { return (keys.current, true) }

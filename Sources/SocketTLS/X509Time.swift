@@ -3,12 +3,12 @@ internal import Glibc
 
 /// Reads the times of certificates.
 enum X509Time {
-    /// When a certificate's validity ends, in seconds since 1970.
+    /// The end of a certificate's validity, in seconds since 1970.
     static func end(of certificate: Owned) -> Int64? {
         X509_get0_notAfter(certificate.pointer).flatMap(self.seconds)
     }
 
-    /// When a revocation list ends, in seconds since 1970; `nil` if it does not say.
+    /// The end of a revocation list, in seconds since 1970; `nil` if the list does not state it.
     static func nextUpdate(of list: Owned) -> Int64? {
         X509_CRL_get0_nextUpdate(list.pointer).flatMap(self.seconds)
     }

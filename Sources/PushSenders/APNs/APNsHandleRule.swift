@@ -8,7 +8,8 @@ package struct APNsHandleRule: HandleRule {
     /// A device token is 32 or more bytes that Apple has chosen.
     package var isGuessable: Bool { false }
 
-    /// The device token in lower case, so that one device has one spelling; Apple does not fix its length.
+    /// The device token in lower case, so that one device has one spelling; Apple does not fix its
+    /// length.
     package func address(_ handle: String) throws(HandleFlaw) -> String {
         let bytes = handle.utf8
         guard

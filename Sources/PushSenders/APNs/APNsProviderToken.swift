@@ -5,8 +5,9 @@ internal import Synchronization
 
 /// The provider token of one key: an ES256 JWT that is signed again every fifty minutes.
 ///
-/// Apple refuses a token after an hour, and one that is renewed more often than every twenty minutes. A `Mutex` rather
-/// than an actor: signing takes microseconds, and callers that arrive meanwhile wait for the one result.
+/// Apple refuses a token after an hour, and one that is renewed more often than every twenty
+/// minutes. A `Mutex` rather than an actor: signing takes microseconds, and callers that arrive
+/// meanwhile wait for the one result.
 final class APNsProviderToken: Sendable {
     static let lifetime: TimeInterval = 50 * 60
     static let shortestLifetime: TimeInterval = 20 * 60
@@ -46,7 +47,7 @@ final class APNsProviderToken: Sendable {
         self.teamID = teamID
     }
 
-    /// The token to use now.
+    /// The token for a push that is sent now.
     func token(now: Date) throws(SendFailure) -> Token {
         try self.replace(now: now) { token in
             let age = now.timeIntervalSince(token.issuedAt)
@@ -83,7 +84,7 @@ final class APNsProviderToken: Sendable {
         let claims = "{\"iss\":\"\(self.teamID)\",\"iat\":\(Int(date.timeIntervalSince1970))}"
         do {
             return try JSONWebSignature.compact(header: header, claims: claims) { bytes in
-                // R and S side by side, RFC 7518 section 3.4; not DER.
+                // R and S one after the other, RFC 7518 section 3.4; not DER.
                 try self.key.signature(for: bytes).rawRepresentation
             }
         } catch {

@@ -5,10 +5,10 @@ internal import Synchronization
 
 /// The provider tokens of a process, one for each key, however often senders are replaced.
 ///
-/// Apple refuses a token that is renewed more often than every twenty minutes; a key that is loaded again keeps its
-/// token.
+/// Apple refuses a token that is renewed more often than every twenty minutes; a key that is
+/// loaded again keeps its token.
 package final class APNsProviderTokens: Sendable {
-    /// The number of keys that are remembered; one more clears them all.
+    /// The number of cached keys; one more evicts them all.
     private static let limit = 16
 
     // A lock: each use is short.

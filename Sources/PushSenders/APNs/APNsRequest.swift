@@ -3,7 +3,8 @@ internal import CurlHTTP
 internal import Foundation
 internal import PushCore
 
-/// Writes a push as APNs wants it: https://developer.apple.com/documentation/usernotifications/sending-notification-requests-to-apns
+/// Writes a push in the form of APNs:
+/// https://developer.apple.com/documentation/usernotifications/sending-notification-requests-to-apns
 struct APNsRequest: Sendable {
     let endpoint: OutboundURL
     let topic: String

@@ -2,10 +2,12 @@ internal import CurlHTTP
 internal import Foundation
 internal import PushCore
 
-/// Reads APNs' answers: https://developer.apple.com/documentation/usernotifications/handling-notification-responses-from-apns
+/// Reads APNs' answers:
+/// https://developer.apple.com/documentation/usernotifications/handling-notification-responses-from-apns
 enum APNsResponse {
-    /// The wait that Apple asks for after an error of its own. The first retry comes earlier, since a sign-in that waits
-    /// for its confirmation cannot wait as long, and one more call is no burden. After `Shutdown` only a new connection is needed.
+    /// The delay that Apple asks for after an error of its own. The first retry is earlier: a
+    /// sign-in that waits for its confirmation cannot wait as long, and one more call is no
+    /// burden. After `Shutdown` only a new connection is needed.
     private static let restAfterServerError = Duration.seconds(15 * 60)
     private static let restAfterTooMany = Duration.seconds(60)
 
@@ -19,8 +21,8 @@ enum APNsResponse {
             },
             .init(400...400, ["BadPriority", "BadCertificate"]) { .misconfigured(reason: $0.reason) },
             .init(403...403, ["ExpiredProviderToken"]) { .credentialExpired(reason: $0.reason) },
-            // Includes a key that does not match its connection: our connections carry the tokens of one key only, so a
-            // new connection would not help.
+            // Includes a key that does not match its connection. Our connections carry the tokens
+            // of one key only, so a new connection would not help.
             .init(403...405) { .misconfigured(reason: $0.reason) },
             .init(410...410) { .deviceGone(reason: $0.reason, since: $0.since) },
             .init(429...429, ["TooManyRequests"]) {
@@ -42,7 +44,8 @@ enum APNsResponse {
     )
 
     static func outcome(_ response: OutboundResponse, now: Date) -> SendOutcome {
-        // An intermediary between us and Apple may answer without JSON; then only the status is known.
+        // An intermediary between us and Apple may answer without JSON; then only the status is
+        // known.
         let answer = try? JSONDecoder().decode(Answer.self, from: Data(response.body))
         let word = ProviderWords.code(answer?.reason)
         return self.table.outcome(

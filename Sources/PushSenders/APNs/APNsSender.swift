@@ -4,7 +4,7 @@ package import Foundation
 package import PushCore
 package import Reactor
 
-/// Sends to Apple's push service with a provider token. `close()` it before its loop is stopped.
+/// Sends to Apple's push service with a provider token. Call `close()` before its loop stops.
 package final class APNsSender: PushSender {
     private let request: APNsRequest
     private let token: APNsProviderToken
@@ -27,7 +27,8 @@ package final class APNsSender: PushSender {
             envelope: settings.envelope,
             timeout: settings.connection.timeout
         )
-        // Apple allows one stream on a connection until a request with a good token has arrived on it.
+        // Apple allows one stream on a connection until a request with a good token has arrived on
+        // it.
         self.client = try settings.connection.makeClient(on: loop, provesConnections: true)
         self.now = now
     }
@@ -65,7 +66,8 @@ package final class APNsSender: PushSender {
             self.client.renewConnections()
             fresh = token
         case .alreadyMade(let token): fresh = token
-        // Apple calls a token expired that we signed minutes ago, so one of the two clocks is wrong.
+        // Apple calls a token expired that the server signed minutes ago, so one of the two clocks
+        // is wrong.
         case .tooYoung: throw .misconfigured(reason: reason)
         }
         do throws(SendFailure) {

@@ -7,10 +7,10 @@ internal import PushCore
 struct AccessToken: Sendable {
     let text: Secret<String>
     let expiresAt: Date
-    /// When a new one is fetched, while this one is still valid.
+    /// The time at which a new one is fetched, while this one is still valid.
     let renewAt: Date
 
-    /// Renewal is due after nine tenths of the lifetime: six minutes before the end of an hour.
+    /// Renewal is due after nine tenths of the lifetime: for an hour, six minutes before its end.
     init(_ text: String, lifetime: TimeInterval, now: Date) {
         self.text = Secret(text)
         self.expiresAt = now + lifetime
@@ -41,7 +41,8 @@ struct AccessToken: Sendable {
         }
     }
 
-    /// Fetches a token from a token endpoint. A failure that would be a push's fault is the configuration's here.
+    /// Fetches a token from a token endpoint. A failure that would be the fault of a push is here
+    /// one of the configuration.
     static func fetched(
         with request: OutboundRequest,
         by client: HTTPClient,

@@ -4,16 +4,17 @@ internal import Synchronization
 
 /// The access token of one credential, fetched when needed and once for all waiting callers.
 ///
-/// While one caller renews a token that is still valid, the others keep using it. A `Mutex`, not an actor, because a
-/// cancelled waiter must leave the queue at once, and because a send then gets the token without suspending.
+/// While one caller renews a token that is still valid, the others keep using it. A `Mutex`, not
+/// an actor, because a cancelled waiter must leave the queue at once, and because a send then gets
+/// the token without suspending.
 final class AccessTokenCache: Sendable {
     typealias Fetch = @Sendable () async throws(SendFailure) -> AccessToken
 
-    /// A caller that waits for the fetch in progress; `nil` means that the fetch was cancelled, and one waiter takes
-    /// over.
+    /// A caller that waits for the current fetch. Its result is `nil` if the fetch was cancelled;
+    /// one waiter then takes over.
     private typealias Waiter = CheckedContinuation<Result<Secret<String>, SendFailure>?, Never>
 
-    /// How long the old token is used after a failed renewal before the next try.
+    /// How long the old token is used after a failed renewal before the next attempt.
     private static let restAfterFailure: TimeInterval = 30
 
     private struct State {
@@ -53,7 +54,7 @@ final class AccessTokenCache: Sendable {
         }
     }
 
-    /// Forgets a token that the provider no longer accepts, unless it has been replaced already.
+    /// Evicts a token that the provider no longer accepts, unless it has been replaced already.
     ///
     /// Returns `false`, and keeps the token, if it is younger than `age`.
     func discard(_ token: Secret<String>, ifOlderThan age: TimeInterval = 0) -> Bool {
@@ -117,7 +118,8 @@ final class AccessTokenCache: Sendable {
         for waiter in waiters { waiter.resume(returning: result) }
     }
 
-    /// Waits until the fetch ends, which its call's deadline bounds, or until the task is cancelled.
+    /// Waits until the fetch ends, at the latest at its call's deadline, or until the task is
+    /// cancelled.
     private func outcomeOfFlight() async -> Result<Secret<String>, SendFailure>? {
         let id = self.state.withLock { state in
             state.lastWaiter += 1
@@ -126,7 +128,8 @@ final class AccessTokenCache: Sendable {
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let mustWait = self.state.withLock { state in
-                    // The fetch may have ended, or the task may have been cancelled, since the caller looked.
+                    // The fetch may have ended, or the task may have been cancelled, since the
+                    // caller checked.
                     guard state.isFetching, !Task.isCancelled else { return false }
                     state.waiters[id] = continuation
                     return true

@@ -1,13 +1,15 @@
 package import PushCore
 
-/// What a visible push to an Apple device shows until the app's extension has replaced it: names of texts and of a sound
-/// that the app brings along. A notification with a `PushAlert` replaces single members.
+/// The content that a visible push to an Apple device shows until the app's extension has replaced
+/// it: names of texts and of a sound in the app. A notification with a `PushAlert` replaces single
+/// members.
 ///
 /// The members are those of Apple's "Generating a remote notification".
 package struct AlertPlaceholder: Sendable, Hashable {
     /// The name of the title among the app's localized texts.
     package var titleKey: String?
-    /// The name of the text. iOS shows the name itself if the app has no text of that name, so it is best plain English.
+    /// The name of the text. iOS shows the name itself if the app has no text of that name, so
+    /// plain English is best.
     package var bodyKey = "New notification"
     /// The name of a sound; `nil` is silence.
     package var sound: String? = "default"
@@ -18,9 +20,11 @@ package struct AlertPlaceholder: Sendable, Hashable {
 
     package init() {}
 
-    /// The payload's member `aps`, as JSON; what the alert of a notification gives takes the place of the placeholder's.
+    /// The payload's member `aps`, as JSON; the members of a notification's alert replace those of
+    /// the placeholder.
     func aps(_ alert: PushAlert?) -> String {
-        // Without an alert Apple shows nothing, and does not start the extension, so there is nothing for it to change.
+        // A badge alone: without an alert, Apple shows nothing and does not start the extension,
+        // so the extension has nothing to change.
         if let alert, let badge = alert.badge, alert.isBadgeAlone { return "{\"badge\":\(badge)}" }
         let titleKey = alert?[.titleKey] ?? self.titleKey
         let title = titleKey.map { "\"title-loc-key\":\(JSONText.quoted($0))," } ?? ""

@@ -1,6 +1,6 @@
 internal import PushCore
 
-/// How a push appears on an Apple device, sent by APNs itself or by FCM.
+/// The form of a push on an Apple device, sent by APNs itself or by FCM.
 package enum AppleEnvelope: Sendable, Hashable {
     /// Silent: iOS decides when to wake the app.
     case background
@@ -15,8 +15,8 @@ package enum AppleEnvelope: Sendable, Hashable {
         }
     }
 
-    /// The value of `apns-priority`. Apple rejects 10 for a background push, so the publisher's choice does not count
-    /// there.
+    /// The value of `apns-priority`. Apple rejects 10 for a background push, so the publisher's
+    /// choice has no effect there.
     func priority(of push: Push) -> String {
         switch self {
         case .background: "5"
@@ -24,8 +24,8 @@ package enum AppleEnvelope: Sendable, Hashable {
         }
     }
 
-    /// The payload's member `aps`, as JSON. Apple allows nothing visible in a background push, so an alert does not count
-    /// there.
+    /// The payload's member `aps`, as JSON. Apple allows nothing visible in a background push, so
+    /// an alert has no effect there.
     func aps(of push: Push) -> String {
         switch self {
         case .background: "{\"content-available\":1}"

@@ -1,7 +1,7 @@
 internal import CurlHTTP
 internal import Reactor
 
-/// How a sender reaches its provider.
+/// The settings of a sender's connections to its provider.
 package struct ConnectionSettings: Sendable, Hashable {
     /// PEM certificates to trust instead of the system's; `nil` for the system's.
     package var caFile: String?
@@ -24,8 +24,8 @@ package struct ConnectionSettings: Sendable, Hashable {
         self.egress = egress
     }
 
-    /// Makes a client for hosts that the operator has named; with `allowedHosts`, for the hosts of that list that a
-    /// device names.
+    /// Makes a client. Without `allowedHosts`, it calls hosts that the operator has named. With
+    /// `allowedHosts`, it calls hosts that a device names, if they match that list.
     func makeClient(
         on loop: EventLoop,
         allowedHosts: [HostPattern]? = nil,
@@ -44,7 +44,7 @@ package struct ConnectionSettings: Sendable, Hashable {
             connectionsPerHost: self.connections,
             streamsPerConnection: self.streams,
             provesConnections: provesConnections,
-            // The same number again may wait for a free stream.
+            // As many calls again may wait for a free stream.
             maximumCalls: max(1024, 2 * self.connections * self.streams),
             caFile: self.caFile,
             allowedHosts: allowedHosts,

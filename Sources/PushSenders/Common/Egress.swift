@@ -1,11 +1,12 @@
 package import CurlHTTP
 
-/// The way out to the providers.
+/// The route to the providers: direct or through a proxy.
 package struct Egress: Sendable, Hashable {
     /// `nil`: directly.
     package var proxy: OutboundProxy?
-    /// Whether hosts that devices name are called through the proxy, too. Their addresses are then checked by nobody but
-    /// the proxy, which resolves their names; the list of allowed hosts counts in any case.
+    /// Whether calls to hosts that devices name go through the proxy, too. Only the proxy, which
+    /// resolves their names, can then check their addresses; the list of allowed hosts applies in
+    /// any case.
     package var includesDeviceHosts: Bool
 
     package init(proxy: OutboundProxy? = nil, includesDeviceHosts: Bool = false) {

@@ -5,8 +5,9 @@ extension HTTPClient {
     /// Sends a request, and turns a call without an answer into a `SendFailure`.
     ///
     /// - Parameters:
-    ///   - host: The pattern by which a device may name the host; `nil` if the operator has named it.
-    ///   - named: Bounds the calls to hosts under a wildcard.
+    ///   - host: The pattern by which a device may name the host; `nil` if the operator has named
+    ///     it.
+    ///   - named: Limits the calls to hosts under a wildcard.
     func answer(
         to request: OutboundRequest,
         at host: HostPattern? = nil,
@@ -22,15 +23,16 @@ extension HTTPClient {
 }
 
 extension SendFailure {
-    /// The wait before a host that only its device has named, and that has not answered, is called again.
+    /// The delay before a retry to a host that only its device has named, and that has not
+    /// answered.
     private static let restOfNamedHost = Duration.seconds(60)
     /// The same for a host that has answered with an error of its own.
     private static let restOfFailingHost = Duration.seconds(1)
 
     /// The failure of a call without an answer.
     ///
-    /// A device can name any host under a wildcard, also one that never existed or never answers: that must not count
-    /// as an outage for the other devices.
+    /// A device can name any host under a wildcard, even one that never existed or never answers.
+    /// Such a call must not count as an outage for the other devices.
     init(_ error: OutboundError, at host: HostPattern? = nil) {
         let isNamed = host?.isWildcard ?? false
         switch error {
@@ -46,9 +48,10 @@ extension SendFailure {
 
     /// The failure that an answer of `host` means.
     ///
-    /// A host under a wildcard may be any host of that domain, and speaks for its device only: it cannot ask for a rest
-    /// of the whole lane, or refuse credentials for it. When the devices of several users in a row are held up, the
-    /// lane rests all the same (`SenderHealth`). `credentialExpired` stays: the sender acts on it first.
+    /// A host under a wildcard may be any host of that domain, and speaks for its device only. It
+    /// can neither pause the whole lane nor refuse credentials for it. If it delays the devices of
+    /// several users in a row, `SenderHealth` pauses the lane anyway. `credentialExpired` stays:
+    /// the sender acts on it first.
     func counted(at host: HostPattern?) -> SendFailure {
         guard let host, host.isWildcard else { return self }
         return switch self {

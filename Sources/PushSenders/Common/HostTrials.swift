@@ -1,27 +1,29 @@
-/// The hosts that devices have named under a wildcard, and whether they answer. Decides; does nothing.
+/// The hosts that devices have named under a wildcard, and whether they answer. It only decides;
+/// its caller acts.
 ///
-/// A host that takes requests and never answers holds each call until its deadline, and with enough of them all calls of
-/// a lane. So the calls to hosts that have not answered are bounded, all together, and a host that has failed to answer
-/// is left alone for a while. Hosts that answer are not bounded.
+/// A host that accepts requests and never answers holds each call until its deadline, and enough
+/// of them hold all calls of a lane. So there is a limit for all calls to hosts that have not
+/// answered yet. A host that has failed to answer is not called for a while. Calls to hosts that
+/// answer have no limit here.
 struct HostTrials: Sendable {
     enum Admission: Sendable, Hashable {
         /// The host answers.
         case go
         /// The host has yet to answer; the caller reports the end of the call with `endTrial`.
         case trial
-        /// The first call has been under way for a moment only: its answer decides.
+        /// The first call began only a moment ago; further calls wait for its answer.
         case wait
         /// The host must not be called before this time has passed.
         case leaveAlone(Duration)
     }
 
-    /// How long a host is left alone that has not answered.
+    /// How long a host is not called after it has failed to answer.
     static let rest = Duration.seconds(60)
-    /// The same while others hold all trials.
+    /// The same while calls to other hosts use up the limit.
     static let restWithoutRoom = Duration.seconds(1)
     /// How long further calls to a host wait for the answer to the first.
     static let timeout = Duration.milliseconds(500)
-    /// The number of hosts that each table remembers.
+    /// The largest number of hosts in each table.
     static let rememberedHosts = 1000
 
     private struct Trial {
@@ -35,19 +37,19 @@ struct HostTrials: Sendable {
     private var answering: Set<String> = []
     private var silent: [String: ContinuousClock.Instant] = [:]
 
-    /// `bound`: the most calls under way to hosts that have not answered.
+    /// `bound`: the largest number of concurrent calls to hosts that have not answered.
     init(bound: Int) {
         self.bound = max(1, bound)
     }
 
-    /// The hosts that are remembered.
+    /// The number of hosts in all tables.
     var count: Int { self.trials.count + self.answering.count + self.silent.count }
 
     mutating func admit(_ host: String, now: ContinuousClock.Instant) -> Admission {
         if self.answering.contains(host) { return .go }
         if let until = self.silent[host], until > now { return .leaveAlone(now.duration(to: until)) }
         let trial = self.trials[host]
-        // One host gets half of the trials at the most.
+        // One host gets at most half of the trials.
         if let trial, trial.calls >= max(1, self.bound / 2) {
             let isYoung = trial.since.duration(to: now) < Self.timeout
             return isYoung ? .wait : .leaveAlone(Self.restWithoutRoom)
@@ -58,7 +60,7 @@ struct HostTrials: Sendable {
         return .trial
     }
 
-    /// Ends a call that `admit` has called a trial, however it ended.
+    /// Ends a call that `admit` has called a trial, whatever its result.
     mutating func endTrial(_ host: String) {
         self.calls -= 1
         guard let trial = self.trials[host], trial.calls > 1 else {
@@ -71,12 +73,13 @@ struct HostTrials: Sendable {
     /// Records an answer of any status.
     mutating func noteAnswer(of host: String) {
         self.silent[host] = nil
-        // Who is forgotten proves itself with its next answer.
+        // An evicted host proves itself with its next answer.
         if self.answering.count >= Self.rememberedHosts { self.answering.removeAll() }
         self.answering.insert(host)
     }
 
-    /// Records a call without an answer. A host that has answered before is tried again at once, within the bound.
+    /// Records a call without an answer. A host that has answered before may be tried again at
+    /// once, within the limit.
     mutating func noteSilence(of host: String, now: ContinuousClock.Instant) {
         if self.answering.remove(host) != nil { return }
         if self.silent.count >= Self.rememberedHosts { self.silent = self.silent.filter { $0.value > now } }

@@ -3,8 +3,8 @@ internal import Foundation
 
 /// The compact form of RFC 7515.
 enum JSONWebSignature {
-    /// `header` and `claims` are JSON; `sign` receives the bytes to sign and returns the signature in the form that
-    /// JOSE requires.
+    /// `header` and `claims` are JSON; `sign` receives the bytes to sign and returns the signature
+    /// in the form that JOSE requires.
     static func compact<Failure: Error>(
         header: String,
         claims: String,

@@ -2,14 +2,14 @@ internal import CurlHTTP
 internal import PushCore
 internal import Synchronization
 
-/// Calls hosts that devices have named under a wildcard, within the bounds of `HostTrials`.
+/// Calls hosts that devices have named under a wildcard, within the limits of `HostTrials`.
 final class NamedHosts: Sendable {
     private static let pause = Duration.milliseconds(20)
 
     // A lock: the calls of a lane may run on several threads, and each use is short.
     private let trials: Mutex<HostTrials>
 
-    /// `bound`: the most calls under way to hosts that have not answered.
+    /// `bound`: the largest number of concurrent calls to hosts that have not answered.
     init(bound: Int) {
         self.trials = Mutex(HostTrials(bound: bound))
     }
@@ -40,7 +40,8 @@ final class NamedHosts: Sendable {
             case .go: return false
             case .trial: return true
             case .wait:
-                // Ends within `HostTrials.timeout`. Cancellation ends the sleep early, and the call.
+                // Ends within `HostTrials.timeout`. Cancellation ends the sleep early, and the
+                // call.
                 if (try? await Task.sleep(for: Self.pause)) == nil { throw .unavailable(reason: "cancelled") }
             case .leaveAlone(let time):
                 throw .deviceBusy(reason: "the host does not answer", retryAfter: time)
@@ -50,7 +51,7 @@ final class NamedHosts: Sendable {
 }
 
 extension OutboundError {
-    /// Whether the host has failed to answer; `false` if it was not asked.
+    /// Whether the host has failed to answer; `false` if it was not called.
     fileprivate var isSilence: Bool {
         switch self {
         case .couldNotConnect, .tls, .timedOut, .interrupted, .responseTooLarge: true

@@ -1,6 +1,7 @@
 internal import PushCore
 
-/// A provider's answers and the outcome of each, as data: the first row whose status and words match counts.
+/// A provider's answers and the outcome of each, as data: the first row whose status and words
+/// match decides.
 ///
 /// If no row matches, a status in `accepted` is a success, and any other is a temporary failure.
 struct OutcomeTable: Sendable {

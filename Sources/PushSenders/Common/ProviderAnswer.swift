@@ -5,7 +5,8 @@ internal import PushCore
 /// The parts of a provider's answer that an `OutcomeTable` uses.
 struct ProviderAnswer: Sendable {
     let status: Int
-    /// The codes in the answer: the provider's own code for an error, or one of ours where only a sentence tells.
+    /// The codes in the answer: the provider's own code for an error, or one of ours if the answer
+    /// has only a sentence.
     let words: [String]
     /// The reason of a failure, safe to store and to log.
     let reason: String
@@ -13,7 +14,7 @@ struct ProviderAnswer: Sendable {
     let retryAfter: Duration?
     /// The provider's own id of the push.
     let providerID: String?
-    /// When the provider last saw that the device is no longer registered.
+    /// The time at which the provider last saw that the device is no longer registered.
     let since: Date?
 
     /// Without `reason`, the status becomes the reason.
@@ -33,7 +34,8 @@ struct ProviderAnswer: Sendable {
         self.since = since
     }
 
-    /// Pauses all pushes for as long as the provider says; if it does not say, only this push waits, for `rest`.
+    /// Pauses all pushes for as long as the provider says. If it does not say, only this push
+    /// waits, for `rest`.
     func overloadedIfTimed(orElse rest: Duration? = nil, sparingFirst: Bool = false) -> SendFailure {
         if let retryAfter {
             .overloaded(reason: self.reason, retryAfter: retryAfter)

@@ -8,10 +8,11 @@ enum ProviderWords {
         return text
     }
 
-    /// A sentence in printable ASCII, cut off at 200 characters, without URLs: the device's own may be among them.
+    /// A sentence in printable ASCII, cut off at 200 characters, without URLs: one of them may be
+    /// the device's own.
     static func sentence(_ text: String?) -> String? {
         guard let text, !text.isEmpty else { return nil }
-        // Cut first: a host that a device has named may send more than anybody reads.
+        // Cut first: a host that a device has named may send far more than is needed.
         let bytes = text.utf8.prefix(200).map { $0.isPrintable ? $0 : UInt8(ascii: "?") }
         return String(decoding: bytes, as: UTF8.self)
             .split(separator: " ", omittingEmptySubsequences: false)
@@ -19,8 +20,8 @@ enum ProviderWords {
             .joined(separator: " ")
     }
 
-    /// A sentence without the device's address, which some providers repeat: words longer than 40 characters are
-    /// shortened, and no word of the providers' own is that long.
+    /// A sentence without the device's address, which some providers repeat. Words longer than 40
+    /// characters are shortened; the providers' own words are shorter.
     static func anonymousSentence(_ text: String?) -> String? {
         self.sentence(text).map { sentence in
             sentence.split(separator: " ").map { $0.utf8.count > 40 ? "\($0.prefix(8))..." : $0 }.joined(separator: " ")

@@ -1,12 +1,13 @@
 internal import PushCore
 
 extension Push {
-    /// The members of JSON that tell the device which notification it is and, where accounts share the device, whose.
+    /// The JSON members that identify the notification. If accounts share the device, they also
+    /// identify the account.
     var idMembers: String {
         "\"secureId\":\"\(self.notification)\"" + (self.accountHint.map { ",\"accountHint\":\"\($0)\"" } ?? "")
     }
 
-    /// As long as `idMembers` can become.
+    /// The longest possible `idMembers`.
     static let longestIDMembers =
         "\"secureId\":\"\(Int64.max)\",\"accountHint\":\"\(String(repeating: "0", count: AccountHint.length))\""
 }

@@ -1,8 +1,8 @@
 internal import PushCore
 
 extension PushAlert {
-    /// The alert as JSON, for receivers that read it themselves: a page's worker, or the operator's receiver; `nil` if it
-    /// has nothing for them.
+    /// The alert as JSON, for receivers that read it themselves: a page's worker, or the
+    /// operator's receiver; `nil` if it has nothing for them.
     var json: String? {
         var members = self.named.map { "\"\($0)\":\(JSONText.quoted($1))" }
         if let badge { members.append("\"badge\":\(badge)") }
@@ -16,7 +16,7 @@ extension PushAlert {
 }
 
 extension AlertPolicy {
-    /// How many bytes the longest alert has as JSON; 0 if there is none.
+    /// The length of the longest alert as JSON, in bytes; 0 if there is none.
     var longestJSON: Int {
         guard !self.isEmpty else { return 0 }
         var longest = PushAlert()

@@ -1,9 +1,10 @@
 package import PushCore
 internal import Synchronization
 
-/// A sender that can be replaced while pushes go on.
+/// A sender that can be replaced while it sends pushes.
 ///
-/// A push in progress ends with the sender it began with, whose connections are closed after its last push.
+/// A push in progress ends with the sender that began it; that sender's connections close after
+/// its last push.
 package final class ReplaceableSender: PushSender {
     // A lock: each use is short.
     private let current: Mutex<any PushSender>

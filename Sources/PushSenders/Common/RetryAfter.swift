@@ -4,7 +4,7 @@ internal import Foundation
 
 /// The `Retry-After` field, RFC 9110 section 10.2.3: seconds or an HTTP-date.
 enum RetryAfter {
-    /// The longest wait that is accepted; a longer one is shortened to it.
+    /// The longest accepted wait; a longer one is shortened to it.
     static let longest = Duration.seconds(3600)
 
     /// `nil` if the field is absent, negative, in the past or malformed.

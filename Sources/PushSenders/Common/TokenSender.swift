@@ -8,7 +8,7 @@ struct TokenSender: Sendable {
     let client: HTTPClient
     /// The patterns by which devices may name hosts; empty if the operator has named the only one.
     var hosts: [HostPattern] = []
-    /// Bounds the calls to hosts under a wildcard.
+    /// Limits the calls to hosts under a wildcard.
     var named: NamedHosts?
 
     func send(
@@ -21,7 +21,8 @@ struct TokenSender: Sendable {
         do throws(SendFailure) {
             return try await self.attempt(first, outcome)
         } catch .credentialExpired(let reason) {
-            // A host under a wildcard may refuse every token, and must not have one fetched for each push.
+            // A host under a wildcard may refuse every token; it must not cause a fetch for each
+            // push.
             let age = host?.isWildcard == true ? Self.youngestAtNamedHosts : 0
             guard self.tokens.discard(token, ifOlderThan: age) else {
                 throw SendFailure.misconfigured(reason: reason).counted(at: host)
@@ -31,12 +32,13 @@ struct TokenSender: Sendable {
         do throws(SendFailure) {
             return try await self.attempt(try makeRequest(fresh), outcome)
         } catch .credentialExpired(let reason) {
-            // A second no to a token this fresh is about the credentials behind it.
+            // If the provider refuses a fresh token, too, the credentials behind it are at fault.
             throw SendFailure.misconfigured(reason: reason).counted(at: host)
         }
     }
 
-    /// The age in seconds from which a host under a wildcard is believed that a token is no longer good.
+    /// The age in seconds from which the sender believes a host under a wildcard that a token is
+    /// no longer valid.
     private static let youngestAtNamedHosts: TimeInterval = 60
 
     private func attempt(

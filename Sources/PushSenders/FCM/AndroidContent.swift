@@ -1,8 +1,8 @@
 internal import PushCore
 
-/// What a message to an Android device carries beside its id.
+/// The content of a message to an Android device, in addition to its id.
 package enum AndroidContent: Sendable, Hashable {
-    /// Data for the app, which shows what it likes; Android shows nothing by itself.
+    /// Data for the app, which decides what it shows; Android shows nothing by itself.
     case data
     /// A notification, which Android shows by itself while the app is not in the foreground.
     case notification(AndroidPlaceholder)
@@ -27,22 +27,24 @@ package enum AndroidContent: Sendable, Hashable {
     }
 }
 
-/// What Android shows of a push: the members are those of `AndroidNotification` in FCM's reference.
+/// The visible part of a push on Android; the members are those of `AndroidNotification` in FCM's
+/// reference.
 package struct AndroidPlaceholder: Sendable, Hashable {
-    /// The name of the title among the app's string resources; `nil`: Android shows the app's name.
+    /// The name of the title among the app's string resources; `nil`: Android shows the app's
+    /// name.
     package var titleKey: String?
-    /// The name of the text among them.
+    /// The name of the text among the app's string resources.
     package var bodyKey: String?
-    /// The text where there is no `bodyKey`; Android would show it in place of one.
+    /// The text if there is no `bodyKey`; with both, Android would show this one.
     package var text = "New notification"
-    /// The name of a sound; `nil` is silence. From Android 8 on the channel decides.
+    /// The name of a sound; `nil` is silence. From Android 8 on, the channel decides.
     package var sound: String? = "default"
-    /// The notification channel, which the app has made; `nil`: the one of the app's manifest.
+    /// The notification channel, which the app has created; `nil`: the one in the app's manifest.
     package var channel: String?
 
     package init() {}
 
-    /// `tag`: a notification replaces an earlier one with the same tag.
+    /// Writes the notification. It replaces an earlier one with the same `tag`.
     func notification(_ alert: PushAlert?, tag: String) -> String {
         let bodyKey = alert?[.bodyKey] ?? self.bodyKey
         let texts = [

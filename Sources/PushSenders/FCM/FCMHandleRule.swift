@@ -1,12 +1,13 @@
 internal import Bytes
 package import PushCore
 
-/// A device's address at FCM: a registration token, whose format Google does not document, or `fid:` and a Firebase
-/// installation id.
+/// A device's address at FCM: a registration token, whose format Google does not document, or
+/// `fid:` and a Firebase installation id.
 ///
-/// The client names the kind, because FCM takes each in a field of its own and the forms may change.
+/// The client names the kind, because FCM has a field for each kind and the formats may change.
 package struct FCMHandleRule: HandleRule {
-    /// The target of a message: https://firebase.google.com/docs/reference/fcm/rest/v1/projects.messages
+    /// The target of a message:
+    /// https://firebase.google.com/docs/reference/fcm/rest/v1/projects.messages
     enum Target: Hashable {
         case token(String)
         case installation(String)

@@ -3,13 +3,14 @@ internal import CurlHTTP
 internal import Foundation
 internal import PushCore
 
-/// Writes a push as FCM wants it: https://firebase.google.com/docs/reference/fcm/rest/v1/projects.messages
+/// Writes a push in the form of FCM:
+/// https://firebase.google.com/docs/reference/fcm/rest/v1/projects.messages
 struct FCMRequest: Sendable {
     /// Four weeks, the longest that FCM keeps a message.
     private static let longestTimeToLive = 2_419_200
 
     let url: OutboundURL
-    /// How pushes appear on Apple devices; `nil`: FCM is not told.
+    /// The form of pushes on Apple devices; `nil`: the message has no part for them.
     let apple: AppleEnvelope?
     let android: AndroidContent
     let timeout: Duration
@@ -30,7 +31,7 @@ struct FCMRequest: Sendable {
         return OutboundRequest(.post, self.url, headers: headers, body: body, timeout: self.timeout)
     }
 
-    /// FCM ignores the part that is for another kind of device than the token's.
+    /// The body of a message. FCM ignores the part for another kind of device than the token's.
     private func body(of push: Push, to target: FCMHandleRule.Target, now: Date) -> String {
         let (field, value) = target.field
         let parts = [
@@ -51,7 +52,8 @@ struct FCMRequest: Sendable {
         return (members + self.android.members(of: push)).joined(separator: ",")
     }
 
-    /// The same headers and payload as are sent to APNs itself; FCM adds the message's `data` to the payload.
+    /// The same headers and payload as for APNs itself; FCM adds the message's `data` to the
+    /// payload.
     private static func apple(_ push: Push, in envelope: AppleEnvelope) -> String {
         let headers = [
             ("apns-push-type", envelope.pushType), ("apns-priority", envelope.priority(of: push)),

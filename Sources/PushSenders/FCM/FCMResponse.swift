@@ -6,15 +6,16 @@ internal import PushCore
 enum FCMResponse {
     private static let restAfterQuota = Duration.seconds(60)
     private static let restAfterServerError = Duration.seconds(10)
-    /// Our own code for an `INVALID_ARGUMENT` about the device's token; any other 400 says nothing about a device.
+    /// Our own code for an `INVALID_ARGUMENT` about the device's token; any other 400 says nothing
+    /// about a device.
     private static let invalidToken = "INVALID_TOKEN"
 
     static let table = OutcomeTable(
         accepted: 200...200,
         [
             .init(400...400, [invalidToken]) { .deviceUnknown(reason: $0.reason) },
-            // Concerns the project's keys for Apple or for browsers, and a device of that kind can cause it; Android is not
-            // affected.
+            // Concerns the project's keys for Apple or for browsers. Only devices of that kind
+            // cause it; Android is not affected.
             .init(401...401, ["THIRD_PARTY_AUTH_ERROR", "APNS_AUTH_ERROR"]) { .kindRefused(reason: $0.reason) },
             .init(401...401) { .credentialExpired(reason: $0.reason) },
             .init(403...403, ["SENDER_ID_MISMATCH"]) { .deviceUnknown(reason: $0.reason) },

@@ -3,13 +3,15 @@ package import Foundation
 package import PushCore
 package import Reactor
 
-/// Sends to Firebase Cloud Messaging, API v1, as a service account. `close()` it before its loop is stopped.
+/// Sends to Firebase Cloud Messaging, API v1, as a service account. Call `close()` before its loop
+/// stops.
 package final class FCMSender: PushSender {
     private let request: FCMRequest
     private let sender: TokenSender
     private let now: @Sendable () -> Date
 
-    /// Throws if a setting or the service account is unusable; nothing is sent before the first push.
+    /// Throws if a setting or the service account is unusable; nothing is sent before the first
+    /// push.
     package init(
         _ settings: FCMSettings,
         on loop: EventLoop,

@@ -7,7 +7,8 @@ package struct FCMSettings: Sendable {
     package var endpoint: String
     /// The endpoint for access tokens, if it is not Google's.
     package var tokenEndpoint: String?
-    /// How pushes appear on Apple devices that have registered with FCM; `nil`: FCM is not told, and shows nothing there.
+    /// The form of pushes on Apple devices that have registered with FCM; `nil`: the message has
+    /// no part for them, and they show nothing.
     package var apple: AppleEnvelope?
     package var android: AndroidContent
     package var connection: ConnectionSettings

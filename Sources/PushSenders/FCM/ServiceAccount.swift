@@ -3,10 +3,11 @@ internal import Cryptography
 internal import Foundation
 internal import PushCore
 
-/// A Google service account: https://developers.google.com/identity/protocols/oauth2/service-account
+/// A Google service account:
+/// https://developers.google.com/identity/protocols/oauth2/service-account
 struct ServiceAccount: Sendable {
-    /// Google's own libraries accept no other, and a key file that names another may have been tampered with: it would
-    /// make us send a signed assertion to a stranger.
+    /// The only endpoint that Google's own libraries accept. Somebody may have tampered with a key
+    /// file that names another one: the server would send a signed assertion to a stranger.
     static let googleTokenEndpoint = "https://oauth2.googleapis.com/token"
     private static let scope = "https://www.googleapis.com/auth/firebase.messaging"
     /// The longest lifetime that Google accepts.
@@ -58,14 +59,15 @@ struct ServiceAccount: Sendable {
         }
     }
 
-    /// The signed assertion that is exchanged for an access token.
+    /// The signed assertion, which the sender exchanges for an access token.
     func assertion(now: Date) throws -> String {
         let issued = Int(now.timeIntervalSince1970)
         let keyID = self.keyID.map { ",\"kid\":" + JSONText.quoted($0) } ?? ""
         let claims = [
             "\"iss\":" + JSONText.quoted(self.clientEmail),
             "\"scope\":\"\(Self.scope)\"",
-            // Google's constant, even if the token comes from another endpoint, as in Google's own libraries.
+            // Google's constant, even if the token comes from another endpoint, as in Google's own
+            // libraries.
             "\"aud\":\"\(Self.googleTokenEndpoint)\"",
             "\"iat\":\(issued)",
             "\"exp\":\(issued + Self.assertionLifetime)",

@@ -1,12 +1,13 @@
 package import PushCore
 
-/// The address of a device that holds an event stream open: its registration id, whose content does not matter.
+/// The address of a device that holds an event stream open: its registration id, in any form.
 package struct StreamHandleRule: HandleRule {
     package init() {}
 
     package var form: HandleForm { .registrationID }
 
-    /// The handle is the registration id, which the server has issued to the account that registers it.
+    /// The handle is the registration id, which the server has issued to the account that
+    /// registers it.
     package var isGuessable: Bool { false }
 
     package func address(_ handle: String) throws(HandleFlaw) -> DeviceHandle {

@@ -1,11 +1,12 @@
 package import PushCore
 
-/// Sends to the event streams that devices hold open at this server: no provider is involved.
+/// Sends to the event streams that devices hold open at this server, without a provider.
 ///
-/// A push is accepted when the kernel has taken the event for a stream's socket. If the connection is lost after that,
-/// the device asks again with `Last-Event-ID`. Every wait ends with the stream's `writeTimeout`.
+/// A push is accepted when the kernel has taken the event for a stream's socket. If the connection
+/// is lost after that, the device reconnects with `Last-Event-ID`. Every wait ends with the
+/// stream's `writeTimeout`.
 package struct StreamSender: PushSender {
-    /// How soon a stream that reads everything it is sent is ready for more.
+    /// The retry delay: a stream whose client reads all events is ready for more by then.
     private static let moment = Duration.seconds(1)
 
     private let hub: StreamHub

@@ -1,15 +1,15 @@
 internal import PushCore
 
-/// What a push to Windows carries beside its id.
+/// The content of a push to Windows, in addition to its id.
 package enum WNSContent: Sendable, Hashable {
-    /// The id alone, for the app or its background task; Windows shows nothing. Where accounts share the channel it is
-    /// `secureId=<id>&accountHint=<hint>`.
+    /// Only the id, for the app or its background task; Windows shows nothing. If accounts share
+    /// the channel, it is `secureId=<id>&accountHint=<hint>`.
     case raw
-    /// A toast of a constant text, which Windows shows by itself; a click starts the app with `secureId=<id>`, and with the hint behind it
-    /// where accounts share the channel.
+    /// A toast with a constant text, which Windows shows by itself. A click starts the app with
+    /// `secureId=<id>`, followed by the hint if accounts share the channel.
     case toast(text: String)
 
-    /// The content of a push. A raw push shows nothing, so an alert does not count there.
+    /// The content of a push. A raw push shows nothing, so an alert has no effect there.
     func form(of push: Push) -> WNSForm {
         switch self {
         case .raw:
@@ -35,7 +35,7 @@ package enum WNSContent: Sendable, Hashable {
     }
 }
 
-/// A notification in the form that WNS wants it.
+/// A notification in the form that WNS requires.
 struct WNSForm {
     /// The value of `X-WNS-Type`.
     let type: String

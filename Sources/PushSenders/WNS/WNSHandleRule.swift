@@ -3,8 +3,8 @@ package import PushCore
 
 /// A device's address at WNS: a channel, which is a URL. A push to it carries our access token.
 ///
-/// Checked at registration and again before each push, by one parser: the access token is sent to the host that it
-/// names.
+/// The same parser checks it at registration and again before each push, because the sender sends
+/// the access token to the host in it.
 package struct WNSHandleRule: HandleRule {
     let hosts: [HostPattern]
     private let expected: String

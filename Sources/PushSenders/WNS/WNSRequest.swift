@@ -2,7 +2,7 @@ internal import CurlHTTP
 internal import Foundation
 internal import PushCore
 
-/// Writes a push as WNS wants it:
+/// Writes a push in the form of WNS:
 /// https://learn.microsoft.com/windows/apps/develop/notifications/push-notifications/push-request-response-headers
 struct WNSRequest: Sendable {
     /// The longest life of a channel.

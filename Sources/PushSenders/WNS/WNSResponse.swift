@@ -6,7 +6,7 @@ internal import PushCore
 enum WNSResponse {
     private static let restOfChannel = Duration.seconds(600)
     private static let restWhenThrottled = RetryAfter.longest
-    /// Our own word for a 410 that is about the sender.
+    /// Our own word for a 410 that concerns the sender.
     private static let blocked = "blocked"
 
     static let table = OutcomeTable(
@@ -17,7 +17,7 @@ enum WNSResponse {
                 .deviceBusy(reason: $0.reason, retryAfter: $0.retryAfter ?? restOfChannel)
             },
             .init(401...401) { .credentialExpired(reason: $0.reason) },
-            // A channel of another app, one that WNS does not know, or a URL that is not a channel.
+            // A channel of another app, an unknown channel, or a URL that is not a channel.
             .init(403...405) { .deviceUnknown(reason: $0.reason) },
             // WNS uses 406 for throttling, unlike HTTP.
             .init(406...406) { .overloaded(reason: $0.reason, retryAfter: $0.retryAfter ?? restWhenThrottled) },
@@ -28,7 +28,8 @@ enum WNSResponse {
             .init(429...429) { $0.overloadedIfTimed() },
             .init(503...503) { $0.overloadedIfTimed() },
             .init(500...599) { .unavailable(reason: $0.reason, retryAfter: $0.retryAfter) },
-            // A redirect comes from the channel, which a device has named: it says nothing about the others.
+            // A redirect comes from the channel, which a device has named: it says nothing about
+            // other channels.
             .init(300...499) { .rejected(reason: $0.reason) },
         ]
     )
@@ -51,8 +52,8 @@ enum WNSResponse {
         )
     }
 
-    /// WNS also answers 410 when it has blocked the sender, and then every device would seem gone. Only the error
-    /// description tells, and its wording is not documented.
+    /// Whether WNS has blocked the sender. It answers 410 then, too, and every device would seem
+    /// gone. Only the error description shows the difference, and its wording is not documented.
     private static func isBlocked(_ description: String?) -> Bool {
         let text = (description ?? "").lowercased()
         return ["block", "domain", "suspend", "ban"].contains { text.contains($0) }

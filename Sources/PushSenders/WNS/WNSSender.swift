@@ -3,7 +3,8 @@ package import Foundation
 package import PushCore
 package import Reactor
 
-/// Sends notifications through WNS, with a token from Microsoft Entra or of a Microsoft account. Call `close()` before its loop stops.
+/// Sends notifications through WNS, with a token from Microsoft Entra or of a Microsoft account.
+/// Call `close()` before its loop stops.
 ///
 /// It has two clients: the operator names the token endpoint, and devices name the channels.
 package final class WNSSender: PushSender {
@@ -44,7 +45,7 @@ package final class WNSSender: PushSender {
                 addresses: settings.addresses
             ),
             hosts: handles.hosts,
-            // Half of what the lane sends at once.
+            // Half of the pushes that the lane sends at once.
             named: NamedHosts(bound: 2 * settings.connection.connections)
         )
         self.now = now
@@ -58,7 +59,7 @@ package final class WNSSender: PushSender {
         }
     }
 
-    /// Fails the requests under way and closes the connections.
+    /// Fails the requests in progress and closes the connections.
     package func close() async {
         await self.sender.client.close()
         await self.tokenClient.close()

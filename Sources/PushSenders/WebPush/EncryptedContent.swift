@@ -32,8 +32,8 @@ enum EncryptedContent {
 
     /// Encrypts `plaintext`, padded to `paddedSize` bytes.
     ///
-    /// Throws if the salt does not have 16 bytes, if the plaintext is longer than `paddedSize`, or if the result does
-    /// not fit in one record.
+    /// Throws if the salt does not have 16 bytes, if the plaintext is longer than `paddedSize`, or
+    /// if the result does not fit in one record.
     static func seal(
         _ plaintext: [UInt8],
         paddedSize: Int,

@@ -3,7 +3,8 @@ internal import Cryptography
 internal import Foundation
 package import PushCore
 
-/// The key that identifies the sender to push services, RFC 8292: browsers subscribe with its public half.
+/// The key that identifies the sender to push services, RFC 8292: browsers subscribe with its
+/// public half.
 package struct VAPIDKey: Sendable {
     private let key: P256.Signing.PrivateKey
 
@@ -29,7 +30,8 @@ package struct VAPIDKey: Sendable {
         P256.Signing.PrivateKey().pemRepresentation + "\n"
     }
 
-    /// The value that a page passes to `subscribe` as `applicationServerKey`: 65 bytes in base64url.
+    /// The value that a page passes to `subscribe` as `applicationServerKey`: 65 bytes in
+    /// base64url.
     package var publicText: String {
         Base64.url.text(of: self.key.publicKey.x963Representation)
     }

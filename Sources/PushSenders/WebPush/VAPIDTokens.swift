@@ -4,18 +4,18 @@ internal import Foundation
 internal import PushCore
 internal import Synchronization
 
-/// The `Authorization` values of one key, one for each push service, signed again only when the last one is about to
-/// expire.
+/// The `Authorization` values of one key, one for each push service. Each is signed again only
+/// shortly before it expires.
 ///
 /// A `Mutex` rather than an actor: signing takes microseconds.
 final class VAPIDTokens: Sendable {
-    /// Half of the lifetime that RFC 8292 section 2 allows, so that a clock may be wrong.
+    /// Half of the lifetime that RFC 8292 section 2 allows, to tolerate clock skew.
     static let lifetime: TimeInterval = 12 * 3600
     /// A token with less time left is not used again.
     static let shortestRest: TimeInterval = 3600
     /// How far the clock may be set back before a token counts as issued in the future.
     private static let clockSlack: TimeInterval = 60
-    /// Devices name the origins; beyond this number all are forgotten.
+    /// Devices name the origins; beyond this number all are evicted.
     static let maximumOrigins = 1000
 
     private struct Token {
@@ -27,8 +27,8 @@ final class VAPIDTokens: Sendable {
     private let subject: String
     private let tokens = Mutex<[String: Token]>([:])
 
-    /// Throws unless `subject` is a contact on the Internet: `mailto:` with an address, or an https URL. Apple refuses
-    /// tokens with another one (`BadJwtToken`).
+    /// Throws unless `subject` is a contact on the Internet: `mailto:` with an address, or an
+    /// https URL. Apple refuses tokens with other subjects (`BadJwtToken`).
     init(key: VAPIDKey, subject: String) throws(SenderSettingsError) {
         guard Self.isContact(subject) else {
             throw .badValue(
@@ -71,8 +71,8 @@ final class VAPIDTokens: Sendable {
             && Self.isPublicName(String(address[1]))
     }
 
-    /// Whether a host name may exist on the Internet: it has two labels or more, and its last one is not reserved for
-    /// other uses (RFC 6761 and RFC 6762).
+    /// Whether a host name may exist on the Internet: it has two labels or more, and its last one
+    /// is not reserved for other uses (RFC 6761 and RFC 6762).
     private static func isPublicName(_ host: String) -> Bool {
         let labels = host.lowercased().split(separator: ".", omittingEmptySubsequences: false)
         guard labels.count > 1, let last = labels.last, !labels.contains(where: \.isEmpty) else { return false }

@@ -2,10 +2,11 @@ internal import PushCore
 
 /// The text of a message to a browser's service worker, before encryption.
 struct WebPushContent {
-    /// The size without alerts, which holds the longest id several times.
+    /// The size without alerts, which has room for several times the longest id.
     static let leastSize = 127
 
-    /// Every message is padded to this size, so that all pushes have the same length, whether they have an alert or not.
+    /// The size to which every message is padded, so that all pushes have the same length, with or
+    /// without an alert.
     let paddedSize: Int
 
     init(_ alerts: AlertPolicy) {
@@ -15,7 +16,7 @@ struct WebPushContent {
 
     func text(of push: Push) -> [UInt8] {
         let text = Array(Self.text(push.idMembers, alert: push.alert?.json).utf8)
-        // An alert that the configuration allowed earlier may be longer than all that it allows now.
+        // An alert that an earlier configuration allowed may be longer than all current ones.
         return text.count <= self.paddedSize ? text : Array(Self.text(push.idMembers, alert: nil).utf8)
     }
 

@@ -18,7 +18,8 @@ struct WebPushEncryption {
         self.salt = salt
     }
 
-    /// The body of the request, padded to `paddedSize`. Throws if the text does not fit, or if the key agreement fails.
+    /// The body of the request, padded to `paddedSize`. Throws if the text does not fit, or if the
+    /// key agreement fails.
     func seal(_ plaintext: [UInt8], paddedSize: Int = WebPushContent.leastSize) throws -> [UInt8] {
         try EncryptedContent.seal(
             plaintext,
@@ -29,7 +30,8 @@ struct WebPushEncryption {
         )
     }
 
-    /// The input keying material, RFC 8291 section 3.4: bound to both keys and to the browser's secret.
+    /// The input keying material, RFC 8291 section 3.4: bound to both keys and to the browser's
+    /// secret.
     func material() throws -> SymmetricKey {
         let shared = try self.key.sharedSecretFromKeyAgreement(with: self.subscription.publicKey)
         return shared.hkdfDerivedSymmetricKey(

@@ -2,23 +2,27 @@ internal import CurlHTTP
 internal import Foundation
 internal import PushCore
 
-/// Reads a push service's answers: RFC 8030 section 5, and how Mozilla, Google, Apple and Microsoft apply it.
+/// Reads a push service's answers: RFC 8030 section 5, as Mozilla, Google, Apple and Microsoft
+/// apply it.
 ///
-/// A device chooses the path at its push service, and so can cause nearly any answer. Only a numbered error of
-/// Mozilla's counts as a statement about our key; for all other answers, the results of other devices decide.
+/// A device chooses the path at its push service, and so can cause nearly any answer. Only a
+/// numbered error of Mozilla's counts as a statement about our key; for all other answers, the
+/// results of other devices decide.
 enum WebPushResponse {
     /// Mozilla's number for a VAPID error, which concerns all devices.
     private static let badVAPID = "errno 109"
     /// Our own code for the same number if only this browser's subscription has another key.
     private static let keyMismatch = "errno 109 mismatch"
-    /// The words that Google and Apple use, anywhere in their text, for a subscription with another key.
+    /// The words that Google and Apple use, anywhere in their text, for a subscription with
+    /// another key.
     private static let aboutKey = ["unauthorizedregistration", "vapid", "jwt"]
     private static let restOfDevice = Duration.seconds(60)
 
     static let table = OutcomeTable(
         accepted: 200...299,
         [
-            // The endpoint has moved or no longer exists; redirects are not followed, and the browser subscribes again.
+            // The endpoint has moved or no longer exists; redirects are not followed, and the
+            // browser subscribes again.
             .init(300...399) { .deviceGone(reason: $0.reason) },
             .init(401...401, [keyMismatch]) { .deviceUnknown(reason: $0.reason) },
             .init(401...401, [badVAPID]) { .misconfigured(reason: $0.reason) },
@@ -68,7 +72,8 @@ enum WebPushResponse {
         return words
     }
 
-    /// Never contains the body: some services repeat the endpoint in it, which is a secret.
+    /// The reason for logs. It never contains the body, in which some services repeat the
+    /// endpoint, a secret.
     private static func reason(_ answer: Answer?, _ response: OutboundResponse) -> String {
         let status = "HTTP \(response.status)"
         if let word = ProviderWords.code(answer?.reason) { return "\(status) \(word)" }
@@ -76,9 +81,9 @@ enum WebPushResponse {
     }
 
     private struct Answer: Decodable {
-        /// Apple's.
+        /// Apple sends it.
         let reason: String?
-        /// Mozilla's.
+        /// Mozilla sends it.
         let errno: Int?
         let message: String?
     }

@@ -3,12 +3,14 @@ package import Foundation
 package import PushCore
 package import Reactor
 
-/// Sends to browsers through the push services of their subscriptions. Call `close()` before its loop stops.
+/// Sends to browsers through the push services of their subscriptions. Call `close()` before its
+/// loop stops.
 ///
-/// Each allowed host has its own client, so that a push service that hangs takes no connection from the others.
+/// Each allowed host has its own client, so that a push service that hangs takes no connection
+/// from the others.
 package final class WebPushSender: PushSender {
     private let request: WebPushRequest
-    /// The subscriptions that it sends to, and their push services.
+    /// The rule for subscriptions, and the allowed push services.
     package let handles: WebPushHandleRule
     private let clients: [HostPattern: HTTPClient]
     private let named: [HostPattern: NamedHosts]
@@ -29,7 +31,7 @@ package final class WebPushSender: PushSender {
                 addresses: settings.addresses
             )
         }
-        // Half of what a lane sends at once.
+        // Half of the pushes that a lane sends at once.
         let bound = 8 * settings.connection.connections
         self.named = Dictionary(uniqueKeysWithValues: clients.keys.map { ($0, NamedHosts(bound: bound)) })
         let tokens = try VAPIDTokens(key: settings.key, subject: settings.subject)
@@ -51,7 +53,7 @@ package final class WebPushSender: PushSender {
         return try WebPushResponse.outcome(response, now: self.now()).mapError { $0.counted(at: service) }.get()
     }
 
-    /// Fails the requests under way and closes the connections.
+    /// Fails the requests in progress and closes the connections.
     package func close() async {
         for client in self.clients.values { await client.close() }
     }

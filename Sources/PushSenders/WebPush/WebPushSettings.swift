@@ -3,8 +3,8 @@ package import PushCore
 
 /// The settings of the Web Push sender.
 package struct WebPushSettings: Sendable {
-    /// The push services of Google, Mozilla, Apple and Microsoft. Chromium without Google's keys subscribes at Google's
-    /// second host.
+    /// The push services of Google, Mozilla, Apple and Microsoft. Chromium without Google's keys
+    /// subscribes at Google's second host.
     package static let publicHosts = [
         "fcm.googleapis.com", "jmt17.google.com", "updates.push.services.mozilla.com", "*.push.services.mozilla.com",
         "*.push.apple.com",

@@ -5,7 +5,7 @@ internal import Foundation
 
 /// The subscription that a browser gives a page: `JSON.stringify(subscription)`, W3C Push API.
 package struct WebPushSubscription: Sendable {
-    /// Why a text is not a subscription, as the end of a sentence about it.
+    /// The reason why a text is not a subscription, as the end of a sentence about it.
     package enum Flaw: Error, Sendable, Hashable, CustomStringConvertible {
         case notJSON
         case badEndpoint
@@ -22,7 +22,7 @@ package struct WebPushSubscription: Sendable {
         }
     }
 
-    /// A secret: knowing it is enough to push.
+    /// A secret: whoever knows it can push.
     package let endpoint: OutboundURL
     /// The browser's public key, 65 bytes.
     let publicKey: P256.KeyAgreement.PublicKey
@@ -43,9 +43,10 @@ package struct WebPushSubscription: Sendable {
     ///
     /// Throws `Flaw` if a member is missing or malformed.
     package init(_ json: String) throws(Flaw) {
-        // Why the JSON cannot be read does not matter to the client: the form is always the same.
+        // The parser's reason does not matter to the client: the form is always the same.
         guard let members = try? JSONDecoder().decode(Members.self, from: Data(json.utf8)) else { throw .notJSON }
-        // A trailing dot names the same host, but makes another origin than the push service expects.
+        // A trailing dot names the same host, but makes another origin than the push service
+        // expects.
         guard let endpoint = OutboundURL(members.endpoint), endpoint.isSecure, !endpoint.host.hasSuffix(".") else {
             throw .badEndpoint
         }
@@ -61,7 +62,7 @@ package struct WebPushSubscription: Sendable {
         self.secret = secret
     }
 
-    /// The same subscription in the one spelling by which it is stored and compared.
+    /// The same subscription in the canonical spelling, which the store saves and compares.
     package var canonical: String {
         // The endpoint's grammar allows no character that JSON would escape.
         let key = Base64.url.text(of: self.publicKey.x963Representation)
@@ -69,7 +70,8 @@ package struct WebPushSubscription: Sendable {
         return "{\"endpoint\":\"\(self.endpoint.text)\",\"keys\":{\"p256dh\":\"\(key)\",\"auth\":\"\(secret)\"}}"
     }
 
-    /// The audience that the push service expects in our token, RFC 8292 section 2; without the default port.
+    /// The audience that the push service expects in our token, RFC 8292 section 2; without the
+    /// default port.
     var origin: String {
         let port = self.endpoint.port == 443 ? "" : ":\(self.endpoint.port)"
         return "https://\(self.endpoint.host)\(port)"

@@ -4,7 +4,7 @@ package import PushCore
 package import Reactor
 internal import Synchronization
 
-/// Posts events, signed, to one URL of the operator's. `close()` it before its loop is stopped.
+/// Posts events, signed, to one URL of the operator's. Call `close()` before its loop stops.
 package final class EventWebhook: EventSender {
     private let url: OutboundURL
     private let timeout: Duration
@@ -26,7 +26,8 @@ package final class EventWebhook: EventSender {
         self.now = now
     }
 
-    /// Signs all later messages with the secrets in this text. If it throws, the old ones stay in use.
+    /// Signs all later messages with the secrets in this text. If it throws, the old ones stay in
+    /// use.
     package func replaceSecret(with text: Secret<String>) throws(SenderSettingsError) {
         let new = try WebhookSecret(text)
         self.secret.withLock { $0 = new }
@@ -53,7 +54,8 @@ package final class EventWebhook: EventSender {
         await self.client.close()
     }
 
-    /// Whatever the receiver refuses stays: an operator can mend the receiver, and no event is given up for an answer.
+    /// Events stay in the backlog if the receiver refuses them: an operator can repair the
+    /// receiver, and the server gives up no event because of an answer.
     static let table = OutcomeTable(
         accepted: 200...299,
         [

@@ -2,7 +2,8 @@ internal import CurlHTTP
 internal import Foundation
 internal import PushCore
 
-/// Writes a push for the operator's receiver: which device, which notification or code, and its alert.
+/// Writes a push for the operator's receiver: the device, the notification or the code, and the
+/// alert.
 struct WebhookRequest: Sendable {
     let url: OutboundURL
     let secret: WebhookSecret
@@ -19,7 +20,7 @@ struct WebhookRequest: Sendable {
         let body = Array("{\(content),\"handle\":\(handle)}".utf8)
         return OutboundRequest.signed(
             by: self.secret,
-            // The same on every try, so that a receiver recognises a repeated push.
+            // The same in every attempt, so that a receiver recognises a repeated push.
             id: push.attemptID.text,
             body: body,
             to: self.url,

@@ -3,7 +3,8 @@ internal import Cryptography
 internal import Foundation
 internal import PushCore
 
-/// The secrets of a webhook. Each push is signed with each of them, so that a receiver can change from one to the next.
+/// The secrets of a webhook. Each push is signed with each of them, so that a receiver can change
+/// from one to the next.
 ///
 /// https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md
 struct WebhookSecret: Sendable {

@@ -3,7 +3,7 @@ package import Foundation
 package import PushCore
 package import Reactor
 
-/// Posts each push, signed, to one URL of the operator's. `close()` it before its loop is stopped.
+/// Posts each push, signed, to one URL of the operator's. Call `close()` before its loop stops.
 package final class WebhookSender: PushSender {
     private let request: WebhookRequest
     private let client: HTTPClient

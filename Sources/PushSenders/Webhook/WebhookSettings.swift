@@ -2,7 +2,7 @@ package import PushCore
 
 /// The settings of the webhook sender.
 package struct WebhookSettings: Sendable {
-    /// The https URL that every push is posted to.
+    /// The https URL to which every push is posted.
     package var url: String
     /// The content of the file with the secrets, one a line.
     package var secret: Secret<String>

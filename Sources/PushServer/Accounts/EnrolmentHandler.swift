@@ -9,7 +9,7 @@ internal import SocketHTTP
 struct EnrolmentHandler: Handler {
     let store: any TokenStore
     let authenticator: Authenticator
-    /// How long a token is good.
+    /// How long a token is valid.
     let lifetime: Duration
 
     var routes: [Route] {
@@ -26,8 +26,10 @@ struct EnrolmentHandler: Handler {
         ]
     }
 
-    /// Makes a code for a user, which is shown only here. An administrator may do so for any user, a publisher, as the app's
-    /// own backend, for devices of its apps without a password: who has the code can act as the user.
+    /// Makes a code for a user; only this answer shows it.
+    ///
+    /// An administrator may make one for any user. A publisher, as the app's own backend, may make
+    /// one for devices of its apps without a password: whoever has the code can act as the user.
     private func makeCode(_ context: RequestContext) async throws -> Response {
         let caller = try context.user
         let body = try await context.optionalBody()
@@ -67,7 +69,8 @@ struct EnrolmentHandler: Handler {
         )
     }
 
-    /// Exchanges a code for a token. Whatever is wrong with it, the answer is the same, and counts as a failed sign-in.
+    /// Exchanges a code for a token. Every invalid code gets the same answer, and counts as a
+    /// failed sign-in.
     private func enrol(_ context: RequestContext) async throws -> Response {
         let (now, origin) = (context.now, context.request.origin)
         let text = try JSONBody(try await context.request.body.collect()).requiredString("Code")
@@ -79,7 +82,7 @@ struct EnrolmentHandler: Handler {
         )
         let expiresAt = now + TimeInterval(self.lifetime.components.seconds)
         var enrolment: Enrolment?
-        // Reading is cheap: strangers who try codes do not get into the writer's queue.
+        // Reading is cheap: guesses of strangers do not enter the writer's queue.
         if let code = EnrolmentCode(text), try await context.reader.hasEnrolment(code.fingerprint, now: now) {
             enrolment = try await self.store.redeemEnrolment(code.fingerprint, expiresAt: expiresAt, now: now) {
                 let actor = AuditRecord.Actor(name: $0, token: nil, client: client.client, request: client.request)

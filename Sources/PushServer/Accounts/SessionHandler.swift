@@ -5,15 +5,15 @@ internal import PushCore
 internal import PushStore
 internal import SocketHTTP
 
-/// Begins and ends sessions: tokens that users get for their password, in the answer or, for the console's page, in a
-/// cookie.
+/// Begins and ends sessions. A user exchanges the password for a token, in the answer or, for the
+/// console's page, in a cookie.
 struct SessionHandler: Handler {
     let store: any TokenStore
     let authenticator: Authenticator
     let revoker: TokenRevoker
     let pages: PageSessions
     let lifetime: Duration
-    /// A working day: who comes back tomorrow signs in again.
+    /// Twelve hours, a working day: a user signs in again on the next day.
     private static let pageLifetime = Duration.seconds(43_200)
 
     var routes: [Route] {
@@ -28,8 +28,9 @@ struct SessionHandler: Handler {
 
     /// Gives the caller a token in place of the password.
     ///
-    /// One token cannot get another, or none would ever end; one of the issuer can, if it is configured, and with no more
-    /// scopes than its own. The token of a caller whom a certificate or a proxy has identified is valid only together with
+    /// A token cannot begin a session, or sessions could be extended for ever. A token of the
+    /// issuer can, if the configuration allows it, with no more scopes than its own. If a
+    /// certificate or a proxy has identified the caller, the new token is valid only together with
     /// one.
     private func beginSession(_ context: RequestContext) async throws -> Response {
         guard try context.token == nil else {
@@ -47,7 +48,7 @@ struct SessionHandler: Handler {
             role: user.role,
             usual: isForPage ? min(self.lifetime, Self.pageLifetime) : self.lifetime,
             maximum: self.lifetime,
-            // The page's user would otherwise need the password for each thing that only `manage` allows.
+            // Without `manage`, the page's user would need the password for many actions.
             scopes: (isForPage ? user.role.scopes : user.role.usualScopes).intersection(issued?.scopes ?? .all)
         )
         guard order.scopes.isSubset(of: issued?.scopes ?? .all) else {
@@ -86,7 +87,8 @@ struct SessionHandler: Handler {
         )
     }
 
-    /// Tells the caller who it is, and the console's page, which has been loaded anew, what to send with its requests.
+    /// Shows the caller's user and scopes. A reloaded console page also gets the value of
+    /// `Page-Token` for its requests.
     private func showSession(_ context: RequestContext) async throws -> Response {
         let caller = try context.known
         let user = caller.user

@@ -7,16 +7,17 @@ internal import PushStore
 internal import SocketHTTP
 internal import Synchronization
 
-/// The one-time code with which a stranger may make the first administrator of a server without users.
+/// The one-time code that permits its holder to make the first administrator of a server without
+/// users.
 package final class SetupCode: Sendable {
-    /// How long a code is good.
+    /// How long a code is valid.
     package static let lifetime = Duration.seconds(3600)
 
     private let code = Mutex<(text: Secret<String>, end: ContinuousClock.Instant)?>(nil)
 
     package init() {}
 
-    /// A new code, which whoever starts the server is shown.
+    /// Makes a new code, for the server to show to the operator who starts it.
     package func make() -> Secret<String> {
         var generator = SystemRandomNumberGenerator()
         let bytes = (0..<16).map { _ in UInt8.random(in: 0 ... .max, using: &generator) }
@@ -25,7 +26,7 @@ package final class SetupCode: Sendable {
         return text
     }
 
-    /// Whether this is the code, and still good.
+    /// Whether this is the current code and it has not expired.
     func matches(_ text: String) -> Bool {
         guard let (code, end) = self.code.withLock({ $0 }), .now < end else { return false }
         let (given, made) = (Array(text.utf8), Array(code.exposed.utf8))
@@ -33,7 +34,8 @@ package final class SetupCode: Sendable {
         return zip(given, made).reduce(UInt8(0)) { $0 | ($1.0 ^ $1.1) } == 0
     }
 
-    /// Ends the code; `false` if it was no longer this one. Of several requests at once, one is told `true`.
+    /// Uses up the code; `false` if it is no longer the current one. Of several concurrent
+    /// requests, one gets `true`.
     func take(_ text: String) -> Bool {
         guard self.matches(text) else { return false }
         return self.code.withLock { code in
@@ -44,7 +46,7 @@ package final class SetupCode: Sendable {
     }
 }
 
-/// Makes the first administrator for whoever has the code of the server's start.
+/// Makes the first administrator for the holder of the code that the server showed at its start.
 struct SetupHandler: Handler {
     let store: any AccountStore
     let reports: ReportReader
@@ -59,7 +61,7 @@ struct SetupHandler: Handler {
         ]
     }
 
-    /// A code works once, and only as long as there is no user.
+    /// Accepts a code once, and only while there are no users.
     private func setUp(_ context: RequestContext) async throws -> Response {
         let body = try JSONBody(try await context.request.body.collect())
         let refusal = Problem(.forbidden, "the link has been used or has ended; start the server again for another one")

@@ -11,7 +11,7 @@ struct TokenHandler: Handler {
     let store: any TokenStore
     let reports: ReportReader
     let revoker: TokenRevoker
-    /// How long a token is good that asks for no lifetime.
+    /// The lifetime of a token whose request names none.
     let usualLifetime: Duration
     let logger: Logger
 
@@ -66,7 +66,7 @@ struct TokenHandler: Handler {
         )
     }
 
-    /// Lists tokens by their prefixes, a page at a time; a cursor is the last prefix.
+    /// Lists tokens by prefix, a page at a time; a cursor is the last prefix.
     private func listTokens(_ context: RequestContext) async throws -> Response {
         let query = try Query(context.request.head.query)
         let user = try query["user"].map { text in

@@ -7,10 +7,11 @@ struct TokenOrder {
     let scopes: Scopes
     let lifetime: Duration
 
-    /// Reads a request's body. The default lifetime is `usual`, and the default scopes are `scopes`, or else all of the
-    /// role but `manage`.
+    /// Reads a request's body. The default lifetime is `usual`. The default scopes are `scopes`,
+    /// or else the role's usual scopes, which are all but `manage`.
     ///
-    /// Throws an `invalid-member` problem for a scope that the role cannot have, or a lifetime beyond the maximum.
+    /// Throws an `invalid-member` problem for a scope that the role cannot have, or a lifetime
+    /// beyond the maximum.
     init(
         _ body: JSONBody,
         role: Role,

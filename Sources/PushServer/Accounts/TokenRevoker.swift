@@ -1,12 +1,13 @@
 internal import PushCore
 internal import PushStore
 
-/// Revokes tokens in the store, with the devices of a session, and in the memory of the event loops.
+/// Revokes tokens in the store, with the devices of a session, and in the caches of the event
+/// loops.
 struct TokenRevoker: Sendable {
     let store: any TokenStore
     let authenticator: Authenticator
 
-    /// Returns once no loop accepts the token any more; `false` if there is no such token.
+    /// Revokes a token, and returns once no loop accepts it; `false` if there is no such token.
     @discardableResult
     func revoke(_ prefix: TokenPrefix, by record: AuditRecord) async throws -> Bool {
         guard let fingerprint = try await self.store.revokeToken(prefix, by: record, now: record.at) else {

@@ -46,7 +46,7 @@ struct UserHandler: Handler {
             throw Problem(.invalidMember, "Name must be 1 to 100 letters, digits, -, _, @, # or .")
         }
         guard ![".", ".."].contains(name.description) else {
-            // Clients and proxies remove it from a path, and nobody could look at the user.
+            // Clients and proxies remove it from a path, so no request could reach the user.
             throw Problem(.invalidMember, "Name must not be . or ..")
         }
         let role = try self.role(body) ?? .device
@@ -95,7 +95,8 @@ struct UserHandler: Handler {
         return Response(uncached: user.json)
     }
 
-    /// All changes take effect with the next request; a new password ends the sessions of the old one.
+    /// All changes take effect with the next request; a new password ends the sessions of the old
+    /// one.
     private func changeUser(_ context: RequestContext) async throws -> Response {
         let body = try JSONBody(try await context.request.body.collect())
         let (role, apps) = (try self.role(body), try self.apps(body))
@@ -153,7 +154,8 @@ struct UserHandler: Handler {
                 reader: context.reader
             )
         }
-        // Not 401: the caller is authenticated, and a client would only ask for the credentials again.
+        // Not 401: the caller is authenticated, and a client would only ask for the credentials
+        // again.
         guard isChanged else { throw Problem(.forbidden, "Current is not the current password") }
         return .noContent
     }
@@ -181,7 +183,8 @@ struct UserHandler: Handler {
         return apps
     }
 
-    /// The hash of the new user's password. That there is none must be said, as a password may be forgotten.
+    /// The hash of the new user's password. A user without one needs `WithoutPassword`, since a
+    /// missing `Password` may be a mistake.
     private func newHash(_ body: JSONBody, of name: Username, _ context: RequestContext) async throws -> PasswordHash {
         if try body.bool("WithoutPassword") == true {
             guard body.value("Password") == nil else {
@@ -215,7 +218,8 @@ struct UserHandler: Handler {
 }
 
 extension String {
-    /// A user's name as one path segment. Of its characters, only the number sign has a meaning in a URL.
+    /// A user's name as one path segment. Of its characters, only the number sign has a meaning in
+    /// a URL.
     fileprivate var percentEncoded: String { self.replacing("#", with: "%23") }
 }
 

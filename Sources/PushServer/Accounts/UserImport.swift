@@ -2,12 +2,13 @@ package import Foundation
 package import PushCore
 package import PushStore
 
-/// Makes and changes users as the lines of an import say. Doing so again changes nothing more.
+/// Makes and changes users according to the lines of an import. Importing the same lines again
+/// changes nothing.
 package struct UserImport: Sendable {
-    /// What became of a line, or would.
+    /// The result of a line, or the result that it would have in a dry run.
     package enum Outcome: Sendable, Hashable {
         case added
-        /// These have changed, in words.
+        /// The changes, in words.
         case changed([String])
         case unchanged
         case refused(String)
@@ -21,11 +22,11 @@ package struct UserImport: Sendable {
     /// `nil`: the operator at the command line.
     private let actor: AuditRecord.Actor?
     private let now: @Sendable () -> Date
-    /// The names of the lines before.
+    /// The names on earlier lines.
     private var names: Set<Username> = []
 
-    /// `parameters` are those of new passwords. Without `takesHashes` a line with a hash is refused. If it is `dry`, nothing is
-    /// changed.
+    /// Creates an import. New passwords use `parameters`. Without `takesHashes`, lines with a hash
+    /// are refused. A dry run changes nothing.
     package init(
         store: any AccountStore,
         reader: any AccountReader,
@@ -44,10 +45,11 @@ package struct UserImport: Sendable {
         self.now = now
     }
 
-    /// Does what a line says. Throws only if the store fails.
+    /// Applies a line. Throws only if the store fails.
     ///
-    /// A new user without a hash has no password. One who has a password keeps it: a hash in the line is for users without
-    /// one, or an import that is repeated would undo what users have changed meanwhile.
+    /// A new user without a hash has no password. An existing password stays: the hash of a line
+    /// is for users without a password. Otherwise, a repeated import would undo later changes by
+    /// users.
     package mutating func apply(_ line: UserLine) async throws -> Outcome {
         guard self.names.insert(line.name).inserted else { return .refused("\(line.name) has a line before") }
         guard line.hash == nil || self.takesHashes else {
@@ -64,13 +66,13 @@ package struct UserImport: Sendable {
             line.name,
             role: role,
             apps: line.apps ?? [.usual],
-            // Somebody who is to be disabled never has a password before.
+            // A user who will be disabled must not have a password in the meantime.
             password: .none(self.parameters),
             by: self.record(.addUser, line, role.rawValue),
             now: self.now()
         )
         guard isAdded else { return .refused("\(line.name) was made by another meanwhile; import again") }
-        // What is left after a crash is done when the import is repeated.
+        // If the server crashes here, a repeated import makes the remaining changes.
         guard let user = try await self.reader.userEntry(named: line.name) else {
             return .refused("\(line.name) was deleted meanwhile; import again")
         }

@@ -2,13 +2,13 @@ internal import PushAPI
 package import PushCore
 package import PushStore
 
-/// A user as a line of an export has it, and of an import: a JSON object with the names of the API.
+/// A user as one line of an export or import: a JSON object with the names of the API.
 ///
-/// What an import does not name stays as it is, and gets the usual value in a new user.
+/// Members that an import leaves out keep their value, and get the default in a new user.
 package struct UserLine: Sendable, Hashable {
     /// The longest line, in bytes.
     package static let maximumLength = 65_536
-    /// Those of an export or a list that an import does not read: they follow from others.
+    /// Members of exports and lists that an import ignores: the server derives them.
     private static let ignored: Set = ["HasPassword", "CreatedAt", "LastPush", "LastFetch"]
     private static let names = ["Name", "Role", "Apps", "Tags", "Disabled", "PasswordHash"]
 
@@ -17,13 +17,13 @@ package struct UserLine: Sendable, Hashable {
     package var apps: Set<AppName>?
     package var tags: Set<Tag>?
     package var isDisabled: Bool?
-    /// `nil`: the line has none.
+    /// `nil` if the line has no hash.
     package var hash: PasswordHash?
 
-    /// Reads a line; `known` are the apps that there are.
+    /// Reads a line; `known` are the configured apps.
     ///
-    /// Throws a `UserLineError` that says what is wrong, also for a name of a member that is not known: a misspelt `Role` must
-    /// not make somebody a device.
+    /// Throws a `UserLineError` for an invalid line. An unknown member is an error, too: a
+    /// misspelt `Role` must not make somebody a device.
     package init(_ line: some Collection<UInt8>, apps known: Set<AppName>) throws(UserLineError) {
         guard line.count <= Self.maximumLength else {
             throw UserLineError("is longer than \(Self.maximumLength) bytes")
@@ -79,7 +79,8 @@ package struct UserLine: Sendable, Hashable {
             self.isDisabled = isDisabled
         }
         if let value = values["PasswordHash"] {
-            // What cannot be read matches no password, so nobody could sign in, and nothing would say why.
+            // An unreadable hash matches no password: the user could not sign in, and nothing
+            // would say why.
             guard let hash = value.text.map(PasswordHash.init(phc:)), hash.parameters != nil, !hash.isNone else {
                 throw UserLineError("PasswordHash must be Argon2id in the PHC string format, as an export has it")
             }
@@ -95,7 +96,7 @@ package struct UserLine: Sendable, Hashable {
         return texts
     }
 
-    /// The line of a user, without its end; `hash` is in it only if it is given.
+    /// The line of a user, without the line break; it includes `hash` only if `hash` is given.
     package static func text(of user: UserEntry, hash: PasswordHash?) -> [UInt8] {
         var members: [JSONValue.Member] = [
             .init("Name", .string(user.name.description)), .init("Role", .string(user.role.rawValue)),
@@ -110,7 +111,7 @@ package struct UserLine: Sendable, Hashable {
 }
 
 extension [String] {
-    /// The set of what `body` makes of each.
+    /// The set of the values that `body` returns for the elements.
     fileprivate func map<Value: Hashable>(
         _ body: (String) throws(UserLineError) -> Value
     ) throws(UserLineError) -> Set<Value> {
@@ -120,7 +121,7 @@ extension [String] {
     }
 }
 
-/// What is wrong with a line, worded to follow its number.
+/// The fault of a line, worded to follow the line's number.
 package struct UserLineError: Error, Sendable, Hashable, CustomStringConvertible {
     package let description: String
 

@@ -4,7 +4,8 @@ internal import PushCore
 internal import PushStore
 internal import SocketHTTP
 
-/// Gives tags to users: what is sent to such a tag is for all their devices, and theirs to read.
+/// Gives tags to users: a notification for such a tag goes to all devices of its users, who may
+/// read it.
 struct UserTagHandler: Handler {
     let store: any AccountStore
 
@@ -36,7 +37,7 @@ struct UserTagHandler: Handler {
         let isSet = try await self.store.setTags(
             tags,
             ofUser: user.name,
-            // An administrator may manage the user whatever its rights are.
+            // An administrator may manage the user, whatever the user's rights are.
             ifStill: context.user.role == .admin ? nil : user.rights,
             by: context.record(.setTags, of: user.name.description)
         )

@@ -2,17 +2,18 @@ internal import HTTPTypes
 internal import PushAPI
 internal import SocketHTTP
 
-/// Decides which pages may have a browser send requests here, with any credentials that it keeps: those of the server's
-/// own origin, and of the origins in the configuration. Other pages' requests are refused, and those pages can read no
-/// answer.
+/// Decides which pages' browsers may send requests, with any stored credentials: pages of the
+/// server's own origin, and of the configured origins. It refuses requests of other pages, which
+/// cannot read any answer either.
 ///
 /// Clients other than browsers send neither `Origin` nor `Sec-Fetch-Site`, and are not affected.
 struct OriginPolicy: Sendable {
-    /// The fields that let the pages of an origin read an answer, by what browsers send as `Origin`.
+    /// The fields that let the pages of an origin read an answer, keyed by the value of `Origin`.
     private let readable: [String: ResponseFields]
-    /// The fields for all other requests: answers differ by `Origin`. `nil` if no origin is allowed.
+    /// The fields for all other requests: answers differ by `Origin`. `nil` if no origin is
+    /// allowed.
     let unreadable: ResponseFields?
-    /// The hosts that requests may be for; empty: any.
+    /// The hosts that requests may name; if empty, any.
     private let names: Set<String>
 
     init(allowed: Set<WebOrigin>, names: Set<String>) {
@@ -21,10 +22,11 @@ struct OriginPolicy: Sendable {
         self.unreadable = allowed.isEmpty ? nil : Self.vary
     }
 
-    /// Throws a `misdirected-request` problem for a request whose host is not a name of the server.
+    /// Throws a `misdirected-request` problem for a request whose host is not a name of the
+    /// server.
     ///
-    /// A page can have its own name resolve to the server's address (DNS rebinding). `Host` and `Origin` then agree,
-    /// and the browser treats the page as the server's own.
+    /// A page can have its own name resolve to the server's address (DNS rebinding). `Host` and
+    /// `Origin` then agree, and the browser treats the page as the server's own.
     func checkHost(of head: RequestHead, for found: RouteTable.Match) throws(Problem) {
         guard !self.names.isEmpty else { return }
         let authority = head.authority
@@ -38,9 +40,9 @@ struct OriginPolicy: Sendable {
         )
     }
 
-    /// Throws a `cross-origin` problem for a request that a browser has sent for a foreign page, if it may change
-    /// something, or if it needs a caller: such a `GET` may leave a receipt, take the events of a stream, or use up a
-    /// quota.
+    /// Throws a `cross-origin` problem for a request of a foreign page that may change something
+    /// or needs a caller. Even a `GET` with a caller may leave a receipt, take the events of a
+    /// stream, or use up a quota.
     func check(_ request: Request, for found: RouteTable.Match) throws(Problem) {
         let method = request.head.method
         guard !Self.isSafe(method) || found.needsCaller && method != .options else { return }
@@ -48,8 +50,8 @@ struct OriginPolicy: Sendable {
         throw Problem(.crossOrigin, sender)
     }
 
-    /// The answer to a CORS preflight of a page of an allowed origin (Fetch §4.8); `nil` for every other request. It
-    /// needs no credentials, as browsers send none.
+    /// The answer to a CORS preflight of a page of an allowed origin (Fetch §4.8); `nil` for every
+    /// other request. It needs no credentials, as browsers send none.
     func preflight(_ head: RequestHead, for found: RouteTable.Match) -> Response? {
         guard
             head.method == .options, case .wrongMethod(let allowed, _) = found,
@@ -61,7 +63,8 @@ struct OriginPolicy: Sendable {
         return response
     }
 
-    /// The fields that tell browsers and caches which origins may read the answer; `nil` if no origin is allowed.
+    /// The fields that tell browsers and caches which origins may read the answer; `nil` if no
+    /// origin is allowed.
     func fields(for head: RequestHead) -> ResponseFields? {
         guard let unreadable else { return nil }
         return head[.origin].flatMap { self.readable[$0] } ?? unreadable
@@ -76,7 +79,8 @@ struct OriginPolicy: Sendable {
         let origin = head[.origin]
         switch head[.secFetchSite] {
         case nil, "none": return origin.flatMap { Self.isOwn($0, request) ? nil : Self.words($0) }
-        // The browser knows the address that the page used, while a proxy in between may have changed it.
+        // The browser knows the address that the page used, while a proxy in between may have
+        // changed it.
         case "same-origin": return origin == "null" ? Self.words("null") : nil
         case .some(let site): return origin.map(Self.words) ?? "Sec-Fetch-Site is \"\(site.prefix(40))\""
         }
@@ -86,8 +90,8 @@ struct OriginPolicy: Sendable {
         head[.origin].map { self.readable[$0] != nil } ?? false
     }
 
-    /// Whether an origin is the server's own as the client sees it: `Host` as sent, and the scheme as far as it is
-    /// known. `checkHost` has compared `Host` with the server's names.
+    /// Whether an origin is the server's own as the client sees it: `Host` as sent, and the scheme
+    /// as far as it is known. `checkHost` has compared `Host` with the server's names.
     private static func isOwn(_ text: String, _ request: Request) -> Bool {
         guard
             let origin = WebOrigin(text), let scheme = HTTPScheme(origin.scheme),
@@ -117,7 +121,8 @@ struct OriginPolicy: Sendable {
         ]
     }
 
-    /// The fields that a page may read beside those that are always readable, such as `Content-Type` and `Expires`.
+    /// The fields that a page may read in addition to those that are always readable, such as
+    /// `Content-Type` and `Expires`.
     private static let exposed: [HTTPField.Name] = [
         .myToken, .eTag, .location, .rateLimit, .rateLimitPolicy, .retryAfter, .requestID, .preferenceApplied,
         .contentDigest, .signatureInput, .signature, .account,
@@ -129,8 +134,8 @@ struct OriginPolicy: Sendable {
         .accessControlMaxAge: "7200",
     ]
 
-    /// The request fields that the API reads. `*` does not cover `Authorization`, and covers nothing for requests with
-    /// credentials.
+    /// The request fields that the API reads. `*` does not cover `Authorization`, and covers
+    /// nothing for requests with credentials.
     private static let taken: [HTTPField.Name] = [
         .authorization, .contentType, .myToken, .acceptSignature, .requestID, .idempotencyKey, .prefer, .lastEventID,
         .ifMatch, .ifNoneMatch, .ifModifiedSince, .ifUnmodifiedSince,

@@ -1,19 +1,20 @@
 internal import Bytes
 internal import SocketHTTP
 
-/// Where a page comes from, as browsers name it in `Origin`: scheme, host and port (RFC 6454 §6.2).
+/// The origin of a page, as browsers name it in `Origin`: scheme, host and port (RFC 6454 §6.2).
 ///
-/// The scheme may be an app's, such as `capacitor` or `chrome-extension`. `null`, which names no origin, is none.
+/// The scheme may be an app's, such as `capacitor` or `chrome-extension`. `null` names no origin,
+/// and is refused.
 package struct WebOrigin: Sendable, Hashable, CustomStringConvertible {
     /// In lower case.
     let scheme: String
-    /// In lower case, an IPv6 address with its brackets.
+    /// In lower case; an IPv6 address has its brackets.
     package let host: String
-    /// In lower case, with a port only if it is not the scheme's own.
+    /// In lower case, with the port only if it is not the scheme's default.
     package let description: String
 
-    /// Reads a scheme, a host and perhaps a port, with nothing behind them; `nil` for anything else. The host must be ASCII:
-    /// browsers send other names in their `xn--` form.
+    /// Reads a scheme, a host and an optional port; `nil` if there is more text, or the parts are
+    /// malformed. The host must be ASCII: browsers send other names in their `xn--` form.
     package init?(_ text: String) {
         guard let scheme = Self.scheme(of: text.utf8) else { return nil }
         let rest = text.utf8.dropFirst(scheme.utf8.count + "://".utf8.count)
@@ -28,7 +29,8 @@ package struct WebOrigin: Sendable, Hashable, CustomStringConvertible {
         self.description = "\(scheme)://\(host)\(number)"
     }
 
-    /// Whether a page from here is in a browser as it was sent: over TLS, from the machine itself, or from an app.
+    /// Whether nobody can change a page of this origin on its way to the browser: it comes over
+    /// TLS, from the machine itself, or from an app.
     package var isProtected: Bool {
         guard self.scheme == HTTPScheme.http.rawValue else { return true }
         return host == "localhost" || host.hasSuffix(".localhost") || host == "[::1]"
@@ -64,16 +66,17 @@ package struct WebOrigin: Sendable, Hashable, CustomStringConvertible {
         return colon == UInt8(ascii: ":") ? (text[..<end], rest.dropFirst()) : nil
     }
 
-    /// A name in lower case, or an address in its one form.
+    /// A name in lower case, or an address in its canonical form.
     private static func canonical(_ host: Substring.UTF8View) -> String? {
         let text = String(decoding: host, as: UTF8.self).lowercased()
         if host.first == UInt8(ascii: "[") {
-            // Not an IPv4 address, also where it is mapped into IPv6.
+            // Brackets must not hold an IPv4 address, nor one that is mapped into IPv6.
             let address = IPAddress(text.dropFirst().dropLast())?.description
             return address.flatMap { $0.contains(":") ? "[\($0)]" : nil }
         }
         guard !text.isEmpty, host.allSatisfy({ $0.isLetterOrDigit || "-._".utf8.contains($0) }) else { return nil }
-        // A name whose last label is a number is an address to browsers, which write it in one form only.
+        // Browsers treat a name whose last label is a number as an address, and write it in one
+        // form only.
         let isNumber = text.split(separator: ".").last?.utf8.allSatisfy(\.isDigit) == true
         return !isNumber || IPAddress(text)?.description == text ? text : nil
     }

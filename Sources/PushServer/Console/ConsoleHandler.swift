@@ -6,9 +6,11 @@ internal import PushAPI
 internal import PushCore
 internal import SocketHTTP
 
-/// Serves the console: the page with which administrators operate the server. Its files are part of the executable.
+/// Serves the console, the page with which administrators operate the server. Its files are part
+/// of the executable.
 ///
-/// The page itself is no secret; whatever it shows it asks the API for, with its user's session.
+/// The page itself is not secret: it requests all that it shows from the API, with its user's
+/// session.
 struct ConsoleHandler: Handler {
     private static let folder = "/console/"
 
@@ -22,7 +24,8 @@ struct ConsoleHandler: Handler {
         ]
     }
 
-    /// A cache must ask each time whether a file has changed: after an update all files must be of one version.
+    /// Makes caches ask each time whether a file has changed: after an update, all files must be
+    /// of one version.
     private func show(_ name: String, _ context: RequestContext) throws -> Response {
         guard let file = ConsoleFile.all[name] else { throw Problem(.notFound) }
         var fields: ResponseFields = [.eTag: file.tag.description, .cacheControl: "no-cache"]
@@ -34,8 +37,8 @@ struct ConsoleHandler: Handler {
         return Response(status: .ok, fields: fields, body: file.bytes)
     }
 
-    /// Scripts and styles of the page's own files only, requests to its own server only, no frames around it, and no texts
-    /// that become scripts or elements.
+    /// Allows scripts and styles of the page's own files only, and requests to its own server
+    /// only. Forbids frames around the page, and texts that become scripts or elements.
     private static let policy: ResponseFields = [
         .contentSecurityPolicy: """
         default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; \

@@ -1,21 +1,24 @@
 package import Foundation
 package import PushCore
 
-/// What the server tells operators of the parts of the daemon that it does not know, and asks of them.
+/// The parts of the daemon that the server does not own, but shows to operators or controls for
+/// them.
 package struct Daemon: Sendable {
     /// The program's version.
     package let version: String
-    /// The certificates and secrets that end, by their names in the configuration.
+    /// The certificates and secrets that expire, by their names in the configuration.
     package let credentials: @Sendable () -> [(name: String, expiresAt: Date)]
-    /// The lanes of this server's senders, and the pauses that they are in.
+    /// The lanes of this server's senders, each with its pause, if it is paused.
     package let pauses: @Sendable () -> [Lane: Pause?]
-    /// Ends the pause of a lane, if it is in one: its pushes are tried at once.
+    /// Ends the pause of a lane, if it is paused, so that its pushes are sent at once.
     package let retry: @Sendable (Lane) -> Void
-    /// Reads the keyring's file again, for the actor, and seals with its first key; returns why the old one stays in use, if it does.
+    /// Reads the keyring's file again, for the actor, and encrypts with its first key from now on.
+    /// If the old keyring stays in use, it returns the reason.
     package let reloadKeys: @Sendable (AuditRecord.Actor) async throws -> String?
-    /// Has all that is sealed with other keys sealed anew, in the background.
+    /// Encrypts again, in the background, all values that are under other keys.
     package let rewrap: @Sendable () -> Void
-    /// Believes the machine's clock, for the actor; returns its time, or `nil` if it was believed already.
+    /// Accepts the machine's clock, for the actor; returns its time, or `nil` if it was accepted
+    /// already.
     package let acceptClock: @Sendable (AuditRecord.Actor) async throws -> Date?
     package let files: LocalFiles
 

@@ -5,13 +5,15 @@ internal import PushAPI
 internal import PushCore
 internal import SocketHTTP
 
-/// Sessions of the console's page: their token is in a cookie, which no script can read and no page of another site can
-/// have sent, and each request also has a value in the field `Page-Token`, which no form can have.
+/// Sessions of the console's page. Their token is in a cookie: no script can read it, and no other
+/// site can have a browser send it. Each request also has a value in the field `Page-Token`, which
+/// no form can send.
 ///
 /// A request without that field has no session, whatever cookies it has.
 struct PageSessions: Sendable {
-    /// Browsers take a cookie of this prefix from an encrypted connection only, and send it to this host only
-    /// (RFC 6265bis section 4.1.3.2); the machine itself counts as encrypted.
+    /// Browsers accept a cookie with this prefix over an encrypted connection only, and send it to
+    /// this host only (RFC 6265bis section 4.1.3.2). Connections to the machine itself count as
+    /// encrypted.
     private static let name = "__Host-sealpost"
     private static let attributes = "Path=/; Secure; HttpOnly; SameSite=Strict"
 
@@ -24,10 +26,10 @@ struct PageSessions: Sendable {
     /// Whether the console's page has sent the request.
     static func isOfPage(_ head: RequestHead) -> Bool { head.count(of: .pageToken) > 0 }
 
-    /// The token of a request's session; `nil` if no page has sent the request.
+    /// The token of a request's session; `nil` if the request is not from the console's page.
     ///
-    /// Throws an `invalid-token` problem if there is no session, or `Page-Token` is not its own. `isRestored`: the page was
-    /// loaded anew, and asks for that value.
+    /// Throws an `invalid-token` problem if there is no session, or `Page-Token` does not match
+    /// it. With `isRestored`, the value may be missing: a reloaded page asks for it.
     func token(of head: RequestHead, isRestored: Bool = false) throws(Problem) -> Substring? {
         guard Self.isOfPage(head) else { return nil }
         guard let token = Self.cookie(of: head), let value = head[.pageToken] else {
@@ -39,24 +41,25 @@ struct PageSessions: Sendable {
         return token
     }
 
-    /// What the requests of a session have in `Page-Token`: a keyed hash of its token, so that nothing is stored.
+    /// The value of `Page-Token` for a session: a keyed hash of its token, so that nothing is
+    /// stored.
     func value(for token: some StringProtocol) -> String {
         Hexadecimal.text(of: self.code.code { $0.update(data: Array(token.utf8)) }.prefix(16))
     }
 
-    /// Has the browser keep a token for some seconds.
+    /// Has the browser store a token for some seconds.
     static func set(_ token: Secret<String>, seconds: Int64, in response: inout Response) {
         response.fields.append(.setCookie, "\(self.name)=\(token.exposed); Max-Age=\(seconds); \(self.attributes)")
     }
 
-    /// Has the browser forget its token.
+    /// Has the browser delete its token.
     static func clear(in response: inout Response) {
         response.fields.append(.setCookie, "\(self.name)=; Max-Age=0; \(self.attributes)")
     }
 
     // MARK: - Private
 
-    /// The cookie's value (RFC 6265 section 4.2.1); `nil` if it is missing, or there are several.
+    /// The cookie's value (RFC 6265 section 4.2.1); `nil` if it is missing or repeated.
     private static func cookie(of head: RequestHead) -> Substring? {
         guard head.count(of: .cookie) == 1, let field = head[.cookie] else { return nil }
         let found = field.split(separator: ";").compactMap { pair -> Substring? in
@@ -66,7 +69,7 @@ struct PageSessions: Sendable {
         return found.count == 1 ? found.first : nil
     }
 
-    /// In constant time for texts of one length.
+    /// Takes constant time for texts of the same length.
     private static func isEqual(_ first: String, _ second: String) -> Bool {
         guard first.utf8.count == second.utf8.count else { return false }
         return zip(first.utf8, second.utf8).reduce(UInt8(0)) { $0 | ($1.0 ^ $1.1) } == 0

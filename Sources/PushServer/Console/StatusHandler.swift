@@ -5,14 +5,15 @@ internal import PushCore
 internal import PushStore
 internal import SocketHTTP
 
-/// Shows administrators how the server is doing: what goes out, what waits and why, and what ends soon.
+/// Shows administrators the state of the server: throughput, backlog with its reasons, and
+/// credentials that expire soon.
 struct StatusHandler: Handler {
     let store: any StoreHealth
     let daemon: Daemon
     let history: StatusHistory
     let troubles: @Sendable () -> [String]
     let startedAt: Date
-    /// The most servers that are shown.
+    /// The largest number of servers that are shown.
     private static let mostServers = 100
 
     var routes: [Route] {
@@ -53,7 +54,7 @@ struct StatusHandler: Handler {
         )
     }
 
-    /// The lanes of this server's senders, and those that have had pushes, by their names.
+    /// The lanes of this server's senders and all lanes that have had pushes, by name.
     private func lanes(_ context: RequestContext) async throws -> [JSONValue] {
         let pauses = self.daemon.pauses()
         let tallies = try await context.reader.tallies()
@@ -84,12 +85,14 @@ struct StatusHandler: Handler {
 }
 
 extension StoreReader {
-    /// How long the oldest push of a lane has been due that no server has begun to send, in seconds.
+    /// How long the oldest push of a lane has been due without a server that began to send it, in
+    /// seconds.
     func overdue(of lane: Lane, now: Date) async throws -> TimeInterval {
         try await self.greatestAge(now: now) { queue in try await self.nextDue(in: lane, queue) }
     }
 
-    /// How long ago the oldest notification was sent of which a push waits in a lane, due or put back, in seconds; 0 if none waits.
+    /// The age of the oldest notification that has a push in this lane, due now or scheduled for a
+    /// retry, in seconds; 0 if there is none.
     func oldestAge(in lane: Lane, now: Date) async throws -> TimeInterval {
         try await self.greatestAge(now: now) { queue in try await self.oldestWaiting(in: lane, queue) }
     }

@@ -2,15 +2,17 @@ package import Foundation
 package import PushStore
 internal import Synchronization
 
-/// What was posted, pushed and fetched in the last hour, step by step. In memory only: a new process begins anew.
+/// The counts of posts, pushes and fetches in the last hour, step by step. In memory only: a
+/// restart begins with none.
 ///
-/// Pushes are those of all servers that share the database, posts and fetches those of this server.
+/// Pushes are those of all servers that share the database; posts and fetches are those of this
+/// server.
 package final class StatusHistory: Sendable {
     static let step = Duration.seconds(15)
     /// An hour of steps.
     static let count = 240
 
-    /// The notifications stored, and the payloads handed out, since the start.
+    /// The notifications stored, and the payloads returned, since the start.
     private let posted = Atomic(0)
     private let fetched = Atomic(0)
 
@@ -24,9 +26,10 @@ package final class StatusHistory: Sendable {
     }
 
     private struct State {
-        /// All that was counted until the last look; `nil` before the first.
+        /// The sums at the last reading; `nil` before the first.
         var sums: Step?
-        /// The number of the last step, counted from 1970, and the steps before it by their numbers.
+        /// The number of the last step, counted from 1970, and the steps before it by their
+        /// numbers.
         var last: Int64?
         var steps: [Int64: Step] = [:]
     }
@@ -43,18 +46,18 @@ package final class StatusHistory: Sendable {
         self.fetched.wrappingAdd(1, ordering: .relaxed)
     }
 
-    /// Looks at the counts every step, until the task is cancelled.
+    /// Reads the counts every step, until the task is cancelled.
     package func run(_ reader: any OutboxReader, now: @Sendable () -> Date) async {
         while !Task.isCancelled {
-            // What cannot be read now is counted with the next step.
+            // If the tallies cannot be read now, the next step includes them.
             if let tallies = try? await reader.tallies() { self.note(tallies.values, at: now()) }
             let rest = Self.seconds - now().timeIntervalSince1970.truncatingRemainder(dividingBy: Self.seconds)
-            // Ended early by shutdown, which the loop's condition sees.
+            // Shutdown interrupts the sleep; the loop's condition then ends the loop.
             try? await Task.sleep(for: .seconds(rest))
         }
     }
 
-    /// Notes what has happened since the last look as the step that ends now.
+    /// Records the changes since the last reading as the step that ends now.
     func note(_ tallies: some Sequence<Tally>, at now: Date) {
         var sums = Step(
             posted: self.posted.load(ordering: .relaxed),
@@ -82,7 +85,8 @@ package final class StatusHistory: Sendable {
         }
     }
 
-    /// The steps of the last hour, the oldest first, `nil` where the server did not run, and when the last one ended.
+    /// The steps of the last hour, the oldest first, and the time at which the last one ended. A
+    /// step is `nil` if the server did not run then.
     func steps(at now: Date) -> (steps: [Step?], end: Date) {
         let end = Self.number(of: now)
         let steps = self.state.withLock { $0.steps }

@@ -19,7 +19,7 @@ struct DeviceAdministrationHandler: Handler {
         ]
     }
 
-    /// Lists registrations, a page at a time, of one user or of all.
+    /// Lists registrations of one user or of all, a page at a time.
     private func listDevices(_ context: RequestContext) async throws -> Response {
         let query = try Query(context.request.head.query)
         let user = try query["user"].map { text in
@@ -28,7 +28,7 @@ struct DeviceAdministrationHandler: Handler {
         }
         let last = try query.start { DevicePlace(cursor: $0) }
         let size = try query.limit
-        // One more than asked for tells whether there are more.
+        // Reading one more than the limit reveals whether there are more.
         let devices = try await self.reports.run {
             try await $0.deviceEntries(of: user, after: last, limit: size + 1)
         }
@@ -41,7 +41,8 @@ struct DeviceAdministrationHandler: Handler {
         )
     }
 
-    /// The device may register again: an administrator who wants to keep a user out disables the user.
+    /// Unregisters a device, which may register again: an administrator who wants to keep a user
+    /// out disables the user.
     private func deleteDevice(_ context: RequestContext) async throws -> Response {
         guard
             let id = RegistrationID(context.parameter),
@@ -52,7 +53,7 @@ struct DeviceAdministrationHandler: Handler {
 }
 
 extension DevicePlace {
-    /// Milliseconds since 1970 and the number, with a dot in between.
+    /// Reads milliseconds since 1970 and the number, with a dot in between.
     fileprivate init?(cursor: String) {
         let parts = cursor.split(separator: ".", omittingEmptySubsequences: false)
         // Milliseconds below 2^53 are exact in a `Date`.

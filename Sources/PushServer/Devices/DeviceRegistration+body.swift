@@ -3,7 +3,9 @@ internal import PushCore
 internal import PushStore
 
 extension DeviceRegistration {
-    /// Reads the body of a registration; `confirmation` is the notification for the code if the handle can be guessed.
+    /// Reads the body of a registration. If others can guess the handle, `confirmation` is the id
+    /// of the notification that carries the code.
+    ///
     /// Throws problems that name the member.
     init(
         _ body: JSONBody,
@@ -31,8 +33,8 @@ extension DeviceRegistration {
         )
     }
 
-    /// The member `Shared`, false if there is none. Hints are keyed with the id, so it must be one that nobody can guess; those
-    /// that clients made up, long ago, can be.
+    /// The member `Shared`; false if absent. Hints are keyed with the id, so nobody may be able to
+    /// guess it; ids that clients made up, as they once could, can be guessed.
     private static func isShared(_ body: JSONBody, _ id: RegistrationID) throws(Problem) -> Bool {
         guard try body.bool("Shared") == true else { return false }
         guard id.isRandom else {
@@ -41,7 +43,7 @@ extension DeviceRegistration {
         return true
     }
 
-    /// The member `Environment`, production if there is none.
+    /// The member `Environment`; production if absent.
     private static func environment(
         _ body: JSONBody,
         _ rule: ServerSettings.PlatformRule,
@@ -57,7 +59,7 @@ extension DeviceRegistration {
         return environment
     }
 
-    /// The member `Handle` in its canonical form, which the store keeps and compares.
+    /// The member `Handle` in its canonical form, which the store saves and compares.
     private static func handle(
         _ body: JSONBody,
         id: RegistrationID,
@@ -68,7 +70,7 @@ extension DeviceRegistration {
         case .text:
             return try self.handle(try body.requiredString("Handle"))
         case .registrationID:
-            // The handle of such a device is ignored, but must be a string if there is one.
+            // The handle of such a device is ignored, but must be a string if present.
             _ = try body.string("Handle")
             return try self.handle(id.description)
         case .object(let canonical):
@@ -87,7 +89,7 @@ extension DeviceRegistration {
         return handle
     }
 
-    /// Names the platform in the problem of an invalid handle.
+    /// Turns the flaw of a handle into a problem that names the platform.
     private static func checked<Value>(
         _ platform: Platform,
         _ read: () throws(HandleFlaw) -> Value

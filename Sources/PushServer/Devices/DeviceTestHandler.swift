@@ -5,7 +5,8 @@ internal import PushCore
 internal import PushStore
 internal import SocketHTTP
 
-/// Sends one device a push, and returns its provider's answer: one of the caller's, or for an administrator any.
+/// Sends a push to one device, and returns its provider's answer. The device must be the caller's,
+/// unless the caller is an administrator.
 struct DeviceTestHandler: Handler {
     let poster: NotificationPoster
     /// Signals when the delivery has stored the outcome of pushes.
@@ -15,10 +16,10 @@ struct DeviceTestHandler: Handler {
         [Route(.post, Paths.deviceTest("{id}"), .atLeast(.device, .send)) { try await self.testDevice($0) }]
     }
 
-    /// How long a test waits for the provider's answer; shorter than a handler may take.
+    /// How long a test waits for the provider's answer; shorter than the deadline of handlers.
     private static let testDeadline = Duration.seconds(20)
-    /// How often a test reads the state without a signal: some changes have none, such as a push that expires before it
-    /// is sent.
+    /// How often a test reads the state without a signal: some changes have none, such as a push
+    /// that expires before it is sent.
     static let testPause = Duration.seconds(5)
 
     private func testDevice(_ context: RequestContext) async throws -> Response {
@@ -61,7 +62,7 @@ struct DeviceTestHandler: Handler {
         }
     }
 
-    /// `nil` as long as the provider may still answer.
+    /// The answer; `nil` as long as the provider may still answer.
     private static func answer(to entry: DeliveryEntry?, isLate: Bool) -> (state: String, reason: String?)? {
         switch entry?.state {
         case .accepted, .fetched, .read: ("accepted", nil)

@@ -10,10 +10,10 @@ struct RegistrationHandler: Handler {
     let store: any DeviceStore
     let settings: ServerSettings
     let ids: NotificationIDs
-    /// Tells the delivery that there is work.
+    /// Wakes the delivery.
     let workIsWaiting: @Sendable () -> Void
 
-    /// How long the list shows a registration whose handle another account has registered.
+    /// How long the list shows a registration after another account has registered its handle.
     private static let movedDevicesAreListed = Duration.seconds(30 * 86400)
 
     var routes: [Route] {
@@ -33,7 +33,8 @@ struct RegistrationHandler: Handler {
         ]
     }
 
-    /// The tutorial's clients cut the first and the last character off the body: it must be a quoted string.
+    /// Issues a registration id as a quoted string: the tutorial's clients cut off the first and
+    /// the last character of the body.
     private func requestRegistration(_ context: RequestContext) async throws -> Response {
         // A body is allowed and ignored.
         _ = try await context.request.body.collect()
@@ -50,7 +51,8 @@ struct RegistrationHandler: Handler {
     private func register(_ context: RequestContext) async throws -> Response {
         let id = try self.registrationID(context)
         let body = try JSONBody(try await context.request.body.collect())
-        // Random ids of 31 bits do collide; the tries are bounded only so that a full table ends in an error.
+        // Random ids of 31 bits do collide; the attempts are limited only so that a full table
+        // ends in an error.
         for _ in 0..<100 {
             guard let confirmation = self.ids.draw(at: context.now) else { continue }
             let registration = try DeviceRegistration(
@@ -96,7 +98,8 @@ struct RegistrationHandler: Handler {
         }
     }
 
-    /// Answers a repeated request as the first one, whose answer may have been lost.
+    /// Confirms a registration. A repeated request gets the same answer as the first one, whose
+    /// answer may have been lost.
     private func confirm(_ context: RequestContext) async throws -> Response {
         let id = try self.registrationID(context)
         let body = try JSONValue(body: try await context.request.body.collect())
@@ -133,7 +136,7 @@ struct RegistrationHandler: Handler {
     private func unregister(_ context: RequestContext) async throws -> Response {
         let id = try self.registrationID(context)
         let record = try context.record(.unregisterDevice, of: id.description)
-        // The same whether there was one, none, or another user's.
+        // The answer is the same if the registration is missing or belongs to another user.
         _ = try await self.store.unregister(id, ofUser: context.user.id, by: record)
         return .empty
     }
@@ -160,7 +163,8 @@ struct RegistrationHandler: Handler {
         ])
     }
 
-    /// Has all members of a registered device, for clients that know no others; its handle was erased.
+    /// Writes all members of a registered device, for clients that expect them; the handle itself
+    /// was erased.
     private func item(_ device: MovedDevice) -> JSONValue {
         .object([
             .init("Id", .string(device.id.description)),

@@ -4,7 +4,8 @@ internal import PushCore
 internal import PushStore
 internal import SocketHTTP
 
-/// Lets a device join a topic or leave it, without registering anew: a topic is a tag that the device gives itself.
+/// Lets a device join a topic or leave it without registering again: a topic is a tag that the
+/// device gives itself.
 struct TopicHandler: Handler {
     let store: any DeviceStore
     /// The tags that devices may give themselves.
@@ -32,7 +33,8 @@ struct TopicHandler: Handler {
         return try await self.change(.join(tag), context)
     }
 
-    /// What a device was given before a configuration that reserves it can still be left.
+    /// Leaves a topic. A device can also leave one that the configuration has reserved since it
+    /// joined.
     private func leave(_ context: RequestContext) async throws -> Response {
         try await self.change(.leave(try self.topic(context)), context)
     }

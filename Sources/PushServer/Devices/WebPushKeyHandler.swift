@@ -3,7 +3,7 @@ internal import PushAPI
 internal import PushCore
 internal import SocketHTTP
 
-/// Returns the key that browsers subscribe with.
+/// Returns the key that browsers need to subscribe.
 struct WebPushKeyHandler: Handler {
     let settings: ServerSettings
 
@@ -11,8 +11,8 @@ struct WebPushKeyHandler: Handler {
         [Route(.get, Paths.webPushKey, .atLeast(.device, .register), query: ["app"], always: self.showKey)]
     }
 
-    /// Returns the key for a page to pass to `subscribe`. Not cached: a page with an old key would make subscriptions
-    /// that fail.
+    /// Returns the key for a page to pass to `subscribe`. Caches may not store it: a page with an
+    /// old key would make subscriptions that fail.
     private func showKey(_ context: RequestContext) throws -> Response {
         let app = try self.settings.app(named: try Query(context.request.head.query)["app"], for: context.user)
         guard let key = self.settings.applicationServerKey(of: app) else {

@@ -4,7 +4,7 @@ internal import PushCore
 internal import PushStore
 internal import SocketHTTP
 
-/// Lists events: to administrators all, to publishers those of their own notifications.
+/// Lists events: all of them for administrators, those of their own notifications for publishers.
 struct EventHandler: Handler {
     let reports: ReportReader
     /// Whether events are stored.

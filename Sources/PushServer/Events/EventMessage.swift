@@ -2,10 +2,10 @@ package import Foundation
 internal import PushAPI
 package import PushCore
 
-/// The message that the operator's receiver gets: events in the form of `GET /api/events`, within the envelope that the
-/// Standard Webhooks specification recommends.
+/// The message that the operator's receiver gets: events in the form of `GET /api/events`, within
+/// the envelope that the Standard Webhooks specification recommends.
 package enum EventMessage {
-    /// The JSON text, which has the events in the order of their numbers, and no payload.
+    /// The JSON text. It has the events in the order of their numbers, and no payload.
     package static func body(of events: [PushEvent], at time: Date) -> [UInt8] {
         let message = JSONValue.object([
             .init("type", .string("sealpost.events")),

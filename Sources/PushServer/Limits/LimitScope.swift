@@ -1,6 +1,7 @@
-/// Over what the limits of requests and sign-ins hold.
+/// The scope of the limits of requests and sign-ins: one process or all servers.
 package enum LimitScope: Sendable {
     case process
-    /// All servers that share the store, as far as an exchange tells them of each other.
+    /// All servers that share the store. They learn of each other's use by an exchange, so the
+    /// limits hold approximately.
     case servers
 }

@@ -5,11 +5,14 @@ internal import PushCore
 internal import PushStore
 package import SocketHTTP
 
-/// Answers the requests of the local admin socket: those of administrators' routes, for callers whom the kernel has named.
+/// Answers the requests of the local admin socket: administrators' routes, for callers that the
+/// kernel has identified.
 ///
-/// It is a responder of its own, behind a listener of its own: no request that comes another way gets here, whatever it says.
+/// It is a responder of its own behind a listener of its own: requests from other listeners never
+/// reach it, whatever they say.
 package final class LocalAdministration: Responder {
-    /// The host of its requests. A proxy that passes on to the socket by mistake writes another one.
+    /// The host that requests must name. A proxy that forwards to the socket by mistake sends
+    /// another one.
     package static let host = "sealpost.local"
 
     private let server: PushServer
@@ -17,7 +20,8 @@ package final class LocalAdministration: Responder {
     private let nameOf: @Sendable (UInt32) -> String
     private let logger: Logger
 
-    /// `admits` says which users' processes are served, and `nameOf` how the audit names a user.
+    /// `admits` decides which users' processes are served; `nameOf` returns the name of a user for
+    /// the audit.
     package init(
         _ server: PushServer,
         admits: @escaping @Sendable (UInt32) -> Bool,
@@ -40,7 +44,10 @@ package final class LocalAdministration: Responder {
 
     // MARK: - Private
 
-    /// Throws a `forbidden` problem for the process of a user who is not admitted, and for what a browser or a proxy has sent.
+    /// Returns the administrator that a process acts as.
+    ///
+    /// Throws a `forbidden` problem for processes of users who are not admitted, and for requests
+    /// of browsers and proxies.
     private func caller(of request: Request) throws(Problem) -> Caller {
         guard case .process(let user) = request.peer, self.admits(user) else {
             self.logger.warning("local request refused", metadata: ["user": "\(Self.user(of: request))"])
@@ -55,7 +62,8 @@ package final class LocalAdministration: Responder {
         if case .process(let user) = request.peer { "\(user)" } else { "unknown" }
     }
 
-    /// Whoever may connect decides nothing for others: a proxy that runs as root must not make strangers administrators.
+    /// Refuses requests that a process passes on for others: a proxy that runs as root must not
+    /// make strangers administrators.
     private static func check(_ head: RequestHead) throws(Problem) {
         for name in self.foreign where head.count(of: name) > 0 {
             throw Problem(.forbidden, "the local admin socket takes no requests of browsers and proxies: \(name)")
@@ -65,7 +73,7 @@ package final class LocalAdministration: Responder {
         }
     }
 
-    /// What browsers and reverse proxies add, and the credentials that they pass on.
+    /// The fields that browsers and reverse proxies add, and the credentials that they pass on.
     private static let foreign: [HTTPField.Name] = [
         .authorization, .cookie, .forwarded, .origin, .referer, .secFetchDest, .secFetchMode, .secFetchSite, .via,
         .xForwardedFor, .xForwardedHost, .xForwardedProto, .xRealIP,

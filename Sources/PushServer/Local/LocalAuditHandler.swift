@@ -4,7 +4,7 @@ internal import PushCore
 internal import PushStore
 internal import SocketHTTP
 
-/// Verifies the audit, which takes as long as it is.
+/// Verifies the audit, in a time proportional to its length.
 struct LocalAuditHandler: Handler {
     let store: any Store
 
@@ -12,9 +12,10 @@ struct LocalAuditHandler: Handler {
         [Route(.get, LocalPaths.audit, .atLeast(.admin, .manage)) { try await self.verify($0) }]
     }
 
-    /// Answers with a line: `Verified`, the number of the newest entry, or `Fault`, that of the first which is not as it was.
+    /// Answers with a line: `Verified` with the number of the newest entry, or `Fault` with the
+    /// number of the first entry that was changed.
     private func verify(_ context: RequestContext) async throws -> Response {
-        // Apart from other reports, which need not wait for it.
+        // A reader of its own, so that other reports need not wait for it.
         let reports = ReportReader(try self.store.makeReader())
         return Response(lines: { writer in
             let line = try await reports.run { reader -> JSONValue in
@@ -29,7 +30,8 @@ struct LocalAuditHandler: Handler {
 }
 
 extension Response {
-    /// Lines of JSON that `body` writes one after the other, without a limit of time; no cache may keep them.
+    /// Lines of JSON that `body` writes one after the other, without a deadline; no cache may keep
+    /// them.
     init(lines body: @escaping StreamingBody) {
         self.init(
             status: .ok,

@@ -7,14 +7,15 @@ internal import Synchronization
 /// Has the daemon write a copy of its database to a file.
 struct LocalBackupHandler: Handler {
     let files: LocalFiles
-    /// How often the command is told how far it is.
+    /// The interval between two progress lines for the command.
     private static let pace = Duration.milliseconds(250)
 
     var routes: [Route] {
         [Route(.post, LocalPaths.backup, .atLeast(.admin, .manage), query: ["file"]) { try self.backUp($0) }]
     }
 
-    /// Answers with lines: `Step`, `Done` and `Total` as it goes on, and in the end what `LocalFiles.backUp` has answered.
+    /// Answers with lines: `Step`, `Done` and `Total` as progress, and at the end the result of
+    /// `LocalFiles.backUp`.
     private func backUp(_ context: RequestContext) throws -> Response {
         guard let file = try Query(context.request.head.query)["file"], file.hasPrefix("/") else {
             throw Problem(.invalidParameter, "file must be an absolute path")
@@ -26,7 +27,7 @@ struct LocalBackupHandler: Handler {
         return Response(lines: { writer in try await Self.run(backup, writer) })
     }
 
-    /// A copy whose command has gone is given up, and one that the end of the server interrupts.
+    /// Cancels the copy if the command has ended or the server stops.
     private static func run(_ backup: LocalBackup, _ writer: BodyWriter) async throws {
         let outcome = Outcome()
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -51,7 +52,8 @@ struct LocalBackupHandler: Handler {
         try await writer.write(line: answer)
     }
 
-    /// What the copy has answered, once it has. A lock, since it runs in a task of its own.
+    /// The result of the copy, once it has ended. A lock, since the copy runs in a task of its
+    /// own.
     private final class Outcome: Sendable {
         let answer = Mutex<JSONValue?>(nil)
     }

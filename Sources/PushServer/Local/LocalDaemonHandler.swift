@@ -5,7 +5,7 @@ internal import PushCore
 internal import PushStore
 internal import SocketHTTP
 
-/// Tells a command that the daemon answers, before it asks for a change.
+/// Answers commands that check whether the daemon runs, before they request a change.
 struct LocalDaemonHandler: Handler {
     let daemon: Daemon
 

@@ -5,16 +5,17 @@ internal import PushCore
 internal import PushStore
 internal import SocketHTTP
 
-/// Tells how far a notification's pushes are, all in all.
+/// Shows the counts of a notification's pushes by state.
 struct LocalDeliveryHandler: Handler {
     let reports: ReportReader
-    /// Pushes that are counted at a time.
+    /// The number of pushes that one step counts.
     private let limit: Int
     /// Counts that were made while devices were still being found: a cached count could report a
     /// notification as finished before its last pushes were added.
     private let growing = DeliveryCounts(keptForStep: Self.keptForStep)
     private let settled = DeliveryCounts(keptForStep: Self.keptForStep)
-    /// Ten times what a step takes: a command that waits sees its bar move, and counting takes a tenth of the time.
+    /// Ten times the duration of a step: a command that waits sees its bar move, and counting
+    /// takes a tenth of the time.
     private static let keptForStep: TimeInterval = 0.2
 
     init(reports: ReportReader, limit: Int = DeliveryCounts.countedAtOnce) {
@@ -36,7 +37,7 @@ struct LocalDeliveryHandler: Handler {
             try await context.reader.isThere(id, from: nil, now: context.now)
         else { throw Problem(.notFound) }
         let sendAt = try await context.reader.sendTime(of: id)
-        // Asked before they are counted: what is found afterwards is not missing then.
+        // Read before counting: if the fan-out has ended by now, the count misses no push.
         let isFanningOut = try await context.reader.isFanningOut(id)
         let known = isFanningOut ? self.growing : self.settled
         let (counts, _) = try await known.counts(of: id, now: context.now) { device in

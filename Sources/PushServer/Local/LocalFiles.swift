@@ -1,19 +1,20 @@
 package import PushAPI
 package import PushCore
 
-/// What commands have the daemon do with its files, which only the program that wires everything knows.
+/// The work on the daemon's files that commands request; only the program that wires everything
+/// knows these files.
 ///
-/// Each answers with what the command prints; or with `Problem`, an error as commands have it, and its `ExitCode`. None of them
-/// blocks, and each may take long.
+/// Each closure returns the JSON for the command to print, or `Problem`, an error text for
+/// commands, with its `ExitCode`. None of them blocks a thread, and each may take long.
 package struct LocalFiles: Sendable {
-    /// The keys of the keyring, and how each is used.
+    /// Lists the keys of the keyring, with the use of each.
     package let listKeys: @Sendable () async -> JSONValue
     /// Adds a key to the keyring's file, for the actor.
     package let rotateKeys: @Sendable (AuditRecord.Actor) async -> JSONValue
     /// Removes a key that is not in use from the keyring's file, for the actor.
     package let removeKey: @Sendable (UInt32, AuditRecord.Actor) async -> JSONValue
 
-    /// A copy of the database, to be written to a file for the actor.
+    /// Prepares a copy of the database to a file, for the actor.
     package let backUp: @Sendable (String, AuditRecord.Actor) -> LocalBackup
 
     package init(
@@ -29,11 +30,13 @@ package struct LocalFiles: Sendable {
     }
 }
 
-/// A copy of the database that is made while its progress is asked for.
+/// A copy of the database, with progress to read while it runs.
 package struct LocalBackup: Sendable {
-    /// What is done at the moment, and how much of it, in bytes; `nil` before it begins. From any thread.
+    /// The current step, and how many of its bytes are done; `nil` before it begins. Any thread
+    /// may call it.
     package let progress: @Sendable () -> (step: String, done: Int, total: Int)?
-    /// Makes the copy, and answers as all `LocalFiles` do. If its task is cancelled it ends soon, and leaves nothing behind.
+    /// Makes the copy, and returns JSON as all `LocalFiles` do. If its task is cancelled, it ends
+    /// soon and leaves nothing behind.
     package let run: @Sendable () async -> JSONValue
 
     package init(

@@ -5,7 +5,8 @@ internal import PushStore
 internal import SocketHTTP
 internal import Synchronization
 
-/// Has the keyring read again, and all sealed anew that is under other keys than its first.
+/// Has the daemon read the keyring again, and encrypt again all values that are not under its
+/// first key.
 struct LocalKeyHandler: Handler {
     let store: any Store
     let reports: ReportReader
@@ -15,15 +16,19 @@ struct LocalKeyHandler: Handler {
         [Route(.post, LocalPaths.keys, .atLeast(.admin, .manage), query: ["counts"]) { try await self.reload($0) }]
     }
 
-    /// Answers with lines: `Passed` values as the pass goes on, with `counts=true` of a `Total`, and in the end `Seals`, the first key's
-    /// number, `Renewed` and `Unreadable` values, the keys that are `Unused` since, and, if the keyring's first key is another one,
-    /// `Waits`, its number and the servers that lack it; or why not, `Refused` or `Failed`.
+    /// Answers with lines. The last one has `Seals`, the number of the key that encrypts,
+    /// `Renewed` and `Unreadable` values, and the keys that are now `Unused`. If the keyring's
+    /// first key is another one, it also has `Waits`: that key's number and the servers that lack
+    /// it.
+    ///
+    /// The lines before report progress: `Passed` values and, with `counts=true`, their `Total`. A
+    /// failure has its reason in `Refused` or `Failed`.
     private func reload(_ context: RequestContext) async throws -> Response {
         let isCounting = try Query(context.request.head.query)["counts"] == "true"
         let reason = try await self.daemon.reloadKeys(try context.actor)
         return Response(lines: { writer in
             if let reason { return try await writer.write(line: [.init("Refused", .string(reason))]) }
-            // A pass that is given up, as its command has ended, goes on in the background.
+            // If the command has ended, the daemon continues this pass in the background.
             defer { self.daemon.rewrap() }
             do {
                 try await self.rewrap(isCounting: isCounting, writer)
@@ -60,10 +65,10 @@ extension LocalKeyHandler {
     }
 }
 
-/// Says when the next line of a progress is due.
+/// Limits the rate of progress lines.
 private final class LinePace: Sendable {
     private static let interval = Duration.milliseconds(250)
-    // A lock, since the compiler cannot see that one page follows the other.
+    // A lock, since the compiler cannot see that pages do not run concurrently.
     private let last = Mutex(ContinuousClock.now)
 
     var isDue: Bool {

@@ -3,8 +3,8 @@ internal import PushAPI
 internal import PushCore
 internal import SocketHTTP
 
-/// Lists the keys of the keyring's file, adds one, and removes one. Nothing is sealed with another key before `LocalKeyHandler` has
-/// the file read again.
+/// Lists the keys of the keyring's file, adds one, and removes one. The server does not encrypt
+/// with a new key before `LocalKeyHandler` has the file read again.
 struct LocalKeyringHandler: Handler {
     let files: LocalFiles
 
@@ -27,7 +27,7 @@ struct LocalKeyringHandler: Handler {
 }
 
 extension Response {
-    /// One line of JSON, as soon as there is one, without a limit of time.
+    /// One line of JSON, sent as soon as it is ready, without a deadline.
     init(line: @escaping @Sendable () async -> JSONValue) {
         self.init(lines: { writer in try await writer.write(line: await line()) })
     }

@@ -1,19 +1,19 @@
-/// The paths that only the local admin socket has, beside those of administrators.
+/// The paths that only the local admin socket has, in addition to those of administrators.
 package enum LocalPaths {
-    /// Whether the daemon answers, and which it is.
+    /// Shows that the daemon runs, and which process it is.
     package static let daemon = "/local/daemon"
-    /// Users as lines: to be exported, and to be imported.
+    /// Exports and imports users as lines.
     package static let users = "/local/users"
-    /// Whether the audit is as it was written.
+    /// Verifies that nobody has changed the audit.
     package static let audit = "/local/audit"
-    /// The keyring: to be read again.
+    /// Has the daemon read the keyring again.
     package static let keys = "/local/keys"
-    /// The keyring's file: its keys are listed, one is added, and one removed.
+    /// Lists, adds and removes keys of the keyring's file.
     package static let keyring = "/local/keyring"
-    /// The machine's clock, to be accepted.
+    /// Accepts the machine's clock.
     package static let clock = "/local/clock"
-    /// A copy of the database, to be written to a file.
+    /// Writes a copy of the database to a file.
     package static let backup = "/local/backup"
-    /// How far a notification's pushes are.
+    /// Counts a notification's pushes by state.
     package static let deliveries = "/local/deliveries"
 }

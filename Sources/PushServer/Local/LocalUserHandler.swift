@@ -12,9 +12,9 @@ struct LocalUserHandler: Handler {
     let authenticator: Authenticator
     let settings: ServerSettings
     let now: @Sendable () -> Date
-    /// The lines of an export that are read and sent at a time.
+    /// The number of lines of an export that are read and sent at a time.
     private static let pageSize = 500
-    /// The longest body of an import.
+    /// The longest body of an import, in bytes.
     private static let longestBody = 16_777_216
 
     var routes: [Route] {
@@ -26,7 +26,7 @@ struct LocalUserHandler: Handler {
         ]
     }
 
-    /// A line for each user, with the hashes of passwords if they are asked for.
+    /// Answers with a line for each user, with the hashes of passwords if the query asks for them.
     private func export(_ context: RequestContext) throws -> Response {
         let hasHashes = try Query(context.request.head.query)["hashes"] == "true"
         return Response(lines: { [reports] writer in
@@ -55,8 +55,8 @@ struct LocalUserHandler: Handler {
         return (bytes, page.last?.name)
     }
 
-    /// A line of the answer for each of the body that is not blank, as soon as it is done: `Line`, counted from 1, `Outcome`, and
-    /// `Name`, `Changes` or `Reason`.
+    /// Answers with a line for each line of the body that is not blank, as soon as it is done. The
+    /// answer's line has `Line`, counted from 1, `Outcome`, and `Name`, `Changes` or `Reason`.
     private func importUsers(_ context: RequestContext) async throws -> Response {
         let query = try Query(context.request.head.query)
         let isDry = try query["dry"] == "true"

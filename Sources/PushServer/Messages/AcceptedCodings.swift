@@ -1,12 +1,12 @@
 internal import Bytes
 
-/// What `Accept-Encoding` says about gzip: RFC 9110 section 12.5.3.
+/// The weight of gzip in `Accept-Encoding`: RFC 9110 section 12.5.3.
 struct AcceptedCodings: Sendable, Hashable {
     /// Whether gzip is acceptable, with at least the weight of no encoding.
     let prefersGzip: Bool
 
-    /// `field` is `nil` if the request has none. Malformed members are ignored, and of two members for the same coding
-    /// the first counts.
+    /// Reads the field, which is `nil` if the request has none. Ignores malformed members; the
+    /// first of two members for the same coding counts.
     init(_ field: String?) {
         var weights: [String: Int] = [:]
         for member in (field ?? "").utf8.split(separator: UInt8(ascii: ",")) {

@@ -1,7 +1,7 @@
 internal import PushAPI
 internal import Synchronization
 
-/// Bounds the memory for request bodies of one kind, from before they are read until they are answered.
+/// Limits the memory for request bodies of one kind, from before they are read until the answer.
 final class BodyMemory: Sendable {
     private struct State {
         var bytes = 0
@@ -13,17 +13,17 @@ final class BodyMemory: Sendable {
     private let refusal: Problem
     private let state = Mutex(State())
 
-    /// `refusal` is thrown where there is no room.
+    /// Throws `refusal` when the limit is reached.
     init(bound: Int, boundOfUser: Int? = nil, refusal: Problem) {
         self.bound = bound
         self.boundOfUser = boundOfUser ?? bound
         self.refusal = refusal
     }
 
-    /// Reserves room for a body. Throws the refusal if the room is full; otherwise the caller must call
-    /// `release`.
+    /// Reserves memory for a body. Throws the refusal if too much is reserved; otherwise the
+    /// caller must call `release`.
     ///
-    /// All strangers, who are `nil`, count as one user.
+    /// All strangers, whose `user` is `nil`, count as one user.
     func reserve(_ bytes: Int, for user: Int64? = nil) throws(Problem) {
         let isReserved = self.state.withLock { state in
             let own = state.bytesOfUsers[user ?? 0, default: 0]

@@ -8,21 +8,25 @@ internal import PushStore
 struct EntityTag: Hashable, Sendable, CustomStringConvertible {
     let description: String
 
-    /// The tag of the same state in another encoding, which must have a tag of its own (RFC 9110 section 8.8.3.3).
+    /// The tag of the same state in another encoding, which needs its own tag (RFC 9110 section
+    /// 8.8.3.3).
     func suffixed(_ suffix: String) -> EntityTag {
         EntityTag(description: "\(self.description.dropLast())\(suffix)\"")
     }
 
-    /// RFC 9110 section 8.8.3.2. The tag itself is strong.
+    /// The comparison functions of RFC 9110 section 8.8.3.2. The tag itself is strong.
     enum Comparison {
         case strong, weak
     }
 
-    /// Whether a list of tags, such as `If-None-Match`, names this one. From a malformed tag on, the list is ignored.
+    /// Whether a list of tags, such as `If-None-Match`, names this one. Ignores the list from a
+    /// malformed tag on.
     func isNamed(by list: String, _ comparison: Comparison = .weak) -> Bool {
-        // Nearly every client sends this tag alone. A string that equals ASCII and has as many bytes is the same ASCII.
+        // Fast path: nearly every client sends only this tag. A string that equals ASCII text and
+        // has as many bytes is the same ASCII text.
         if list.utf8.count == self.description.utf8.count, list == self.description { return true }
-        // In bytes: a combining scalar after a quote or a star would make one character with it.
+        // Compares bytes: as a `Character`, a quote or a star would include a combining scalar
+        // after it.
         let (quote, comma) = (UInt8(ascii: "\""), UInt8(ascii: ","))
         var rest = list.utf8[...]
         while true {
@@ -33,7 +37,7 @@ struct EntityTag: Hashable, Sendable, CustomStringConvertible {
             }
             let isWeak = rest.starts(with: "W/".utf8)
             if isWeak { rest = rest.dropFirst(2) }
-            // Quotes delimit the tags, not commas: a tag may have a comma.
+            // Quotes delimit the tags; commas do not, since a tag may contain one.
             guard rest.first == quote, let end = rest.dropFirst().firstIndex(of: quote) else { return false }
             let counts = comparison == .weak || !isWeak
             if counts, rest[...end].elementsEqual(self.description.utf8) { return true }
@@ -42,17 +46,17 @@ struct EntityTag: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// What the entity tag of a notification tells, as one account sees it.
+/// The state of a notification that its entity tag encodes, as one account sees it.
 ///
-/// A payload never changes after its release, so the id and the time stand for it. The tag tells
-/// nothing that the answer does not tell.
+/// A payload never changes after its release, so the id and the time stand for it. The tag reveals
+/// nothing that the answer does not.
 struct NotificationTag {
     let id: NotificationID
     let account: AccountID?
     let isRead: Bool
     let createdAt: Date
 
-    /// The length of the longest one.
+    /// The length of the longest tag.
     static let mostBytes = 72
 
     var tag: EntityTag {
@@ -75,8 +79,8 @@ struct NotificationTag {
     }
 }
 
-/// Makes opaque tags of lists: half of a keyed hash over the values that a list depends on, without
-/// the payloads.
+/// Makes opaque tags of lists: half of a keyed hash over the values that a list depends on,
+/// without the payloads.
 struct EntityTagMaker: Sendable {
     private let hash: KeyedHash
 
@@ -86,12 +90,12 @@ struct EntityTagMaker: Sendable {
 
     /// The tag of a list as one user sees it.
     ///
-    /// It is strong: the number of a change is assigned once, and stands for all that the user sees of that
-    /// notification then. So the bytes depend only on the numbers in the list, on whether there are more, and on the
-    /// cursor, which tells which list it is and how far it goes. A notification that expires takes its number out of
-    /// the list.
+    /// It is strong. The number of a change is assigned once, and stands for the state of that
+    /// notification that the user sees. So the bytes depend only on three things: the numbers in
+    /// the list, whether there are more, and the cursor. The cursor identifies the list and its
+    /// end. A notification that expires removes its number from the list.
     func tag(of page: NotificationPage, cursor: String?, for user: Int64) -> EntityTag {
-        // The number of this use of the hash, then the values that the body depends on.
+        // The number of this use of the hash, then the values on which the body depends.
         let message = (Int64(2), user, Int64(page.hasMore ? 1 : 0), Int64(page.entries.count))
         let code = self.hash.code { hash in
             withUnsafeBytes(of: message) { hash.update(bufferPointer: $0) }
@@ -101,7 +105,7 @@ struct EntityTagMaker: Sendable {
         return Self.tag(of: code)
     }
 
-    /// A number from 0 to 255 for a tag, which cannot be predicted without the key.
+    /// A number from 0 to 255 for a tag, unpredictable without the key.
     func padding(of tag: EntityTag) -> Int {
         let code = self.hash.code { hash in
             withUnsafeBytes(of: Int64(3)) { hash.update(bufferPointer: $0) }

@@ -1,15 +1,15 @@
 internal import CZlib
 
-/// RFC 1952, for answers that are text and long.
+/// Compression by RFC 1952, for long answers of text.
 enum Gzip {
-    /// The fastest level: a page of 200 short texts shrinks to 0.23 of its length, and to 0.19 with the slowest in four
-    /// times the time.
+    /// The fastest level: a page of 200 short texts shrinks to 0.23 of its length. The slowest
+    /// level reaches 0.19 in four times the time.
     private static let level: Int32 = 1
 
-    /// The compressed bytes, with a meaningless file name of `nameLength` characters in front, which is not compressed;
-    /// `nil` without memory.
+    /// Compresses bytes; `nil` if memory is short. An uncompressed, meaningless file name of
+    /// `nameLength` characters precedes them.
     static func compress(_ bytes: [UInt8], nameLength: Int) -> [UInt8]? {
-        // zlib keeps the stream's address.
+        // zlib keeps the stream's address, so the stream must not move.
         let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
         defer { stream.deallocate() }
         stream.initialize(to: z_stream())
@@ -18,7 +18,8 @@ enum Gzip {
         var (input, name) = (bytes, [UInt8](repeating: UInt8(ascii: "x"), count: nameLength) + [0])
         return name.withUnsafeMutableBufferPointer { name in
             var header = gz_header()
-            // 255: an unknown system. There is no time either, so the same bytes compress to the same bytes.
+            // 255 means an unknown system. The header has no time either, so the same bytes
+            // compress to the same bytes.
             header.os = 255
             header.name = name.baseAddress
             return withUnsafeMutablePointer(to: &header) { header in

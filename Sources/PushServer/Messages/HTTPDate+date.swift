@@ -7,10 +7,10 @@ extension HTTPDate {
         self.init(seconds: Int(date.timeIntervalSince1970.rounded(.down)))
     }
 
-    /// The `Last-Modified` of a state that changed at `date`: the second that begins after it.
+    /// The `Last-Modified` of a state that changed at `date`: the start of the next second.
     ///
-    /// The state may change again within the same second, and a client must not take the earlier state for the newest
-    /// then. So this is not a validator before it is past.
+    /// The state may change again within the same second. A client must not take the earlier state
+    /// for the newest one then, so this time is no validator until it has passed.
     init(lastModified date: Date) {
         self.init(seconds: Int(date.timeIntervalSince1970.rounded(.down)) + 1)
     }

@@ -1,7 +1,8 @@
 internal import PushAPI
 internal import SocketHTTP
 
-/// The JSON object of a request, member by member. Names are compared without case; unknown members are ignored.
+/// The JSON object of a request, member by member. Names match in any case; unknown members are
+/// ignored.
 struct JSONBody {
     private let json: JSONValue
 
@@ -84,7 +85,7 @@ extension JSONValue {
         do throws(JSONSyntaxError) {
             self = try JSONValue(reading: bytes)
         } catch {
-            // What `curl -d hello` sends.
+            // A hint for requests such as `curl -d hello`.
             let hint = error.offset == 0 && !bytes.isEmpty ? "; put a text in double quotes" : ""
             throw Problem(.invalidJSON, "\(error)\(hint)")
         }

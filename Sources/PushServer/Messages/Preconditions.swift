@@ -5,7 +5,7 @@ internal import SocketHTTP
 
 /// The validators of a representation.
 struct Validators: Sendable, Hashable {
-    /// First the tag that the answer would have, then those of the same state in other codings.
+    /// The tag of the answer, then the tags of the same state in other codings.
     let tags: [EntityTag]
     /// `nil` if the time of the last change is not certain.
     let lastModified: HTTPDate?
@@ -15,7 +15,7 @@ struct Validators: Sendable, Hashable {
 struct Preconditions: Sendable {
     enum Outcome: Sendable, Hashable {
         case proceed
-        /// The client has the representation already, under that tag.
+        /// The client already has the representation under that tag.
         case unchanged(EntityTag)
         case failed
     }
@@ -34,7 +34,8 @@ struct Preconditions: Sendable {
         self.modifiedSince = Self.date(.ifModifiedSince, of: head)
     }
 
-    /// In the order of RFC 9110 section 13.2.2. `validators` are `nil` where there is no representation.
+    /// Evaluates in the order of RFC 9110 section 13.2.2. `validators` are `nil` if there is no
+    /// representation.
     func outcome(for validators: Validators?, now: Date) -> Outcome {
         if let match {
             guard validators?.tags.contains(where: { $0.isNamed(by: match, .strong) }) == true else { return .failed }
@@ -47,7 +48,7 @@ struct Preconditions: Sendable {
             return self.isReading ? .unchanged(tag) : .failed
         }
         guard self.isReading, let modifiedSince, let lastModified = validators.lastModified else { return .proceed }
-        // A state that has changed within this second may change in it once more.
+        // A state that changed within this second may change again before the second ends.
         return lastModified <= min(modifiedSince, HTTPDate(now)) ? .unchanged(first) : .proceed
     }
 

@@ -2,9 +2,10 @@ internal import Bytes
 internal import HTTPTypes
 internal import SocketHTTP
 
-/// What `Prefer` asks for (RFC 7240), as far as the server knows it: the handling of what it does not know.
+/// The preferences in `Prefer` (RFC 7240) that the server knows: only `handling`.
 struct Preferences: Sendable, Hashable {
-    /// Whether a request with an unknown member or parameter shall be refused: `handling=strict`, section 4.4.
+    /// Whether the server must refuse a request with an unknown member or parameter:
+    /// `handling=strict`, section 4.4.
     let isStrict: Bool
 
     @inline(never)
@@ -12,10 +13,11 @@ struct Preferences: Sendable, Hashable {
         self.init(head[.prefer] ?? "")
     }
 
-    /// Unknown and malformed preferences are ignored, and of two for the handling the first counts, as section 2 says.
+    /// Ignores unknown and malformed preferences. The first of two for the handling counts, as
+    /// section 2 says.
     init(_ field: String) {
         for preference in Self.split(Array(field.utf8)[...], at: UInt8(ascii: ",")) {
-            // What follows a semicolon are parameters, of which the handling has none.
+            // Parameters follow a semicolon; `handling` has none.
             guard let pair = Self.split(preference, at: UInt8(ascii: ";")).first else { continue }
             let parts = Self.split(pair, at: UInt8(ascii: "=")).map(Self.trimmed)
             guard parts.count <= 2, Self.isWord(parts[0], "handling") else { continue }
@@ -25,7 +27,8 @@ struct Preferences: Sendable, Hashable {
         self.isStrict = false
     }
 
-    /// Splits at a separator that is not in a quoted string. A string without an end reaches to the end of the text.
+    /// Splits at a separator outside of quoted strings. An unterminated string reaches to the end
+    /// of the text.
     private static func split(_ text: ArraySlice<UInt8>, at separator: UInt8) -> [ArraySlice<UInt8>] {
         var parts: [ArraySlice<UInt8>] = []
         var start = text.startIndex
@@ -45,7 +48,7 @@ struct Preferences: Sendable, Hashable {
         return parts + [text[start...]]
     }
 
-    /// The content of a quoted string, whose escapes stay; other texts stay as they are.
+    /// The content of a quoted string, with its escapes; other texts are returned unchanged.
     private static func unquoted(_ text: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
         let quote = UInt8(ascii: "\"")
         guard text.count >= 2, text.first == quote, text.last == quote else { return text }

@@ -24,8 +24,8 @@ extension Query {
         return place
     }
 
-    /// The same for a route that had another parameter in the place of `cursor` before: `older`, which must be what
-    /// `rule` says.
+    /// The start of a page, for a route that once had the parameter `older` in place of `cursor`.
+    /// `rule` describes the values of `older` for the problem.
     func start<Place>(
         _ read: (String) -> Place?,
         older: String,
@@ -38,7 +38,7 @@ extension Query {
         return place
     }
 
-    /// The text of `cursor`, or of the parameter that a route had in its place before.
+    /// The text of `cursor`, or of `older`, the parameter that the route once had in its place.
     func cursor(older: String) throws(Problem) -> String? {
         guard let text = try self[older] else { return try self["cursor"] }
         guard try self["cursor"] == nil else {
@@ -49,7 +49,7 @@ extension Query {
 }
 
 extension Response {
-    /// A page of a list; no cache may keep it. `cursor` is where it ends; `nil` if the list is empty.
+    /// A page of a list; no cache may keep it. `cursor` is its end; `nil` if the list is empty.
     init(page name: String, _ entries: [JSONValue], cursor: String?, hasMore: Bool) {
         self.init(
             uncached: .object([

@@ -1,11 +1,11 @@
 internal import Foundation
 internal import PushAPI
 
-/// The parameters after the question mark, percent-decoded; a plus is a blank.
+/// The parameters after the question mark, percent-decoded; a plus is a space.
 struct Query {
     private let parameters: [(name: String, value: String)]
 
-    /// Throws an `invalid-parameter` problem if something is not percent-encoded UTF-8.
+    /// Throws an `invalid-parameter` problem if the query is not percent-encoded UTF-8.
     init(_ query: String?) throws(Problem) {
         var parameters: [(String, String)] = []
         for pair in (query ?? "").split(separator: "&") {

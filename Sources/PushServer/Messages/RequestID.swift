@@ -5,7 +5,7 @@ internal import PushCore
 internal import SocketHTTP
 internal import Synchronization
 
-/// Ties an answer to its lines in the log.
+/// The id that connects an answer with its lines in the log.
 struct RequestID: Sendable, CustomStringConvertible {
     private enum Source {
         case client(String)
@@ -13,15 +13,16 @@ struct RequestID: Sendable, CustomStringConvertible {
     }
 
     private let source: Source
-    /// What the request is a part of elsewhere; `nil` if it does not say, or says it wrongly.
+    /// The client's trace that the request belongs to; `nil` if the field is missing or malformed.
     let trace: TraceID?
 
     static let mostBytes = 128
-    /// The start of this process's ids: random, so that no two processes give the same ids.
+    /// The prefix of this process's ids: random, so that two processes never make the same id.
     private static let start = Array("\(String(UInt64.random(in: 0 ... .max), radix: 36))-".utf8)
     private static let count = Atomic(0)
 
-    /// The client's own, if it is 1 to 128 of `[A-Za-z0-9_-]`, else the next of this process.
+    /// Takes the client's id if it is 1 to 128 of `[A-Za-z0-9_-]`, else the next id of this
+    /// process.
     init(_ head: RequestHead) {
         if let sent = head[.requestID], (1...Self.mostBytes).contains(sent.utf8.count),
             sent.utf8.allSatisfy(Self.isAllowed)
@@ -30,12 +31,12 @@ struct RequestID: Sendable, CustomStringConvertible {
         } else {
             self.source = .count(Self.count.wrappingAdd(1, ordering: .relaxed).newValue)
         }
-        // Two of them are as good as none: nobody knows which one is true.
+        // A repeated field is ignored: nobody knows which one is right.
         self.trace =
             head.count(of: .traceParent) == 1 ? head[.traceParent].flatMap { TraceID(traceparent: $0) } : nil
     }
 
-    /// The next of this process.
+    /// Takes the next id of this process.
     init() {
         self.source = .count(Self.count.wrappingAdd(1, ordering: .relaxed).newValue)
         self.trace = nil
@@ -47,10 +48,11 @@ struct RequestID: Sendable, CustomStringConvertible {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// The part that the audit keeps: a UUID is whole, and a client cannot fill the audit by its ids.
+    /// The part that the audit stores. It has room for a UUID, and clients cannot fill the audit
+    /// with long ids.
     var stored: String { String(self.description.prefix(36)) }
 
-    /// Writes `description` without creating a string: most ids are in an answer only.
+    /// Writes `description` without creating a string: most ids appear only in an answer.
     func write(to writer: inout ByteWriter) {
         switch self.source {
         case .client(let sent): writer.write(string: sent)

@@ -3,7 +3,7 @@ internal import PushAPI
 internal import SocketHTTP
 
 extension Response {
-    /// An error, as RFC 9457 has it; never cached.
+    /// An error in the form of RFC 9457; never cached.
     init(_ problem: Problem, request: RequestID) {
         var problem = problem
         problem.instance = request.description
@@ -28,7 +28,8 @@ extension Response {
         }
     }
 
-    /// RFC 6750 section 3.1. No other challenge: the credentials themselves are right.
+    /// The challenge of RFC 6750 section 3.1. It offers no other scheme: the credentials
+    /// themselves are right.
     init(_ error: InsufficientScope, request: RequestID) {
         self.init(Problem(.insufficientScope, "the token lacks the scope \(error.missing)"), request: request)
         self.fields.append(
@@ -37,7 +38,8 @@ extension Response {
         )
     }
 
-    /// Basic first and one line each: the form that Foundation's clients can read (RFC 9110 section 11.6.1).
+    /// Basic first and one line each: the form that Foundation's clients can read (RFC 9110
+    /// section 11.6.1).
     private mutating func addChallenges(bearer: String) {
         self.fields.append(.wwwAuthenticate, #"Basic realm="sealpost", charset="UTF-8""#)
         self.fields.append(.wwwAuthenticate, bearer)
@@ -63,14 +65,14 @@ extension Response {
         Response(status: .ok, fields: [.cacheControl: "no-store"])
     }
 
-    /// An answer with the status 204, where nothing is left to show; no cache may keep it.
+    /// An empty answer with the status 204; no cache may keep it.
     static var noContent: Response {
         Response(status: .noContent, fields: [.cacheControl: "no-store"])
     }
 }
 
 extension Problem {
-    /// The status with its phrase, which a status that is made from a number lacks.
+    /// The status with its phrase: a status that is made from a number has none.
     fileprivate var httpStatus: HTTPResponse.Status {
         switch self.status {
         case 400: .badRequest

@@ -2,10 +2,10 @@ internal import PushAPI
 internal import PushCore
 
 extension Set<Tag> {
-    /// The member `Tags` of a body; empty without it.
+    /// The member `Tags` of a body; empty if absent.
     ///
-    /// Throws an `invalid-member` problem for a text that is not a tag, for more than `limit` of them, and what `check`
-    /// throws about one of them.
+    /// Throws an `invalid-member` problem for a text that is not a tag and for more than `limit`
+    /// tags. Rethrows the problems of `check`.
     init(_ body: JSONBody, atMost limit: Int, _ check: (Tag) throws(Problem) -> Void) throws(Problem) {
         let texts = try body.strings("Tags") ?? []
         guard texts.count <= limit else { throw Problem(.invalidMember, "Tags has more than \(limit) elements") }

@@ -1,16 +1,17 @@
 internal import PushAPI
 internal import PushCore
 
-/// The member `Alert` of a notification: what its pushes show in place of their sender's constants.
+/// The member `Alert` of a notification: the text that its pushes show in place of their sender's
+/// constants.
 ///
-/// Every name and value is checked against the operator's list, so that no text of the payload leaves this way: an unknown
-/// member is refused whether the client prefers strict handling or not.
+/// Every name and value is checked against the operator's list, so that providers never see text
+/// of the payload. An unknown member is refused even without strict handling.
 struct AlertOrder {
     let alert: PushAlert
-    /// The requested alert, as the answer repeats it: it depends on the request alone.
+    /// The requested alert, as the answer repeats it; it depends on the request alone.
     let json: JSONValue
 
-    /// Throws problems that name the member and the key of the configuration that lists its values.
+    /// Throws problems that name the member and the configuration key that lists its values.
     init(_ value: JSONValue, allowedBy policy: AlertPolicy) throws(Problem) {
         switch value {
         case .string(let name):

@@ -4,7 +4,7 @@ internal import PushAPI
 internal import PushCore
 internal import SocketHTTP
 
-/// The payload of a notification: its length, and what writes it.
+/// The payload of a notification: its length, and a closure that writes it.
 struct PayloadSource<Failure: Error> {
     let count: Int
     let write: (UnsafeMutableRawBufferPointer) throws(Failure) -> Void
@@ -18,7 +18,7 @@ extension PayloadSource<Never> {
 
 /// Notifications as JSON, written without intermediate values.
 extension [UInt8] {
-    /// Appends a notification whose payload, if it is shown, is JSON text and goes out as it was stored.
+    /// Appends a notification. Its payload, if shown, is JSON text, and goes out as stored.
     mutating func append<Failure>(
         item id: NotificationID,
         payload: PayloadSource<Failure>?,
@@ -27,7 +27,7 @@ extension [UInt8] {
         expiresAt: Date,
         storage: StoragePolicy
     ) throws(Failure) {
-        // All but the payload takes at most 139 bytes.
+        // All except the payload takes at most 139 bytes.
         try self.append(upTo: 144 + (payload?.count ?? 0)) { (writer) throws(Failure) in
             writer.write(#"{"Id":"#)
             writer.write(decimal: Int(id.rawValue))
@@ -44,8 +44,8 @@ extension [UInt8] {
         }
     }
 
-    /// The number of bytes that `append(item:…)` appends; `payloadLength` is `nil` where the notification has no
-    /// payload.
+    /// The number of bytes that `append(item:…)` appends; `payloadLength` is `nil` if the item
+    /// shows no payload.
     static func length(
         ofItem id: NotificationID,
         payloadLength: Int?,
@@ -66,13 +66,13 @@ extension [UInt8] {
     }
 }
 
-/// Whether clients may store a notification, as told in the item itself: `Cache-Control` tells others, too, and applies
-/// to a list only as a whole.
+/// Whether clients may store a notification. The item itself says so: `Cache-Control` also
+/// concerns proxies, and applies only to a whole list.
 enum StoragePolicy: Sendable, Hashable {
     case allowed
     /// The client must not store it.
     case never
-    /// A recipient can collect the payload once, and it is in no list.
+    /// A recipient can fetch the payload once, and no list shows it.
     case readOnce
 
     init(isStoredByClients: Bool, isReadOnce: Bool) {

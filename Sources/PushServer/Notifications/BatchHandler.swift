@@ -6,10 +6,11 @@ internal import SocketHTTP
 
 /// Accepts many notifications in one request.
 ///
-/// Few batches are worked on at a time, apart from the event loops, and each gives the writer one small transaction
-/// after the other: so single posts pass between them.
+/// A few workers, apart from the event loops, process the batches. Each worker gives the writer
+/// one small transaction after the other, so that single posts pass in between.
 struct BatchHandler: Handler {
-    /// How many batches are worked on at a time: while one waits for its commit, the other is read and sealed.
+    /// The number of concurrent batches: while one waits for its commit, the other is read and
+    /// encrypted.
     private static let workers = 2
 
     static let members = ["Notifications"]
@@ -24,7 +25,7 @@ struct BatchHandler: Handler {
         self.poster = poster
         self.idempotency = poster.idempotency
         self.settings = poster.settings
-        // Eight bodies of the largest size, of which one user may have two.
+        // Eight bodies of the largest size; one user may have two of them.
         self.memory = BodyMemory(
             bound: poster.settings.maximumBatch * 8,
             boundOfUser: poster.settings.maximumBatch * 2,
@@ -51,7 +52,8 @@ struct BatchHandler: Handler {
 
     private func postBatch(_ context: RequestContext) async throws -> Response {
         let user = try context.user
-        // A user who may send to itself alone has the bound of all other bodies; larger ones are for backends.
+        // Users who may send only to themselves have the same limit as for other bodies; larger
+        // bodies are for backends.
         guard user.role >= .publisher else {
             return try await self.post(context.request.body.collect(), of: context)
         }

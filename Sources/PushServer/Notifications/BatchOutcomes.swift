@@ -1,10 +1,10 @@
 internal import PushAPI
 
-/// What became of each element of a batch.
+/// The outcome of each element of a batch.
 struct BatchOutcomes {
     private var results: [Result<SentNotification, Problem>]
 
-    /// `problem` is the outcome of elements that are neither stored nor refused.
+    /// Elements that are neither stored nor refused have `problem` as their outcome.
     init(_ count: Int, before problem: Problem) {
         self.results = Array(repeating: .failure(problem), count: count)
     }
@@ -17,13 +17,13 @@ struct BatchOutcomes {
     subscript(numbers: Range<Int>) -> ArraySlice<Result<SentNotification, Problem>> { self.results[numbers] }
 }
 
-/// The body of the answer to a batch, which is written portion by portion, in the order of the elements.
+/// The body of the answer to a batch, written portion by portion, in the order of the elements.
 struct BatchAnswer {
     private var text = Array(#"{"Outcomes":["#.utf8)
-    /// The elements whose outcomes are written.
+    /// The number of elements whose outcomes are written.
     private(set) var count = 0
 
-    /// Appends what `text` has made of the next elements' outcomes.
+    /// Appends `text`, which has the outcomes of the next `count` elements.
     mutating func append(_ text: [UInt8], of count: Int) {
         if count == 0 { return }
         if self.count > 0 { self.text.append(UInt8(ascii: ",")) }
@@ -33,7 +33,7 @@ struct BatchAnswer {
 
     var body: [UInt8] { self.text + "]}".utf8 }
 
-    /// Outcomes as they stand in the body, without what is around them.
+    /// The JSON of outcomes as it is in the body, without the enclosing object.
     static func text(
         of outcomes: ArraySlice<Result<SentNotification, Problem>>,
         in request: RequestID

@@ -3,13 +3,14 @@ internal import PushAPI
 internal import PushCore
 internal import PushStore
 
-/// Stores the notifications of one request, each with an outcome of its own.
+/// Stores the notifications of one request; each has its own outcome.
 struct BatchPoster: Sendable {
     static let countRange = 1...500
-    /// The most elements, and bytes of payloads, of one transaction: few enough that another post that waits for it is
-    /// not noticeably delayed.
+    /// The largest number of elements, and of payload bytes, of one transaction. They are small
+    /// enough that another post does not wait noticeably.
     private static let (chunk, chunkBytes) = (400, 1 << 19)
-    /// The most elements of the first transaction: few, since the writer has nothing to do until they are read.
+    /// The largest number of elements of the first transaction: few, since the writer is idle
+    /// until they are read.
     private static let firstChunk = 150
 
     let poster: NotificationPoster
@@ -17,7 +18,7 @@ struct BatchPoster: Sendable {
     let settings: ServerSettings
     let failures: FailureReport
 
-    /// The request that a batch came with, as far as it matters apart from its event loop.
+    /// The parts of the batch's request that its processing needs apart from the event loop.
     struct Origin: Sendable {
         let user: User
         let quota: CallerQuota?
@@ -27,7 +28,8 @@ struct BatchPoster: Sendable {
         let key: IdempotencyGuard.KeyedRequest?
         let isStrict: Bool
         let now: Date
-        /// The time that its ids are drawn at, unlike that of any other batch.
+        /// The time at which its ids are drawn. It is random, and so differs from that of any
+        /// other batch.
         let moment = Date(timeIntervalSince1970: .random(in: 0..<1e9))
     }
 
@@ -42,16 +44,17 @@ struct BatchPoster: Sendable {
     /// The elements of one transaction.
     private struct Portion {
         var drafts: [Draft] = []
-        /// Those that cannot be stored, by their index in the batch.
+        /// The elements that cannot be stored, by their index in the batch.
         var refused: [(number: Int, problem: Problem)] = []
-        /// The index of the first element behind it.
+        /// The index of the first element after this portion.
         var end: Int
     }
 
-    /// Stores what the body asks for; returns the body of the answer. Throws a problem if the batch as a whole is
-    /// refused; then nothing of it is stored.
+    /// Stores the notifications of the body; returns the body of the answer. Throws a problem if
+    /// the batch as a whole is refused; then nothing of it is stored.
     ///
-    /// While one portion is committed, the next one is read and sealed, and the answer about the one before is written.
+    /// While the store commits one portion, the next one is read and encrypted, and the outcomes
+    /// of the previous one are written.
     func post(_ body: [UInt8], of origin: Origin) async throws -> [UInt8] {
         let batch = origin.key.map { self.idempotency.request($0, body: body) }
         if let batch { try self.idempotency.begin(batch) }
@@ -96,7 +99,7 @@ struct BatchPoster: Sendable {
         return elements
     }
 
-    /// Reads the next elements, and seals their payloads.
+    /// Reads the next elements, and encrypts their payloads.
     private func read(
         _ elements: [JSONValue],
         from start: Int,
@@ -105,7 +108,8 @@ struct BatchPoster: Sendable {
     ) -> Portion {
         var portion = Portion(end: start)
         var bytes = 0
-        // Of some hundred ids of a moment two would often be the same, and what follows the second would wait for another commit.
+        // Among hundreds of ids of one moment, two are often equal. The element with the second
+        // one would have to wait for another commit.
         var ids: Set<NotificationID> = []
         let end = start == 0 ? Self.firstChunk : start + Self.chunk
         for number in start..<min(end, elements.count) where bytes < Self.chunkBytes {
@@ -129,7 +133,7 @@ struct BatchPoster: Sendable {
         in batch: IdempotentRequest?,
         besides ids: Set<NotificationID>
     ) throws -> Draft {
-        // The first one was paid for with the request itself.
+        // The request itself has paid for the first element.
         if number > 0, let quota = origin.quota?.take(now: origin.now), quota.isExceeded {
             throw Problem(.rateLimited, "the next request is available in \(quota.seconds) seconds")
         }
@@ -153,8 +157,9 @@ struct BatchPoster: Sendable {
         return Draft(number: number, order: order.withoutPayload, post: post)
     }
 
-    /// Ids of one transaction are near each other, and those of other transactions elsewhere: batches are posted so fast
-    /// that ids of one moment would often be the same.
+    /// Makes the post of an element. Ids of one transaction are close to each other, and far from
+    /// those of other transactions: at the rate of batches, ids of the same moment would often be
+    /// equal.
     private func newPost(
         _ order: NotificationOrder,
         _ payload: [UInt8],
@@ -177,7 +182,7 @@ struct BatchPoster: Sendable {
         }
     }
 
-    /// The draft with another id, to which its payload is sealed anew.
+    /// The draft with another id, and with its payload encrypted again for that id.
     private func renewed(_ draft: Draft, of origin: Origin) throws -> Draft {
         let taken = draft.post.notification
         let place = SealedPlace.payload(taken.id, sender: taken.sender)
@@ -187,8 +192,10 @@ struct BatchPoster: Sendable {
         return draft
     }
 
-    /// Stores the drafts of a portion. Those whose ids are taken get others, and are stored before the next portion, so
-    /// that elements with one collapse key are stored in their order. Returns why no other could be stored now, if so.
+    /// Stores the drafts of a portion. Drafts with ids that are in use get new ids. They are
+    /// stored before the next portion, which keeps elements with one collapse key in their order.
+    ///
+    /// Returns the problem that would refuse all further drafts, if there is one.
     private func store(
         _ drafts: [Draft],
         in batch: IdempotentRequest?,
@@ -215,8 +222,9 @@ struct BatchPoster: Sendable {
         return nil
     }
 
-    /// Stores drafts in one transaction. If that fails for one of them, each gets a transaction of its own, so that the
-    /// failure is its own, too. `stop` is why no other could be stored now.
+    /// Stores drafts in one transaction. If it fails, each draft gets a transaction of its own, so
+    /// that a faulty draft fails alone. `stop` is the problem that would refuse all further
+    /// drafts.
     private func store(
         _ drafts: ArraySlice<Draft>,
         in batch: IdempotentRequest?,

@@ -6,18 +6,18 @@ internal import Synchronization
 
 /// Caches the bodies of notifications that many phones fetch at the same moment.
 ///
-/// A broadcast makes thousands of phones fetch the same encrypted payload. The cache lets the server
-/// decrypt it once for each event loop instead of once for each phone.
+/// A broadcast makes thousands of phones fetch the same encrypted payload. The cache lets the
+/// server decrypt it once for each event loop instead of once for each phone.
 ///
-/// The store still answers every fetch, and an entry is used only if the store has just returned the
-/// bytes that the entry was made from. A notification that was recalled, has expired or was encrypted
-/// with another key therefore never comes from the cache. Payloads that may be read once are not
-/// cached.
+/// The store still answers every fetch. The cache uses an entry only if the store has just
+/// returned the bytes that the entry was made from. A notification that was recalled, has expired
+/// or was encrypted with another key therefore never comes from the cache. Payloads that may be
+/// read once are not cached.
 ///
-/// Each loop has 32 slots of at most 16 KiB, so that loops do not wait for each other. The last bits
-/// of the notification's id, which is random, select the slot. The second fetch of a notification
-/// fills the slot, and a fetch of another notification empties it. An entry lives for five to ten
-/// seconds, and its memory is overwritten before it is freed.
+/// Each loop has 32 slots of at most 16 KiB, so that loops do not wait for each other. The last
+/// bits of the notification's id, which is random, select the slot. The second fetch of a
+/// notification fills the slot, and a fetch of another notification empties it. An entry lives for
+/// five to ten seconds, and its memory is overwritten before it is freed.
 final class BodyCache: Sendable {
     /// The time between two calls of `evictOld`.
     static let interval = Duration.seconds(5)

@@ -5,25 +5,29 @@ internal import PushCore
 
 /// Turns the numbers of changes into cursors, and cursors back into numbers.
 ///
-/// A cursor is one AES block over the number and its list, under a separate key. It is the same each time, so that it
-/// can be a validator. It reveals nothing about the server's activity, and clients cannot derive one cursor from
-/// another. At most two in 2^64 invented texts pass for a cursor.
+/// A cursor is one AES block over the number and its list, under a separate key. The same number
+/// and list always make the same cursor, so that it can be a validator. It reveals nothing about
+/// the server's activity, and clients cannot derive one cursor from another. At most two in 2^64
+/// invented texts pass for a cursor.
 struct CursorMaker: Sendable {
-    /// The list that a cursor was issued with, and is valid for.
+    /// The list of a cursor; the cursor is valid for this list only.
     struct List: Sendable, Hashable {
         let user: Int64
         let app: AppName
-        /// The list of unread notifications skips the others, so its cursor would miss them in the full list.
+        /// The list of unread notifications skips the others, so its cursor would miss them in the
+        /// full list.
         let isUnreadOnly: Bool
 
-        /// Ids of users have fewer than 40 bits in any database; the app takes 23 of the others, none if it is the usual.
+        /// Ids of users have fewer than 40 bits in any database. The app takes 23 of the other
+        /// bits, or none if it is the default app.
         fileprivate var number: UInt64 {
             UInt64(bitPattern: self.user) ^ self.appBits << 40 | (self.isUnreadOnly ? 1 << 63 : 0)
         }
 
         private var appBits: UInt64 {
             if self.app == .usual { return 0 }
-            // FNV-1a: equal bits of two apps would only let a client use its own cursor in its other list.
+            // FNV-1a. If two apps have the same bits, a client could only use its own cursor in
+            // its other list.
             let hash = self.app.description.utf8.reduce(UInt64(0xcbf2_9ce4_8422_2325)) {
                 ($0 ^ UInt64($1)) &* 0x100_0000_01b3
             }
@@ -41,12 +45,12 @@ struct CursorMaker: Sendable {
         var block = [UInt8]()
         block.append(bigEndian: UInt64(bitPattern: change))
         block.append(bigEndian: list.number)
-        // Throws for another length of block or key only.
+        // Throws only for a wrong length of the block or the key.
         try? AES.permute(&block, key: self.key)
         return Base64.url.text(of: block)
     }
 
-    /// The number of the change at the cursor; `nil` if the cursor was not issued with that list.
+    /// The number of the change at the cursor; `nil` if the cursor was not issued for that list.
     func change(at cursor: String, of list: List) -> Int64? {
         guard
             var block = Base64.url.bytes(in: cursor.utf8), block.count == 16,

@@ -18,21 +18,23 @@ struct DeletionHandler: Handler {
         ]
     }
 
-    /// Pages of pushes that a recall cancels before it is answered; the rest is cancelled when it would be due.
+    /// The number of pages of pushes that a recall cancels before its answer; the others are
+    /// cancelled when they become due.
     private static let pagesAtOnce = 20
 
     /// The effect of a `DELETE`, which depends on the user's relation to the notification.
     enum Deletion: Hashable {
         case recallAsSender
-        /// Takes back what has not been sent yet; open to every sender.
+        /// Cancels pushes that are not sent yet; every sender may do so.
         case cancelAsSender
         case dismiss
         case recallAsAdministrator
 
-        /// The deletions that a user may make, in the order in which they are tried: the first that applies is the answer.
+        /// The deletions that a user may make, in the order in which they are tried; the first
+        /// that applies determines the answer.
         ///
-        /// `maySend` is `false` for a token without the scope `send`: a phone's token that may only fetch dismisses even
-        /// what its user has sent.
+        /// `maySend` is `false` for a token without the scope `send`: a phone's token that may
+        /// only fetch dismisses even notifications that its user has sent.
         static func candidates(for role: Role, maySend: Bool) -> [Deletion] {
             switch role {
             case .admin where maySend: [.recallAsSender, .dismiss, .recallAsAdministrator]
@@ -61,10 +63,11 @@ struct DeletionHandler: Handler {
         throw Problem(.notFound)
     }
 
-    /// The read mark for which the request's preconditions hold, if the user is a recipient; `nil` for everybody else.
+    /// The read mark for which the request's preconditions hold, if the user is a recipient; `nil`
+    /// for all other users.
     ///
-    /// Throws a `precondition-failed` problem if they do not hold. A notification that the user cannot delete is reported
-    /// later, as not found.
+    /// Throws a `precondition-failed` problem if they do not hold. A notification that the user
+    /// cannot delete is reported later, as not found.
     private func expectation(
         _ id: NotificationID,
         of user: User,
@@ -75,7 +78,8 @@ struct DeletionHandler: Handler {
         let maySeeOwn = user.role >= .publisher
         let found = try await reader.notification(id, for: user.id, alsoAsSender: maySeeOwn, now: context.now)
         guard let found else {
-            // A user who cannot fetch the notification may still recall it, and has no representation of it.
+            // A user who cannot fetch the notification may still recall it, but has no
+            // representation of it.
             let sender = user.role == .admin ? nil : user.id
             if maySeeOwn, preconditions.outcome(for: nil, now: context.now) == .failed,
                 try await reader.isThere(id, from: sender, now: context.now)
@@ -88,7 +92,8 @@ struct DeletionHandler: Handler {
         return found.isRecipient ? found.mark : nil
     }
 
-    /// Throws a `precondition-failed` problem if the notification exists and its read mark is not `mark`.
+    /// Throws a `precondition-failed` problem if the notification exists and its read mark is not
+    /// `mark`.
     private func dismiss(
         _ id: NotificationID,
         by user: User,

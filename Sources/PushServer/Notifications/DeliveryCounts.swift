@@ -3,36 +3,36 @@ internal import PushCore
 internal import PushStore
 internal import Synchronization
 
-/// Counts a notification's pushes by their states, and keeps a count that took long for a while.
+/// Counts a notification's pushes by state, and caches a count that took long.
 final class DeliveryCounts: Sendable {
-    /// Pushes that are counted at a time, so that no other report and no write waits for the end of a long count. A
-    /// notification with fewer is always counted anew.
+    /// The number of pushes that one step counts, so that no other report and no write waits until
+    /// a long count has ended. A count of fewer pushes is never cached.
     static let countedAtOnce = 10_000
     static let kept: TimeInterval = 10
 
-    /// The steps of so many pushes that are made for a request that does not wait for all: some 100 ms.
+    /// The number of steps for a request that does not wait for a complete count: about 100 ms.
     static let stepsOfPart = 5
 
     private struct Count: Sendable {
         var counts: [DeliveryStage: Int] = [:]
-        /// The last device's number that was counted; `nil`: all were.
+        /// The number of the last device that was counted; `nil` if all were.
         var last: Int64? = 0
         var steps = 0
         var madeAt: Date
     }
 
     private let long = Mutex(BoundedTable<NotificationID, Count>(bound: 256))
-    /// How long a count is kept at most for each step that it took.
+    /// The longest time that a count is cached, in seconds for each step that it took.
     private let keptForStep: TimeInterval
 
     init(keptForStep: TimeInterval = .infinity) {
         self.keptForStep = keptForStep
     }
 
-    /// Counts with `countSome`, which counts up to `countedAtOnce` pushes after a device's number, and returns the last
-    /// device's number, or `nil` at the end.
+    /// Counts by calls of `countSome`. Each call counts up to `countedAtOnce` pushes after a
+    /// device's number, and returns the last device's number, or `nil` at the end.
     ///
-    /// With `steps` it ends after so many, and the next request goes on from there.
+    /// Counting stops after `steps` calls, and the next request continues there.
     func counts(
         of id: NotificationID,
         steps: Int? = nil,
@@ -53,14 +53,15 @@ final class DeliveryCounts: Sendable {
         if known == nil, step == 1, count.last == nil { return (count.counts, true) }
         count.madeAt = now
         self.long.withLock { [count] counts in
-            // Another request may have come further meanwhile.
+            // Another request may have counted further meanwhile.
             if let other = counts[id], self.isFresh(other, at: now), other.last ?? .max > count.last ?? .max { return }
             counts[id] = count
         }
         return (count.counts, count.last == nil)
     }
 
-    /// Setting the clock back must not make a count last longer.
+    /// Whether a count may still be used. Setting the clock back must not make a count last
+    /// longer.
     private func isFresh(_ count: Count, at now: Date) -> Bool {
         abs(now.timeIntervalSince(count.madeAt)) < min(Self.kept, self.keptForStep * Double(count.steps))
     }

@@ -49,7 +49,7 @@ struct DeliveryReportHandler: Handler {
                 try await $0.countDeliveries(of: id, after: device, limit: DeliveryCounts.countedAtOnce)
             }
         }
-        // One more than asked for tells whether there are more.
+        // Reading one more than the limit reveals whether there are more.
         let entries = try await self.reports.run { try await $0.deliveries(of: id, after: start, limit: limit + 1) }
         let shown = entries.prefix(limit)
         return Response(

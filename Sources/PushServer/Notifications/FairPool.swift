@@ -5,7 +5,8 @@ internal import Synchronization
 
 /// A few threads for slow work of users, served in turn, so that no event loop waits for it.
 ///
-/// A thread ends when nothing waits. All run at a lower priority than the event loops, whose fetches go first.
+/// A thread ends when no work waits. All threads have a lower priority than the event loops, whose
+/// fetches go first.
 final class FairPool: Sendable {
     private struct Waiter: Sendable {
         let turn: CheckedContinuation<Int, any Error>
@@ -14,11 +15,12 @@ final class FairPool: Sendable {
 
     private let workers: [PoolWorker]
     private let queue: Mutex<FairQueue<Waiter>>
-    /// How long work may wait: a client hardly waits longer, and the refusal tells it to retry.
+    /// How long work may wait. A client would hardly wait longer, and the refusal asks it to
+    /// retry.
     private let timeout: Duration
     private let refusal: Problem
 
-    /// `refusal` is thrown for work that waits too long, or finds too much waiting.
+    /// Throws `refusal` for work that has waited too long, or that finds the queue full.
     init(workers: Int, timeout: Duration, refusal: Problem) {
         precondition(workers > 0, "a pool needs a worker")
         self.workers = (0..<workers).map { _ in PoolWorker() }
@@ -27,8 +29,8 @@ final class FairPool: Sendable {
         self.refusal = refusal
     }
 
-    /// Runs slow work of a user off the event loop, and gives it the number of its worker, which does nothing else
-    /// meanwhile. Rethrows its errors, or throws the refusal.
+    /// Runs slow work of a user off the event loop. The work gets the number of its worker, which
+    /// does nothing else meanwhile. Rethrows the errors of the work, or throws the refusal.
     func run<Value: Sendable>(
         for user: Int64,
         _ work: @escaping @Sendable (_ worker: Int) async throws -> Value
@@ -51,7 +53,8 @@ final class FairPool: Sendable {
         }
     }
 
-    /// Gives the worker to the next waiter that is not late, and refuses the late ones.
+    /// Gives the worker to the next waiter whose timeout has not passed, and refuses the others
+    /// before it.
     private func release(_ worker: Int) {
         while let next = self.queue.withLock({ $0.next(for: worker) }) {
             guard next.lateAt <= .now else { return next.turn.resume(returning: worker) }
@@ -60,7 +63,8 @@ final class FairPool: Sendable {
     }
 }
 
-/// A thread that runs the jobs of one piece of work one after the other, and ends when there are none.
+/// A thread that runs the jobs of one piece of work one after the other, and ends when there are
+/// none.
 private final class PoolWorker: TaskExecutor {
     private struct State {
         var jobs: [UnownedJob] = []
@@ -83,8 +87,8 @@ private final class PoolWorker: TaskExecutor {
     }
 
     private func work() {
-        // On Linux this changes the priority of this thread alone. A refusal is ignored: the thread then keeps its
-        // priority.
+        // On Linux this changes the priority of this thread alone. A refusal is ignored: the
+        // thread then keeps its priority.
         _ = setpriority(Int32(PRIO_PROCESS.rawValue), 0, Self.niceness)
         while let job = self.next() { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
     }

@@ -1,8 +1,8 @@
-/// A queue of jobs for a few workers, which serves the users in turn: a user with many jobs does not delay one with
-/// few. It only decides; its caller runs the jobs.
+/// A queue of jobs for a few workers, which serves the users in turn: a user with many jobs does
+/// not delay one with few. It only decides; its caller runs the jobs.
 struct FairQueue<Job: Sendable>: Sendable {
     enum Admission: Sendable, Hashable {
-        /// That worker runs the job at once.
+        /// The worker that runs the job at once.
         case starts(worker: Int)
         case waits
         /// Too many jobs wait, of this user or of all.
@@ -33,7 +33,7 @@ struct FairQueue<Job: Sendable>: Sendable {
         return .waits
     }
 
-    /// The next job of a worker that has finished one; `nil`: the worker ends.
+    /// The next job of a worker that has finished one; `nil` if the worker ends.
     mutating func next(for worker: Int) -> Job? {
         guard !self.turns.isEmpty else {
             self.idle.append(worker)

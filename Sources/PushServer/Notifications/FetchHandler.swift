@@ -5,8 +5,8 @@ internal import PushCore
 internal import PushStore
 internal import SocketHTTP
 
-/// Returns payloads, one per request. A class, because every phone of a broadcast comes here: a struct's members would
-/// each be reference-counted at each request.
+/// Returns payloads, one for each request. A class, because every phone of a broadcast comes here:
+/// each request would reference-count all members of a struct.
 final class FetchHandler: Handler {
     private let store: any NotificationStore
     private let visible: VisibleNotifications
@@ -53,7 +53,8 @@ final class FetchHandler: Handler {
         }
     }
 
-    /// The answer with a notification that the user may see. Throws a `not-found` problem if there is none.
+    /// The answer with a notification. Throws a `not-found` problem if it is missing or the user
+    /// may not see it.
     private func answer(
         _ id: NotificationID,
         _ found: StoredNotification?,
@@ -90,7 +91,8 @@ final class FetchHandler: Handler {
         return response
     }
 
-    /// Whether the client already has this state. Throws a `precondition-failed` problem if it expects another one.
+    /// Whether the client already has this state. Throws a `precondition-failed` problem if it
+    /// expects another one.
     @inline(never)
     private func isUnchanged(_ view: NotificationView, for context: RequestContext) throws(Problem) -> Bool {
         switch Preconditions(context.request.head).outcome(for: view.validators, now: context.now) {
@@ -100,8 +102,8 @@ final class FetchHandler: Handler {
         }
     }
 
-    /// The answer with a payload that may be read once, which is leased to the user: if an answer is lost, the payload
-    /// is returned again until the lease ends. `HEAD` begins no lease.
+    /// The answer with a read-once payload, which is leased to the user: if an answer is lost, the
+    /// server returns the payload again until the lease ends. `HEAD` begins no lease.
     private func lease(
         _ id: NotificationID,
         _ found: StoredNotification,
@@ -109,9 +111,9 @@ final class FetchHandler: Handler {
         _ context: RequestContext
     ) async throws -> Response {
         let view = self.visible.view(of: id, found, for: context.caller?.account, now: context.now)
-        // No client can have it cached, but the request may demand a certain state.
+        // No client can have it cached, but the request may require a certain state.
         if context.request.head.isConditional { _ = try self.isUnchanged(view, for: context) }
-        // Opened first: a payload that cannot be read is leased to nobody.
+        // Decrypted before the lease, so that an unreadable payload is leased to nobody.
         let response = view.full(try view.body(openedBy: self.visible.vault))
         if context.request.head.method == .get, found.leasedUntil == nil {
             // Stored before the answer: if a crash lost the lease, nothing would end it.

@@ -7,9 +7,11 @@ internal import PushStore
 internal import SocketHTTP
 internal import Synchronization
 
-/// Lets only one request with the same `Idempotency-Key` run at a time, and identifies requests for the store.
+/// Lets only one request with the same `Idempotency-Key` run at a time, and identifies requests
+/// for the store.
 ///
-/// The store has the outcomes of requests; this type has only the requests that are running in this process.
+/// The store has the outcomes of requests; this type has only the requests that are running in
+/// this process.
 struct IdempotencyGuard: Sendable {
     private let keys: KeyedHash
     private let requests: KeyedHash
@@ -22,7 +24,7 @@ struct IdempotencyGuard: Sendable {
 
     /// A request with a key, apart from its body.
     struct KeyedRequest: Sendable {
-        /// Parts that are separated by blanks, which neither paths nor numbers nor keys have.
+        /// Parts that are separated by spaces, which neither paths nor numbers nor keys contain.
         fileprivate let key: String
         fileprivate let query: String
     }
@@ -36,7 +38,7 @@ struct IdempotencyGuard: Sendable {
     func keyed(_ context: RequestContext) throws(Problem) -> KeyedRequest? {
         guard let key = try IdempotencyKey(of: context.request.head) else { return nil }
         let (head, user) = (context.request.head, try context.user.id)
-        // The path of a post may be spelled in upper case, which makes it no other request.
+        // Clients may write the path of a post in any case; it is the same request.
         return KeyedRequest(
             key: "\(user) \(head.method.rawValue) \(head.path.lowercased()) \(key.text)",
             query: head.query.map { "\($0.utf8.count) \($0)" } ?? "-"
@@ -50,13 +52,13 @@ struct IdempotencyGuard: Sendable {
         )
     }
 
-    /// The identity of an element of a batch, which is the request `batch` as a whole.
+    /// The identity of an element of `batch`, the whole request.
     func element(_ number: Int, of keyed: KeyedRequest, _ batch: IdempotentRequest) -> IdempotentRequest {
         IdempotentRequest(key: Self.hash("\(keyed.key) \(number)", by: self.keys), request: batch.request)
     }
 
-    /// Throws an `idempotency-key-in-use` problem if a request with that key is running; otherwise the caller must call
-    /// `end`.
+    /// Throws an `idempotency-key-in-use` problem if a request with that key is running; otherwise
+    /// the caller must call `end`.
     func begin(_ request: IdempotentRequest) throws(Problem) {
         guard self.running.keys.withLock({ $0.insert(request.key).inserted }) else {
             throw Problem(.idempotencyKeyInUse)
@@ -75,7 +77,7 @@ struct IdempotencyGuard: Sendable {
         return Data(code.prefix(16))
     }
 
-    /// A lock, since all event loops use it, and none of them waits while it holds it.
+    /// A lock, since all event loops use it; none of them suspends while it holds the lock.
     private final class Running: Sendable {
         let keys = Mutex<Set<Data>>([])
     }

@@ -4,14 +4,17 @@ internal import HTTPTypes
 internal import PushAPI
 internal import SocketHTTP
 
-/// The client's name for a request that it may send again (draft-ietf-httpapi-idempotency-key-header).
+/// The client's name for a request that it may send again
+/// (draft-ietf-httpapi-idempotency-key-header).
 struct IdempotencyKey: Hashable, Sendable {
     static let lengths = 1...255
 
     let text: String
 
-    /// The key of a request, in quotes as the draft has it or bare as most clients send it, which is the same key;
-    /// `nil` if the request has none. Throws an `invalid-idempotency-key` problem if the key is repeated or malformed.
+    /// The key of a request; `nil` if the request has none. The draft writes it in quotes, and
+    /// most clients without; both are the same key.
+    ///
+    /// Throws an `invalid-idempotency-key` problem if the key is repeated or malformed.
     init?(of head: RequestHead) throws(Problem) {
         let count = head.count(of: .idempotencyKey)
         guard count > 0, let field = head[.idempotencyKey] else { return nil }
@@ -25,7 +28,7 @@ struct IdempotencyKey: Hashable, Sendable {
     init?(field: String) {
         var text = field
         if field.utf8.first == UInt8(ascii: "\"") {
-            // The parser's reason is not needed: the problem says what a key must be.
+            // The parser's reason is not needed: the problem states the rule for keys.
             guard let item = try? StructuredFieldParser.item(field), case .string(let content) = item.value else {
                 return nil
             }

@@ -5,7 +5,7 @@ internal import PushCore
 internal import PushStore
 internal import SocketHTTP
 
-/// Lists many notifications: all that a device has missed, in one round trip.
+/// Lists notifications, so that a device gets all that it has missed in one round trip.
 struct ListHandler: Handler {
     let store: any NotificationStore & KeyStore
     /// Builds the lists that take too long for an event loop.
@@ -28,11 +28,12 @@ struct ListHandler: Handler {
         ]
     }
 
-    /// The budget of a list on an event loop, so that no other request waits for it for a millisecond; the pool builds
-    /// longer lists. Compression takes ten times as long as all the rest.
+    /// The budget of a list on an event loop, so that other requests wait less than a millisecond
+    /// for it; the pool builds longer lists. Compression takes ten times as long as everything
+    /// else.
     private static let budget = PageBudget(rows: 100, bytes: 65_536)
     private static let compressedBudget = PageBudget(rows: 50, bytes: 8192)
-    /// Bytes of a list's body that cost as much of the quota as one request.
+    /// The number of bytes of a list's body that cost as much of the quota as one request.
     static let bytesOfARequest = 16_384
 
     /// The parameters of a list, for the event loop and for the pool.
@@ -79,7 +80,7 @@ struct ListHandler: Handler {
         try await self.list(request, reader, within: request.prefersGzip ? Self.compressedBudget : Self.budget)
     }
 
-    /// The list; `nil` if it is beyond the budget, and then nothing was charged or noted.
+    /// The list; `nil` if it is beyond the budget. In that case nothing was charged or recorded.
     private func list(
         _ request: ListRequest,
         _ reader: any NotificationReader,
@@ -149,7 +150,7 @@ struct ListHandler: Handler {
         }
     }
 
-    /// Throws an `invalid-cursor` problem if the cursor was not issued with that list.
+    /// Throws an `invalid-cursor` problem if the cursor was not issued for that list.
     private func change(
         at cursor: String,
         of list: CursorMaker.List,
@@ -162,7 +163,8 @@ struct ListHandler: Handler {
         return change
     }
 
-    /// Never for a request that asks for a signature, which covers the bytes as sent.
+    /// Whether to compress the body. A request for a signature gets no compression, since the
+    /// signature covers the bytes as sent.
     private func prefersGzip(_ head: RequestHead) -> Bool {
         guard head.count(of: .acceptEncoding) > 0, head.count(of: .acceptSignature) == 0 else { return false }
         return AcceptedCodings(head[.acceptEncoding]).prefersGzip
@@ -175,7 +177,8 @@ struct ListHandler: Handler {
             let list = CursorMaker.List(user: user, app: request.app, isUnreadOnly: isUnreadOnly)
             (cursor, start) = (self.cursors.cursor(at: page.end, of: list), since)
         }
-        // Nothing new: the cursor itself is the tag, which every client at that cursor has.
+        // If there is nothing new, the cursor itself is the tag, which every client at that cursor
+        // has.
         let isEmpty = page.entries.isEmpty && !page.hasMore && cursor != nil && cursor == start
         return NotificationListView(
             page: page,
@@ -183,7 +186,8 @@ struct ListHandler: Handler {
             tag: isEmpty
                 ? EntityTag(description: "\"\(cursor ?? "")\"")
                 : self.tags.tag(of: page, cursor: cursor, for: user),
-            // Entries of later pages may have been on this one before, and it is not known when they left it.
+            // Entries of later pages may once have been on this page, and the server does not know
+            // when they left it.
             changedAt: page.hasMore ? nil : max(page.changedAt, page.removedAt ?? self.startedAt, self.startedAt),
             prefersGzip: request.prefersGzip,
             maxAge: self.maxAge,

@@ -1,12 +1,13 @@
 internal import PushAPI
 package import PushStore
 
-/// A few threads that build long lists, each with a reader of its own, so that no event loop waits for a list.
+/// A few threads that build long lists, each with a reader of its own, so that no event loop waits
+/// for a list.
 package final class ListPool: Sendable {
     private let readers: [any StoreReader]
     private let pool: FairPool
 
-    /// Creates a worker for each of the readers, which nothing else may use.
+    /// Creates a worker for each reader; nothing else may use the readers.
     package init(_ readers: [any StoreReader]) {
         self.readers = readers
         self.pool = FairPool(
@@ -16,8 +17,8 @@ package final class ListPool: Sendable {
         )
     }
 
-    /// Runs slow work of a user off the event loop. Rethrows its errors, or throws a `busy` problem if too much is
-    /// waiting.
+    /// Runs slow work of a user off the event loop. Rethrows its errors, or throws a `busy`
+    /// problem if too much work waits.
     func run<Value: Sendable>(
         for user: Int64,
         _ work: @escaping @Sendable (any StoreReader) async throws -> Value

@@ -3,11 +3,14 @@ internal import PushCore
 
 /// Draws the ids of notifications: random, but ids of the same moment are close to each other.
 ///
-/// The tables of notifications, recipients and pushes are ordered by id. Ids drawn from all numbers put each row of a
-/// commit on a page of its own, so that a commit of sixty posts wrote two hundred pages. The upper bits are a keyed
-/// hash of the moment, under a key of the process; the lower ones are random. So an id reveals neither when it was
-/// assigned nor how many there are. Two ids reveal only that they were assigned within the same moment, which their
-/// readers can tell by their arrival.
+/// The tables of notifications, recipients and pushes are ordered by id. Ids drawn from all
+/// numbers would put each row of a commit on a page of its own: a commit of sixty posts wrote two
+/// hundred pages.
+///
+/// The upper bits are a keyed hash of the moment, under a key of the process; the lower ones are
+/// random. So an id reveals neither when it was assigned nor how many there are. Two ids reveal
+/// only that they were assigned within the same moment, which their readers can tell by their
+/// arrival.
 struct NotificationIDs: Sendable {
     private static let lowerBits = 16
     private static let moment: TimeInterval = 0.016
@@ -19,7 +22,8 @@ struct NotificationIDs: Sendable {
         self.bits = bits
     }
 
-    /// Draws an id; `nil` for the one number that is not an id: the caller draws again.
+    /// Draws an id; `nil` for the one number that is not an id, after which the caller draws
+    /// again.
     func draw(at now: Date) -> NotificationID? {
         guard self.bits > Self.lowerBits + 8 else {
             return NotificationID(rawValue: .random(in: 1..<1 << self.bits))

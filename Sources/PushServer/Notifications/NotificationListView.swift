@@ -9,7 +9,7 @@ internal import SocketHTTP
 /// A page of notifications as its reader sees it, with its validators and its freshness.
 struct NotificationListView {
     let page: NotificationPage
-    /// Where the next page begins; `nil` in a list by ids.
+    /// The start of the next page; `nil` in a list by ids.
     let cursor: String?
     let tag: EntityTag
     /// When the page last changed, if that is certain.
@@ -22,10 +22,11 @@ struct NotificationListView {
     /// The length of the longest body that is not compressed, in bytes.
     static let longBody = 1024
 
-    /// The whole answer. `payloads` are JSON text, one for each entry that shows one, and go out as they were stored.
+    /// The whole answer. `payloads` are JSON text, one for each entry that shows its payload, and
+    /// go out as stored.
     ///
-    /// `padding` returns the number of meaningless bytes in a compressed body, so that its length does not reveal how
-    /// much of one text is in another (the BREACH attack).
+    /// `padding` returns the number of meaningless bytes for a compressed body. They keep its
+    /// length from revealing how much of one text is in another (the BREACH attack).
     func full(payloads: [Data], padding: (EntityTag) -> Int) -> Response {
         let body = self.body(payloads)
         if self.isCompressed, let compressed = Gzip.compress(body, nameLength: padding(self.gzipTag)) {
@@ -66,7 +67,7 @@ struct NotificationListView {
                     ) + 1
             }
         }
-        // No comma after the last.
+        // The last entry has no comma.
         let lists = max(0, items - 1) + max(0, gone - 1)
         let cursor = self.cursor.map { $0.utf8.count + #""Cursor":"","#.utf8.count } ?? 0
         let frame = #"{"Notifications":[],"Deleted":[],"More":}"#.utf8.count
@@ -128,7 +129,7 @@ struct NotificationListView {
             fields.append(.cacheControl, "no-store")
             return fields
         }
-        // A cache must not outlive what it shows.
+        // A cache must not outlive the notifications that it shows.
         let end = shown.map(\.expiresAt).min() ?? .distantFuture
         let left = max(0, Int64(min(end.timeIntervalSince(self.now), Double(Int32.max))))
         let seconds = min(self.maxAge.components.seconds, left)

@@ -15,9 +15,9 @@ struct NotificationOrder {
 
     private(set) var payload: JSONValue
     let audience: Audience
-    /// When it is sent; `nil`, or a time that has passed: at once.
+    /// The time at which the server sends it; `nil` or a time in the past: at once.
     let sendAt: Date?
-    /// From the sending on.
+    /// Counted from the time of sending.
     let lifetime: Duration
     let priority: Push.Priority
     let collapseKey: String?
@@ -88,7 +88,8 @@ struct NotificationOrder {
         self.alert = try body.value("Alert").map { try AlertOrder($0, allowedBy: settings.alerts) }
     }
 
-    /// The payload as it is sealed. Throws a problem if the user may not send this order, or its payload is too large.
+    /// The payload as JSON text. Throws a problem if the user may not send this order, or its
+    /// payload is too large.
     func payload(from user: User, _ settings: ServerSettings) throws(Problem) -> [UInt8] {
         guard user.role >= .publisher || self.isOnly(for: user.name) else {
             throw Problem(.forbidden, "the role device may send only to its own user")
@@ -100,17 +101,18 @@ struct NotificationOrder {
         return payload
     }
 
-    /// The order once its payload is sealed: what the answer to its sender needs.
+    /// The order after its payload is encrypted: only the parts that the answer to its sender
+    /// needs.
     var withoutPayload: NotificationOrder {
         var order = self
         order.payload = .null
         return order
     }
 
-    /// What the audit keeps of it, beside its number.
+    /// The detail that the audit stores, in addition to the notification's number.
     var auditDetail: String { self.sendAt.map { "at \($0.rfc3339)" } ?? "" }
 
-    /// Whether this user is the only recipient: the role `device` may send nothing else.
+    /// Whether this user is the only recipient: the role `device` may not send to others.
     func isOnly(for user: Username) -> Bool {
         self.audience.expressions.allSatisfy { $0.onlyUsername == user }
     }

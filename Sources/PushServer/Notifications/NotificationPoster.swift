@@ -3,37 +3,39 @@ internal import PushAPI
 internal import PushCore
 internal import PushStore
 
-/// Seals and stores notifications, with the work of pushing them.
+/// Encrypts and stores notifications, and enqueues their pushes.
 struct NotificationPoster: Sendable {
     let store: any PostStore & KeyStore
     let collapseIDs: CollapseIDs
     let ids: NotificationIDs
-    /// How much users of a role may have stored at a time.
+    /// The storage limits of users, by role.
     let bounds: [Role: StorageBounds]
-    /// Tells the delivery that there is work.
+    /// Wakes the delivery.
     let workIsWaiting: @Sendable () -> Void
-    /// Tells the delivery when the next scheduled notification is due.
+    /// Informs the delivery of the time at which the next scheduled notification is due.
     let schedule: ReleaseSchedule
-    /// Counts what is stored, for operators.
+    /// Counts stored notifications, for operators.
     let history: StatusHistory
-    /// Tells the delivery which traces its pushes belong to.
+    /// Connects pushes with their traces, for the delivery.
     let traces: RequestTraces
 
-    /// What the sender learns of a stored notification.
+    /// The facts about a stored notification that its sender gets.
     struct Posted {
         let id: NotificationID
         let createdAt: Date
         let expiresAt: Date
-        /// `nil` as long as it is not known, while a broadcast reaches its devices.
+        /// `nil` as long as it is unknown, while a broadcast's fan-out runs.
         let reach: Reach?
     }
 
-    /// Random ids of 31 bits do collide; the tries are bounded only so that a full table ends in an error.
+    /// Random ids of 31 bits do collide; the attempts are limited only so that a full table ends
+    /// in an error.
     static let tries = 100
     static let noFreeID = Problem(.busy, "no free notification id was found; try again")
 
-    /// Stores the notification of an order, or returns the result of the same request (`once`) from before. Throws a
-    /// problem if a recipient is unknown or the sender has stored too much.
+    /// Stores the notification of an order, or returns the result of an earlier request with the
+    /// same identity (`once`). Throws a problem if a recipient is unknown or the sender has stored
+    /// too much.
     func post(
         _ order: NotificationOrder,
         payload: [UInt8],
@@ -52,8 +54,8 @@ struct NotificationPoster: Sendable {
         throw Self.noFreeID
     }
 
-    /// Seals the payload of an order under an id that is most likely free, and none of the `taken` ones. Ids that are drawn
-    /// at the same `moment`, by default now, are near each other.
+    /// Encrypts the payload of an order, under an id that is most likely free and not in `taken`.
+    /// Ids that are drawn at the same `moment`, by default now, are close to each other.
     func newPost(
         _ order: NotificationOrder,
         _ payload: [UInt8],
@@ -65,7 +67,7 @@ struct NotificationPoster: Sendable {
         _ record: (NotificationID) throws -> AuditRecord
     ) throws -> NewPost {
         let id = self.drawID(at: moment ?? now, besides: taken)
-        // A time that has passed means now, also for a request that is sent again.
+        // A time in the past means now, also for a repeated request.
         let sendAt = order.sendAt.flatMap { $0 > now ? $0 : nil }
         let expiresAt = (sendAt ?? now) + TimeInterval(order.lifetime.components.seconds)
         let (vault, until) = (
@@ -91,7 +93,7 @@ struct NotificationPoster: Sendable {
         return NewPost(notification, to: audience, once: request, by: try record(id))
     }
 
-    /// Stores new notifications of one sender; tells the delivery if there is work.
+    /// Stores new notifications of one sender, and wakes the delivery if it has work.
     func store(
         _ posts: [NewPost],
         of batch: IdempotentRequest? = nil,
@@ -99,7 +101,7 @@ struct NotificationPoster: Sendable {
         in request: RequestID
     ) async throws -> [PostOutcome] {
         let bounds = self.bounds[sender.role]
-        // Before they are stored: the delivery may be faster than the next line.
+        // Recorded before the store: the delivery may run before the next line.
         if let trace = request.trace { for post in posts { self.traces.note(trace, of: post.notification.id) } }
         let outcomes = try await self.store.post(posts, of: batch, within: bounds, page: nil)
         if outcomes.contains(where: \.hasWork) { self.workIsWaiting() }
@@ -111,7 +113,8 @@ struct NotificationPoster: Sendable {
         return outcomes
     }
 
-    /// What the sender learns; `nil` if the notification needs another id. Throws a problem if it was refused.
+    /// The sender's result; `nil` if the notification needs another id. Throws a problem if the
+    /// store refused it.
     func posted(
         _ notification: NewNotification,
         _ outcome: PostOutcome,
@@ -137,9 +140,10 @@ struct NotificationPoster: Sendable {
     private func drawID(at now: Date, besides taken: Set<NotificationID>) -> NotificationID {
         var tries = 0
         while true {
-            // Hardly ever drawn twice: there are 2^16 numbers at least, one of which is no id.
+            // This rarely repeats: there are at least 2^16 numbers, and only one of them is not an
+            // id.
             guard let id = self.ids.draw(at: now) else { continue }
-            // A configuration with few ids may have no other; then the store refuses this one.
+            // A configuration with few ids may have no free one; then the store refuses this one.
             tries += 1
             if tries == Self.tries || !taken.contains(id) { return id }
         }

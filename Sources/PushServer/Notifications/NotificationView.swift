@@ -11,9 +11,9 @@ internal import SocketHTTP
 struct NotificationView {
     let id: NotificationID
     let notification: StoredNotification
-    /// Whom the answer is for.
+    /// The account that the answer is for.
     let account: AccountID?
-    /// Seconds.
+    /// In seconds.
     let maxAge: Int64
     let now: Date
 
@@ -22,7 +22,7 @@ struct NotificationView {
         Response(status: .ok, fields: self.fields(isFull: true), body: body)
     }
 
-    /// The body of the whole answer. The payload is JSON text and goes out as it was stored.
+    /// The body of the whole answer. The payload is JSON text and goes out as stored.
     func body(openedBy vault: Vault) throws(VaultError) -> [UInt8] {
         let sealed = self.notification.sealedPayload
         let place = SealedPlace.payload(self.id, sender: self.notification.sender)
@@ -34,12 +34,14 @@ struct NotificationView {
         return try self.body(payload)
     }
 
-    /// The answer for a read-once notification whose payload is not collected now.
+    /// The answer for a read-once notification, without the payload, which the caller does not
+    /// fetch now.
     var withoutPayload: Response {
         Response(status: .ok, fields: Self.uncached, body: self.body(PayloadSource<Never>?.none))
     }
 
-    /// RFC 9110 section 15.4.5: the validator and the freshness, no other field of the representation, no body.
+    /// RFC 9110 section 15.4.5: the validator and the freshness, without other fields of the
+    /// representation and without a body.
     var notModified: Response {
         Response(status: .notModified, fields: self.fields(isFull: false))
     }
@@ -105,8 +107,8 @@ struct NotificationView {
             // A cache must not outlive the payload.
             let left = max(0, Int64(self.notification.expiresAt.timeIntervalSince(self.now)))
             let seconds = min(self.maxAge, left)
-            // Several users may follow each other on one phone, with one cache: RFC 9111 section 3.5 is about shared caches
-            // only.
+            // Several users may use one phone and its cache in turn: RFC 9111 section 3.5 concerns
+            // shared caches only.
             writer.write("\r\nVary: Authorization\r\nCache-Control: private, max-age=")
             writer.write(decimal: Int(seconds))
             writer.write("\r\nExpires: ")

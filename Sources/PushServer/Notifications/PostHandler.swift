@@ -42,7 +42,7 @@ struct PostHandler: Handler {
             try context.record(.send, of: "\(id)", detail: order.auditDetail)
         }
         guard isFullForm else {
-            // The tutorial's clients read a notification as its recipient collects it.
+            // The tutorial's clients read a notification in the form that its recipient fetches.
             let item = NotificationItem(
                 id: posted.id.rawValue,
                 payload: order.payload,
@@ -56,7 +56,8 @@ struct PostHandler: Handler {
         return Response(created: Paths.notification(posted.id.rawValue), sent.json)
     }
 
-    /// Reads one of the three forms: nothing, a string with its addressee in the query, or an object.
+    /// Reads one of the three forms: an empty body, a string with its addressee in the query, or
+    /// an object.
     private func order(_ bytes: [UInt8], _ context: RequestContext) throws -> (
         order: NotificationOrder, isFullForm: Bool
     ) {
@@ -102,8 +103,8 @@ struct PostHandler: Handler {
         }
     }
 
-    /// Throws an `unknown-parameter` problem in strict handling if there are names: in the query only a string has its app
-    /// and its addressee.
+    /// Throws an `unknown-parameter` problem in strict handling if there are names: only a string
+    /// has its app and its addressee in the query.
     private func refuse(_ names: [String], _ context: RequestContext) throws(Problem) {
         guard context.isStrict, let name = names.first else { return }
         throw Problem(

@@ -5,7 +5,7 @@ internal import PushCore
 internal import PushStore
 internal import SocketHTTP
 
-/// Marks notifications as read. The audit has no entries for this, as it has none for fetches.
+/// Marks notifications as read. The audit records neither this nor fetches.
 struct ReadStateHandler: Handler {
     let store: any NotificationStore
     let visible: VisibleNotifications
@@ -48,7 +48,7 @@ struct ReadStateHandler: Handler {
         }
     }
 
-    /// The notification as `GET` would show it now, but without collecting a read-once payload.
+    /// The notification as `GET` would show it now, but without fetching a read-once payload.
     private func item(_ context: RequestContext, for user: User) async throws -> Response {
         let (id, found) = try await self.visible.find(context, for: user)
         let view = self.visible.view(of: id, found, for: context.caller?.account, now: context.now)

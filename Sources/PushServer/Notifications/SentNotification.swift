@@ -3,10 +3,11 @@ internal import PushAPI
 internal import PushCore
 internal import PushStore
 
-/// The answer to a notification in its full form: the options in force, and how many users and devices it reaches.
+/// The answer to a notification in its full form: the options in force, and how many users and
+/// devices it reaches.
 ///
-/// Its options are read from the request, and all else is stored with an idempotent request, so that a repeated request
-/// has the same answer to the byte.
+/// Its options come from the request, and the store keeps the other values with an idempotent
+/// request. So a repeated request gets the same answer, byte for byte.
 struct SentNotification {
     let posted: NotificationPoster.Posted
     let order: NotificationOrder

@@ -4,7 +4,7 @@ internal import PushCore
 internal import PushStore
 internal import SocketHTTP
 
-/// Cancels a single push, or has it tried at once, for its sender and for administrators.
+/// Cancels a single push, or has it sent at once, for its sender and for administrators.
 struct SinglePushHandler: Handler {
     private static let path = "\(Paths.notifications)/{id}/deliveries/{device}"
 

@@ -4,7 +4,7 @@ internal import PushCore
 internal import PushStore
 internal import SocketHTTP
 
-/// Hears from recipients that a payload that may be read once has arrived, and erases it.
+/// Erases a read-once payload after its recipient has confirmed its arrival.
 struct TakingHandler: Handler {
     let store: any NotificationStore
     let visible: VisibleNotifications
@@ -17,7 +17,8 @@ struct TakingHandler: Handler {
         ]
     }
 
-    /// Answers a repeated request as the first one, whose answer may have been lost.
+    /// Confirms an arrival. A repeated request gets the same answer as the first one, whose answer
+    /// may have been lost.
     private func takeNotification(_ context: RequestContext) async throws -> Response {
         let id = try await self.visible.actionable(context)
         let record = try context.record(.confirm, of: "\(id)")

@@ -5,7 +5,8 @@ internal import PushCore
 internal import PushStore
 internal import SocketHTTP
 
-/// The notifications that a caller may see: those that it received, and for publishers those that it has sent.
+/// The notifications that a caller may see: those that it received and, for publishers, those that
+/// it has sent.
 struct VisibleNotifications: Sendable {
     let vault: Vault
     /// How many seconds a phone may answer from its cache.
@@ -23,21 +24,21 @@ struct VisibleNotifications: Sendable {
         return (id, try self.visible(found, to: user))
     }
 
-    /// The id in the path. Throws a `not-found` problem if it is none.
+    /// The id in the path. Throws a `not-found` problem if the segment is not an id.
     func id(in context: RequestContext) throws(Problem) -> NotificationID {
         guard let id = NotificationID(context.parameter) else { throw Problem(.notFound) }
         return id
     }
 
-    /// The id in the path, for an action on the notification. Throws a `not-found` problem if its app is none of the
-    /// caller's.
+    /// The id in the path, for an action on the notification. Throws a `not-found` problem if the
+    /// caller does not belong to its app.
     func actionable(_ context: RequestContext) async throws -> NotificationID {
         let id = try self.id(in: context)
         guard try await self.usable([id], context) == [id] else { throw Problem(.notFound) }
         return id
     }
 
-    /// The notifications among `ids` whose app the caller may use; those that have expired are left out.
+    /// The notifications among `ids` whose app the caller may use, without expired ones.
     func usable(_ ids: [NotificationID], _ context: RequestContext) async throws -> [NotificationID] {
         let user = try context.user
         if user.role == .admin { return ids }
@@ -45,7 +46,8 @@ struct VisibleNotifications: Sendable {
         return ids.filter { apps[$0].map(user.mayUse) ?? false }
     }
 
-    /// What the store has found, if the user may use it. Throws a `not-found` problem otherwise.
+    /// The notification that the store has found. Throws a `not-found` problem if it is missing or
+    /// the user may not use its app.
     func visible(_ found: StoredNotification?, to user: User) throws(Problem) -> StoredNotification {
         guard let found, user.mayUse(found.app) else { throw Problem(.notFound) }
         return found
@@ -61,7 +63,7 @@ struct VisibleNotifications: Sendable {
         NotificationView(id: id, notification: found, account: account, maxAge: self.maxAge, now: now)
     }
 
-    /// Throws a `precondition-failed` problem if a request that changes something expects another state.
+    /// Throws a `precondition-failed` problem if a request for a change expects another state.
     func check(
         _ preconditions: Preconditions,
         against found: StoredNotification,

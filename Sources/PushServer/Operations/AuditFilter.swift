@@ -2,14 +2,15 @@ internal import PushAPI
 internal import PushCore
 internal import PushStore
 
-/// Which entries of the audit are asked for: those of an action, and those that have all of some words.
+/// The filter of an audit search: an action, and words that must all be in the entry.
 struct AuditFilter: Sendable {
-    /// An action, such as `user.add`, or the part before its point, which stands for all such actions.
+    /// An action, such as `user.add`, or the part before its dot, which stands for all such
+    /// actions.
     private let action: String?
-    /// In lower case; each is somewhere in the entry.
+    /// In lower case; the entry must contain each of them.
     private let words: [[UInt8]]
 
-    /// Returns `nil` if all entries are asked for.
+    /// Returns `nil` if the query has no filter.
     init?(_ query: Query) throws(Problem) {
         self.action = try query["action"]
         let text = try query["words"]
@@ -29,7 +30,7 @@ struct AuditFilter: Sendable {
         let fields = [
             entry.action, entry.subject, entry.detail, entry.actor, entry.token, entry.client, entry.request,
         ]
-        // No word has a line break.
+        // No word contains a line break, so a match never spans two fields.
         let text = Array(fields.joined(separator: "\n").lowercased().utf8)
         return self.words.allSatisfy { Self.find($0, in: text) }
     }
@@ -38,7 +39,7 @@ struct AuditFilter: Sendable {
 
     private static let longest = 200
 
-    /// All actions, and what stands before their points.
+    /// All actions, and the parts before their dots.
     private static let actions: Set<String> = {
         let actions = AuditRecord.Action.allCases.map(\.rawValue)
         return Set(actions + actions.map { String($0.prefix { $0 != "." }) })

@@ -21,7 +21,8 @@ struct AuditHandler: Handler {
         ]
     }
 
-    /// Lists audit entries, the newest first, a page at a time; a cursor is the last entry's number.
+    /// Lists audit entries, the newest first, a page at a time; a cursor is the last entry's
+    /// number.
     private func listAudit(_ context: RequestContext) async throws -> Response {
         let query = try Query(context.request.head.query)
         let limit = try query.limit
@@ -33,7 +34,7 @@ struct AuditHandler: Handler {
         if let filter = try AuditFilter(query) {
             return try await self.searchAudit(AuditScan(filter, before: before, limit: limit))
         }
-        // One more than asked for tells whether there are more.
+        // Reading one more than the limit reveals whether there are more.
         let entries = try await self.reports.run { try await $0.auditEntries(before: before, limit: limit + 1) }
         let shown = entries.prefix(limit)
         return Response(
@@ -44,7 +45,7 @@ struct AuditHandler: Handler {
         )
     }
 
-    /// The entries that a search finds, in short reads: other reports come in between.
+    /// The entries that a search finds, in short reads, so that other reports come in between.
     private func searchAudit(_ search: AuditScan) async throws -> Response {
         var scan = search
         while let count = scan.next {

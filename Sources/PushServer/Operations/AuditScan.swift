@@ -1,22 +1,25 @@
 internal import PushStore
 
-/// A search in the audit from one entry back, which looks at a bounded number of entries: the text of all is sealed, so that no
-/// index can help.
+/// A search of the audit from one entry backwards, over a limited number of entries: their text is
+/// encrypted, so that no index can help.
 struct AuditScan: Sendable {
-    /// The most entries that one request looks at, and one read: other reports come in between.
+    /// The largest number of entries that one request reads, and that one read has: other reports
+    /// come in between.
     static let bound = 5000
     static let step = 500
-    /// The bytes of subjects after which a request looks no further: an entry about a batch names 500 notifications.
+    /// The number of bytes of subjects after which a request stops: an entry about a batch names
+    /// 500 notifications.
     static let size = 2 << 20
 
     private let filter: AuditFilter
     private let limit: Int
     private(set) var found: [AuditEntry] = []
-    /// How many entries were looked at.
+    /// The number of entries that were searched.
     private(set) var searched = 0
-    /// The number of the last entry that was looked at; before the first one, that of the entry to begin behind.
+    /// The number of the last entry that was searched; at first, of the entry before which the
+    /// search begins.
     private(set) var last: Int64?
-    /// Whether there are entries behind the last one.
+    /// Whether there are entries before the last one.
     private(set) var hasMore = true
     private var bytes = 0
 
@@ -26,7 +29,8 @@ struct AuditScan: Sendable {
         self.last = number
     }
 
-    /// How many entries before `last` to read now, of which the last one only shows that there are more; `nil` if it is over.
+    /// How many entries before `last` to read now; `nil` at the end of the search. The last of
+    /// them only shows that there are more.
     var next: Int? {
         guard self.hasMore, self.found.count < self.limit, self.searched < Self.bound, self.bytes < Self.size else {
             return nil
@@ -34,7 +38,7 @@ struct AuditScan: Sendable {
         return min(Self.step, Self.bound - self.searched) + 1
     }
 
-    /// Looks at entries, as many as `next` if there are so many.
+    /// Searches entries: as many as `next`, or fewer if there are no more.
     mutating func look(at entries: [AuditEntry]) {
         guard let next = self.next else { return }
         for (index, entry) in entries.prefix(next - 1).enumerated() {

@@ -5,13 +5,14 @@ internal import PushAPI
 internal import PushCore
 package import SocketHTTP
 
-/// Answers in the server's place while it has no database: that it lives, and to everything else 503 with the reason.
+/// Answers in place of the server while it has no database: liveness, and 503 with the reason for
+/// everything else.
 package struct ClosedServer: Responder {
     private let reason: String
     private let meters = RequestMeters()
     private let envelope: Envelope
 
-    /// `reason` is for strangers.
+    /// Strangers can read `reason`.
     package init(
         because reason: String,
         signingKeys: SigningKeys,

@@ -2,13 +2,15 @@ internal import HTTPTypes
 internal import PushAPI
 internal import SocketHTTP
 
-/// Tells load balancers whether the process lives, and whether it is ready to serve.
+/// Shows load balancers whether the process lives, and whether it is ready to serve.
 struct HealthHandler: Handler {
-    /// What keeps the server from storing or handing out; empty when it is ready. Strangers read it.
+    /// The reasons why the server cannot store or return notifications; empty when it is ready.
+    /// Strangers can read them.
     ///
-    /// A provider that takes no pushes is none of it: a server that is withdrawn for that reason hands out nothing either.
+    /// A provider that accepts no pushes is not among them: a server that the load balancer takes
+    /// out for that reason could not return notifications either.
     let troubles: @Sendable () -> [String]
-    /// Faults that an operator must repair although the server is ready. Strangers read them.
+    /// Faults that an operator must repair although the server is ready. Strangers can read them.
     let warnings: @Sendable () -> [String]
 
     var routes: [Route] {

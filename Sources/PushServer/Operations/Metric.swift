@@ -155,10 +155,10 @@ package enum MetricName: String, CaseIterable, Sendable {
 /// One value of a metric.
 package struct MetricSample: Sendable, Hashable {
     package let name: MetricName
-    /// Names and values; the names are fixed, the values from the configuration.
+    /// Names and values. The code fixes the names, and the configuration the values.
     package let labels: [[String]]
     package let value: Double
-    /// After the name, for the parts of a histogram.
+    /// The text after the name, for the parts of a histogram.
     let suffix: String
 
     package init(

@@ -8,8 +8,9 @@ struct OpenAPIHandler: Handler {
         [Route(.get, Paths.openAPI, .anybody, always: self.showDocument)]
     }
 
-    /// The document is the same for every client, so that any cache may keep it. The cache must revalidate it each
-    /// time, for a kept answer has the echo of another token.
+    /// Shows the document, which is the same for every client, so that any cache may keep it. The
+    /// cache must revalidate it each time, because a cached answer has the echo of another
+    /// request's token.
     private func showDocument(_ context: RequestContext) -> Response {
         var fields: ResponseFields = [.eTag: OpenAPIDocument.tag.description, .cacheControl: "no-cache"]
         if let list = context.request.head[.ifNoneMatch], OpenAPIDocument.tag.isNamed(by: list) {

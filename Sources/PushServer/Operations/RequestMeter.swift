@@ -1,10 +1,11 @@
 internal import PushCore
 internal import Synchronization
 
-/// Counts the answers of one route by their status, and how long they took: from the request's head to the answer's.
+/// Counts the answers of one route by status, and measures their time, from the request's head to
+/// the answer's.
 final class RequestMeter: Sendable {
     private struct Counts {
-        /// Few, and so faster than a dictionary.
+        /// An array: it has few entries, and so is faster than a dictionary.
         var answers: [(status: Int, count: Int)] = []
         var times = TimeHistogram()
 
@@ -26,12 +27,13 @@ final class RequestMeter: Sendable {
         }
     }
 
-    /// Counts the refusal of what never became a request, whose time is not known.
+    /// Counts a refusal before a request was read; its time is unknown.
     func note(_ status: Int) {
         self.counts.withLock { $0.count(status) }
     }
 
-    /// The samples of a route, none if it was never asked for. `route`: its path as the documentation has it.
+    /// The samples of a route, or none if no request has used it. `route` is its path as
+    /// documented.
     func samples(_ method: String, _ route: String) -> [MetricSample] {
         let counts = self.counts.withLock { $0 }
         let answers = counts.answers.map { answer in

@@ -1,22 +1,23 @@
 internal import HTTPTypes
 internal import Synchronization
 
-/// What is counted of all requests of a server.
+/// The counts of all requests of a server.
 final class RequestMeters: Sendable {
-    /// Of a route only what is shown of it: one of the routes shows all of them, and would keep itself alive.
+    /// The parts of a route that the metrics show. It does not hold the route itself: the route of
+    /// the metrics would hold itself in memory.
     private struct Entry: Sendable {
         let method: String
         let path: String
         let meter: RequestMeter
     }
 
-    /// The answers to what has no route.
+    /// Counts the answers to requests without a route.
     let others = RequestMeter()
     /// The number of requests that are being answered.
     let running = Atomic(0)
     private let entries = Mutex<[Entry]>([])
 
-    /// Shows what these routes count.
+    /// Shows the counts of these routes from now on.
     func show(_ routes: [Route]) {
         let entries = routes.map { Entry(method: $0.method.rawValue, path: $0.path, meter: $0.meter) }
         self.entries.withLock { $0 = entries }

@@ -1,7 +1,8 @@
 package import PushCore
 
 extension TimeHistogram {
-    /// The samples of a histogram: its buckets, the sum in seconds, and the count; none if nothing was counted.
+    /// The samples of a histogram: its buckets, the sum in seconds, and the count; none if nothing
+    /// was counted.
     package func samples(_ name: MetricName, _ labels: [[String]]) -> [MetricSample] {
         let total = self.total
         if total == 0 { return [] }

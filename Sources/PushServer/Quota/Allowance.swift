@@ -1,11 +1,12 @@
 internal import Foundation
 internal import Synchronization
 
-/// The rest of a user's quota, shared by all loops: the generic cell rate algorithm on a single number.
+/// The remaining quota of a user, shared by all loops: the generic cell rate algorithm on a single
+/// number.
 final class Allowance: Sendable {
-    /// When all requests are available again, in nanoseconds since 1970.
+    /// The time at which all requests are available again, in nanoseconds since 1970.
     private let fullAt = Atomic<Int64>(0)
-    /// What was used on this server since the others were told.
+    /// The use on this server that the other servers do not know yet.
     private let untold = Atomic(0)
     private let isListed = Atomic(false)
     let user: Int64
@@ -23,7 +24,7 @@ final class Allowance: Sendable {
             let taken = used + policy.interval
             guard taken <= policy.tolerance else {
                 if now + used != seen {
-                    // Stores the bounded value, so that the wait in the answer does end.
+                    // Stores the bounded value; otherwise the wait in the answer would never end.
                     let (isDone, current) = self.exchange(seen, for: now + used)
                     seen = current
                     if !isDone { continue }
@@ -41,21 +42,22 @@ final class Allowance: Sendable {
         }
     }
 
-    /// Charges `requests` even if fewer are left, up to a debt of a whole quota. Further requests are refused until the
-    /// debt is paid back.
+    /// Charges `requests` even if fewer are left, up to a debt of a whole quota. Until the debt is
+    /// paid back, further requests are refused.
     func charge(_ requests: Int, _ policy: QuotaPolicy, now: Date) {
         self.add(requests, policy, upTo: 2 * policy.tolerance, now: now)
         self.note(Int(min(Int64(requests), policy.tolerance / policy.interval)), policy)
     }
 
-    /// Charges what was used on another server, up to a debt of what all others may have admitted meanwhile.
+    /// Charges the use on another server, up to a debt of what all other servers may have admitted
+    /// meanwhile.
     func chargeElsewhere(_ requests: Int, _ policy: QuotaPolicy, now: Date) {
         self.add(requests, policy, upTo: policy.most, now: now)
     }
 
-    /// Removes and returns what was used here since the last call.
+    /// Returns the use on this server since the last call.
     func takeUntold() -> Int {
-        // In this order: what is used in between is listed anew.
+        // In this order, so that use in between is listed again.
         self.isListed.store(false, ordering: .sequentiallyConsistent)
         return self.untold.exchange(0, ordering: .sequentiallyConsistent)
     }
@@ -73,7 +75,8 @@ final class Allowance: Sendable {
         }
     }
 
-    /// Counts what was used here, and has the others told if it is enough to matter.
+    /// Counts the use on this server, and lists it for the other servers if it is enough to
+    /// matter.
     private func note(_ requests: Int, _ policy: QuotaPolicy) {
         guard let book = policy.book else { return }
         let (_, untold) = self.untold.wrappingAdd(requests, ordering: .sequentiallyConsistent)
@@ -90,13 +93,14 @@ final class Allowance: Sendable {
         return Self.state(policy, used: used, isExceeded: false)
     }
 
-    /// Whether all requests are available, so that nothing is lost by forgetting the allowance.
+    /// Whether all requests are available, so that the allowance can be dropped without a loss.
     func isFull(at now: Date) -> Bool {
         self.fullAt.load(ordering: .relaxed) <= Self.nanoseconds(now)
     }
 
-    /// The used part of the quota, in nanoseconds until it is available again. If the clock was set back, or the user
-    /// had a role with a longer window, at most a whole quota counts as used.
+    /// The used part of the quota, as nanoseconds until it is available again. If the clock was
+    /// set back, or the user had a role with a longer window, at most a whole quota counts as
+    /// used.
     private static func used(_ fullAt: Int64, _ policy: QuotaPolicy, now: Int64) -> Int64 {
         let used = max(0, fullAt - now)
         return used <= policy.most ? used : policy.tolerance
@@ -113,14 +117,14 @@ final class Allowance: Sendable {
         )
     }
 
-    /// `current` is the value afterwards.
+    /// Compares and exchanges the number; `current` is its value afterwards.
     private func exchange(_ seen: Int64, for new: Int64) -> (isDone: Bool, current: Int64) {
         let (isDone, original) = self.fullAt.weakCompareExchange(expected: seen, desired: new, ordering: .relaxed)
         return (isDone, isDone ? new : original)
     }
 
     private static func nanoseconds(_ date: Date) -> Int64 {
-        // From 1970 to 2255: beyond, the number would not fit.
+        // Limited to the years 1970 to 2255: a later time would not fit.
         Int64(max(0, min(9_000_000_000, date.timeIntervalSince1970)) * 1e9)
     }
 

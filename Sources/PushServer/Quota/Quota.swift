@@ -4,17 +4,17 @@ internal import PushCore
 internal import PushStore
 internal import SocketHTTP
 
-/// The number of requests that a user may make within a window, all of them at once if need be.
+/// The number of requests that a user may make within a window, even all at once.
 package struct Quota: Sendable, Hashable {
     package static let requestRange = 1...100_000_000
     /// In seconds.
     package static let windowRange = 1...86_400
 
-    /// At least one comes back within an eighth of a day.
+    /// At least 8, so that one change returns within an eighth of a day.
     package static let changeRange = 8...100_000_000
 
     package let requests: Int
-    /// Seconds.
+    /// In seconds.
     package let window: Int
     /// How many of a day's requests may store something; `nil`: all.
     package let changes: Int?
@@ -32,8 +32,8 @@ package struct Quota: Sendable, Hashable {
 
     /// The quota of one kind.
     ///
-    /// An eighth of a day's changes may come at once. The server forgets at a restart what was used, and so
-    /// gives another eighth.
+    /// An eighth of a day's changes may come at once. A restart loses the record of their use, and
+    /// so permits another eighth.
     func part(_ kind: QuotaUse.Kind) -> Quota? {
         switch kind {
         case .requests: self
@@ -46,7 +46,7 @@ package struct Quota: Sendable, Hashable {
 ///
 /// Its response fields are those of draft-ietf-httpapi-ratelimit-headers-10.
 struct QuotaPolicy: Sendable {
-    /// The rest of a quota after a request.
+    /// The remaining quota after a request.
     struct State: Sendable {
         let policy: QuotaPolicy
         /// Requests that may follow at once.
@@ -61,7 +61,7 @@ struct QuotaPolicy: Sendable {
     let interval: Int64
     let tolerance: Int64
     let quota: Quota
-    /// Where it comes from, and where requests over it are counted.
+    /// The role's quota that it was made from, which also counts refused requests.
     let source: RoleQuota
 
     init(_ quota: Quota, of source: RoleQuota) {

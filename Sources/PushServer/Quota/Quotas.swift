@@ -3,7 +3,8 @@ internal import PushCore
 internal import PushStore
 internal import Synchronization
 
-/// A user's allowance, with the quota of its role. Without a quota nothing is charged, and there is no state.
+/// A user's allowance, with the quota of its role. Without a quota nothing is charged, and there
+/// is no state.
 struct CallerQuota: Sendable {
     let source: RoleQuota
     let allowance: Allowance
@@ -12,7 +13,7 @@ struct CallerQuota: Sendable {
         self.source.policy.map { self.allowance.take($0, now: now) }
     }
 
-    /// Charges further requests for one that was admitted.
+    /// Charges additional requests for one that was admitted.
     func charge(_ requests: Int, now: Date) {
         guard requests > 0, let policy = self.source.policy else { return }
         self.allowance.charge(requests, policy, now: now)
@@ -23,7 +24,8 @@ struct CallerQuota: Sendable {
     }
 }
 
-/// The quotas of all roles of one kind, and the allowances of users; read only for credentials that are not cached.
+/// The quotas of all roles of one kind, and the allowances of users. The server uses it only for
+/// credentials that are not cached.
 final class Quotas: Sendable {
     fileprivate struct Allowances {
         var ofUsers: [Int64: Allowance] = [:]
@@ -37,7 +39,7 @@ final class Quotas: Sendable {
     private let kind: QuotaUse.Kind
     private let sources: [Role: RoleQuota]
     private let allowances = Mutex(Allowances())
-    /// What the other servers must know; `nil`: there are none.
+    /// The use that the other servers must know; `nil`: there are no others.
     private let book: UseBook?
 
     /// A role without a quota has no limit.
@@ -52,13 +54,13 @@ final class Quotas: Sendable {
         )
     }
 
-    /// Exchanges the quotas of all roles, also for callers that are remembered.
+    /// Replaces the quotas of all roles, also for cached callers.
     func exchange(_ quotas: [Role: Quota]) {
         for (role, source) in self.sources { source.exchange(quotas[role]?.part(self.kind)) }
     }
 
-    /// The quota of a user, with one allowance for all of its credentials on all loops, also for a role that has no
-    /// quota now; `nil` for a role that can have none.
+    /// The quota of a user, with one allowance for all of its credentials on all loops; `nil` for
+    /// a role that can have none. A role whose quota is off for now has an allowance, too.
     func quota(ofUser id: Int64, as role: Role, now: Date) -> CallerQuota? {
         guard let source = self.sources[role] else { return nil }
         return CallerQuota(source: source, allowance: self.allowances.withLock { $0.allowance(of: id, now: now) })
@@ -69,7 +71,7 @@ final class Quotas: Sendable {
         self.sources.compactMap { role, source in
             let sources = [source, changes.sources[role]].compactMap(\.self)
             let count = sources.reduce(0) { $0 + $1.excess.load(ordering: .relaxed) }
-            // A count that once was shown does not vanish with the quota.
+            // A count that was shown once must not disappear with the quota.
             guard count > 0 || sources.contains(where: { $0.policy != nil }) else { return nil }
             return MetricSample(.requestsLimited, ["role": role.rawValue], Double(count))
         }
@@ -88,7 +90,8 @@ extension Quotas.Allowances {
         return made
     }
 
-    /// A cached caller may still hold a full allowance: if it were dropped, the user would get a second one.
+    /// Whether the allowance can be dropped. A cached caller may still hold a full one: if it were
+    /// dropped, the user would get a second one.
     private mutating func isUnneeded(_ user: Int64, now: Date) -> Bool {
         guard let allowance = self.ofUsers.index(forKey: user) else { return false }
         return isKnownUniquelyReferenced(&self.ofUsers.values[allowance])
@@ -105,7 +108,7 @@ extension Quotas: SharedLimit {
         self.book?.note(servers: answer.servers)
         for message in answer.messages where message.age < QuotaUse.lifetime {
             for use in message.news?.uses ?? [] where use.kind == self.kind {
-                // A quota may not be the same on all servers while the configuration changes.
+                // The servers may have different quotas while the configuration changes.
                 guard let policy = self.sources[use.role]?.policy,
                     let quota = self.quota(ofUser: use.user, as: use.role, now: now)
                 else { continue }

@@ -2,7 +2,7 @@ internal import PushCore
 internal import PushStore
 internal import Synchronization
 
-/// The quota of a role, which can be exchanged at any time without a lock: callers that are remembered refer to it.
+/// The quota of a role. It can be replaced at any time without a lock: cached callers refer to it.
 final class RoleQuota: Sendable {
     private static let windowBits: UInt64 = 17
 
@@ -10,11 +10,11 @@ final class RoleQuota: Sendable {
     let kind: QuotaUse.Kind
     /// The role's name in quotes, for response fields.
     let name: [UInt8]
-    /// Where it is noted what the other servers must know; `nil`: there are none.
+    /// Lists the use that the other servers must know; `nil`: there are no others.
     let book: UseBook?
-    /// The number of requests over the quota, also over earlier ones.
+    /// The number of refused requests, including those under earlier quotas.
     let excess = Atomic(0)
-    /// Both numbers in one word, so that no request sees one of each of two quotas; 0: no limit.
+    /// Both numbers in one word, so that no request sees a mixture of two quotas; 0: no limit.
     private let word: Atomic<UInt64>
 
     init(_ quota: Quota?, role: Role, kind: QuotaUse.Kind = .requests, book: UseBook? = nil) {
@@ -35,7 +35,7 @@ final class RoleQuota: Sendable {
         return quota.map { QuotaPolicy($0, of: self) }
     }
 
-    /// Holds for each request that begins afterwards. What users have used stays used.
+    /// Replaces the quota for each request that begins afterwards. Users keep what they have used.
     func exchange(_ quota: Quota?) {
         self.word.store(Self.word(quota), ordering: .relaxed)
     }

@@ -1,13 +1,15 @@
 internal import PushStore
 internal import Synchronization
 
-/// Which users have used so much of their quotas here that the other servers must know.
+/// The users who have used so much of their quotas here that the other servers must know.
 ///
-/// A user comes in with a lot of requests, not with each: a herd that fetches once is told to nobody.
+/// A user is listed after `lot(of:)` requests, not after each: a crowd of users who each fetch
+/// once is not reported.
 final class UseBook: Sendable {
-    /// A lot is this part of the quota, divided by the number of servers: all that is untold on all of them is at most this part.
+    /// This part of the quota, divided by the number of servers, is the size of `lot(of:)`. So all
+    /// unreported use on all servers is at most this part.
     private static let part = 16
-    /// How many servers there may be before the first exchange.
+    /// The assumed number of servers before the first exchange.
     private static let usual = 4
     private static let maximum = 64
 
@@ -16,24 +18,25 @@ final class UseBook: Sendable {
     private let servers = Atomic(usual)
     private let listed = Mutex<[Entry]>([])
 
-    /// How many servers are alive, at most 64.
+    /// The number of live servers, at most 64.
     var serverCount: Int { self.servers.load(ordering: .relaxed) }
 
     func note(servers: Int) {
         self.servers.store(max(1, min(servers, Self.maximum)), ordering: .relaxed)
     }
 
-    /// After how many requests of a user the others are told.
+    /// The number of a user's requests after which the other servers must know.
     func lot(of policy: QuotaPolicy) -> Int {
         max(1, Int(policy.tolerance / policy.interval) / (Self.part * self.serverCount))
     }
 
-    /// Each user is in it at most once at a time.
+    /// Lists an allowance. Each user is listed at most once at a time.
     func list(_ allowance: Allowance, _ policy: QuotaPolicy) {
         self.listed.withLock { $0.append((allowance, policy)) }
     }
 
-    /// Removes and returns what must be told, at most `QuotaUse.bound`; what the rest has used is told next time.
+    /// Removes and returns the use to report, of at most `QuotaUse.bound` users; the next call
+    /// returns the others.
     func take() -> [QuotaUse] {
         let entries = self.listed.withLock { listed in
             let taken = Array(listed.prefix(QuotaUse.bound))
@@ -50,6 +53,6 @@ final class UseBook: Sendable {
 }
 
 extension QuotaPolicy {
-    /// The most that may be used, a debt included: a quota for each server, and two if there is one.
+    /// The largest use, with debt: a quota for each server, and two if there is one server.
     var most: Int64 { self.tolerance * Int64(max(2, self.book?.serverCount ?? 1)) }
 }

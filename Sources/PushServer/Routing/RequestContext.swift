@@ -4,10 +4,11 @@ internal import PushCore
 internal import PushStore
 internal import SocketHTTP
 
-/// A request and its context, for the handler that answers it. A class, because many functions pass it on.
+/// A request and its context, for the handler that answers it. A class, because many functions
+/// pass it on.
 final class RequestContext {
     let request: Request
-    /// The same in the answer, in the log and in the audit.
+    /// The same id in the answer, in the log and in the audit.
     let id: RequestID
     /// `nil` only on routes that anybody may call.
     let caller: Caller?
@@ -15,9 +16,9 @@ final class RequestContext {
     let parameter: String
     /// The reader of the connection's loop.
     let reader: any StoreReader
-    /// In whole milliseconds, as the database keeps times.
+    /// In whole milliseconds, as the database stores times.
     let now: Date
-    /// Whether the client wants to be told of what has no meaning.
+    /// Whether the client wants errors for names without a meaning.
     let isStrict: Bool
 
     init(
@@ -56,18 +57,20 @@ final class RequestContext {
         get throws(Problem) { try self.known.token }
     }
 
-    /// The scopes of the caller's token; `nil` without one: all of the role. Throws as `known` does.
+    /// The scopes of the caller's token; `nil` without a token: all scopes of the role. Throws as
+    /// `known` does.
     var scopes: Scopes? {
         get throws(Problem) { try self.known.scopes }
     }
 
-    /// The members of the body; none of an empty one, where all are optional. Throws as `JSONBody` does.
+    /// The members of the body. All of them are optional, so an empty body has none. Throws as
+    /// `JSONBody` does.
     func optionalBody() async throws -> JSONBody {
         let bytes = try await self.request.body.collect()
         return try bytes.isEmpty ? JSONBody(.object([])) : JSONBody(bytes)
     }
 
-    /// An audit record of what the caller does. Throws as `known` does.
+    /// An audit record of the caller's action. Throws as `known` does.
     func record(_ action: AuditRecord.Action, of subject: String, detail: String = "") throws(Problem) -> AuditRecord {
         AuditRecord(action, of: subject, detail: detail, by: try self.actor, at: self.now)
     }

@@ -5,17 +5,18 @@ internal import PushAPI
 internal import PushCore
 internal import SocketHTTP
 
-/// Which callers may use a route.
+/// The callers that may use a route.
 enum Access: Sendable, Hashable {
     case anybody
-    /// Callers with the role or a higher one; with a token only if it has the scopes, too.
+    /// Callers with the role or a higher one; a token needs the scopes, too.
     case atLeast(Role, Scopes)
 }
 
-/// The hosts that a route takes in addition to `server.names`: probes and scrapers use the address of one server.
+/// The hosts that a route accepts in addition to `server.names`: probes and scrapers use the
+/// address of one server.
 enum OtherHosts: Sendable {
     case none
-    /// A page of another site has a name as its host, and no address.
+    /// Safe for addresses: a page of another site always has a name as its host.
     case addresses
     case any
 
@@ -29,13 +30,13 @@ enum OtherHosts: Sendable {
     }
 }
 
-/// Answers the requests of some routes, and holds only what it needs for that.
+/// Answers the requests of some routes, and holds only the properties that it needs for them.
 protocol Handler: Sendable {
     var routes: [Route] { get }
 }
 
-/// A method and a path, with the callers that may use it and the code that answers. A class, so that a search copies no
-/// routes.
+/// A method and a path, with the callers that may use it and the code that answers. A class, so
+/// that a search copies no routes.
 final class Route: Sendable {
     let method: HTTPRequest.Method
     /// `{id}` stands for any one segment, and `{topic}` for another at the end.
@@ -44,16 +45,18 @@ final class Route: Sendable {
     let hosts: OtherHosts
     /// The names of the query's parameters that it reads. A strict request may have no others.
     let parameters: [String]
-    /// The names of the members of the body's object that it reads. A strict request may have no others.
+    /// The names of the members of the body's object that it reads. A strict request may have no
+    /// others.
     let members: [String]
-    /// Whether the handler itself checks the names in the body of a strict request, because it reads a long body, apart from
-    /// the event loop.
+    /// Whether the handler itself checks the names in the body of a strict request, because it
+    /// reads a long body apart from the event loop.
     let checksBody: Bool
-    /// The longest body of a stranger that the server reads; the routes of known callers have `nil`.
+    /// The longest body of a stranger that the server reads, in bytes; the routes of known callers
+    /// have `nil`.
     let strangersBody: Int?
-    /// Whether the quota of changes is charged: the request may leave something in the database, at
-    /// least an entry of the audit. The end of a session was paid for at its beginning, so that
-    /// everybody can always sign out.
+    /// Whether the server charges the quota of changes: the request may leave something in the
+    /// database, at least an entry of the audit. Beginning a session also pays for its end, so
+    /// that everybody can always sign out.
     let isChange: Bool
     /// Begins to answer; does not block.
     let begin: @Sendable (RequestContext) throws -> Step
@@ -62,8 +65,9 @@ final class Route: Sendable {
     /// The path before and after the parameter, without a second one.
     let prefix: [UInt8]
     private let suffix: [UInt8]
-    /// How the fixed segments must be spelled. Only the tutorial's clients need another spelling than the documented one, as
-    /// ASP.NET folds the names of controllers; a proxy's rules compare with case.
+    /// The spelling of the fixed segments. Only the tutorial's clients need another spelling than
+    /// the documented one, as ASP.NET folds the names of controllers; a proxy's rules compare with
+    /// case.
     private let spelling: Spelling
     let hasParameter: Bool
     /// Whether a second parameter follows, which `lastSegment` reads.
@@ -106,7 +110,7 @@ final class Route: Sendable {
         Paths.register, Paths.registration("{id}"), Paths.notifications, Paths.notifications + "/{id}",
     ]
 
-    /// A route that may wait for anything. If it is open to anybody, `bodyBytes` bounds the body.
+    /// A route that may wait for anything. If it is open to anybody, `bodyBytes` limits the body.
     convenience init(
         _ method: HTTPRequest.Method,
         _ path: String,
@@ -145,7 +149,7 @@ final class Route: Sendable {
         self.init(method, path, access, hosts: hosts, query: parameters, step: { .answer(try answer($0)) })
     }
 
-    /// Whether it is there for administrators and their like, with tokens that may manage.
+    /// Whether it serves administrative callers, whose tokens need the scope `manage`.
     var isAdministrative: Bool {
         guard case .atLeast(_, let scopes) = self.access else { return false }
         return scopes.contains(.manage)
@@ -184,10 +188,10 @@ final class Route: Sendable {
     }
 }
 
-/// Whether letters in upper and lower case are the same.
+/// Whether a comparison distinguishes upper and lower case.
 enum Spelling: Sendable {
     case exact
-    /// Of ASCII letters.
+    /// Ignores the case of ASCII letters.
     case anyCase
 }
 

@@ -19,7 +19,8 @@ struct RouteTable: Sendable {
             }
         }
 
-        /// Whether the console's page asks who has signed in, and so for the value that its other requests need.
+        /// Whether the console's page asks who has signed in. Its answer has the value that the
+        /// page's other requests need.
         var restoresSession: Bool {
             guard case .route(let route, _) = self else { return false }
             return route.method == .get && route.path == Paths.currentSession
@@ -32,7 +33,8 @@ struct RouteTable: Sendable {
         self.routes = routes
     }
 
-    /// Below this prefix, in any spelling, an answer without credentials does not tell which paths exist.
+    /// Below this prefix, in any spelling, an answer without credentials does not reveal which
+    /// paths exist.
     private static let closed = Array("/api".utf8)
 
     func match(_ head: RequestHead) -> Match {
@@ -54,8 +56,9 @@ struct RouteTable: Sendable {
         return allowed.isEmpty ? .nothing(isOpen: isOpen) : .wrongMethod(allowed: allowed, isOpen: isOpen)
     }
 
-    /// Whether the parameter is the last segment of a path without one, such as `/api/notifications/read`, which then
-    /// belongs to its own routes only, also in another spelling. Most ids begin with digits, and none of these segments does.
+    /// Whether the parameter is the last segment of a path without parameters, such as
+    /// `/api/notifications/read`. Such a path belongs to its own routes only, in any spelling.
+    /// Most ids begin with a digit, and none of these segments does.
     private func isOthers(
         _ parameter: Slice<UnsafeBufferPointer<UInt8>>,
         in path: UnsafeBufferPointer<UInt8>
@@ -68,7 +71,7 @@ struct RouteTable: Sendable {
         }
     }
 
-    /// Decodes a parameter, which is hardly ever encoded; empty if it is not percent-encoded UTF-8.
+    /// Decodes a parameter, which is rarely encoded; empty if it is not percent-encoded UTF-8.
     private static func decode(_ parameter: Slice<UnsafeBufferPointer<UInt8>>) -> String {
         let text = String(decoding: parameter, as: UTF8.self)
         return parameter.contains(UInt8(ascii: "%")) ? text.removingPercentEncoding ?? "" : text

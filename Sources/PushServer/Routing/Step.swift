@@ -1,14 +1,14 @@
 internal import PushStore
 internal import SocketHTTP
 
-/// What a handler has made of a request so far.
+/// The next step of a handler: an answer, a read, or work that may wait.
 enum Step {
     case answer(Response)
-    /// Goes on with `then` once that is read, without an async function.
+    /// Continues with `then` after the notification is read, without an async function.
     case read(any PendingNotification, then: (RequestContext) throws -> Step)
     case work(() async throws -> Response)
 
-    /// The answer, once it is made.
+    /// Runs the steps until the answer.
     func response(to context: RequestContext) async throws -> Response {
         var step = self
         while true {

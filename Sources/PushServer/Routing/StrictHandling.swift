@@ -2,10 +2,10 @@ internal import PushAPI
 internal import PushCore
 internal import SocketHTTP
 
-/// The check that `Prefer: handling=strict` asks for: a request may have only names that its route declares.
+/// The check for `Prefer: handling=strict`: a request may have only names that its route declares.
 ///
-/// It runs before the route and knows nothing but the route's declaration, so that no handler can forget it, and a
-/// refused request has had no effect.
+/// It runs before the route and depends only on the route's declaration. So no handler can forget
+/// it, and a refused request has had no effect.
 struct StrictHandling: Sendable {
     /// The names of the query's parameters that the route reads.
     let parameters: [String]
@@ -32,15 +32,17 @@ struct StrictHandling: Sendable {
 
     /// Throws an `unknown-member` problem that names the first unknown member of the body.
     ///
-    /// Only the members of the body itself are checked: what is in `Payload` belongs to the sender, and what is in a
-    /// handle to the provider. The route itself refuses what is not JSON, or is of the wrong kind.
+    /// It checks only the members of the body itself: the content of `Payload` belongs to the
+    /// sender, and that of a handle to the provider. The route itself refuses text that is not
+    /// JSON, and values of the wrong kind.
     func check(body: [UInt8]) throws(Problem) {
-        // A text that is no JSON has no members.
+        // Invalid JSON has no members to check.
         guard !body.isEmpty, let json = try? JSONValue(reading: body) else { return }
         try self.check(json)
     }
 
-    /// Throws an `unknown-member` problem as `check(body:)` does; what is no object has no members.
+    /// Throws an `unknown-member` problem as `check(body:)` does; values other than objects have
+    /// no members.
     func check(_ json: JSONValue) throws(Problem) {
         guard case .object(let members) = json else { return }
         let known = Set(self.members.map { $0.lowercased() })
@@ -51,7 +53,8 @@ struct StrictHandling: Sendable {
 
     // MARK: - Private
 
-    /// The most characters of a name that an answer repeats, and that is compared with those that are known.
+    /// The largest number of characters of an unknown name that an answer repeats; longer names
+    /// are not compared with known ones.
     private static let longest = 40
 
     private static func detail(_ kind: String, _ name: String, known: [String]) -> String {

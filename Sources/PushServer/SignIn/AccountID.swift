@@ -2,13 +2,14 @@ internal import Bytes
 internal import Cryptography
 internal import PushCore
 
-/// The opaque identifier of an account, which answers carry so that a client notices an answer for somebody else.
+/// The opaque identifier of a user. Answers carry it so that a client notices an answer for
+/// another user.
 struct AccountID: Sendable, Hashable {
     /// 22 characters of base64url.
     let text: String
 }
 
-/// Derives the identifiers of accounts: the same at all servers of a database, after a restore and
+/// Derives the account ids of users: the same at all servers of a database, after a restore and
 /// under other data keys.
 struct AccountIDs: Sendable {
     private static let length = 16
@@ -19,7 +20,7 @@ struct AccountIDs: Sendable {
         self.code = KeyedHash(key: secret.derive("account id"))
     }
 
-    /// The identifier of a user by its number, which is never given to another user.
+    /// The account id of a user by its number, which no other user ever gets.
     func id(ofUser number: Int64) -> AccountID {
         let hash = self.code.code { hash in
             withUnsafeBytes(of: number.bigEndian) { hash.update(bufferPointer: $0) }

@@ -6,11 +6,11 @@ internal import SocketHTTP
 internal import Synchronization
 
 extension Authenticator {
-    /// A hash for an unknown name that takes as long to check as the hash of some user.
+    /// A hash for an unknown name that takes as long to check as some user's hash.
     ///
-    /// The share of unknown names that take the time of an old, weaker hash equals the share of users who have one, and
-    /// a name keeps its time until that user's hash is replaced. So neither a time nor its change reveals which names
-    /// exist.
+    /// Checking an unknown name may take the time of an old, weaker hash. The share of such names
+    /// equals the share of users with such a hash. A name keeps its time until that user's hash is
+    /// replaced. So neither a time nor its change reveals which names exist.
     func decoy(for name: Username, reader: any AccountReader) async throws -> PasswordHash {
         let number = Fingerprint(of: name.key[...], code: self.nameCode).withUnsafeBytes {
             $0.loadUnaligned(as: UInt64.self)
@@ -27,10 +27,12 @@ extension Authenticator {
     ) async {
         let parameters = self.parameters
         guard hash.needsRehash(for: parameters) else { return }
-        // Of a burst of sign-ins one does it: hashes of all would leave the next sign-in no place in the queue.
+        // Only the first sign-in of a burst rehashes: hashes for all of them would fill the queue,
+        // and the next sign-in would find no place.
         guard self.strengthening.withLock({ $0.insert(user.id).inserted }) else { return }
         defer { self.strengthening.withLock { _ = $0.remove(user.id) } }
-        // A failure here does not refuse the user, who showed the right password; the next sign-in tries again.
+        // A failure here does not refuse the user, who showed the right password; the next sign-in
+        // tries again.
         let requester = self.gate.requester(user.name, from: origin)
         let new = try? await self.pool.run(for: requester) {
             try? PasswordHash(of: password.exposed, parameters: parameters)
@@ -39,9 +41,11 @@ extension Authenticator {
         try? await self.store.rehashPassword(of: user, from: hash, to: new)
     }
 
-    /// Hashes a password that a caller chose for a user, off the event loop; it queues like a sign-in of the caller.
+    /// Hashes a password that a caller chose for a user, off the event loop. It waits in the queue
+    /// like a sign-in of the caller.
     ///
-    /// Throws `PasswordError` for an unacceptable password, and a `busy` problem.
+    /// Throws `PasswordError` for an unacceptable password, and a `busy` problem if the queue is
+    /// full.
     func hash(
         _ password: Secret<String>,
         chosenFor name: Username,
@@ -54,11 +58,11 @@ extension Authenticator {
         }.get()
     }
 
-    /// Changes the password of a user who shows the current one, and ends the user's sessions; `false` if it is not the
-    /// current one.
+    /// Changes the password of a user who shows the current one, and ends the user's sessions;
+    /// `false` if the shown password is wrong.
     ///
-    /// Throws `PasswordError` for an unacceptable password, `TryLater` if too many were wrong before, and an
-    /// `unauthorized` problem if the user was changed meanwhile.
+    /// Throws `PasswordError` for an unacceptable password, `TryLater` after too many wrong ones,
+    /// and an `unauthorized` problem if the user was changed meanwhile.
     func changePassword(
         of user: User,
         from current: Secret<String>,
@@ -85,9 +89,9 @@ extension Authenticator {
         return true
     }
 
-    /// Whether the password is that of `hash`, and may sign in.
+    /// Whether the password matches `hash`, and the user may sign in.
     ///
-    /// Throws `TryLater` if too many were wrong before, and a `busy` problem.
+    /// Throws `TryLater` after too many wrong passwords, and a `busy` problem.
     func isRight(
         _ password: Secret<String>,
         of name: Username,
@@ -106,7 +110,8 @@ extension Authenticator {
                 now: now
             )
         } catch let error as TryLater where error.isGuessing {
-            // A guesser at the owner's address must not find the password in the cache, where no attempt is counted.
+            // A guesser at the owner's address must not find the password in the cache, where no
+            // attempt is counted.
             self.cache.forget(name)
             throw error
         }

@@ -13,10 +13,10 @@ package final class Authenticator: Sendable {
     private static let useInterval: TimeInterval = 300
 
     let store: any AccountStore & TokenStore & KeyStore
-    /// `nil`: no tokens but the server's own are taken.
+    /// `nil`: the server accepts only its own tokens.
     let issuer: Issuer?
     let cache = CredentialCache()
-    /// `nil`: what is remembered is always good.
+    /// `nil`: no other process ends credentials, so cached ones are always valid.
     private let lease: CredentialLease?
     let pool: HashingPool
     /// Guards each check of credentials that are not cached.
@@ -27,14 +27,15 @@ package final class Authenticator: Sendable {
     let accounts: AccountIDs
     /// The parameters of new password hashes; a sign-in replaces weaker hashes by one with these.
     let parameters: PasswordParameters
-    /// The users whose stronger hash is being made.
+    /// The users for whom a stronger hash is being computed.
     let strengthening = Mutex<Set<Int64>>([])
-    /// Hashes whom an account belongs to.
+    /// Hashes the owners of accounts, as issuers identify them.
     let owners: IssuedOwners
     /// Selects, for an unknown name, the user whose hash sets the time of its check.
     let nameCode: KeyedHash
 
-    /// `limits`: over what quotas and the limiter of sign-ins hold.
+    /// Creates an authenticator. `limits` is the scope of the quotas and of the limiter of
+    /// sign-ins.
     package init(
         store: any AccountStore & TokenStore & KeyStore,
         parameters: PasswordParameters,
@@ -55,20 +56,23 @@ package final class Authenticator: Sendable {
         let limiter = SignInLimiter(sharedKey: limits == .servers ? store.indexSecret.derive("sign-in limits") : nil)
         self.gate = SignInGuard(pool: self.pool, limiter: limiter, logger: logger)
         self.parameters = parameters
-        // The key survives restarts: otherwise a change of its time would show that a name is unknown.
+        // The key survives restarts: otherwise a change of its time would show that a name is
+        // unknown.
         self.nameCode = KeyedHash(key: store.indexSecret.derive("unknown names"))
         self.lease?.onEnd { [cache] in cache.forget($0) }
     }
 
-    // MARK: Who calls
+    // MARK: Callers
 
-    /// The caller with these credentials, if that can be decided without waiting; `nil`: call `signIn`.
+    /// The caller with these credentials, if that can be decided without waiting; `nil`: call
+    /// `signIn`.
     ///
-    /// `reader` is the reader of the connection's loop if that never waits. Wrong credentials are counted against `origin`.
-    /// `term` is the lease's at the request's beginning: without one, nothing that is remembered counts.
+    /// `reader` is the reader of the connection's loop, if that reader never waits. Wrong
+    /// credentials count against `origin`. `term` is the lease's term at the request's beginning;
+    /// if there is a lease but no term, the cache is not used.
     ///
-    /// Throws an `unauthorized` or `invalid-token` problem, the same for each reason, and `TryLater` after too many of
-    /// those.
+    /// Throws an `unauthorized` or `invalid-token` problem, the same for each reason, and
+    /// `TryLater` after too many of those.
     func caller(
         by credentials: Credentials,
         from origin: @autoclosure () -> PeerAddress?,
@@ -82,13 +86,13 @@ package final class Authenticator: Sendable {
             guard mayRemember else { return nil }
             return self.cache.caller(for: self.cache.key(ofBasic: field, from: origin()), now: now)
         case .bearer(let text):
-            // The stored hash is used as the cache's key, too, so that it is made only once.
+            // The stored hash is also the cache's key, so that it is computed only once.
             let token = Fingerprint(of: text)
             let key = self.cache.key(of: token)
             if mayRemember, let caller = self.cache.caller(for: key, now: now), self.isCurrent(caller) {
                 return caller
             }
-            // The issuer's keys may have to be waited for.
+            // The check may have to wait for the issuer's keys.
             if self.issuer != nil, SignedToken.looksLike(text) { return nil }
             guard let reader else { return nil }
             let start = self.moment(of: key)
@@ -105,8 +109,8 @@ package final class Authenticator: Sendable {
         }
     }
 
-    /// The same as `caller`, for credentials whose check must wait: a password is hashed off the loop. Also throws a
-    /// `busy` problem.
+    /// The caller, as in `caller`, for credentials whose check must wait: a password is hashed off
+    /// the loop. Also throws a `busy` problem.
     func signIn(
         by credentials: Credentials,
         from origin: PeerAddress?,
@@ -167,9 +171,10 @@ package final class Authenticator: Sendable {
         return caller
     }
 
-    /// Whether the credentials of an admitted caller are still valid, for event streams, which outlive the first check.
+    /// Whether the credentials of an admitted caller are still valid, for event streams, which
+    /// outlive the first check.
     ///
-    /// An unchanged password is not hashed again. What is remembered does not count.
+    /// Does not hash an unchanged password again. Ignores the cache.
     func isStillGood(
         _ caller: Caller,
         by credentials: Credentials,
@@ -182,7 +187,7 @@ package final class Authenticator: Sendable {
         }
         let user = try await reader.user(named: caller.user.name)
         guard let user, user.id == caller.user.id, !user.isDisabled else { return false }
-        // What the claims gave may have been taken away since.
+        // The user may have lost rights that the claims gave.
         if let issued = caller.issued {
             let newest = try await reader.issuedAccount(of: user)
             return user.role >= caller.user.role && caller.user.apps.isSubset(of: user.apps)
@@ -195,7 +200,7 @@ package final class Authenticator: Sendable {
     /// Whether other processes end credentials, too.
     var isToldOfEnds: Bool { self.lease != nil }
 
-    /// Whether this process hears in time of all that others end.
+    /// Whether this process learns in time of all credentials that other processes end.
     var hearsOfEnds: Bool { self.lease == nil || self.lease?.term != nil }
 
     /// Returns the caller. Without one, throws and counts a refusal.
@@ -210,9 +215,11 @@ package final class Authenticator: Sendable {
         return caller
     }
 
-    /// The user that a certificate or a trusted proxy names; `nil` if there is none, or it is disabled.
+    /// The user that a certificate or a trusted proxy names; `nil` if there is none, or it is
+    /// disabled.
     ///
-    /// Also `nil` for a name in another case: other systems may have two users whose names differ in case only.
+    /// Also `nil` for a name in another case: other systems may have two users whose names differ
+    /// in case only.
     private func caller(vouchedFor user: User?, as name: Username?, now: Date) -> Caller? {
         guard let user, let name, name.isSpelled(like: user.name), !user.isDisabled else { return nil }
         return self.caller(user, isVouched: true, now: now)
@@ -237,7 +244,7 @@ package final class Authenticator: Sendable {
         )
     }
 
-    /// When a caller was read from the database, or a little before.
+    /// A time at which a caller was read from the database, or shortly before.
     struct Moment {
         let epoch: Int
         let term: CredentialLease.Term?
@@ -247,7 +254,8 @@ package final class Authenticator: Sendable {
         Moment(epoch: self.cache.epoch(of: key), term: self.lease?.term)
     }
 
-    /// Does nothing if what was read may have changed without a word since.
+    /// Caches a caller, unless its data may have changed since `start` without this process's
+    /// knowledge.
     func remember(_ caller: Caller, for key: CredentialCache.Key, since start: Moment, now: Date) {
         if let lease { guard let term = start.term, lease.holds(term) else { return } }
         self.cache.remember(caller, for: key, since: start.epoch, now: now)
@@ -270,7 +278,7 @@ package final class Authenticator: Sendable {
     /// The limits that hold across the servers of a shared store.
     package var sharedLimits: [any SharedLimit] { [self.quotas, self.changes, self.gate.limiter] }
 
-    /// Exchanges the quotas, also for callers that are remembered. What users have used stays used.
+    /// Replaces the quotas, also for cached callers. Users keep what they have used.
     package func exchange(_ quotas: [Role: Quota]) {
         self.quotas.exchange(quotas)
         self.changes.exchange(quotas)

@@ -7,8 +7,9 @@ struct BasicCredentials: Sendable {
     let username: Username
     let password: Secret<String>
 
-    /// `nil` if the field is anything else: wrong scheme or base64, no colon, not UTF-8, control characters, or a name
-    /// that is not a `Username`. The first colon divides; a password may have more.
+    /// Reads the field; `nil` for a wrong scheme or base64, a missing colon, text that is not
+    /// UTF-8, control characters, or a name that is not a `Username`. The first colon divides; a
+    /// password may contain more.
     init?(field: String) {
         let words = field.split(separator: " ", maxSplits: 1)
         guard

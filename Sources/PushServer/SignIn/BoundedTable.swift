@@ -1,6 +1,8 @@
-/// A dictionary with a bounded number of entries, which evicts those that were written longest ago.
+/// A dictionary with a limited number of entries, which evicts those that were written longest
+/// ago.
 ///
-/// It evicts by halves, at no cost per entry; the newest `bound / 2` entries stay until `turn()` is called.
+/// It evicts by halves, at no cost per entry; the newest `bound / 2` entries stay until `turn()`
+/// is called.
 struct BoundedTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private let half: Int
     private var young: [Key: Value] = [:]
@@ -23,8 +25,8 @@ struct BoundedTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         }
     }
 
-    /// Evicts the older half; the newer becomes the older one. In a table that is turned at intervals an entry lives
-    /// for one to two of them.
+    /// Evicts the older half; the newer half becomes the older one. If the table is turned at
+    /// intervals, an entry lives for one to two intervals.
     mutating func turn() {
         self.old = self.young
         self.young = [:]

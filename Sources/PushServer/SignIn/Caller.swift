@@ -3,20 +3,21 @@ internal import PushAPI
 internal import PushCore
 internal import PushStore
 
-/// The user who calls, and the reach of the credentials. A class, so that caching one does not copy its parts.
+/// The user who calls, and the rights of the credentials. A class, so that caching one does not
+/// copy its parts.
 final class Caller: Sendable {
     let user: User
-    /// `nil`: the caller has no account, and is a process at the local admin socket.
+    /// `nil`: the caller is a process at the local admin socket, which has no account.
     let account: AccountID?
     /// The token of the request; `nil` if the user signed in with the password or an equivalent.
     let token: TokenGrant?
-    /// What the issuer's token of the request allows; `nil` if it has none.
+    /// The rights that the issuer's token of the request gives; `nil` if it has none.
     let issued: IssuedGrant?
     /// Whether a certificate or a trusted proxy has identified the user.
     let isVouched: Bool
     /// `nil`: no limit.
     let quota: CallerQuota?
-    /// Of requests that store something; `nil`: no limit.
+    /// The quota of requests that store something; `nil`: no limit.
     let changes: CallerQuota?
 
     init(
@@ -37,10 +38,10 @@ final class Caller: Sendable {
         self.changes = changes
     }
 
-    /// The scopes of the token; `nil` without one: all of the role.
+    /// The scopes of the token; `nil` without a token: all scopes of the role.
     var scopes: Scopes? { self.token?.scopes ?? self.issued?.scopes }
 
-    /// When the token ends, if there is one.
+    /// The time at which the token expires, if there is one.
     var expiresAt: Date? { self.token?.expiresAt ?? self.issued?.expiresAt }
 
     /// Whether the token, if there is one, is valid at that time.
@@ -48,7 +49,8 @@ final class Caller: Sendable {
         self.expiresAt.map { now < $0 } ?? true
     }
 
-    /// Throws a `forbidden` problem if the role is too low, and `InsufficientScope` if only the token lacks a scope.
+    /// Throws a `forbidden` problem if the role is too low, and `InsufficientScope` if only the
+    /// token lacks a scope.
     func check(for access: Access) throws {
         guard case .atLeast(let role, let scopes) = access else { return }
         guard self.user.role >= role else { throw Problem(.forbidden) }

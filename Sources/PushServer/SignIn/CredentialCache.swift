@@ -5,18 +5,19 @@ internal import PushStore
 internal import SocketHTTP
 internal import Synchronization
 
-/// Remembers for some minutes which credentials were right, so that a herd of fetches neither hashes passwords nor looks up
-/// tokens.
+/// Caches for some minutes which credentials were right, so that a burst of fetches neither hashes
+/// passwords nor looks up tokens.
 ///
-/// All loops share it; it is divided into shards with a lock each, so that two loops seldom wait for one another. An entry
-/// lives for one to two half-lives, and no longer than its token. A token that ends and a user who changes are forgotten
-/// at once, and nobody else with them.
+/// All loops share it; it is divided into shards with a lock each, so that two loops seldom wait
+/// for each other. An entry lives for one to two half-lives, and no longer than its token. When a
+/// token ends or a user changes, the cache evicts those entries at once, and no others.
 final class CredentialCache: Sendable {
-    /// What an entry is found by.
+    /// The key of an entry.
     struct Key: Sendable, Hashable {
         let credentials: Fingerprint
-        /// The address from which a password was right: from any other address it is checked, so that nobody can try
-        /// passwords against the cache, which no limiter protects. `nil` for a token, which cannot be guessed.
+        /// The address from which a password was right. From any other address it is checked, so
+        /// that nobody can try passwords against the cache, which no limiter protects. `nil` for a
+        /// token, which cannot be guessed.
         let origin: PeerAddress?
     }
 
@@ -24,10 +25,11 @@ final class CredentialCache: Sendable {
 
     private static let halfLife: TimeInterval = 150
     private let shards = (0..<shardCount).map { _ in Shard() }
-    /// Under a random key of its own, so that memory holds no hash from which a password could be guessed.
+    /// Under a random key of its own, so that memory holds no hash from which somebody could guess
+    /// a password.
     private let code = KeyedHash(key: SymmetricKey(size: .bits256))
 
-    /// The key of a name and a password that are shown from an address; valid for as long as the process lives.
+    /// The key of a name and a password from an address; valid for the lifetime of the process.
     func key(ofBasic field: String, from origin: PeerAddress?) -> Key {
         Key(credentials: Fingerprint(of: field[...], code: self.code), origin: origin)
     }
@@ -47,12 +49,13 @@ final class CredentialCache: Sendable {
         }
     }
 
-    /// To be read before the database is, for `remember`.
+    /// The epoch for `remember`. The caller must read it before the database.
     func epoch(of key: Key) -> Int {
         self.shard(of: key.credentials).state.withLock { $0.epoch }
     }
 
-    /// Does nothing if the user or the token was forgotten since `epoch`: the caller may have been read before the change.
+    /// Caches a caller, unless the user or the token was evicted since `epoch`: the caller may
+    /// have been read before the change.
     func remember(_ caller: Caller, for key: Key, since epoch: Int, now: Date) {
         self.shard(of: key.credentials).state.withLock { state in
             guard !state.isForgotten(caller, key, since: epoch) else { return }
@@ -61,17 +64,17 @@ final class CredentialCache: Sendable {
         }
     }
 
-    /// Forgets a token.
+    /// Evicts a token.
     func forget(_ token: Fingerprint) {
         self.shard(of: token).state.withLock { $0.forget(.token(token)) }
     }
 
-    /// Forgets all credentials of a user.
+    /// Evicts all credentials of a user.
     func forget(_ user: Username) {
         for shard in self.shards { shard.state.withLock { $0.forget(.user(user)) } }
     }
 
-    /// Forgets what another process has ended.
+    /// Evicts credentials that another process has ended.
     func forget(_ ends: [CredentialLease.End]) {
         for end in ends {
             switch end {
@@ -83,7 +86,7 @@ final class CredentialCache: Sendable {
     }
 
     private func shard(of credentials: Fingerprint) -> Shard {
-        // A hash of what was shown: any of its bytes spreads evenly.
+        // The fingerprint is a hash of the credentials: any of its bytes spreads evenly.
         self.shards[credentials.withUnsafeBytes { Int($0[0]) } % Self.shardCount]
     }
 }
@@ -92,7 +95,7 @@ private final class Shard: Sendable {
     let state = Mutex(ShardState())
 }
 
-/// A shard's entries, and what was forgotten for as long as there may be entries from before.
+/// A shard's entries, and the evicted subjects for as long as older entries may exist.
 private struct ShardState {
     enum Forgotten: Hashable {
         case user(Username)
@@ -107,18 +110,19 @@ private struct ShardState {
         let epoch: Int
     }
 
-    /// 400,000 entries in all shards: the newer half, twice a herd's phones, stays until it is too old.
+    /// 400,000 entries in all shards. The newer half has room for twice the phones of a burst, and
+    /// is evicted only by age.
     private static let maximumEntries = 25_000
     private static let maximumForgotten = 4096
 
     var entries = BoundedTable<CredentialCache.Key, Entry>(bound: Self.maximumEntries)
-    /// The epochs that began when something was forgotten. They are dropped as slowly as entries, so that each outlives all
-    /// entries from before it.
+    /// The epochs that began with an eviction. They are dropped as slowly as entries, so that each
+    /// outlives all entries from before it.
     private var forgotten = BoundedTable<Forgotten, Int>(bound: Self.maximumForgotten * 2)
     private var turnsAt = Date.distantPast
-    /// Callers that were read before this epoch are not remembered.
+    /// Callers that were read before this epoch are not cached.
     private var floor = 0
-    /// How often something was forgotten.
+    /// The number of evictions.
     private(set) var epoch = 0
 
     mutating func turn(now: Date, halfLife: TimeInterval) {
@@ -135,7 +139,7 @@ private struct ShardState {
     mutating func forget(_ subject: Forgotten) {
         self.epoch += 1
         self.forgotten[subject] = self.epoch
-        // More than there is room for: all entries go instead.
+        // Beyond the limit, all entries are evicted instead.
         if self.forgotten.count >= Self.maximumForgotten { self.forgetAll() }
     }
 
@@ -148,7 +152,7 @@ private struct ShardState {
 
     func isForgotten(_ caller: Caller, _ key: CredentialCache.Key, since epoch: Int) -> Bool {
         if epoch < self.floor { return true }
-        // Asked for each request, and hardly ever is there anything.
+        // Every request comes here, and recent evictions are rare.
         guard self.forgotten.count > 0 else { return false }
         return self.lastForgotten(.user(caller.user.name)) > epoch
             || self.lastForgotten(.account(caller.user.id)) > epoch

@@ -5,23 +5,26 @@ internal import SocketHTTP
 
 /// The credentials of a request, not checked yet.
 enum Credentials: Sendable {
-    /// The whole `Authorization` field, parsed as Basic only if it is not cached.
+    /// The whole `Authorization` field; it is parsed as Basic only if it is not cached.
     case basic(field: String)
     /// The token after the scheme, RFC 6750 section 2.1.
     case bearer(Substring)
     /// The name in the client's TLS certificate.
     case certificate(name: String)
-    /// The name from a trusted proxy, which has signed the client in itself.
+    /// The name from a trusted proxy, at which the client has signed in.
     case identity(name: String)
 
     private static let bearerScheme = Array("bearer".utf8)
 
-    /// The name from a trusted proxy takes precedence over an `Authorization` field, which such proxies often pass on
-    /// though it was meant for them, unless that is one of the server's own tokens. Otherwise an `Authorization` field
-    /// takes precedence over the session of the console's page, and that over a certificate.
+    /// Selects the credentials of a request.
     ///
-    /// `isRestored`: see `PageSessions.token`, whose problems this throws, too. Throws an `unauthorized` problem if there
-    /// are no credentials, or more than one `Authorization` field.
+    /// The name from a trusted proxy comes first. It precedes an `Authorization` field, which was
+    /// often meant for the proxy. A field with one of the server's own tokens precedes the name.
+    /// Otherwise an `Authorization` field precedes the session of the console's page, which
+    /// precedes a certificate.
+    ///
+    /// For `isRestored`, see `PageSessions.token`, whose problems this throws, too. Throws an
+    /// `unauthorized` problem if there are no credentials, or more than one `Authorization` field.
     init(
         of request: Request,
         identityField: IdentityField?,
@@ -62,7 +65,7 @@ enum Credentials: Sendable {
         let length = Self.bearerScheme.count
         var field = field
         let isBearer = field.withUTF8 { bytes in
-            // Both cases of a letter differ in this bit only.
+            // The two cases of a letter differ only in this bit.
             bytes.prefix(length).elementsEqual(Self.bearerScheme, by: { $0 | 0x20 == $1 })
                 && (bytes.count == length || bytes[length] == UInt8(ascii: " "))
         }

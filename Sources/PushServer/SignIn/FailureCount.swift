@@ -2,7 +2,8 @@ internal import Foundation
 
 /// A count of recent failures, and the wait until the next attempt.
 ///
-/// The first failures are free; each further one doubles the wait. Failures are forgiven one after the other with time.
+/// The first failures cause no wait; each further one doubles the wait. Failures are forgiven one
+/// by one over time.
 struct FailureCount: Sendable {
     struct Rule: Sendable {
         /// The number of failures that cause no wait.
@@ -18,7 +19,8 @@ struct FailureCount: Sendable {
             return min(self.waits.upperBound, self.waits.lowerBound * exp2(Double(count - self.free - 1)))
         }
 
-        /// The highest count: beyond it the wait does not grow, and forgiveness would take too long.
+        /// The highest count: beyond it the wait does not grow, and forgiveness would take too
+        /// long.
         fileprivate var most: Double {
             Double(self.free) + log2(self.waits.upperBound / self.waits.lowerBound).rounded(.up) + 1
         }
@@ -49,7 +51,7 @@ struct FailureCount: Sendable {
         self.wait = rule.wait(after: self.count(at: now, rule))
     }
 
-    /// Takes back a failure that was counted before its attempt ended.
+    /// Removes a failure that was counted before its attempt ended.
     mutating func takeBack(at now: Date, _ rule: Rule) {
         self.failures = max(0, self.failures - 1)
         self.wait = rule.wait(after: self.count(at: now, rule))
@@ -62,28 +64,35 @@ struct FailureCount: Sendable {
 }
 
 extension FailureCount.Rule {
-    /// An account from one address: a guesser gets some hundred guesses a day.
+    /// For an account and one address: a guesser gets a few hundred guesses a day.
     static let pair = Self(free: 5, waits: 1...900, forgiveness: 1800)
-    /// The same for an address that has never signed in to an account under attack: one guess, and long waits.
+    /// The same for an address that has never signed in to an account under attack: one guess, and
+    /// long waits.
     static let stranger = Self(free: 0, waits: 60...900, forgiveness: 1800)
-    /// An account when the client's address is unknown: its owner waits with everybody else, so the waits are short.
+    /// For an account if the client's address is unknown. Its owner waits with everybody else, so
+    /// the waits are short.
     static let nowhere = Self(free: 5, waits: 1...60, forgiveness: 1800)
-    /// An account from a site, a /56: most providers give one customer as many addresses as 256 networks of /64.
+    /// For an account and a site, a /56: most providers give one customer a /56, which has 256
+    /// networks of /64.
     static let sitePair = Self(free: 10, waits: 1...900, forgiveness: 900)
-    /// An account from an organisation, a /48, which companies get, and at some providers any customer.
+    /// For an account and an organisation, a /48, which companies get, and at some providers any
+    /// customer.
     static let organisationPair = Self(free: 20, waits: 1...900, forgiveness: 450)
-    /// The wrong attempts of a known pair during a wait: up to the free ones, the right password is not locked out.
+    /// The refused attempts of a known pair during a wait: up to the free ones, the right password
+    /// is not locked out.
     static let refused = Self(free: 100, waits: 900...900, forgiveness: 864)
-    /// The accounts that an address has failed on and never signed in to.
+    /// For an address: the accounts that it has failed on and never signed in to.
     static let address = Self(free: 20, waits: 1...900, forgiveness: 300)
     /// The same for a /56.
     static let site = Self(free: 60, waits: 1...900, forgiveness: 100)
-    /// The same for a /48, which a carrier may share among thousands of phones: more than may wait for a hash at a
-    /// time.
+    /// The same for a /48. A carrier may share one among thousands of phones: more than may wait
+    /// for a hash at a time.
     static let organisation = Self(free: 300, waits: 1...900, forgiveness: 20)
-    /// Invalid credentials from an address that name no account: unknown tokens, certificates of unknown users. They
-    /// cannot be guessed, and those of a whole office may expire on the same day.
+    /// Invalid credentials from an address that name no account: unknown tokens, certificates of
+    /// unknown users. They cannot be guessed, and those of a whole office may expire on the same
+    /// day.
     static let credentials = Self(free: 50, waits: 1...60, forgiveness: 10)
-    /// The failures on an account from addresses that have never signed in to it. They cause no wait.
+    /// The failures on an account from addresses that have never signed in to it. They cause no
+    /// wait.
     static let account = Self(free: 100, waits: 1...1, forgiveness: 180)
 }

@@ -3,16 +3,19 @@ internal import Glibc
 internal import PushAPI
 internal import Synchronization
 
-/// The few threads that hash passwords, so that logins never take all cores, nor more memory than the pool's share.
+/// A few threads that hash passwords, so that sign-ins never use all cores, nor more memory than
+/// the pool's share.
 ///
-/// A thread ends when nothing waits. All run at a lower priority than the event loops, whose fetches go first.
+/// A thread ends when no work waits. All threads have a lower priority than the event loops, whose
+/// fetches go first.
 final class HashingPool: Sendable {
     struct Job: Sendable {
         let run: @Sendable () -> Void
         let refuse: @Sendable () -> Void
     }
 
-    /// Added to the priority, `setpriority(2)`: a tenth of the share of a loop that wants the same core.
+    /// Added to the priority, `setpriority(2)`: a tenth of the share of a loop that needs the same
+    /// core.
     private static let niceness: Int32 = 10
 
     private let queue: Mutex<HashingQueue<Job>>
@@ -21,7 +24,7 @@ final class HashingPool: Sendable {
         self.queue = Mutex(HashingQueue(workers: workers))
     }
 
-    /// Runs slow work off the event loop. Throws a `busy` problem if too much is waiting already.
+    /// Runs slow work off the event loop. Throws a `busy` problem if too much waits already.
     func run<Value: Sendable>(
         for requester: HashingRequester,
         _ work: @escaping @Sendable () -> Value
@@ -42,7 +45,8 @@ final class HashingPool: Sendable {
     }
 
     private func work(beginningWith first: Job) {
-        // Of this thread alone, as Linux has it. There is nothing to do about a refusal: it is as fast as before then.
+        // On Linux this changes the priority of this thread alone. A refusal is ignored: the
+        // thread then keeps its priority.
         _ = setpriority(Int32(PRIO_PROCESS.rawValue), 0, Self.niceness)
         var next: Job? = first
         while let job = next {

@@ -1,18 +1,21 @@
-/// The requester of a password hash, which decides its place in the queue.
+/// The requester of a password hash, which determines its place in the queue.
 struct HashingRequester: Sendable, Hashable {
-    /// `nil`: counts for the total bound only.
+    /// `nil`: counts only for the total limit.
     let account: UInt64?
     let address: UInt64?
-    /// The lowest goes first; 0 for a requester whose address is known, which does not count for the address's bound.
+    /// The lowest rank goes first. It is 0 for a requester whose address is known, which does not
+    /// count for the address's limit.
     let rank: Int
 }
 
-/// The queue of passwords to hash: its order, and its bounds per account, per address and in total.
+/// The queue of passwords to hash: its order, and its limits per account, per address and in
+/// total.
 struct HashingQueue<Job: Sendable>: Sendable {
     enum Admission {
         /// The job runs at once, on one more worker.
         case starts
-        /// The job waits; `instead` is the job that was dropped to make room, if any, and must be told.
+        /// The job waits. `instead` is the job that was dropped to make room, if any; the caller
+        /// must refuse it.
         case waits(instead: Job?)
         case full
     }
@@ -22,7 +25,7 @@ struct HashingQueue<Job: Sendable>: Sendable {
         let job: Job
     }
 
-    /// The most jobs that wait.
+    /// The largest number of waiting jobs.
     static var bound: Int { 256 }
     static var boundOfAccount: Int { 8 }
     static var boundOfAddress: Int { 32 }
@@ -37,7 +40,8 @@ struct HashingQueue<Job: Sendable>: Sendable {
 
     var count: Int { self.waiting.count }
 
-    /// Adds a job. When a bound is exceeded, the last job in the order that counts for that bound is dropped.
+    /// Adds a job. Beyond a limit, it drops the last job, in the queue's order, that counts for
+    /// that limit.
     mutating func add(_ job: Job, _ requester: HashingRequester) -> Admission {
         if self.running < self.workers {
             self.running += 1
@@ -53,7 +57,7 @@ struct HashingQueue<Job: Sendable>: Sendable {
         return .waits(instead: loser.job)
     }
 
-    /// The next job of a worker that has finished one; `nil`: the worker ends.
+    /// The next job of a worker that has finished one; `nil` if the worker ends.
     mutating func next() -> Job? {
         guard let index = self.waiting.indices.min(by: self.goesBefore) else {
             self.running -= 1
@@ -62,8 +66,8 @@ struct HashingQueue<Job: Sendable>: Sendable {
         return self.waiting.remove(at: index).job
     }
 
-    /// The waiting job that a new one competes with for a place: the last one of its account, of its address or of all,
-    /// by the first bound that is reached; `nil` if there is room.
+    /// The waiting job that a new one competes with for a place: the last one of its account, of
+    /// its address or of all, by the first limit that is reached; `nil` if there is room.
     private func rival(of requester: HashingRequester) -> Int? {
         if requester.account != nil,
             let rival = self.lastIfFull(of: Self.boundOfAccount, { $0.account == requester.account })
@@ -89,10 +93,11 @@ struct HashingQueue<Job: Sendable>: Sendable {
         Self.goesFirst(self.waiting[one].requester.rank, self.waiting[other].requester.rank, isEarlier: one < other)
     }
 
-    /// Whether a job goes before another one; `isEarlier`: it was added before that one.
+    /// Whether a job goes before another one. `isEarlier`: it was added before that one.
     ///
-    /// The lower rank goes first. Among known requesters, of rank 0, the earliest goes first; among strangers of the
-    /// same rank, the latest: a newcomer does not wait behind a burst of others.
+    /// The lower rank goes first. Among known requesters, of rank 0, the earliest goes first.
+    /// Among strangers of the same rank, the latest goes first, so that a newcomer does not wait
+    /// behind a burst of others.
     private static func goesFirst(_ rank: Int, _ other: Int, isEarlier: Bool) -> Bool {
         if rank != other { return rank < other }
         return rank == 0 ? isEarlier : !isEarlier

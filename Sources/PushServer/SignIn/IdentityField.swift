@@ -2,9 +2,11 @@ internal import HTTPTypes
 internal import SocketHTTP
 internal import Synchronization
 
-/// The field in which a trusted proxy names the user it has signed in, by NTLM, Kerberos, SAML, OIDC or a password.
+/// The field in which a trusted proxy names the user it has signed in, by NTLM, Kerberos, SAML,
+/// OIDC or a password.
 ///
-/// Any client could send it, so it counts only if the peer of the connection is one of the trusted proxies.
+/// Any client could send it, so the server reads it only if the peer of the connection is one of
+/// the trusted proxies.
 package final class IdentityField: Sendable {
     private let field: HTTPField.Name
     private let ignored = Atomic<Int>(0)
@@ -15,16 +17,18 @@ package final class IdentityField: Sendable {
         self.field = field
     }
 
-    /// The name of the user, as the proxy writes it; `nil` if the field is missing or empty, or the peer is not
-    /// trusted.
+    /// The name of the user, as the proxy writes it; `nil` if the field is missing or empty, or
+    /// the peer is not trusted.
     ///
-    /// If the field appears twice, one may be the client's. The values are then joined by a comma, which no name has.
+    /// If the field appears twice, one may be the client's. A comma then joins the values, and no
+    /// name has a comma.
     func name(in request: Request) -> String? {
         guard request.isFromTrustedProxy, let name = request.head[self.field], !name.isEmpty else { return nil }
         return name
     }
 
-    /// Counts a request that has the field and is not from a trusted proxy. Call it once for each request.
+    /// Counts a request that has the field and is not from a trusted proxy. Call it once for each
+    /// request.
     func countIfIgnored(in request: Request) {
         guard !request.isFromTrustedProxy, request.head.count(of: self.field) > 0 else { return }
         self.ignored.wrappingAdd(1, ordering: .relaxed)

@@ -2,10 +2,11 @@ internal import PushCore
 internal import SocketHTTP
 internal import Synchronization
 
-/// Checks a password once for many requests that send it at the same moment, as the fetches of one phone do.
+/// Checks a password once for many requests that send it at the same moment, as the fetches of one
+/// phone do.
 final class SharedChecks: Sendable {
-    /// The subject of a check. Requests with equal subjects share one: the same credentials from the same place,
-    /// against the same hash.
+    /// The subject of a check. Requests with equal subjects share one: the same credentials from
+    /// the same address, against the same hash.
     struct Subject: Sendable, Hashable {
         let credentials: Fingerprint
         let hash: PasswordHash
@@ -18,8 +19,8 @@ final class SharedChecks: Sendable {
 
     private let running = Mutex<[Subject: [CheckedContinuation<Outcome?, Never>]]>([:])
 
-    /// Waits for the outcome of the same check, if it is running. Returns `nil` if it is not: the caller must then make
-    /// the check, and end it with `finish`.
+    /// Waits for the outcome of the same check, if it is running. Otherwise it returns `nil`; then
+    /// the caller must make the check, and end it with `finish`.
     func join(_ subject: Subject) async -> Outcome? {
         await withCheckedContinuation { (continuation: CheckedContinuation<Outcome?, Never>) in
             let isFirst = self.running.withLock { running in

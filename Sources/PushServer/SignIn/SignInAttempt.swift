@@ -1,14 +1,15 @@
-/// An attempt to sign in with a password, by keys that stand for its parts.
+/// An attempt to sign in with a password. Its parts are keys, which are hashes of the texts.
 struct SignInAttempt: Sendable, Hashable {
     typealias Key = SignInFailures.Key
 
-    /// A network around an IPv6 address. A host chooses any address of its /64, and a customer any /64 of a wider network.
+    /// A network around an IPv6 address. A host chooses any address of its /64, and a customer any
+    /// /64 of a wider network.
     struct Network: Sendable, Hashable {
         enum Width: Int, Sendable, CaseIterable {
             case site = 56
             case organisation = 48
 
-            /// What the network's failures on one account count by.
+            /// The rule for the network's failures on one account.
             var pairRule: FailureCount.Rule {
                 switch self {
                 case .site: .sitePair
@@ -16,7 +17,7 @@ struct SignInAttempt: Sendable, Hashable {
                 }
             }
 
-            /// What the network's failures on many accounts count by.
+            /// The rule for the network's failures on many accounts.
             var rule: FailureCount.Rule {
                 switch self {
                 case .site: .site
@@ -33,7 +34,7 @@ struct SignInAttempt: Sendable, Hashable {
 
     let account: Key
     let password: Key
-    /// `nil`: from nowhere in particular.
+    /// `nil`: the address is unknown.
     let address: Key?
     /// The account and the address.
     let pair: Key
@@ -41,15 +42,17 @@ struct SignInAttempt: Sendable, Hashable {
     let networks: [Network]
     /// Whether the address has signed in to the account before.
     var isKnown = false
-    /// Whether the address has not failed on the account of late, so that the attempt counts for its networks.
+    /// Whether the address has no recent failure on the account, so that the attempt counts for
+    /// its networks.
     var isNew = false
     /// Whether the account has had many failures from strangers.
     var isUnderAttack = false
-    /// Whether the address has failed on the account of late.
+    /// Whether the address has recent failures on the account.
     var hasFailed = false
-    /// Tells it from other attempts while the other servers must be told of it; 0: they are not.
+    /// Identifies the attempt while the other servers must learn of it; 0: they need not.
     var number: UInt64 = 0
-    /// In what order hashes are made: 0 for a known address, then by what the address has failed lately.
+    /// The order of hashes: 0 for a known address, else it grows with the recent failures of the
+    /// address.
     var rank = 0
 
     init(account: Key, password: Key, address: Key?, pair: Key, networks: [Network] = []) {

@@ -1,18 +1,19 @@
 internal import PushStore
 
-/// What the other servers must know of the sign-ins on this one: bounded, so that no guesser fills the database.
+/// The sign-ins on this server that the other servers must know; limited, so that no guesser fills
+/// the database.
 ///
-/// An attempt that is over before the others were told of it is told as its outcome only: nothing if it was not checked, or
-/// if nothing has changed.
+/// An attempt may end before it is reported. Then only its outcome is reported, or nothing if it
+/// was not checked or has changed nothing.
 struct SignInBook: Sendable {
     private var attempts: [SignInNews?] = []
-    /// The places of the attempts that are not told yet and may still end.
+    /// The indices of the attempts that are not reported yet and may still end.
     private var places: [UInt64: Int] = [:]
     private var lastNumber: UInt64 = 0
     private var invalid: [SignInFailures.Key: UInt16] = [:]
     private var refused: [SignInFailures.Key: UInt16] = [:]
 
-    /// Notes an attempt; returns the verdict with its number.
+    /// Records an attempt; returns the verdict with its number.
     mutating func begin(
         _ verdict: SignInFailures.Verdict,
         of attempt: SignInAttempt
@@ -32,7 +33,7 @@ struct SignInBook: Sendable {
 
     mutating func succeed(_ attempt: SignInAttempt) {
         let isTold = self.take(attempt)
-        // Nothing that the others know changes.
+        // The state of the other servers does not change.
         if attempt.isKnown, !attempt.hasFailed, !isTold { return }
         guard self.attempts.count < SignInNews.bound else { return }
         var news = SignInNews(.succeeded, of: attempt)
@@ -49,7 +50,7 @@ struct SignInBook: Sendable {
         Self.count(address, in: &self.invalid)
     }
 
-    /// Removes and returns all, in the order in which it happened.
+    /// Removes and returns all news, in the order of the events.
     mutating func take() -> [SignInNews] {
         defer {
             self.attempts.removeAll(keepingCapacity: true)
@@ -70,9 +71,9 @@ struct SignInBook: Sendable {
         return self.attempts.compactMap(\.self) + invalid + refused
     }
 
-    /// Removes an attempt that is not told yet; `true` if it was told.
+    /// Removes an attempt that is not reported yet; `true` if it was reported.
     private mutating func take(_ attempt: SignInAttempt) -> Bool {
-        // There was no room for it.
+        // The list was full when the attempt began.
         if attempt.number == 0 { return false }
         guard let place = self.places.removeValue(forKey: attempt.number) else { return true }
         self.attempts[place] = nil
@@ -102,7 +103,8 @@ extension SignInNews {
 }
 
 extension SignInAttempt {
-    /// The attempt that another server has told of. Its password is not told: see `SignInFailures.untoldPassword`.
+    /// An attempt that another server has reported, without its password: see
+    /// `SignInFailures.untoldPassword`.
     init(_ news: SignInNews) {
         self.init(
             account: news.account,

@@ -3,8 +3,8 @@ internal import Logging
 internal import SocketHTTP
 internal import Synchronization
 
-/// Counts the outcomes of sign-ins with credentials that were not cached, for the metrics and for one log line at
-/// intervals: ten thousand guesses must not make ten thousand lines.
+/// Counts the outcomes of sign-ins with credentials that were not cached, for the metrics and for
+/// one log line at intervals: ten thousand guesses must not make ten thousand lines.
 final class SignInCounts: Sendable {
     enum Outcome: String, Sendable, CaseIterable {
         case right, wrong, throttled, busy
@@ -18,8 +18,8 @@ final class SignInCounts: Sendable {
 
     /// Seconds between two lines.
     private static let interval: TimeInterval = 10
-    /// Seconds by which a time may precede the last line's, since a request that has waited brings an earlier time. A
-    /// larger difference means that the clock was set back.
+    /// Seconds by which a time may precede the last line's, since a request that has waited has an
+    /// earlier time. A larger difference means that the clock was set back.
     private static let slack: TimeInterval = 3600
 
     private let logger: Logger
@@ -29,8 +29,8 @@ final class SignInCounts: Sendable {
         self.logger = logger
     }
 
-    /// Counts an outcome, and logs the failures since the last line. Names are not logged: some are passwords in the
-    /// wrong place.
+    /// Counts an outcome, and logs the failures since the last line. Does not log names: some are
+    /// passwords in the wrong place.
     func note(_ outcome: Outcome, from origin: PeerAddress?, now: Date) {
         let news: [Outcome: Int]? = self.state.withLock { state in
             state.counts[outcome, default: 0] += 1

@@ -1,41 +1,44 @@
 internal import Foundation
 internal import PushStore
 
-/// The recent failed sign-ins, and who may try again: the rules of `SignInLimiter`, without its lock and its hashes.
+/// The recent failed sign-ins, and the rules for the next attempts: `SignInLimiter` without its
+/// lock and its hashes.
 ///
-/// A pair is an account and an address; an account is a name that was tried, whether such a user exists or not. An
-/// attempt counts as failed from its beginning, so that a thousand concurrent attempts are not a thousand free ones.
+/// A pair is an account and an address; an account is a name that was tried, whether such a user
+/// exists or not. An attempt counts as failed from its beginning, so that a thousand concurrent
+/// attempts are not a thousand free ones.
 struct SignInFailures: Sendable {
     /// The hash of a name, an address, a password or several of them.
     typealias Key = UInt64
 
     enum Verdict: Sendable, Hashable {
         case mayTry(SignInAttempt)
-        /// `isGuessing`: so many attempts were refused that even the right password no longer passes. `isCounted`: this one
-        /// counts among them.
+        /// `isGuessing`: so many attempts were refused that even the right password no longer
+        /// passes. `isCounted`: this attempt counts among them.
         case mustWait(TimeInterval, isGuessing: Bool = false, isCounted: Bool = false)
     }
 
-    /// Stands for the right password of a pair that has signed in on another server, which does not tell it: here it waits
-    /// like a wrong one.
+    /// Stands for the right password of a pair that has signed in on another server. That server
+    /// does not reveal it, so here the right password waits like a wrong one.
     static let untoldPassword: Key = 0
 
     /// The number of strangers' failures that count as an attack on the account.
     static let attack = 20
-    /// The most that one message of another server counts of a kind: more than any rule's longest wait needs.
+    /// The largest count of a kind from one message of another server: more than any rule's
+    /// longest wait needs.
     private static let most: UInt16 = 200
-    /// The most entries in a table; the smaller tables hold a part of it.
+    /// The largest number of entries in a table; the smaller tables have a fraction of it.
     private static let bound = 98_304
 
     private var pairs = BoundedTable<Key, FailureCount>(bound: Self.bound)
     private var accounts = BoundedTable<Key, FailureCount>(bound: Self.bound / 2)
     private var addresses = BoundedTable<Key, FailureCount>(bound: Self.bound / 2)
-    /// The pairs and the addresses of the networks around IPv6 addresses. They have their own tables, so that an
-    /// attacker with many addresses does not evict other clients' failures.
+    /// The pairs and the addresses of the networks around IPv6 addresses. They have their own
+    /// tables, so that an attacker with many addresses does not evict other clients' failures.
     private var widePairs = BoundedTable<Key, FailureCount>(bound: Self.bound / 2)
     private var wideAddresses = BoundedTable<Key, FailureCount>(bound: Self.bound / 2)
-    /// Invalid credentials that name no account, by address. They have their own table, because such a failure costs no
-    /// hash: a flood of them must not evict the other entries.
+    /// Invalid credentials that name no account, by address. They have their own table, because
+    /// such a failure costs no hash: a flood of them must not evict the other entries.
     private var invalidCredentials = BoundedTable<Key, FailureCount>(bound: Self.bound / 2)
     /// The pairs that have signed in, with the password that was right.
     private var known = BoundedTable<Key, Key>(bound: Self.bound)
@@ -49,28 +52,35 @@ struct SignInFailures: Sendable {
 
     /// The relation of an address to an account that it tries.
     private enum Standing {
-        /// The address has signed in to the account before. `isRight`: the password is the same as then.
+        /// The address has signed in to the account before. `isRight`: the password is the same as
+        /// then.
         case known(isRight: Bool)
-        /// The address has not signed in to it. `isNew`: it has no recent failure on it, either.
+        /// The address has not signed in to it. `isNew`: nor has it a recent failure on the
+        /// account.
         case stranger(isNew: Bool)
     }
 
-    /// Begins an attempt that costs a hash, and counts it as failed, or returns how long it must wait. A refused
-    /// attempt does not prolong the wait.
+    /// Begins an attempt that costs a hash, and counts it as failed, or returns how long it must
+    /// wait. A refused attempt does not prolong the wait.
     ///
-    /// | the address is | waits for failures of | its rank | the failure counts for |
-    /// |---|---|---|---|
-    /// | known, with the right password | nothing, but see below | 0 | the pair |
-    /// | known | the pair | 0 | the pair |
-    /// | a new stranger | the pair, the address, both of the networks around it | 1, and one for each failure of pair or address | the pair, the account, the address, both of the networks |
-    /// | a stranger again | the same | the same | the pair, the account, the pairs of the networks |
+    /// - A known address with the right password has no wait, except as below. It has rank 0, and
+    ///   a failure counts for the pair.
+    /// - A known address with another password waits for failures of the pair. It has rank 0, and
+    ///   a failure counts for the pair.
+    /// - A new stranger waits for failures of the pair, the address and both networks around it.
+    ///   Its rank is 1, and one for each failure of pair or address. A failure counts for the
+    ///   pair, the account, the address and both networks.
+    /// - A stranger that tries again has the same waits and rank. A failure counts for the pair,
+    ///   the account and the pairs of the networks.
     ///
-    /// Further failures on the same account count for the pair: an address is slowed for trying many accounts.
+    /// Further failures on the same account count for the pair: an address is throttled for trying
+    /// many accounts.
     ///
-    /// The owner of an account may share an address with others, in an office or behind a provider's NAT. Their wrong
-    /// attempts make the pair wait, but not the password that was right there before. Each attempt that is refused
-    /// during a wait is one comparison with that password, so at most some hundred a day are free: beyond that, the
-    /// right password waits, too.
+    /// The owner of an account may share an address with others, in an office or behind a
+    /// provider's NAT. Their wrong attempts make the pair wait, but not the password that was
+    /// right there before. Each attempt that is refused during a wait is one comparison with that
+    /// password. So at most a few hundred a day are free: beyond that, the right password waits,
+    /// too.
     mutating func begin(_ attempt: SignInAttempt, now: Date) -> Verdict {
         let failures = self.level(self.pairs[attempt.pair], now, .pair)
         let standing = self.standing(of: attempt, failures: failures)
@@ -90,7 +100,7 @@ struct SignInFailures: Sendable {
         return .mayTry(attempt)
     }
 
-    /// Counts what another server has counted.
+    /// Counts an event that another server has reported.
     mutating func apply(_ news: SignInNews, now: Date) {
         let attempt = SignInAttempt(news)
         switch news.kind {
@@ -124,7 +134,7 @@ struct SignInFailures: Sendable {
         self.known[attempt.pair].map { .known(isRight: $0 == attempt.password) } ?? .stranger(isNew: failures == 0)
     }
 
-    /// The wait in seconds; 0 or less: none.
+    /// The wait in seconds; 0 or less means none.
     private func wait(of attempt: SignInAttempt, _ standing: Standing, now: Date) -> TimeInterval {
         let own = self.pairs[attempt.pair]?.remaining(at: now) ?? 0
         switch standing {
@@ -173,14 +183,14 @@ struct SignInFailures: Sendable {
         self.takeBackNetworks(of: attempt, now)
     }
 
-    /// Ends an attempt whose password was not checked for lack of time. It still counts for the address: repeated
-    /// attempts rank behind those of newcomers.
+    /// Ends an attempt whose password was not checked for lack of time. It still counts for the
+    /// address: repeated attempts rank behind those of newcomers.
     mutating func withdraw(_ attempt: SignInAttempt, now: Date) {
         self.pairs.takeBack(attempt.pair, now, attempt.rule)
         guard !attempt.isKnown else { return }
         self.accounts.takeBack(attempt.account, now, .account)
-        // It does not count for the networks: after a restart all phones of a carrier sign in at once, and most of them
-        // find no time.
+        // It does not count for the networks: after a restart all phones of a carrier sign in at
+        // once, and there is no time for most of them.
         self.takeBackNetworks(of: attempt, now)
     }
 
@@ -191,7 +201,8 @@ struct SignInFailures: Sendable {
         }
     }
 
-    /// Counts invalid credentials that name no account; returns the seconds to wait if there were too many before.
+    /// Counts invalid credentials that name no account; returns the seconds to wait if there were
+    /// too many before.
     mutating func countInvalidCredentials(of address: Key, now: Date) -> TimeInterval? {
         if let wait = self.invalidCredentials[address]?.remaining(at: now), wait > 0 { return wait }
         self.invalidCredentials.add(address, now, .credentials)
@@ -210,7 +221,7 @@ extension BoundedTable<SignInFailures.Key, FailureCount> {
         self[key] = failures
     }
 
-    /// Takes one failure back, and deletes the entry if no other is left.
+    /// Removes one failure, and deletes the entry if no other is left.
     fileprivate mutating func takeBack(_ key: Key, _ now: Date, _ rule: FailureCount.Rule) {
         guard var failures = self[key] else { return }
         failures.takeBack(at: now, rule)

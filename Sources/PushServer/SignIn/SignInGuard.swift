@@ -5,10 +5,10 @@ internal import PushAPI
 internal import PushCore
 internal import SocketHTTP
 
-/// Guards every check of credentials that are not cached: the only way to compare a password, and to refuse any other
-/// credentials.
+/// Guards every check of credentials that are not cached: the only way to compare a password, and
+/// to refuse any other credentials.
 ///
-/// It does the same for existing and for unknown names.
+/// It treats existing and unknown names alike.
 final class SignInGuard: Sendable {
     private let pool: HashingPool
     let limiter: SignInLimiter
@@ -25,12 +25,14 @@ final class SignInGuard: Sendable {
 
     var samples: [MetricSample] { self.counts.samples }
 
-    /// Whether the password matches `hash` and its user may sign in; hashed off the event loop. Takes as long if the
-    /// user may not.
+    /// Whether the password matches `hash` and its user may sign in; hashed off the event loop.
+    /// Takes as long if the user may not.
     ///
-    /// The same password shown many times at once, as by the fetches of one phone, is one attempt. `origin` is the
-    /// address that a wrong password counts against, `nil` if that would be everybody's.
-    /// Throws `TryLater` if too many were wrong before, and a `busy` problem.
+    /// If the same password arrives many times at once, as by the fetches of one phone, it is one
+    /// attempt. A wrong password counts against the address `origin`, which is `nil` if all
+    /// clients would share the address.
+    ///
+    /// Throws `TryLater` after too many wrong passwords, and a `busy` problem.
     func isRight(
         _ password: Secret<String>,
         of name: Username,
@@ -47,12 +49,13 @@ final class SignInGuard: Sendable {
         return try outcome.get()
     }
 
-    /// The error for wrong credentials that name no account to guess at: a problem of that code, or `TryLater`.
+    /// The error for wrong credentials that name no account to guess at: a problem of that code,
+    /// or `TryLater`.
     func refusal(_ code: ProblemCode, from origin: PeerAddress?, now: Date) -> any Error {
         self.refusal(Problem(code), from: origin, now: now)
     }
 
-    /// The same with a problem that says more.
+    /// The same error for a problem with more detail.
     func refusal(_ problem: Problem, from origin: PeerAddress?, now: Date) -> any Error {
         do {
             try self.limiter.countInvalidCredentials(from: origin, now: now)
@@ -74,7 +77,7 @@ final class SignInGuard: Sendable {
         self.counts.note(.right, from: nil, now: now)
     }
 
-    /// Counts credentials that are no guess and do not sign in.
+    /// Counts credentials that are not a guess and do not sign in.
     func noteWrong(from origin: PeerAddress?, now: Date) {
         self.counts.note(.wrong, from: origin, now: now)
     }

@@ -6,31 +6,35 @@ internal import PushStore
 internal import SocketHTTP
 internal import Synchronization
 
-/// Slows down guessers: stands before the only check of credentials, and behind the cache of right ones.
+/// Throttles guessers before the only check of credentials. Credentials in the cache do not come
+/// here.
 ///
-/// All in memory, 20 MB when it is full, and gone with the process; servers that share a store tell each other of failures.
-/// It holds no names, passwords or addresses but keyed hashes of them, and treats existing and unknown names alike.
+/// Its state is in memory only, 20 MB when it is full; servers that share a store report failures
+/// to each other. It holds keyed hashes instead of names, passwords and addresses, and treats
+/// existing and unknown names alike.
 final class SignInLimiter: Sendable {
     private struct State {
         var failures = SignInFailures()
-        /// What the other servers must know; `nil`: there are none.
+        /// The events that the other servers must know; `nil`: there are no others.
         var book: SignInBook?
     }
 
     /// Never locked for credentials that are in the cache.
     private let state: Mutex<State>
-    /// Hashes what attempts consist of.
+    /// Hashes the parts of attempts.
     private let code: KeyedHash
 
-    /// `sharedKey` is the same on all servers that tell each other of failures; `nil`: there are no others.
+    /// `sharedKey` is the same on all servers that report failures to each other; `nil`: there are
+    /// no others.
     init(sharedKey: SymmetricKey? = nil) {
         self.code = KeyedHash(key: sharedKey ?? SymmetricKey(size: .bits256))
         self.state = Mutex(State(book: sharedKey == nil ? nil : SignInBook()))
     }
 
-    /// Begins an attempt that must be ended by `succeed` or `withdraw`, or else has failed.
+    /// Begins an attempt. The caller must end it by `succeed` or `withdraw`, or else it has
+    /// failed.
     ///
-    /// `origin` is `nil` where an address would stand for everybody. Throws `TryLater`.
+    /// `origin` is `nil` if all clients would share the address. Throws `TryLater`.
     func begin(
         _ account: Username,
         password: Secret<String>,
@@ -55,7 +59,7 @@ final class SignInLimiter: Sendable {
         }
     }
 
-    /// Whom a hash is made for that is no attempt, such as that of a new password.
+    /// The requester of a hash that is not part of an attempt, such as that of a new password.
     func requester(_ account: Username, from origin: PeerAddress?) -> HashingRequester {
         HashingRequester(
             account: self.key(account.key),
@@ -79,7 +83,8 @@ final class SignInLimiter: Sendable {
         }
     }
 
-    /// Counts invalid credentials that name no account. Throws `TryLater` instead if there were too many before.
+    /// Counts invalid credentials that name no account. Throws `TryLater` instead if there were
+    /// too many before.
     func countInvalidCredentials(from origin: PeerAddress?, now: Date) throws(TryLater) {
         guard let origin else { return }
         let key = self.key(origin.description)
@@ -105,7 +110,8 @@ final class SignInLimiter: Sendable {
     private func key(_ parts: String?...) -> SignInFailures.Key {
         self.code.code { hash in
             for part in parts {
-                // The length keeps parts apart, and tells none from an empty one.
+                // The length separates the parts, and distinguishes a missing part from an empty
+                // one.
                 withUnsafeBytes(of: Int64(part?.utf8.count ?? -1)) { hash.update(bufferPointer: $0) }
                 if let part { hash.update(data: Array(part.utf8)) }
             }
@@ -119,7 +125,7 @@ extension SignInLimiter: SharedLimit {
         news.signIns += self.state.withLock { $0.book?.take() ?? [] }
     }
 
-    /// What others have counted is counted here as if it had happened now.
+    /// Counts the events of other servers as if they happened now.
     func apply(_ answer: LimitAnswer, now: Date) {
         self.state.withLock { state in
             for message in answer.messages {
@@ -129,17 +135,17 @@ extension SignInLimiter: SharedLimit {
     }
 }
 
-/// A refusal that says when to come again.
+/// A refusal that says when to try again.
 struct TryLater: Error, Hashable {
     let code: ProblemCode
-    /// Whole ones, and the wait is over after them.
+    /// Whole seconds, after which the wait has ended.
     let seconds: Int
-    /// Whether so many sign-ins were refused that credentials in the cache must no longer pass either.
+    /// Whether so many sign-ins were refused that even cached credentials must not pass.
     let isGuessing: Bool
-    /// The problem's; `nil`: it has none.
+    /// The detail of the problem; `nil`: it has none.
     let detail: String?
 
-    /// Rounds up. `seconds` is at most some thousand years.
+    /// Rounds up. `seconds` is at most a few thousand years.
     init(_ code: ProblemCode, seconds: TimeInterval, isGuessing: Bool = false, detail: String? = nil) {
         self.code = code
         self.detail = detail

@@ -3,13 +3,13 @@ internal import PushCore
 internal import PushStore
 internal import SocketHTTP
 
-/// The user whom someone other than the server has identified for a request: a trusted proxy, or the authority that has
-/// issued the client's certificate.
+/// The user that a third party has identified for a request: a trusted proxy, or the authority
+/// that has issued the client's certificate.
 ///
-/// RFC 8705 binds tokens to the bytes of a certificate; here it is to the name, so that a renewed certificate continues
-/// a session.
+/// RFC 8705 binds tokens to the bytes of a certificate. This binds them to the name, so that a
+/// renewed certificate continues a session.
 struct Voucher {
-    /// A proxy's word, which counts for every caller of its requests; `nil` without one.
+    /// The name from a proxy, which counts for every caller of its requests; `nil` without one.
     private let proxied: String?
     private let certified: String?
 
@@ -18,8 +18,9 @@ struct Voucher {
         self.certified = request.certificateName
     }
 
-    /// Throws an `invalid-token` problem for a token that is not its user's any more: of another user than the proxy
-    /// names, or of a session that began by a certificate or a proxy while none now names the user.
+    /// Throws an `invalid-token` problem for a token that its user may no longer use. Either the
+    /// proxy names another user, or the session began by a certificate or a proxy and none names
+    /// the user now.
     func check(_ caller: Caller) throws(Problem) {
         guard let token = caller.token else { return }
         if let proxied {

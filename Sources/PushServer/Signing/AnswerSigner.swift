@@ -5,18 +5,20 @@ internal import Logging
 internal import PushAPI
 internal import SocketHTTP
 
-/// Signs answers for clients that ask for it (RFC 9421), over status, content and the request's own `MyToken`, and, if
-/// they ask for these, over its method, path and query, and the caller's account.
+/// Signs answers for clients that ask for it (RFC 9421). The signature covers status, content and
+/// the request's own `MyToken`. If the client asks for these, it also covers the request's method,
+/// path and query, and the caller's account.
 struct AnswerSigner: Sendable {
-    /// The value of `Sealpost-Account` where the server does not know who calls.
+    /// The value of `Sealpost-Account` if the server does not know the caller.
     private static let nobody = "none"
 
     let keys: SigningKeys
     let logger: Logger
     let now: @Sendable () -> Date
 
-    /// Throws an `unsupported-signature` problem if the request's `Accept-Signature` asks for a signature that cannot
-    /// be made. Called before anything is done, because that answer would be unsigned.
+    /// Throws an `unsupported-signature` problem if the server cannot make the signature that the
+    /// request's `Accept-Signature` asks for. Called before any work, because that answer would be
+    /// unsigned.
     @inline(never)
     func check(_ head: RequestHead) throws(Problem) {
         do throws(SignatureFailure) {
@@ -29,22 +31,24 @@ struct AnswerSigner: Sendable {
         }
     }
 
-    /// Adds the digest of an answer to be signed here, where the body is long and no event loop is blocked.
+    /// Adds the digest of an answer before it is signed. The pool for long bodies calls it, so
+    /// that no event loop is blocked.
     func addDigest(to response: inout Response, for head: RequestHead) {
         guard head.count(of: .acceptSignature) > 0, head.method == .get, response.status == .ok else { return }
         response.fields.append(.contentDigest, ContentDigest.field(of: response.body))
     }
 
-    /// The signed answer to a request that asks for a signature: nothing that is signed may change after this.
+    /// The signed answer to a request that asks for a signature. Signed parts may not change after
+    /// this.
     ///
-    /// The answer to an invalid request for a signature stays unsigned, and so does a streaming body, such as an event
-    /// stream's.
+    /// The answer to an invalid request for a signature stays unsigned, and so does a streaming
+    /// body, such as an event stream's.
     @inline(never)
     func signed(_ response: Response, for head: RequestHead) -> Response {
         let tokens = head.values(.myToken)
         guard
             response.streamingBody == nil, tokens.count == 1,
-            // An invalid field was answered with a problem.
+            // The server has answered an invalid field with a problem.
             let request = try? SignatureRequest(acceptSignature: head.values(.acceptSignature))
         else { return response }
         let account = request.coverage.coversAccount ? response.fields[.account] ?? Self.nobody : nil
@@ -74,13 +78,14 @@ struct AnswerSigner: Sendable {
             if account == Self.nobody { response.fields.append(.account, Self.nobody) }
             response.fields.append(.signatureInput, signature.input)
             response.fields.append(.signature, signature.signature)
-            // It belongs to this one request: a client that got it from a cache could not verify it.
+            // The signature belongs to this one request: a client that got it from a cache could
+            // not verify it.
             response.fields.remove(.cacheControl)
             response.fields.remove(.expires)
             response.fields.append(.cacheControl, "no-store")
             return response
         } catch is SignatureFailure {
-            // A token that is not ASCII, which was answered with a problem, too.
+            // The token is not ASCII; the server has answered it with a problem, too.
             return response
         } catch {
             self.logger.error("answer signing failed; sent unsigned", metadata: ["error": "\(error)"])

@@ -12,7 +12,7 @@ package struct SigningKeySet: NumberedKeys {
         package let key: SigningKey
     }
 
-    /// At least one.
+    /// Has at least one key.
     package let keys: [Numbered]
     /// All public halves as a JSON Web Key Set (RFC 7517, RFC 8037).
     let published: [UInt8]
@@ -48,7 +48,7 @@ package struct SigningKeySet: NumberedKeys {
         self.published = published.bytes
     }
 
-    /// The key of that id, or else the first.
+    /// The key with that id, or else the first.
     func key(_ id: String?) -> SigningKey {
         (self.keys.first { $0.key.id == id } ?? self.keys[0]).key
     }

@@ -7,9 +7,10 @@ internal import SocketHTTP
 
 /// One answer to `GET /api/stream`: the server's side of WHATWG HTML §9.2, server-sent events.
 ///
-/// It ends when the client leaves or the server stops, and if the credentials are no longer valid or the devices have changed
-/// since the start: at a heartbeat, or at once when another server has ended something of the user's. The client then connects
-/// again, and learns why it may not.
+/// It ends when the client leaves or the server stops. It also ends if the credentials are no
+/// longer valid or the devices have changed since the start. It checks that at each heartbeat, and
+/// at once when another server has ended credentials of the user. The client then connects again,
+/// and gets the reason if it may not.
 struct EventStream: Sendable {
     let handler: StreamHandler
     let caller: Caller
@@ -19,16 +20,17 @@ struct EventStream: Sendable {
     /// The requested device; `nil`: all of the user's.
     let device: String?
     let devices: [RegistrationID]
-    /// The last event that the client has of its last stream.
+    /// The last event that the client received on its last stream.
     let last: NotificationID?
     let subscription: StreamSubscription
 
-    /// How long a client waits before it connects again, in milliseconds.
+    /// The delay before a client connects again, in milliseconds.
     private static let greeting = Array("retry: 2000\n\n".utf8)
     private static let heartbeat = Array(":\n\n".utf8)
-    /// When the stream looks again for pushes that were put aside while it opened.
+    /// The delay of a second search for pushes that were parked while the stream opened.
     private static let secondLook = Duration.seconds(1)
-    /// The number of sent events that a stream remembers, as a user's devices are sent the same ones.
+    /// The number of sent events that a stream keeps, since all devices of a user get the same
+    /// ones.
     private static let memory = 100
 
     /// Writes events until the stream ends.
@@ -81,7 +83,8 @@ struct EventStream: Sendable {
         sent.removeFirst(max(0, sent.count - Self.memory))
     }
 
-    /// Asks first if the credentials may have ended; if they have, the events are given back.
+    /// Whether events may be sent. Checks the credentials first if they may have ended; if they
+    /// have, the events fail.
     private func mayDeliver(_ events: [PendingEvent], _ isInQuestion: Bool) async throws -> Bool {
         guard isInQuestion || !self.handler.authenticator.hearsOfEnds else { return true }
         var mayGoOn = false
@@ -103,8 +106,8 @@ struct EventStream: Sendable {
         return devices.map(\.id) == self.devices
     }
 
-    /// Tells the store that this stream is open, which makes the waiting pushes of the devices due, and once more those that may
-    /// have been lost with the last stream; `false` if the store fails.
+    /// Tells the store that this stream is open. The store then makes parked pushes of the devices
+    /// due, and once more those that the last stream may have lost; `false` if the store fails.
     private func open() async -> Bool {
         await self.makeDue { store, devices, user, now in
             try await store.streamOpened(for: devices, ofUser: user, after: self.last, now: now)
@@ -134,7 +137,8 @@ struct EventStream: Sendable {
         }
     }
 
-    /// A push that was tried just before the stream opened may have been put aside just after.
+    /// Looks for parked pushes: the delivery may have begun to send one just before the stream
+    /// opened, and parked it just after.
     private func lookForMissed(_ isOwed: inout Bool) async throws {
         if isOwed { isOwed = await !self.open() }
         guard try await self.reader.isAnythingWaiting(for: self.devices, now: self.handler.now()) else { return }

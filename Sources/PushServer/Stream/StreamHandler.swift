@@ -26,7 +26,7 @@ struct StreamHandler: Handler {
 
     private static let streamFields: ResponseFields = [
         .contentType: "text/event-stream", .cacheControl: "no-store",
-        // For nginx: an event is of no use in a proxy's buffer.
+        // For nginx: an event is useless in a proxy's buffer.
         .accelBuffering: "no",
     ]
 
@@ -34,7 +34,7 @@ struct StreamHandler: Handler {
         let device = try Query(context.request.head.query)["device"]
         let devices = try await self.streamDevices(device, of: context.user, context.reader)
         guard !devices.isEmpty else {
-            // The answer does not tell another user's device from one that does not exist.
+            // The answer is the same for another user's device and for a missing one.
             guard device == nil else { throw Problem(.notFound) }
             throw Problem(.notFound, "the user has no device on a platform of type stream; register one first")
         }
@@ -51,7 +51,8 @@ struct StreamHandler: Handler {
                 "at most \(StreamHub.maximumPerUser) event streams per user; close one that is not read"
             )
         }
-        // What ends after the caller was found, and before the stream was open, has not been told to it.
+        // The stream was not informed of credentials that ended between the check of the caller
+        // and its opening.
         if self.authenticator.isToldOfEnds { subscription.mailbox.question() }
         let stream = EventStream(
             handler: self,

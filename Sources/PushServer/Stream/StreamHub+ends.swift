@@ -2,7 +2,8 @@ internal import PushCore
 internal import PushStore
 
 extension StreamHub {
-    /// Has the streams of those find out who may go on whose credentials another process has ended.
+    /// Makes the streams of users whose credentials another process has ended check again whether
+    /// they may continue.
     func question(about ends: [CredentialLease.End]) {
         if ends.contains(.everything) { return self.question(user: nil) }
         for end in ends {

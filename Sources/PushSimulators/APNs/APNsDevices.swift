@@ -5,10 +5,11 @@ package enum APNsEnvironment: Sendable {
     case production, sandbox
 }
 
-/// The devices that Apple knows: of which environment and of which app their tokens are. The simulators of both
+/// The devices that Apple knows: the environment and the app of each token. The simulators of both
 /// environments share them.
 ///
-/// A token that nobody has issued is a good one of every environment and app, so that tests may invent tokens.
+/// A token that nobody has issued is valid in every environment and app, so that tests may invent
+/// tokens.
 package final class APNsDevices: Sendable {
     private struct Origin {
         let environment: APNsEnvironment
@@ -17,7 +18,7 @@ package final class APNsDevices: Sendable {
 
     private struct State {
         var origins: [String: Origin] = [:]
-        /// The beginnings of tokens that are of an origin; the first that fits counts.
+        /// The prefixes of tokens that have an origin; the first match counts.
         var beginnings: [(text: String, origin: Origin)] = []
 
         func origin(of token: String) -> Origin? {
@@ -30,21 +31,23 @@ package final class APNsDevices: Sendable {
 
     package init() {}
 
-    /// From now on the token is one of this environment and app only.
+    /// Restricts the token to this environment and app from now on.
     package func issue(_ token: String, in environment: APNsEnvironment, topic: String) {
         self.state.withLock { $0.origins[token.lowercased()] = Origin(environment: environment, topic: topic) }
     }
 
-    /// The same for all tokens that begin so, unless a call before has said something else of them.
+    /// Does the same for all tokens with this prefix. Earlier prefixes, and tokens that are issued
+    /// individually, have precedence.
     package func issue(beginningWith text: String, in environment: APNsEnvironment, topic: String) {
         let origin = Origin(environment: environment, topic: topic)
         self.state.withLock { $0.beginnings.append((text.lowercased(), origin)) }
     }
 
-    /// Throws what APNs answers if the token, in lower case, is of another environment or app.
+    /// Throws the refusal of APNs if the token, in lower case, belongs to another environment or
+    /// app.
     func check(_ token: String, in environment: APNsEnvironment, topic: String) throws(APNsRefusal) {
         guard let origin = self.state.withLock({ $0.origin(of: token) }) else { return }
-        // Apple does not tell a token of the other environment from an invented one.
+        // Apple gives the same answer for a token of the other environment and an invented one.
         guard origin.environment == environment else { throw APNsRefusal(.badDeviceToken) }
         guard origin.topic == topic else { throw APNsRefusal(.deviceTokenNotForTopic) }
     }

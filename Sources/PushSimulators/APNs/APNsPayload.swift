@@ -1,6 +1,7 @@
 /// The member `aps` of a payload, as Apple's "Generating a remote notification" lists it.
 ///
-/// Apple ignores or drops what does not fit; the simulators refuse it, so that a test notices.
+/// Apple ignores or drops members that do not fit; the simulators refuse them, so that a test
+/// notices.
 struct APNsPayload {
     let aps: [String: Any]
 
@@ -13,7 +14,8 @@ struct APNsPayload {
     /// Whether the device shows, plays or counts something.
     var isVisible: Bool { ["alert", "sound", "badge"].contains { self.aps[$0] != nil } }
 
-    /// Whether all members have their types, and the extension that `mutable-content` asks for has an alert to change.
+    /// Whether all members have their types, and `mutable-content` comes with an alert for the
+    /// extension to change.
     var isWellFormed: Bool {
         self.hasTexts && self.isAlert(self.aps["alert"]) && Self.isBadge(self.aps["badge"])
             && Self.isSound(self.aps["sound"])

@@ -1,8 +1,9 @@
 package import Foundation
 
-/// Why APNs refuses a push.
+/// The reason why APNs refuses a push.
 package struct APNsRefusal: Error, Hashable {
-    /// The reason in the answer, from the list in Apple's "Handling notification responses from APNs".
+    /// The reason in the answer, from the list in Apple's "Handling notification responses from
+    /// APNs".
     package enum Reason: String, Sendable {
         case badCollapseID = "BadCollapseId"
         case badDeviceToken = "BadDeviceToken"
@@ -28,14 +29,16 @@ package struct APNsRefusal: Error, Hashable {
         case tooManyRequests = "TooManyRequests"
         case topicDisallowed = "TopicDisallowed"
         case unregistered = "Unregistered"
-        /// Not one of Apple's reasons, as Apple documents none: the payload is not a JSON object.
+        /// The payload is not a JSON object. Apple documents no reason for that, so this one is
+        /// the simulator's.
         case payloadNotJSON = "SimulatorPayloadNotJSON"
-        /// Nor is this: a member of `aps` has another type than Apple documents.
+        /// A member of `aps` has another type than Apple documents; also a reason of the
+        /// simulator.
         case payloadInvalid = "SimulatorPayloadInvalid"
     }
 
     package let reason: Reason
-    /// When the token became invalid; with `unregistered` and `expiredToken` only.
+    /// The time at which the token became invalid; with `unregistered` and `expiredToken` only.
     package let retiredAt: Date?
 
     package init(_ reason: Reason, retiredAt: Date? = nil) {

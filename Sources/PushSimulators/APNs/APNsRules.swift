@@ -3,11 +3,12 @@ package import Foundation
 
 /// The rules of APNs for a request, without connection and clock.
 ///
-/// Stricter than Apple in four ways, to avoid surprises: the push type is required, the payload must be a JSON object,
-/// an alert or a background push must have the payload of its type, and the members of `aps` must have their types; Apple
-/// may drop others silently.
+/// They are stricter than Apple's in four ways, to avoid surprises. The push type is required; the
+/// payload must be a JSON object; an alert or a background push must have the payload of its type;
+/// the members of `aps` must have their types. Apple may silently drop members with other types.
 package struct APNsRules: Sendable {
-    /// Returns when a provider token was issued, or throws if it is not the known provider's.
+    /// Returns the time at which a provider token was issued, or throws if it is not the known
+    /// provider's.
     package typealias TokenCheck = @Sendable (String) throws(APNsRefusal) -> Date
 
     /// The app's bundle identifier.
@@ -18,7 +19,7 @@ package struct APNsRules: Sendable {
     package var keyEnvironments: Set<APNsEnvironment> = [.production, .sandbox]
     /// The tokens that are no longer in use, in lower case, with the time of their retirement.
     package var retired: [String: Date] = [:]
-    /// The tokens that have expired, in lower case, with the time at which they did.
+    /// The tokens that have expired, in lower case, with the time of their expiry.
     package var expired: [String: Date] = [:]
     package let tokenCheck: TokenCheck
 
@@ -100,7 +101,7 @@ package struct APNsRules: Sendable {
     private static func checkPayload(_ body: [UInt8], of type: APNsPushType) throws(APNsRefusal) {
         guard !body.isEmpty else { throw APNsRefusal(.payloadEmpty) }
         guard body.count <= type.payloadLimit else { throw APNsRefusal(.payloadTooLarge) }
-        // The answer is the same wherever the JSON is broken.
+        // The answer does not depend on the position of the JSON error.
         guard let payload = (try? JSONSerialization.jsonObject(with: Data(body))) as? [String: Any] else {
             throw APNsRefusal(.payloadNotJSON)
         }
@@ -117,7 +118,7 @@ package struct APNsRules: Sendable {
         return String(parts[1])
     }
 
-    /// Apple asks not to assume a length; the upper limit keeps nonsense out.
+    /// Apple advises against assuming a length; the upper limit excludes nonsense.
     private static func isDeviceToken(_ token: String) -> Bool {
         (2...400).contains(token.utf8.count) && token.utf8.count.isMultiple(of: 2)
             && token.utf8.allSatisfy(Self.isLowercaseHexDigit)
@@ -133,11 +134,12 @@ package struct APNsRules: Sendable {
     }
 }
 
-/// The kinds of push that APNs tells apart.
+/// The kinds of push that APNs distinguishes.
 enum APNsPushType: String {
     case alert, background, complication, controls, fileprovider, liveactivity, location, mdm, pushtotalk, voip, widgets
 
-    /// The suffix after the bundle identifier in the topic; `nil` if provider tokens cannot send this type.
+    /// The suffix after the bundle identifier in the topic; `nil` if provider tokens cannot send
+    /// this type.
     var topicSuffix: String? {
         switch self {
         case .alert, .background, .controls: ""
@@ -152,7 +154,7 @@ enum APNsPushType: String {
         }
     }
 
-    /// Whether a payload's member `aps` is one of this type.
+    /// Whether a payload's member `aps` suits this type.
     func agrees(with payload: APNsPayload) -> Bool {
         switch self {
         case .alert: payload.isVisible

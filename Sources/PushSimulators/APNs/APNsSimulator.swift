@@ -8,10 +8,10 @@ internal import Synchronization
 /// apns.retire("abcd", at: Date())       // answers 410 Unregistered from now on
 /// apns.pushes.answerNext(status: 503, body: #"{"reason":"ServiceUnavailable"}"#)
 /// ```
-/// As Apple does, it allows a connection one request at a time until the first one with a good provider token, and a
-/// new token every twenty minutes.
+/// As Apple does, it allows a connection one request at a time until the first one with a good
+/// provider token, and a new token every twenty minutes.
 package final class APNsSimulator: PushSimulator {
-    /// The credentials that a provider sends with.
+    /// The credentials of the sender.
     package struct Credentials: Sendable {
         /// The content of `AuthKey_….p8`.
         package let privateKey: String
@@ -23,7 +23,7 @@ package final class APNsSimulator: PushSimulator {
         package let topic: String
     }
 
-    /// The credentials that a provider sends with; each simulator makes new ones.
+    /// The credentials of the sender; each simulator makes new ones.
     package let credentials: Credentials
     /// The devices that Apple knows, in both environments.
     package let devices: APNsDevices
@@ -57,7 +57,7 @@ package final class APNsSimulator: PushSimulator {
         try self.init(.production, key, credentials, APNsDevices(), authority, options)
     }
 
-    /// The sandbox beside a simulator of production: it knows the same key and devices.
+    /// The sandbox that belongs to a simulator of production: it knows the same key and devices.
     package convenience init(
         sandboxOf production: APNsSimulator,
         authority: TestAuthority,
@@ -114,12 +114,13 @@ package final class APNsSimulator: PushSimulator {
         self.rules.withLock { $0.expired[deviceToken.lowercased()] = date }
     }
 
-    /// How many pushes a device may get within a second; more are answered with 429 TooManyRequests. `nil`: no limit.
+    /// Limits the pushes that a device may get within a second; further ones get 429
+    /// TooManyRequests. `nil`: no limit.
     package func setLimitPerDevice(_ limit: Int?) {
         self.pace.setLimit(limit)
     }
 
-    /// From now on the provider's key is valid in these environments only.
+    /// Restricts the provider's key to these environments from now on.
     package func restrictKey(to environments: Set<APNsEnvironment>) {
         self.rules.withLock { $0.keyEnvironments = environments }
     }
@@ -129,7 +130,7 @@ package final class APNsSimulator: PushSimulator {
         try await self.server.serve { request in self.pushes.answer(request, judge: self.judge) }
     }
 
-    /// Decides on a request as APNs does, and whether it proves who the client is.
+    /// Judges a request as APNs does, and determines whether it authenticates the client.
     func judge(_ request: SimulatedRequest) -> Judgement {
         let id = HeaderField("apns-id", request.header("apns-id") ?? UUID().uuidString.lowercased())
         do throws(APNsRefusal) {

@@ -1,9 +1,9 @@
 internal import Foundation
 internal import Synchronization
 
-/// The provider token that each connection uses, and since when.
+/// The provider token that each connection uses, and the start of its use.
 ///
-/// Apple allows a connection a new one every twenty minutes.
+/// Apple allows a connection a new token every twenty minutes.
 final class ProviderTokenUpdates: Sendable {
     private struct Use {
         let token: String
@@ -11,13 +11,14 @@ final class ProviderTokenUpdates: Sendable {
     }
 
     private static let shortestLife: TimeInterval = 20 * 60
-    /// The number of connections that are remembered; beyond it all are forgotten.
+    /// The number of cached connections; beyond it all are evicted.
     private static let limit = 10_000
 
     // A lock: each use is short.
     private let uses = Mutex<[Int: Use]>([:])
 
-    /// Throws `TooManyProviderTokenUpdates` if the connection has used another token for less than twenty minutes.
+    /// Throws `TooManyProviderTokenUpdates` if the connection has used another token for less than
+    /// twenty minutes.
     func check(_ token: String, on connection: Int, now: Date) throws(APNsRefusal) {
         let isAllowed = self.uses.withLock { uses in
             if let use = uses[connection], use.token != token {

@@ -1,7 +1,7 @@
 package import Foundation
 internal import Synchronization
 
-/// Checks that provider tokens are signed by the known key, for the known team.
+/// Checks that the known key has signed a provider token, for the known team.
 package final class ProviderTokenVerifier: Sendable {
     private struct Claims: Decodable {
         let iss: String
@@ -11,8 +11,9 @@ package final class ProviderTokenVerifier: Sendable {
     private let key: SigningKey
     private let keyID: String
     private let teamID: String
-    /// Verified tokens with their time: a provider repeats one for most of an hour, and a check costs more than the
-    /// rest of a request. A lock, because the thread of each connection uses it.
+    /// Verified tokens with their time: a provider repeats one for most of an hour, and a check
+    /// costs more than the rest of a request. A lock, because the thread of each connection uses
+    /// it.
     private let known = Mutex<[String: Date]>([:])
     private static let knownLimit = 64
 
@@ -22,9 +23,10 @@ package final class ProviderTokenVerifier: Sendable {
         self.teamID = teamID
     }
 
-    /// Returns when the token was issued, even if that is too long ago.
+    /// Returns the time at which the token was issued, even if that is too long ago.
     ///
-    /// Throws `InvalidProviderToken` if it is malformed, of another key or team, or not signed by the key.
+    /// Throws `InvalidProviderToken` if the token is malformed, names another key or team, or is
+    /// not signed by the key.
     package func issueDate(of token: String) throws(APNsRefusal) -> Date {
         if let date = self.known.withLock({ $0[token] }) { return date }
         guard

@@ -26,7 +26,7 @@ package struct AssertionVerifier: Sendable {
         self.keyID = keyID
     }
 
-    /// The reason to reject the assertion; `nil` if it is good.
+    /// The reason to reject the assertion; `nil` if it is valid.
     package func objection(to assertion: String, now: Date) -> String? {
         guard let token = JSONWebToken(assertion) else { return "Invalid JWT" }
         guard token.header.alg == "RS256" else { return "Invalid JWT: alg" }
@@ -39,7 +39,7 @@ package struct AssertionVerifier: Sendable {
             return "Invalid OAuth scope"
         }
         let time = now.timeIntervalSince1970
-        // Five minutes are allowed for a clock that is wrong.
+        // Five minutes are allowed for clock skew.
         guard claims.iat <= time + 300, time < claims.exp + 300, (1...3600).contains(claims.exp - claims.iat) else {
             return "Invalid JWT: Token must be a short-lived token (60 minutes) and in a reasonable timeframe."
         }

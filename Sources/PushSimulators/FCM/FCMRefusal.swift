@@ -1,4 +1,4 @@
-/// Why FCM refuses a message.
+/// The reason why FCM refuses a message.
 package struct FCMRefusal: Error, Hashable {
     package let status: Int
     /// The canonical code of the status, such as `INVALID_ARGUMENT`.

@@ -6,9 +6,9 @@ package struct FCMRules: Sendable {
     package let projectID: String
     /// The registration tokens and installation identifiers that are no longer in use.
     package var retired: Set<String> = []
-    /// Those that another project's app has registered.
+    /// The tokens and identifiers that another project's app has registered.
     package var foreign: Set<String> = []
-    /// Those of Apple devices.
+    /// The tokens and identifiers of Apple devices.
     package var apple: Set<String> = []
     /// Whether the project has a key with which FCM may send to APNs.
     package var hasAppleKey = true
@@ -43,7 +43,7 @@ package struct FCMRules: Sendable {
     package func checkMessage(_ request: SimulatedRequest) throws(FCMRefusal) {
         let type = request.header("content-type")?.split(separator: ";").first?.lowercased()
         guard type == "application/json" else { throw .invalid(nil, "The content type must be application/json.") }
-        // The answer is the same wherever the JSON is broken.
+        // The answer does not depend on the position of the JSON error.
         guard let body = (try? JSONSerialization.jsonObject(with: Data(request.body))) as? [String: Any] else {
             throw .invalid(nil, "Invalid JSON payload received.")
         }
@@ -82,7 +82,7 @@ package struct FCMRules: Sendable {
             throw .invalid(path, "Invalid data payload key: \(name)", errorCode: "INVALID_ARGUMENT")
         }
         guard data.reduce(0, { $0 + $1.key.utf8.count + $1.value.utf8.count }) <= limit else {
-            // Google names neither a field nor a code for this.
+            // Google documents neither a field nor a code for this.
             throw .invalid(nil, "Android message is too big")
         }
     }
@@ -113,7 +113,8 @@ package struct FCMRules: Sendable {
         }
     }
 
-    /// What FCM hands on to APNs; Google documents the names and Apple the values, which FCM refuses later or never.
+    /// Checks the part that FCM passes on to APNs. Google documents the names; Apple documents the
+    /// values, which FCM refuses later or never.
     private static func checkApple(_ apple: Any) throws(FCMRefusal) {
         guard let apple = apple as? [String: Any] else { throw .invalidValue("message.apns") }
         try Self.checkNames(of: apple, in: "message.apns.", against: Self.appleFields)
@@ -124,7 +125,7 @@ package struct FCMRules: Sendable {
             throw .invalidValue("message.apns.payload")
         }
         let aps = APNsPayload(aps: payload["aps"] as? [String: Any] ?? [:])
-        // Without the header FCM chooses a type that fits.
+        // Without the header FCM chooses a suitable type.
         let type = headers["apns-push-type"].map { APNsPushType(rawValue: $0) } ?? .alert
         guard headers["apns-push-type"] == nil || type?.agrees(with: aps) == true else {
             throw .invalidValue("message.apns.headers.apns-push-type")

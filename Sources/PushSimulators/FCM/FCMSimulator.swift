@@ -8,8 +8,8 @@ internal import Synchronization
 /// try fcm.serviceAccount.write(toFile: path, atomically: true, encoding: .utf8)
 /// fcm.retire("device-token")            // answers 404 UNREGISTERED from now on
 /// ```
-/// `POST /token` stands for `https://oauth2.googleapis.com/token`; its requests are in `tokenRequests`, not in
-/// `pushes`.
+/// `POST /token` stands for `https://oauth2.googleapis.com/token`; its requests are in
+/// `tokenRequests`, not in `pushes`.
 package final class FCMSimulator: PushSimulator {
     /// The service account's JSON file; its `token_uri` is the simulator's.
     package let serviceAccount: String
@@ -25,14 +25,15 @@ package final class FCMSimulator: PushSimulator {
     // A lock: `retire` may be called from any thread, and each read is short.
     private let rules: Mutex<FCMRules>
     private let accessTokens = AccessTokens()
-    /// The project's messages. Refused ones count, but not those over the quota.
+    /// Counts the project's messages: refused ones, too, but not those over the quota.
     private let quota = RateLimit(window: 60)
     private let now: @Sendable () -> Date
     private let server: SimulatorServer
 
     private static let tokenLife = 3599
 
-    /// Makes credentials and starts to listen; without `key`, the service account's, with a new one.
+    /// Makes credentials and starts to listen. Without `key`, it makes a new key for the service
+    /// account.
     ///
     /// Throws if the port is taken.
     package init(
@@ -73,38 +74,42 @@ package final class FCMSimulator: PushSimulator {
     /// The URL of the token endpoint, as in the service account.
     package var tokenEndpoint: String { self.endpoint + "/token" }
 
-    /// Answers 404 UNREGISTERED for this registration token or installation identifier from now on.
+    /// Answers 404 UNREGISTERED for this registration token or installation identifier from now
+    /// on.
     package func retire(_ device: String) {
         self.rules.withLock { _ = $0.retired.insert(device) }
     }
 
-    /// From now on this token is one of another project's app: 403 SENDER_ID_MISMATCH.
+    /// Answers 403 SENDER_ID_MISMATCH for this token from now on, as for one of another project's
+    /// app.
     package func disown(_ device: String) {
         self.rules.withLock { _ = $0.foreign.insert(device) }
     }
 
-    /// From now on this token is an Apple device's.
+    /// Treats this token as an Apple device's from now on.
     package func makeApple(_ device: String) {
         self.rules.withLock { _ = $0.apple.insert(device) }
     }
 
-    /// Whether the project has a key with which FCM may send to Apple devices; without one: 401 THIRD_PARTY_AUTH_ERROR.
+    /// Sets whether the project has a key with which FCM may send to Apple devices; without one it
+    /// answers 401 THIRD_PARTY_AUTH_ERROR.
     package func setAppleKey(_ hasKey: Bool) {
         self.rules.withLock { $0.hasAppleKey = hasKey }
     }
 
-    /// How many messages the project may send in a minute; more are answered with 429 QUOTA_EXCEEDED.
+    /// Limits the messages that the project may send in a minute; further ones get 429
+    /// QUOTA_EXCEEDED.
     package func setQuota(_ limit: Int?) {
         self.quota.setLimit(limit)
     }
 
-    /// Revokes all access tokens, so that the next push with one is answered with 401.
+    /// Revokes all access tokens: the next push with one gets 401.
     package func revokeAccessTokens() {
         self.accessTokens.revokeAll()
     }
 
-    /// How many access tokens were fetched while the one before had more than half of its life left; 0 for a good
-    /// sender.
+    /// The number of access tokens that were fetched while the one before had more than half of
+    /// its life left; 0 for a good sender.
     package var needlessTokenCount: Int { self.accessTokens.needlessCount }
 
     /// Serves until the task is cancelled.
@@ -164,7 +169,8 @@ private struct AccessTokenAnswer: Encodable {
     }
 }
 
-/// The fields of a service account's file that a sender reads, and those that make it look like Google's.
+/// The fields of a service account's file that a sender reads, and those that make it look like
+/// Google's.
 private struct ServiceAccount: Encodable {
     let type = "service_account"
     let projectID: String

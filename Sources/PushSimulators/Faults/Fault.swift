@@ -4,24 +4,27 @@ package enum Fault: Sendable, Hashable {
 
     /// Gives this answer to any request, without judging it.
     case answer(status: Int, retryAfter: RetryAfter? = nil, body: String? = nil)
-    /// Handles this request and all that have been received so far, and accepts no later one: GOAWAY, RFC 9113 section
-    /// 6.8. `reason` is in the frame's debug data, as Apple sends it.
+    /// Handles this request and all that were received before, and accepts no later one: GOAWAY,
+    /// RFC 9113 section 6.8. `reason` is in the frame's debug data, as Apple sends it.
     case goAway(reason: String? = nil)
-    /// Sends a GOAWAY that excludes this request and those after it: none of them is handled.
+    /// Sends a GOAWAY that excludes this request and all after it, and handles none of them.
     case goAwayBefore(reason: String? = nil)
     /// Resets the stream as not processed, RFC 9113 section 8.7.
     case refuseStream
     /// Never answers; the connection stays open.
     case noAnswer
-    /// Handles the request, and from then on sends the connection's bytes one at a time, with this pause after each.
+    /// Handles the request, and from then on sends the connection's bytes one at a time, with this
+    /// pause after each.
     case slow(Duration)
     /// Handles the request, and answers with a body that is not valid JSON.
     case badJSON
     /// Resets the TCP connection without handling the request.
     case reset
-    /// Handles the request, then resets the TCP connection: the answer is lost, and the sender cannot know.
+    /// Handles the request, then resets the TCP connection: the answer is lost, and the sender
+    /// cannot know the outcome.
     case loseAnswer
-    /// Handles the request, and closes the TCP connection in the middle of the answer, without closing TLS.
+    /// Handles the request, and closes the TCP connection in the middle of the answer, without
+    /// closing TLS.
     case cut
 
     // MARK: Of a connection

@@ -1,4 +1,4 @@
-/// Why a text is not a rule.
+/// The reason why a text is not a rule.
 package struct FaultSyntaxError: Error, Hashable, CustomStringConvertible {
     /// One line for the author of the rule.
     package let description: String
@@ -13,7 +13,7 @@ extension FaultRule {
     ///
     /// Throws `FaultSyntaxError`, which names the wrong word.
     package init(_ text: String) throws(FaultSyntaxError) {
-        // A blank must follow: the channel of a device contains colons as well.
+        // A space must follow: the channel of a device contains colons as well.
         guard let colon = text.firstRange(of: ": ") else {
             throw FaultSyntaxError("\"\(text)\": a rule is conditions, a colon, a blank and a fault")
         }
@@ -79,7 +79,7 @@ private struct FaultWords {
         return fault
     }
 
-    /// The faults that are one word.
+    /// The faults whose text is a single word.
     private static let plain: [Fault] = [
         .refuseStream, .noAnswer, .badJSON, .reset, .loseAnswer, .cut, .zeroWindow, .stopReading, .stopHandshake,
         .resetHandshake,
@@ -96,7 +96,7 @@ private struct FaultWords {
             }
         }
         guard self.takes("body") else { return .answer(status: status, retryAfter: retryAfter) }
-        // The rest of the line, blanks and all.
+        // The remaining line, including its spaces.
         defer { self.rest = "" }
         return .answer(status: status, retryAfter: retryAfter, body: String(self.rest.drop { $0 == " " }))
     }

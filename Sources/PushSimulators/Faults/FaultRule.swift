@@ -14,11 +14,11 @@ package struct FaultRule: Sendable, Hashable {
         case every(Int)
         /// With this probability, from 0 to 1; the same seed gives the same choices.
         case chance(Double, seed: UInt64 = 1)
-        /// The first n that meet the other conditions; then never again.
+        /// The first n that meet the other conditions; never afterwards.
         case next(Int)
         /// Requests for this device: its token, or the path of its channel, or a part of either.
         case device(String)
-        /// From one time to another, counted from when the rules were set.
+        /// From one time to another, counted from the time at which the rules were set.
         case between(Duration, Duration)
     }
 

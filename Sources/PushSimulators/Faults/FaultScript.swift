@@ -1,7 +1,8 @@
 internal import Foundation
 internal import Synchronization
 
-/// The active rules of a simulator: counts requests and connections, draws random numbers, and chooses the fault.
+/// The active rules of a simulator: counts requests and connections, draws random numbers, and
+/// chooses the fault.
 final class FaultScript: Sendable {
     private struct State {
         var rules: [RunningRule] = []
@@ -32,7 +33,7 @@ final class FaultScript: Sendable {
         self.first { $0.isOfConnection ? "" : nil }
     }
 
-    /// `device` returns `nil` for a fault of the other kind, whose rule is skipped.
+    /// `device` returns `nil` for a fault of the other kind, whose rule is then skipped.
     private func first(_ device: (Fault) -> String?) -> Fault? {
         self.state.withLock { state in
             guard !state.rules.isEmpty else { return nil }
@@ -49,7 +50,7 @@ final class FaultScript: Sendable {
 /// A rule with its counters.
 private struct RunningRule {
     let rule: FaultRule
-    /// How many requests or connections met the conditions on device and time.
+    /// The number of requests or connections that met the conditions on device and time.
     private var candidates = 0
     private var hits = 0
     private var random: SeededGenerator

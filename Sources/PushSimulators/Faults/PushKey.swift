@@ -7,7 +7,8 @@ package struct PushKey: Sendable, Hashable {
     /// The device token, the registration token, or the path of the channel.
     package let device: String
 
-    /// Reads APNs' path and header, FCM's JSON, and for all other providers the path and a body of digits.
+    /// Reads APNs' path and header, FCM's JSON, and for all other providers the path and a body of
+    /// digits.
     package init(_ request: SimulatedRequest) {
         let apnsPath = "/3/device/"
         if request.path.hasPrefix(apnsPath) {
@@ -23,8 +24,8 @@ package struct PushKey: Sendable, Hashable {
         }
     }
 
-    /// The text after `"name":"`, up to the next quote: enough for a sender's tokens and ids, and much cheaper than a
-    /// parser for each of a million requests.
+    /// The text after `"name":"`, up to the next quote: enough for a sender's tokens and ids, and
+    /// much cheaper than a parser for each of a million requests.
     private static func value(of name: String, in body: [UInt8]) -> String? {
         guard let start = body.firstRange(of: Array("\"\(name)\":\"".utf8)) else { return nil }
         return String(decoding: body[start.upperBound...].prefix { $0 != UInt8(ascii: "\"") }, as: UTF8.self)

@@ -1,9 +1,9 @@
 internal import Reactor
 
-/// Serves HTTP/1.1 with keep-alive to a client that does not speak HTTP/2: bodies of a known length, one request at a
-/// time.
+/// Serves HTTP/1.1 with keep-alive to a client that does not use HTTP/2: bodies of a known length,
+/// one request at a time.
 ///
-/// Returns when the client has gone, is idle for too long, or sends something that cannot be parsed.
+/// Returns when the client has gone, is idle for too long, or sends bytes that cannot be parsed.
 func serveHTTP1(
     _ stream: any ByteStream,
     as connection: SimulatedConnection? = nil,
@@ -50,7 +50,8 @@ func serveHTTP1(
 private enum HTTP1 {
     struct Head {
         let request: SimulatedRequest
-        /// `nil` if the body's length cannot be known: no simulated provider accepts chunks.
+        /// `nil` if the head does not state the body's length: no simulated provider accepts
+        /// chunks.
         let bodyLength: Int?
     }
 

@@ -1,8 +1,9 @@
 internal import Reactor
 
-/// Serves one HTTP/2 connection: reads requests, handles them concurrently, writes the answers as they come.
+/// Serves one HTTP/2 connection: reads requests, handles them concurrently, writes the answers as
+/// they come.
 ///
-/// `@unchecked Sendable`: everything is used on the loop's thread only, where all of its tasks are started.
+/// `@unchecked Sendable`: only the loop's thread uses it, and all of its tasks start there.
 final class HTTP2Connection<Stream: ByteStream & SendableMetatype>: @unchecked Sendable {
     private let stream: Stream
     private let loop: EventLoop
@@ -10,9 +11,9 @@ final class HTTP2Connection<Stream: ByteStream & SendableMetatype>: @unchecked S
     private let limits: SimulatorServer.Limits
     private let handler: SimulatorServer.Handler
     private let connection: SimulatedConnection?
-    /// Later streams are not handled: GOAWAY has excluded them.
+    /// The last stream that is handled; GOAWAY has excluded later ones.
     private var lastStream = Int32.max
-    /// How long to wait after each byte.
+    /// The pause after each byte.
     private var pace: Duration?
     private var isToBeCut = false
     private var isFlushing = false
@@ -37,10 +38,11 @@ final class HTTP2Connection<Stream: ByteStream & SendableMetatype>: @unchecked S
         )
     }
 
-    /// Serves until the client has gone, breaks the protocol or is idle for too long, or the task is cancelled.
+    /// Serves until the client has gone, breaks the protocol or is idle for too long, or the task
+    /// is cancelled.
     ///
-    /// Requests in progress are then answered, as far as the socket takes the bytes at once, and GOAWAY names the last
-    /// one.
+    /// Then it answers the requests in progress, as far as the socket takes the bytes at once, and
+    /// GOAWAY names the last one.
     func serve() async {
         await withDiscardingTaskGroup { group in
             await self.readRequests { arrival in
@@ -100,7 +102,8 @@ final class HTTP2Connection<Stream: ByteStream & SendableMetatype>: @unchecked S
         await self.flush()
     }
 
-    /// Writes the session's output; if another task is writing already, that task writes this output as well.
+    /// Writes the session's output; if another task is writing already, that task writes this
+    /// output as well.
     private func flush() async {
         guard !self.isFlushing else { return }
         self.isFlushing = true
@@ -115,7 +118,7 @@ final class HTTP2Connection<Stream: ByteStream & SendableMetatype>: @unchecked S
                 try await self.writeOutput()
             }
         } catch {
-            // The reader sees the end and finishes the connection.
+            // The reader detects the end and finishes the connection.
             self.stream.close()
         }
     }

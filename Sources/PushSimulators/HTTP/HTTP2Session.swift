@@ -1,10 +1,10 @@
 internal import CNghttp2
 
-/// One HTTP/2 connection without its input and output: bytes go in and requests come out, answers go in and bytes come
-/// out.
+/// One HTTP/2 connection without its input and output. It turns bytes into requests, and answers
+/// into bytes.
 ///
-/// nghttp2 enforces the rules: flow control, header compression, lower-case names, limits on streams. On one thread
-/// only.
+/// nghttp2 enforces the rules: flow control, header compression, lower-case names, limits on
+/// streams. On one thread only.
 final class HTTP2Session {
     /// A complete request, and the stream of its answer.
     struct Arrival {
@@ -12,7 +12,7 @@ final class HTTP2Session {
         let request: SimulatedRequest
     }
 
-    /// A protocol error of the client's, or a failure of nghttp2.
+    /// A protocol error by the client, or a failure of nghttp2.
     struct Failure: Error, CustomStringConvertible {
         let description: String
 
@@ -28,9 +28,9 @@ final class HTTP2Session {
         var sentCount = 0
     }
 
-    /// A longer body is refused by resetting its stream.
+    /// The longest body, in bytes; a longer one is refused by resetting its stream.
     static let bodyLimit = 1024 * 1024
-    /// How many bytes are collected before a write.
+    /// The number of bytes that are collected before a write.
     private static let outputSize = 64 * 1024
 
     private var session: OpaquePointer?
@@ -40,8 +40,8 @@ final class HTTP2Session {
     private let provenStreamLimit: Int
     private var clientIsProven = false
 
-    /// Starts the server's side. The limits are the requests that the client may have open at a time: the second one
-    /// holds once an answer says that the client is proven.
+    /// Starts the server's side. The limits are for the concurrent requests of the client; the
+    /// second one holds after an answer has authenticated it.
     init(streamLimit: Int, provenStreamLimit: Int, allowsBodies: Bool = true) throws(Failure) {
         self.streamLimit = streamLimit
         self.provenStreamLimit = provenStreamLimit
@@ -52,9 +52,10 @@ final class HTTP2Session {
         var option: OpaquePointer?
         nghttp2_option_new(&option)
         defer { nghttp2_option_del(option) }
-        // libcurl 7.88 resets each stream after its answer, which nghttp2 would take for an attack (CVE-2023-44487).
+        // libcurl 7.88 resets each stream after its answer. nghttp2 would treat that as an attack
+        // (CVE-2023-44487).
         nghttp2_option_set_stream_reset_rate_limit(option, .max, .max)
-        // Unretained is enough: nghttp2 calls back only within calls made here.
+        // Unretained is enough: nghttp2 calls back only during calls from here.
         let context = Unmanaged.passUnretained(self).toOpaque()
         let code = nghttp2_session_server_new2(&self.session, callbacks, context, option)
         guard code == 0 else { throw Failure(code: Int(code)) }
@@ -79,7 +80,7 @@ final class HTTP2Session {
         return self.arrivals
     }
 
-    /// Queues the answer; dropped if the client has given up the stream.
+    /// Queues the answer; drops it if the client has cancelled the stream.
     func respond(_ response: SimulatedResponse, on stream: Int32) {
         if response.provesClient, !self.clientIsProven {
             self.clientIsProven = true
@@ -108,7 +109,8 @@ final class HTTP2Session {
         nghttp2_submit_rst_stream(self.session, flags, stream, NGHTTP2_REFUSED_STREAM.rawValue)
     }
 
-    /// Announces that no stream after `last` will be answered; without it, no stream after those received so far.
+    /// Announces that no stream after `last` gets an answer; without `last`, no stream after those
+    /// received so far.
     func goAway(after last: Int32? = nil, reason: String? = nil) {
         let debugData = Array((reason.map { #"{"reason":"\#($0)"}"# } ?? "").utf8)
         nghttp2_submit_goaway(
@@ -161,7 +163,8 @@ final class HTTP2Session {
     func completed(_ stream: Int32) {
         guard let request = self.streams[stream]?.request else { return }
         self.arrivals.append(Arrival(stream: stream, request: request))
-        // The handler has the request now; if it were kept here too, its first change would copy it.
+        // The handler has the request now; a second copy here would make its first change copy the
+        // request.
         self.streams[stream]?.request = SimulatedRequest(method: "", path: "")
     }
 

@@ -10,7 +10,7 @@ final class SimulatedConnection: @unchecked Sendable {
     let fault: Fault?
     private let descriptor: Descriptor
 
-    /// POLLRDHUP of poll(2), which Glibc's module does not have.
+    /// POLLRDHUP of poll(2), which Glibc's module lacks.
     private static let peerHasEnded: Int16 = 0x2000
 
     init(number: Int, fault: Fault?, descriptor: Descriptor) {
@@ -19,7 +19,7 @@ final class SimulatedConnection: @unchecked Sendable {
         self.descriptor = descriptor
     }
 
-    /// Whether its fault ends the connection before TLS begins; returns once it has ended.
+    /// Whether its fault ends the connection before TLS begins; returns after it has ended.
     func endsBeforeTLS(within time: Duration) async throws(WaitError) -> Bool {
         switch self.fault {
         case .resetHandshake: self.reset()

@@ -24,7 +24,8 @@ package struct SimulatedRequest: Sendable, Hashable {
     package var headers: [HeaderField]
     /// The whole body.
     package var body: [UInt8]
-    /// The number of the simulator's connection, counted from 1; 0 for a request made by hand.
+    /// The number of the simulator's connection, counted from 1; 0 for a request that a test has
+    /// made.
     package internal(set) var connection = 0
 
     /// A request with these parts.
@@ -49,7 +50,8 @@ package struct SimulatedResponse: Sendable, Hashable {
     package var headers: [HeaderField]
     /// The body.
     package var body: [UInt8]
-    /// Whether the request authenticated the client, so that the connection may carry more at a time.
+    /// Whether the request authenticated the client, so that the connection may carry more
+    /// requests at a time.
     var provesClient = false
     /// The fault that replaces or accompanies the answer.
     var fault: Fault?

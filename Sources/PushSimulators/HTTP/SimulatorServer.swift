@@ -23,9 +23,10 @@ final class SimulatorServer: Sendable {
     private let faults: FaultScript?
     private let connectionCount = Atomic(0)
 
-    /// Starts to listen at once, on 127.0.0.1, so that the port is known and no client is refused before `serve`.
+    /// Starts to listen at once, on 127.0.0.1, so that the port is known and no client is refused
+    /// before `serve`.
     ///
-    /// `faults` gives the faults of connections; the faults of requests are in the answers.
+    /// `faults` has the faults of connections; the answers have the faults of requests.
     init(
         port: UInt16,
         identity: TestAuthority.Identity,
@@ -43,13 +44,14 @@ final class SimulatorServer: Sendable {
         self.faults = faults
     }
 
-    /// The real port, also if port 0 was asked for.
+    /// The real port, even if the caller asked for port 0.
     var port: UInt16 {
         guard case .tcp(_, let port) = self.listener.address else { return 0 }
         return port
     }
 
-    /// Serves all connections on `loop` until the task is cancelled, and returns once all have ended.
+    /// Serves all connections on `loop` until the task is cancelled, and returns after all have
+    /// ended.
     func serve(on loop: EventLoop, handler: @escaping Handler) async {
         await withDiscardingTaskGroup { group in
             await self.listener.accept(on: loop) { number in
@@ -61,7 +63,7 @@ final class SimulatorServer: Sendable {
     }
 
     private func serveConnection(_ number: Int32, on loop: EventLoop, handler: @escaping Handler) async {
-        // Out of descriptors: this one connection is lost, and the client sees it closed.
+        // Out of descriptors: this one connection is lost, and its client sees it closed.
         guard let descriptor = try? Descriptor(number, on: loop) else { return }
         defer { descriptor.close() }
         let connection = SimulatedConnection(
@@ -89,7 +91,7 @@ final class SimulatorServer: Sendable {
                     await serveHTTP1(stream, as: connection, limits: self.limits, handler: handler)
                 }
             } catch {
-                // The TLS alert tells the client why the handshake failed, and the simulator goes on.
+                // The TLS alert gives the client the reason, and the simulator continues.
             }
         }
     }

@@ -11,10 +11,11 @@ final class AccessTokens: Sendable {
 
     // A lock: tests may revoke from any thread, and each use is short.
     private let state = Mutex(State())
-    /// A sender keeps a token for long; once this many are stored, the older ones are dropped.
+    /// A sender uses a token for a long time; when this many are stored, all are dropped.
     private static let limit = 10_000
 
-    /// How many were issued while the one before had more than half of its life left and had not been revoked.
+    /// The number of tokens that were issued while the one before was not revoked and had more
+    /// than half of its life left.
     var needlessCount: Int { self.state.withLock { $0.needlessCount } }
 
     /// Issues a token that is valid until `end`.
@@ -53,7 +54,7 @@ final class AccessTokens: Sendable {
 struct FormFields {
     private var fields: [String: String] = [:]
 
-    /// `nil` if the request is of another type, or a field is given twice or badly escaped.
+    /// `nil` if the request has another type, or a field is repeated or badly escaped.
     init?(_ request: SimulatedRequest) {
         let type = request.header("content-type")?.split(separator: ";").first?.lowercased()
         guard type == "application/x-www-form-urlencoded" else { return nil }

@@ -2,7 +2,8 @@ internal import COpenSSL
 
 /// A P-256 public key received from a client.
 ///
-/// `@unchecked Sendable`: the key does not change after `init`, and OpenSSL then allows any thread to use it.
+/// `@unchecked Sendable`: the key does not change after `init`, and OpenSSL then allows any thread
+/// to use it.
 final class P256PublicKey: @unchecked Sendable {
     /// The bytes before the point in a SubjectPublicKeyInfo, RFC 5480.
     private static let prefix: [UInt8] = [
@@ -12,7 +13,7 @@ final class P256PublicKey: @unchecked Sendable {
 
     private let pointer: OpaquePointer
 
-    /// `nil` unless it is an uncompressed point on the curve.
+    /// `nil` unless the bytes are an uncompressed point on the curve.
     init?(point: [UInt8]) {
         guard point.count == 65, point[0] == 4 else { return nil }
         let der = Self.prefix + point

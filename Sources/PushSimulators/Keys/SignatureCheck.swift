@@ -2,7 +2,8 @@ internal import COpenSSL
 
 /// Verifies signatures.
 enum SignatureCheck {
-    /// Whether `signature`, the 64 bytes of RFC 7518 section 3.4, is the signature of `message` by that P-256 key.
+    /// Whether `signature`, the 64 bytes of RFC 7518 section 3.4, is the signature of `message` by
+    /// that P-256 key.
     static func isES256(_ signature: [UInt8], of message: [UInt8], by key: OpaquePointer) -> Bool {
         guard signature.count == 64, let pair = ECDSA_SIG_new() else { return false }
         defer { ECDSA_SIG_free(pair) }
@@ -19,7 +20,8 @@ enum SignatureCheck {
         return self.isSignature(Array(der[..<Int(length)]), of: message, by: key)
     }
 
-    /// Whether `signature`, in OpenSSL's own form, with SHA-256, is the signature of `message` by that key.
+    /// Whether `signature`, in OpenSSL's own form, with SHA-256, is the signature of `message` by
+    /// that key.
     static func isSignature(_ signature: [UInt8], of message: [UInt8], by key: OpaquePointer) -> Bool {
         // A wrong signature leaves an error on the queue.
         defer { ERR_clear_error() }

@@ -5,7 +5,8 @@ package import SocketTLS
 ///
 /// OpenSSL verifies, so the check is independent of the code that signs.
 ///
-/// `@unchecked Sendable`: the key does not change after `init`, and OpenSSL then allows any thread to use it.
+/// `@unchecked Sendable`: the key does not change after `init`, and OpenSSL then allows any thread
+/// to use it.
 package final class SigningKey: @unchecked Sendable {
     private let pointer: OpaquePointer
 
@@ -31,7 +32,8 @@ package final class SigningKey: @unchecked Sendable {
         try SigningKey(copenssl_make_rsa2048_key())
     }
 
-    /// Whether `signature`, the 64 bytes of RFC 7518 section 3.4, is this P-256 key's for `message`.
+    /// Whether `signature`, the 64 bytes of RFC 7518 section 3.4, is this P-256 key's for
+    /// `message`.
     package func isES256(_ signature: [UInt8], of message: [UInt8]) -> Bool {
         SignatureCheck.isES256(signature, of: message, by: self.pointer)
     }

@@ -2,7 +2,8 @@ internal import COpenSSL
 internal import SocketTLS
 
 extension TestAuthority {
-    /// Makes a list in PEM of revoked certificates, which begins and ends so many seconds from now.
+    /// Makes a list of revoked certificates, in PEM. `validity` is its start and its end, in
+    /// seconds from now.
     package func makeRevocationList(
         of revoked: [Identity] = [],
         validity: ClosedRange<Int> = -3600...86_400
@@ -27,7 +28,7 @@ extension TestAuthority {
             let entry = try OpenSSLError.check("X509_REVOKED_new", X509_REVOKED_new())
             X509_REVOKED_set_serialNumber(entry, X509_get_serialNumber(certificate))
             X509_REVOKED_set_revocationDate(entry, begin)
-            // The list owns it from here on.
+            // The list owns the entry from here on.
             try OpenSSLError.check("X509_CRL_add0_revoked", X509_CRL_add0_revoked(list, entry))
         }
         try self.key.withPointer { key throws(OpenSSLError) in

@@ -1,6 +1,7 @@
 internal import Foundation
 
-/// A certificate authority that lives as long as the process, so that clients really verify certificates.
+/// A certificate authority that lives as long as the process, so that clients really verify
+/// certificates.
 ///
 /// ```swift
 /// let authority = try TestAuthority()

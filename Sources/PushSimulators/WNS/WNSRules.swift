@@ -1,4 +1,4 @@
-/// Why WNS refuses a notification.
+/// The reason why WNS refuses a notification.
 package struct WNSRefusal: Error, Hashable {
     package let status: Int
     /// The text of `X-WNS-Error-Description`.
@@ -10,7 +10,8 @@ package struct WNSRefusal: Error, Hashable {
     }
 }
 
-/// The rules of WNS for a raw notification, a toast and a badge, without connection and access token.
+/// The rules of WNS for a raw notification, a toast and a badge, without connection and access
+/// token.
 package struct WNSRules: Sendable {
     package enum Channel: Sendable {
         case open, expired
@@ -75,7 +76,7 @@ package struct WNSRules: Sendable {
         }
     }
 
-    /// Whether the text is a badge with a number; glyphs are not for us.
+    /// Whether the text is a badge with a number; the server sends no glyphs.
     private static func isBadge(_ body: [UInt8]) -> Bool {
         var text = String(decoding: body, as: UTF8.self)[...]
         guard text.skip("<badge value=\"") else { return false }
@@ -83,7 +84,7 @@ package struct WNSRules: Sendable {
         return (1...5).contains(number.utf8.count) && Int(number) != nil && text.dropFirst(number.count) == "\"/>"
     }
 
-    /// Whether the text is a toast that shows a text, in the form that Microsoft's examples have.
+    /// Whether the text is a toast that shows a text, in the form of Microsoft's examples.
     private static func isToast(_ body: [UInt8]) -> Bool {
         var text = String(decoding: body, as: UTF8.self)[...]
         guard text.skip("<toast") else { return false }

@@ -1,8 +1,8 @@
 internal import Foundation
 internal import Synchronization
 
-/// Windows Push Notification Services for raw notifications and toasts, with the token endpoints of Microsoft Entra and
-/// of Microsoft accounts.
+/// Windows Push Notification Services for raw notifications and toasts, with the token endpoints
+/// of Microsoft Entra and of Microsoft accounts.
 ///
 /// ```swift
 /// let wns = try WNSSimulator(authority: authority)
@@ -11,7 +11,7 @@ internal import Synchronization
 /// ```
 /// Requests to the token endpoint are in `tokenRequests`, not in `pushes`.
 package final class WNSSimulator: PushSimulator {
-    /// The credentials that a sender gets access tokens with.
+    /// The credentials that a sender exchanges for access tokens.
     package struct Credentials: Sendable {
         /// The Entra tenant, a UUID.
         package let tenantID: String
@@ -21,7 +21,7 @@ package final class WNSSimulator: PushSimulator {
         package let clientSecret: String
     }
 
-    /// The credentials that a sender gets access tokens with; each simulator makes new ones.
+    /// The credentials that a sender exchanges for access tokens; each simulator makes new ones.
     package let credentials: Credentials
     /// The received pushes, and the answers that a test has ordered.
     package let pushes: PushLog
@@ -69,13 +69,13 @@ package final class WNSSimulator: PushSimulator {
     private var entraPath: String { "/\(self.credentials.tenantID)/oauth2/v2.0/token" }
     private static let storePath = "/accesstoken.srf"
 
-    /// The scope that a token endpoint gives tokens for.
+    /// The scopes of the tokens, by the path of their endpoint.
     private var scopes: [String: String] {
         [self.entraPath: "https://wns.windows.com/.default", Self.storePath: "notify.windows.com"]
     }
 
-    /// Opens a channel and returns its URL, which must be used byte for byte: it has escapes that decoding would
-    /// change.
+    /// Opens a channel and returns its URL. Senders must use it byte for byte: it has escapes that
+    /// decoding would change.
     ///
     /// `host` replaces `localhost` in the URL, for senders that check the name.
     package func makeChannel(host: String = "localhost") -> String {
@@ -90,13 +90,13 @@ package final class WNSSimulator: PushSimulator {
         self.rules.withLock { $0.channels[String(channel[start...])] = .expired }
     }
 
-    /// Revokes all access tokens, so that the next push with one is answered with 401.
+    /// Revokes all access tokens: the next push with one gets 401.
     package func revokeAccessTokens() {
         self.accessTokens.revokeAll()
     }
 
-    /// How many access tokens were fetched while the one before had more than half of its life left; 0 for a good
-    /// sender.
+    /// The number of access tokens that were fetched while the one before had more than half of
+    /// its life left; 0 for a good sender.
     package var needlessTokenCount: Int { self.accessTokens.needlessCount }
 
     /// Serves until the task is cancelled.

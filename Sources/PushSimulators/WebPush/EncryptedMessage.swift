@@ -1,7 +1,7 @@
 internal import COpenSSL
 
-/// Decrypts a message as a browser does, RFC 8291 over RFC 8188; with OpenSSL, so independent of the code that
-/// encrypts.
+/// Decrypts a message as a browser does, RFC 8291 over RFC 8188. It uses OpenSSL, and so is
+/// independent of the code that encrypts.
 struct EncryptedMessage {
     private static let tagSize = 16
 
@@ -10,7 +10,8 @@ struct EncryptedMessage {
     let senderPoint: [UInt8]
     private let record: [UInt8]
 
-    /// `nil` unless the body is a header with a point as key id, and one record that fits in the size it names.
+    /// `nil` unless the body is a header with a point as key id, and one record that fits in the
+    /// stated size.
     init?(_ body: [UInt8]) {
         guard body.count > 86 + Self.tagSize, body[20] == 65 else { return nil }
         let size = body[16..<20].reduce(0) { $0 << 8 | Int($1) }
@@ -20,7 +21,7 @@ struct EncryptedMessage {
         guard size >= 18, self.record.count <= size else { return nil }
     }
 
-    /// The plaintext without its padding; `nil` if it was not encrypted for this browser.
+    /// The plaintext without its padding; `nil` if the message is not encrypted for this browser.
     func open(key: SigningKey, point: [UInt8], secret: [UInt8]) -> [UInt8]? {
         // Without a key agreement the message cannot be read; the cause does not matter.
         guard

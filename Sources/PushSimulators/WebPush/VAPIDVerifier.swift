@@ -5,7 +5,7 @@ package import Foundation
 package struct VAPIDVerifier: Sendable {
     private struct Claims: Decodable {
         let aud: String
-        /// A string here is refused, as by Mozilla's service.
+        /// A string is refused here, as by Mozilla's service.
         let exp: Double
         let sub: String
     }
@@ -18,8 +18,8 @@ package struct VAPIDVerifier: Sendable {
         self.audience = audience
     }
 
-    /// The public key that signed the token in `Authorization`, in base64url. Throws the refusal that a service
-    /// answers.
+    /// The public key that signed the token in `Authorization`, in base64url. Throws the refusal
+    /// that a service answers.
     package func signer(of authorization: String?, now: Date) throws(WebPushRefusal) -> String {
         guard let authorization else { throw WebPushRefusal(401, "MissingVapid") }
         let parameters = Self.parameters(of: authorization)

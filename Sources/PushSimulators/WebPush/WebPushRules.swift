@@ -1,7 +1,7 @@
 internal import Bytes
 package import Foundation
 
-/// Why a push service refuses a message.
+/// The reason why a push service refuses a message.
 package struct WebPushRefusal: Error, Hashable {
     package let status: Int
     package let reason: String
@@ -14,14 +14,14 @@ package struct WebPushRefusal: Error, Hashable {
 
 /// The rules of a push service for a message, and of the browser behind it, without connection.
 ///
-/// Stricter than any real service: Urgency and Topic must match the grammar exactly, and the sender is told if the
-/// browser could not decrypt the message.
+/// They are stricter than those of any real service. Urgency and Topic must match the grammar
+/// exactly, and the answer tells the sender if the browser could not decrypt the message.
 package struct WebPushRules: Sendable {
     struct Subscriber: Sendable {
         let key: SigningKey
         let point: [UInt8]
         let secret: [UInt8]
-        /// The sender's key that it subscribed with, in base64url; `nil` accepts any.
+        /// The sender's key with which it subscribed, in base64url; `nil` accepts any.
         let serverKey: String?
         var isRetired = false
 

@@ -14,7 +14,7 @@ package final class WebPushSimulator: PushSimulator {
     package struct Subscription: Sendable, Hashable {
         /// The result of `JSON.stringify(subscription)`.
         package let json: String
-        /// The URL that pushes go to.
+        /// The URL for pushes to the browser.
         package let endpoint: String
         /// The browser's private key, PKCS#8 in PEM, which a real browser never reveals.
         package let privateKey: String
@@ -51,7 +51,8 @@ package final class WebPushSimulator: PushSimulator {
     /// The port on 127.0.0.1.
     package var port: UInt16 { self.server.port }
 
-    /// Subscribes a new browser; with `applicationServerKey`, it accepts only a sender that has that key.
+    /// Subscribes a new browser; with `applicationServerKey`, it accepts only a sender that has
+    /// that key.
     ///
     /// Throws if a key cannot be generated.
     package func makeSubscription(applicationServerKey: String? = nil) throws -> Subscription {
@@ -83,7 +84,8 @@ package final class WebPushSimulator: PushSimulator {
         self.rules.withLock { $0.subscribers[subscription.path]?.isRetired = true }
     }
 
-    /// The plaintext that the browser would read; `nil` if it cannot decrypt it, or if there is no such browser.
+    /// The plaintext that the browser would read; `nil` if it cannot decrypt it, or if there is no
+    /// such browser.
     package func plaintext(of request: SimulatedRequest) -> String? {
         let subscriber = self.rules.withLock { $0.subscribers[request.path] }
         return subscriber?.open(request.body).map { String(decoding: $0, as: UTF8.self) }
@@ -94,7 +96,7 @@ package final class WebPushSimulator: PushSimulator {
         try await self.server.serve { request in self.pushes.answer(request, judge: self.judge) }
     }
 
-    /// Decides on a request as a push service does.
+    /// Judges a request as a push service does.
     func judge(_ request: SimulatedRequest) -> Judgement {
         do throws(WebPushRefusal) {
             try self.rules.withLock { $0 }.check(request, now: self.now())

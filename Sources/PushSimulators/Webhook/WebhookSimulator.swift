@@ -6,7 +6,8 @@ internal import Synchronization
 package final class WebhookSimulator: PushSimulator {
     /// The received pushes, and the answers that a test has ordered.
     package let pushes: PushLog
-    /// The secret that the sender must sign with, `whsec_` and base64; each simulator makes a new one.
+    /// The secret with which the sender must sign, `whsec_` and base64; each simulator makes a new
+    /// one.
     package let secret: String
 
     private let key: [UInt8]
@@ -15,7 +16,7 @@ package final class WebhookSimulator: PushSimulator {
     private let now: @Sendable () -> Date
     private let server: SimulatorServer
 
-    /// How far a timestamp may be from now.
+    /// The largest difference between a timestamp and now, in seconds.
     private static let tolerance: TimeInterval = 300
 
     /// A push has either an id or a code.
@@ -77,7 +78,7 @@ package final class WebhookSimulator: PushSimulator {
     /// The port on 127.0.0.1.
     package var port: UInt16 { self.server.port }
 
-    /// The URL to post to.
+    /// The URL for POST requests.
     package var url: String { self.endpoint + "/hook" }
 
     /// Answers 410 for the device with that handle from now on.
@@ -90,7 +91,7 @@ package final class WebhookSimulator: PushSimulator {
         try await self.server.serve { request in self.pushes.answer(request, judge: self.judge) }
     }
 
-    /// Decides on a request as a careful receiver does.
+    /// Judges a request as a careful receiver does.
     func judge(_ request: SimulatedRequest) -> Judgement {
         func refused(_ status: Int, _ reason: String) -> Judgement {
             .refused(.json(["error": reason], status: status), reason: reason)
@@ -99,7 +100,7 @@ package final class WebhookSimulator: PushSimulator {
         guard request.method == "POST" else { return refused(405, "only POST") }
         guard self.isSigned(request) else { return refused(401, "not signed") }
         guard request.header("content-type") == "application/json" else { return refused(400, "no JSON") }
-        // What is no message of one kind may be one of the other.
+        // A body that is not an event message may be a push.
         if let events = try? JSONDecoder().decode(EventMessage.self, from: Data(request.body)) {
             return events.isWhole ? .accepted(SimulatedResponse(status: 204)) : refused(400, "no events")
         }

@@ -6,11 +6,11 @@ internal import PushStore
 internal import SocketHTTP
 
 extension Authenticator {
-    /// The caller with a token of the issuer. May wait for the issuer's keys, make the user, or change the user's role and
-    /// apps as the claims say.
+    /// The caller with a token of the issuer. May wait for the issuer's keys, make the user, or
+    /// change the user's role and apps according to the claims.
     ///
-    /// Throws an `invalid-token`, `token-expired`, `account-refused` or `issuer-unavailable` problem, and `TryLater` after too
-    /// many that were invalid.
+    /// Throws an `invalid-token`, `token-expired`, `account-refused` or `issuer-unavailable`
+    /// problem, and `TryLater` after too many invalid ones.
     func signIn(
         issued text: Substring,
         by issuer: Issuer,
@@ -32,15 +32,15 @@ extension Authenticator {
         }
     }
 
-    /// Whether the caller has shown no token of the issuer, or one that has not expired by the machine's clock and was
-    /// verified with keys that are still the issuer's.
+    /// Whether the caller has no token of the issuer, or a current one. A current token has not
+    /// expired by the machine's clock, and was verified with keys that are still the issuer's.
     func isCurrent(_ caller: Caller) -> Bool {
         guard let issued = caller.issued else { return true }
         guard let issuer, case let now = issuer.now(), now < issued.expiresAt else { return false }
         return issuer.keys.isCurrent(issued.generation, now: now)
     }
 
-    /// A verified token, on its way to be a caller.
+    /// A verified token whose caller is being determined.
     private struct Entry {
         let identity: IssuedIdentity
         let generation: Int
@@ -48,7 +48,7 @@ extension Authenticator {
         let origin: PeerAddress?
         let now: Date
 
-        /// An audit record of what the token brings about.
+        /// An audit record of a change that the token causes.
         func record(_ action: AuditRecord.Action, _ detail: String) -> AuditRecord {
             let name = self.identity.name
             let actor = AuditRecord.Actor(
@@ -67,15 +67,16 @@ extension Authenticator {
         }
     }
 
-    /// What stands between a token and its caller.
+    /// The result of one step from a token to its caller.
     private enum Step {
         case ready(Caller)
-        /// Something was changed, and the user must be read again.
+        /// The step has changed something, and the user must be read again.
         case again
     }
 
     private func caller(_ entry: Entry, rules: IssuerRules, reader: any StoreReader) async throws -> Caller {
-        // It makes the user, changes the rights, and finds nothing more to do; one more for another server's change.
+        // Three steps suffice: make the user, change the rights, find nothing more to do. One more
+        // is for another server's change.
         for _ in 0..<4 {
             if case .ready(let caller) = try await self.step(entry, rules: rules, reader: reader) { return caller }
         }
@@ -88,7 +89,7 @@ extension Authenticator {
         guard let user = try await reader.user(named: identity.name) else {
             guard rules.createsUsers else { throw TokenFault.account("there is no account \(identity.name)") }
             let role = identity.rights.role ?? .device
-            // `false`: another request has made it. The next step binds it to its owner.
+            // `false`: another request has made the user. The next step binds it to its owner.
             _ = try await self.store.addUser(
                 identity.name,
                 role: role,
@@ -99,7 +100,8 @@ extension Authenticator {
             )
             return .again
         }
-        // OpenID Connect Core section 2: `sub` is case-sensitive. First, so that the answer hides the account's state.
+        // OpenID Connect Core section 2: `sub` is case-sensitive. This check is first, so that the
+        // answer hides the account's state.
         guard identity.name.isSpelled(like: user.name) else {
             throw TokenFault.account("the account of this name differs from \(identity.name) in upper or lower case")
         }
@@ -120,7 +122,7 @@ extension Authenticator {
             if try await self.take(token, for: user, instead: stored, role, apps, entry) { return .again }
         }
         let scopes = token.account.rights.scopes(as: role)
-        // Stored all the same: an older token with scopes ends.
+        // The rights are stored even without scopes, so that an older token with scopes ends.
         guard !scopes.isEmpty else { throw TokenFault.account("the claims give no scope") }
         let grant = IssuedGrant(
             token: token,
@@ -143,8 +145,8 @@ extension Authenticator {
         )
     }
 
-    /// Stores the token's rights with the account; `false` if all is stored but the role, since the user is the last
-    /// administrator, who stays one.
+    /// Stores the token's rights with the account; `false` if it stores all but the role, because
+    /// the user is the last administrator and keeps the role.
     private func take(
         _ token: IssuedToken,
         for user: User,
@@ -181,7 +183,8 @@ extension Authenticator {
     }
 }
 
-/// Derives what is stored of the users of issuers: the same at all servers of a database.
+/// Derives the stored identifiers of issuers' users; all servers of a database derive the same
+/// ones.
 struct IssuedOwners: Sendable {
     private let code: KeyedHash
 
@@ -189,7 +192,7 @@ struct IssuedOwners: Sendable {
         self.code = KeyedHash(key: secret.derive("issued owner"))
     }
 
-    /// A keyed hash over the bytes of both.
+    /// A keyed hash over the bytes of both texts.
     func hash(of subject: String, at issuer: String) -> Data {
         let hash = self.code.code { hash in
             withUnsafeBytes(of: UInt64(issuer.utf8.count).bigEndian) { hash.update(bufferPointer: $0) }

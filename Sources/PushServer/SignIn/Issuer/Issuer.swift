@@ -2,11 +2,12 @@ package import Foundation
 internal import PushCore
 internal import PushStore
 
-/// An issuer of tokens (OpenID Connect, or OAuth with RFC 9068) whom the server believes.
+/// An issuer of tokens (OpenID Connect, or OAuth with RFC 9068) that the server trusts.
 package struct Issuer: Sendable {
     package let rules: IssuerRules
     package let keys: IssuerKeys
-    /// The machine's clock: the issuer's times are compared with it, also while a `HeldClock` does not believe it.
+    /// The machine's clock. The server compares the issuer's times with it, even while a
+    /// `HeldClock` does not accept it.
     let now: @Sendable () -> Date
 
     package init(rules: IssuerRules, keys: IssuerKeys, now: @escaping @Sendable () -> Date = { Date() }) {
@@ -15,9 +16,9 @@ package struct Issuer: Sendable {
         self.now = now
     }
 
-    /// Whom a token names, and the generation of the keys that it was verified with.
+    /// The identity in a token, and the generation of the keys that verified it.
     ///
-    /// What costs little is checked first. Waits if the token is signed with a key that is not known yet.
+    /// Cheap checks come first. Waits if the token is signed with an unknown key.
     func identity(in text: Substring) async throws(TokenFault) -> (IssuedIdentity, generation: Int) {
         let token = try SignedToken(text, algorithms: self.rules.algorithms)
         let identity = try self.rules.identity(in: token.claims, now: self.now())
@@ -33,11 +34,11 @@ package struct Issuer: Sendable {
     }
 }
 
-/// What a verified token of an issuer allows, and until when.
+/// The rights that a verified token of an issuer gives, and their end.
 struct IssuedGrant: Sendable, Hashable {
     let token: IssuedToken
     let scopes: Scopes
     let expiresAt: Date
-    /// Of the keys that it was verified with.
+    /// The generation of the keys that verified it.
     let generation: Int
 }

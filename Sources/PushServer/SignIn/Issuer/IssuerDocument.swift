@@ -1,14 +1,15 @@
 internal import PushAPI
 
-/// What an issuer says about itself (OpenID Connect Discovery 1.0 section 4, RFC 8414).
+/// An issuer's metadata (OpenID Connect Discovery 1.0 section 4, RFC 8414).
 package struct IssuerDocument: Sendable, Hashable {
-    /// Where the document is, below the issuer.
+    /// The path of the document, below the issuer.
     package static let path = "/.well-known/openid-configuration"
 
-    /// Where its keys are.
+    /// The URL of its keys.
     package let keySet: String
 
-    /// Throws unless the document is that of `issuer`, byte for byte: another one's keys must not sign in for it.
+    /// Reads the document. Throws unless it names `issuer`, byte for byte: another issuer's keys
+    /// must not sign in for it.
     package init(_ bytes: [UInt8], of issuer: String) throws(IssuerDocumentError) {
         guard let value = try? JSONValue(reading: bytes), case .object = value else {
             throw IssuerDocumentError("the issuer's configuration is not a JSON object")
@@ -23,7 +24,7 @@ package struct IssuerDocument: Sendable, Hashable {
     }
 }
 
-/// Why a document of an issuer cannot be used.
+/// The reason why a document of an issuer cannot be used.
 package struct IssuerDocumentError: Error, Sendable, Hashable, CustomStringConvertible {
     package let description: String
 

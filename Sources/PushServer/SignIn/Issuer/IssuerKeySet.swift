@@ -5,14 +5,16 @@ internal import PushAPI
 
 /// The public keys of an issuer: a JSON Web Key Set (RFC 7517).
 package struct IssuerKeySet: Sendable {
-    /// The most keys of a set.
+    /// The largest number of keys of a set.
     static let maximumCount = 100
 
     private let keys: [Key]
 
-    /// Keys of other kinds, for other uses or that cannot be read are left out (RFC 7517 section 5).
+    /// Reads a set. Leaves out unreadable keys, and keys of other kinds or for other uses (RFC
+    /// 7517 section 5).
     ///
-    /// Throws if it is no key set, has more than `maximumCount` keys, or none that could verify a token.
+    /// Throws if the text is not a key set, has more than `maximumCount` keys, or has no key that
+    /// could verify a token.
     package init(_ bytes: [UInt8]) throws(IssuerDocumentError) {
         guard let value = try? JSONValue(reading: bytes), case .array(let entries) = value["keys"] else {
             throw IssuerDocumentError("the key set is not a JSON Web Key Set")
@@ -24,20 +26,21 @@ package struct IssuerKeySet: Sendable {
         guard !self.keys.isEmpty else { throw IssuerDocumentError("the key set has no RSA, P-256 or Ed25519 key") }
     }
 
-    /// Whether all of these keys are in the other set, too.
+    /// Whether the other set has all of these keys, too.
     func isContained(in other: IssuerKeySet) -> Bool {
         let others = Set(other.keys.map(\.identity))
         return self.keys.allSatisfy { others.contains($0.identity) }
     }
 
-    /// The keys that the token may be signed with. Without a `kid` only the one key that suits its algorithm.
+    /// The keys that may have signed the token. Without a `kid`, only a single key that suits its
+    /// algorithm.
     private func candidates(for token: SignedToken) -> [Key] {
         let suitable = self.keys.filter { $0.algorithms.contains(token.algorithm) }
         guard let id = token.keyID else { return suitable.count == 1 ? suitable : [] }
         return suitable.filter { $0.id?.utf8.elementsEqual(id.utf8) == true }
     }
 
-    /// Whether there is a key that the token may be signed with.
+    /// Whether there is a key that may have signed the token.
     func hasKey(for token: SignedToken) -> Bool { !self.candidates(for: token).isEmpty }
 
     /// Whether one of the keys has signed the token.
@@ -51,10 +54,10 @@ private struct Key: Sendable {
     let id: String?
     let algorithms: Set<TokenAlgorithm>
     let material: Material
-    /// The same for the same key under the same id.
+    /// Equal for the same key under the same id.
     let identity: [String?]
 
-    /// `nil` for a key that verifies no token.
+    /// `nil` for a key that cannot verify tokens.
     init?(_ value: JSONValue) {
         guard case .object = value, value["use"]?.text ?? "sig" == "sig" else { return nil }
         if case .array(let uses) = value["key_ops"], !uses.contains(.string("verify")) { return nil }
@@ -84,13 +87,13 @@ private struct Key: Sendable {
     }
 }
 
-/// What signatures are verified with.
+/// A public key that verifies signatures.
 private enum Material: Sendable {
     case rsa(RSA.Signing.PublicKey)
     case p256(P256.Signing.PublicKey)
     case ed25519(Curve25519.Signing.PublicKey)
 
-    /// Bytes of the modulus: a longer one would take long to verify with.
+    /// The length of the modulus in bytes: verification with a longer one would take long.
     private static let modulus = 256...1024
     private static let maximumExponent = 4
 
@@ -116,7 +119,7 @@ private enum Material: Sendable {
         case (.rsa(let key), .rs256): key.isValidSignature(token.signature, for: token.message, padding: .pkcs1v15)
         case (.rsa(let key), .ps256): key.isValidSignature(token.signature, for: token.message, padding: .pss)
         case (.p256(let key), .es256):
-            // A signature of another length is none.
+            // A signature of another length is invalid.
             if let signature = try? P256.Signing.ECDSASignature(rawRepresentation: token.signature) {
                 key.isValidSignature(signature, for: token.message)
             } else {

@@ -2,45 +2,46 @@ package import Foundation
 package import PushCore
 internal import Synchronization
 
-/// The keys of an issuer as they were read last, and the requests that wait for them to be read again. Any thread may use it.
+/// The last read keys of an issuer, and the requests that wait for the next read. Any thread may
+/// use it.
 ///
-/// Who reads them asks for a number with `begin` and gives what was found to `end`. A request with a key that is not known
-/// waits for a reading that begins after it; how often that happens is the reader's to say, so that strangers who invent keys
-/// cost the issuer nothing.
+/// The reader of the keys gets a number from `begin`, and passes its result to `end`. A request
+/// with an unknown key waits for a read that begins after it. The reader decides how often it
+/// reads, so that strangers who invent keys cost the issuer nothing.
 package final class IssuerKeys: Sendable {
-    /// What came of a reading.
+    /// The result of a read.
     enum Refresh: Sendable, Hashable {
         case done
-        /// It failed, has taken too long, or too many wait for it.
+        /// The read failed or took too long, or too many requests wait for it.
         case failed
     }
 
     private struct Waiter {
         let signal: Signal
-        /// The last reading that had begun.
+        /// The number of the last read that had begun before.
         let after: Int
-        /// That of the first reading that counts.
+        /// The outcome of the first read that began after it and has ended.
         var outcome: Refresh?
     }
 
     private struct State {
         var keys: IssuerKeySet?
         var readAt: Date?
-        /// Another one whenever a key has gone.
+        /// Changes whenever a key is removed.
         var generation = 0
         var begun = 0
         var waiters: [Int: Waiter] = [:]
         var lastWaiter = 0
     }
 
-    /// How many requests may wait.
+    /// The largest number of waiting requests.
     private static let bound = 1000
-    /// How long one waits.
+    /// How long a request waits.
     private static let timeout = Duration.seconds(12)
 
-    /// Rings when somebody waits.
+    /// Signals that a request waits.
     package let wanted = Signal()
-    /// How long after they were read keys are good, while the issuer does not answer.
+    /// How long keys are valid after they were read, while the issuer does not answer.
     private let kept: TimeInterval
     private let state = Mutex(State())
 
@@ -48,7 +49,8 @@ package final class IssuerKeys: Sendable {
         self.kept = kept
     }
 
-    /// The keys, and a number that changes when one of them goes; `nil` if they were never read, or too long ago.
+    /// The keys, and a number that changes when one of them is removed; `nil` if they were never
+    /// read, or too long ago.
     func current(now: Date) -> (keys: IssuerKeySet, generation: Int)? {
         self.state.withLock { state in
             guard let keys = state.keys, let readAt = state.readAt, now < readAt + self.kept else { return nil }
@@ -56,15 +58,16 @@ package final class IssuerKeys: Sendable {
         }
     }
 
-    /// Whether a token that was right under the keys of that generation is right under those of now.
+    /// Whether a token that was valid under the keys of that generation is valid under the current
+    /// ones.
     func isCurrent(_ generation: Int, now: Date) -> Bool {
         self.current(now: now)?.generation == generation
     }
 
-    /// When the keys were read last.
+    /// The time at which the keys were last read.
     package var readAt: Date? { self.state.withLock { $0.readAt } }
 
-    /// Begins a reading. Returns its number, for `end`.
+    /// Begins a read. Returns its number, for `end`.
     package func begin() -> Int {
         self.state.withLock { state in
             state.begun += 1
@@ -72,7 +75,7 @@ package final class IssuerKeys: Sendable {
         }
     }
 
-    /// Ends a reading; `nil`: it has failed, and the old keys stay.
+    /// Ends a read. If `keys` is `nil`, it has failed, and the old keys stay.
     package func end(_ reading: Int, with keys: IssuerKeySet?, now: Date) {
         let signals = self.state.withLock { state in
             if let keys {
@@ -90,7 +93,7 @@ package final class IssuerKeys: Sendable {
         for signal in signals { signal.set() }
     }
 
-    /// Waits for a reading that begins from now on.
+    /// Waits for a read that begins from now on.
     func refreshed() async -> Refresh {
         let signal = Signal()
         let number: Int? = self.state.withLock { state in

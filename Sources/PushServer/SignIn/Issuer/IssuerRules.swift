@@ -3,13 +3,13 @@ internal import PushAPI
 package import PushCore
 internal import PushStore
 
-/// Whose tokens are taken, and what their claims mean here.
+/// The rules for tokens of one issuer: which the server accepts, and the meaning of their claims.
 package struct IssuerRules: Sendable {
-    /// The roles, apps or scopes that the values of a claim give.
+    /// A mapping from the values of a claim to roles, apps or scopes.
     package struct Mapping<Right: Hashable & Sendable>: Sendable {
         /// The claim's name, or a path through objects.
         package var claim: String
-        /// For each right, the values of which any one gives it.
+        /// For each right, the values that give it; one of them suffices.
         package var values: [Right: Set<String>]
 
         package init(claim: String, values: [Right: Set<String>]) {
@@ -20,35 +20,37 @@ package struct IssuerRules: Sendable {
 
     /// Compared with `iss` byte for byte.
     package var issuer: String
-    /// The names that the issuer had before: accounts of its users stay theirs. Tokens with these names are not taken.
+    /// Earlier names of the issuer: accounts of its users remain theirs. The server does not
+    /// accept tokens with these names.
     package var formerIssuers: Set<String> = []
-    /// One of them must be in `aud`.
+    /// At least one must be in `aud`.
     package var audiences: Set<String>
     package var algorithms = Set(TokenAlgorithm.allCases)
-    /// The clients that tokens may have been issued to, by `azp` or `client_id`; empty: any, for tokens of no other audience.
+    /// The clients that the issuer may have issued a token to, by `azp` or `client_id`. If empty,
+    /// any client, but then a token may have no other audience.
     package var authorizedParties: Set<String> = []
-    /// The claim with the user's name, and what is put before it.
+    /// The claim with the user's name, and the prefix that the server puts before it.
     package var nameClaim = "sub"
     package var namePrefix = ""
-    /// Whether an account is made for a name that has none.
+    /// Whether the server makes an account for an unknown name.
     package var createsUsers = false
-    /// Whether users who have a password are signed in, too.
+    /// Whether users who have a password may sign in by tokens, too.
     package var includesPasswordUsers = false
-    /// `nil`: roles are the accounts' own.
+    /// `nil`: users keep the roles of their accounts.
     package var roles: Mapping<Role>?
-    /// The role of who has none by that claim; `nil`: is not signed in.
+    /// The role of users to whom that claim gives none; `nil`: they cannot sign in.
     package var otherRole: Role?
-    /// The claim with the user's apps; `nil`: apps are the accounts' own.
+    /// The claim with the user's apps; `nil`: users keep the apps of their accounts.
     package var appsClaim: String?
-    /// The apps that there are.
+    /// The configured apps.
     package var knownApps: Set<AppName> = [.usual]
-    /// `nil`: all scopes of the role but `manage`.
+    /// `nil`: all scopes of the role except `manage`.
     package var scopes: Mapping<Scopes>?
-    /// How far the clocks may differ.
+    /// The tolerated clock skew, in seconds.
     package var leeway: TimeInterval = 30
-    /// How long after it was issued a token is taken at most.
+    /// The largest age of a token since it was issued, in seconds.
     package var maximumAge: TimeInterval = 86_400
-    /// Whether a token may begin a session, which lasts longer than it.
+    /// Whether a token may begin a session, which outlives the token.
     package var allowsSessions = false
 
     package init(issuer: String, audiences: Set<String>) {
@@ -56,13 +58,14 @@ package struct IssuerRules: Sendable {
         self.audiences = audiences
     }
 
-    /// Whom a token's claims name, with what rights. Its signature must be checked as well.
+    /// The identity and the rights in a token's claims. The caller must also verify the signature.
     func identity(in claims: TokenObject, now: Date) throws(TokenFault) -> IssuedIdentity {
         guard try claims.text("iss")?.utf8.elementsEqual(self.issuer.utf8) == true else {
             throw .claim("iss is not the configured issuer")
         }
         try self.checkAudience(of: claims)
-        // RFC 7800, RFC 8705 and RFC 9449: it proves nothing without a key that its holder must show.
+        // RFC 7800, RFC 8705 and RFC 9449: such a token proves nothing unless its holder shows a
+        // key.
         guard claims["cnf"] == nil else {
             throw .claim("the token is bound to a key by cnf, which is not checked here")
         }
@@ -99,7 +102,7 @@ package struct IssuerRules: Sendable {
         guard audiences.contains(where: self.audiences.contains) else { throw .claim("aud is not for this server") }
         let (party, client) = (try claims.text("azp"), try claims.text("client_id"))
         if self.authorizedParties.isEmpty {
-            // Each of the others could show here what was shown there.
+            // Any other audience could use here a token that it received.
             guard audiences.allSatisfy(self.audiences.contains) else {
                 throw .claim("aud has others as well, and no authorizedParties are configured")
             }
@@ -110,7 +113,7 @@ package struct IssuerRules: Sendable {
         }
     }
 
-    /// When the token was issued, and until when it is taken.
+    /// The time at which the token was issued, and the time until which it is accepted.
     private func times(of claims: TokenObject, now: Date) throws(TokenFault) -> (issuedAt: Date, end: Date) {
         guard let expiry = try claims.time("exp") else { throw .claim("exp is missing") }
         guard let issuedAt = try claims.time("iat") else { throw .claim("iat is missing") }
@@ -143,13 +146,13 @@ package struct IssuerRules: Sendable {
     }
 }
 
-/// Whom a token names, and what rights its claims give.
+/// The user that a token names, and the rights that its claims give.
 struct IssuedIdentity: Sendable, Hashable {
-    /// Exactly as `sub` has it.
+    /// The exact text of `sub`.
     let subject: String
     let name: Username
     let rights: IssuedRights
     let issuedAt: Date
-    /// When the token is no longer taken.
+    /// The time from which the server no longer accepts the token.
     let expiresAt: Date
 }

@@ -1,28 +1,31 @@
 internal import Bytes
 internal import PushAPI
 
-/// A JSON Web Token as it was shown: signed (RFC 7515) in the compact form, and not verified yet.
+/// A JSON Web Token as the client sent it: signed (RFC 7515) in the compact form, and not verified
+/// yet.
 ///
-/// What decides how it is verified is the configuration. The header only selects: an algorithm among those allowed, and a key
-/// among those that the issuer has published.
+/// The configuration decides how it is verified. The header only selects: an algorithm among those
+/// allowed, and a key among those that the issuer has published.
 struct SignedToken: Sendable {
     /// The longest text, in bytes.
     static let maximumLength = 8192
     private static let maximumKeyID = 256
-    /// The types of tokens that are taken (RFC 7519 section 5.1, RFC 9068 section 2.1): not those for logouts or proofs.
+    /// The accepted types of tokens (RFC 7519 section 5.1, RFC 9068 section 2.1); types for
+    /// logouts or proofs are not among them.
     private static let types: Set = ["jwt", "at+jwt"]
-    /// What would have the token itself say by which key it is to be verified, or as what its content is to be read.
+    /// Fields that would let the token itself choose the key that verifies it, or the
+    /// interpretation of its content.
     private static let refusedFields = ["crit", "jku", "jwk", "x5u", "x5c", "b64", "zip", "enc", "cty"]
 
     let algorithm: TokenAlgorithm
-    /// `nil`: the issuer must have one key only.
+    /// `nil`: the issuer must have exactly one suitable key.
     let keyID: String?
     let claims: TokenObject
-    /// What is signed: the header and the claims as they were sent.
+    /// The signed bytes: the header and the claims as the client sent them.
     let message: [UInt8]
     let signature: [UInt8]
 
-    /// Whether a text is meant as such a token. One of the server's own never looks like this.
+    /// Whether a text seems to be such a token. The server's own tokens never contain a dot.
     static func looksLike(_ text: Substring) -> Bool {
         text.utf8.contains(UInt8(ascii: "."))
     }
@@ -55,7 +58,7 @@ struct SignedToken: Sendable {
             throw .form("the header has \(name), which is not taken")
         }
         if let type = try header.text("typ") {
-            // RFC 7515 section 4.1.9: the prefix may be left out, and letters have no case.
+            // RFC 7515 section 4.1.9: the prefix may be left out, and case does not matter.
             let name = type.lowercased()
             guard self.types.contains(name.hasPrefix("application/") ? String(name.dropFirst(12)) : name) else {
                 throw .form("typ must be JWT or at+jwt")

@@ -1,24 +1,24 @@
 internal import PushAPI
 
-/// Why a token of an issuer is refused.
+/// The reason why a token of an issuer is refused.
 ///
-/// The words tell its holder nothing but what is in the token and in the issuer's public documents, until the signature was
-/// right.
+/// Until the signature is verified, the texts reveal only the content of the token and of the
+/// issuer's public documents.
 enum TokenFault: Error, Sendable, Hashable {
-    /// It is no signed token, or one in a form that is not taken.
+    /// The text is not a signed token, or has a form that the server does not accept.
     case form(String)
-    /// A claim is missing, or is not what it must be.
+    /// A claim is missing or invalid.
     case claim(String)
-    /// The time at which it ends, or the longest time since it was issued, has passed.
+    /// The token's expiry, or the longest time since it was issued, has passed.
     case expired
     /// The issuer has no such key.
     case unknownKey
     case signature
     /// A later token of the user has other rights.
     case superseded
-    /// Its person has no account here, or not one that the issuer may sign in.
+    /// The user has no account here, or none that the issuer may sign in.
     case account(String)
-    /// The issuer's keys are not known, and cannot be read now.
+    /// The issuer's keys are unknown, and cannot be read now.
     case unavailable
 
     var problem: Problem {
@@ -33,7 +33,7 @@ enum TokenFault: Error, Sendable, Hashable {
         }
     }
 
-    /// Whether somebody may be trying tokens, which counts against the address.
+    /// Whether somebody may be guessing tokens, which counts against the address.
     var isGuess: Bool {
         switch self {
         case .form, .claim, .unknownKey, .signature: true

@@ -1,9 +1,10 @@
 internal import Foundation
 internal import PushAPI
 
-/// An object of a token, its header or its claims, read without leniency.
+/// An object of a token, its header or its claims, read strictly.
 ///
-/// Names are compared byte for byte, unlike those of the API: two readers of a token must not see two different claims.
+/// Names are compared byte for byte, unlike those of the API: two readers of a token must not see
+/// two different claims.
 struct TokenObject: Sendable {
     /// The deepest nesting.
     static let maximumDepth = 8
@@ -12,8 +13,8 @@ struct TokenObject: Sendable {
 
     private let members: [JSONValue.Member]
 
-    /// `part` names the object in the fault. Throws for anything but an object, for a name that occurs twice in an object at
-    /// any depth, and for more than `maximumDepth` levels.
+    /// Reads the object; faults name it as `part`. Throws for values other than an object, for a
+    /// name that occurs twice in an object at any depth, and for more than `maximumDepth` levels.
     init(_ bytes: [UInt8], _ part: String) throws(TokenFault) {
         let value: JSONValue
         do throws(JSONSyntaxError) {
@@ -44,8 +45,8 @@ struct TokenObject: Sendable {
         return text
     }
 
-    /// A time in seconds since 1970 (RFC 7519 section 2), without its fraction; `nil` if it is missing. Throws for anything
-    /// else.
+    /// A time in seconds since 1970 (RFC 7519 section 2), without its fraction; `nil` if it is
+    /// missing. Throws for all other values.
     func time(_ name: String) throws(TokenFault) -> Date? {
         guard let value = self[name] else { return nil }
         guard case .number(let digits) = value else { throw .claim("\(name) must be a number") }
@@ -57,10 +58,11 @@ struct TokenObject: Sendable {
         return Date(timeIntervalSince1970: TimeInterval(seconds))
     }
 
-    /// The texts of a claim: the elements of an array, or the words of a string, as `scope` has them. Empty if it is missing,
-    /// and for anything else.
+    /// The texts of a claim: the elements of an array, or the words of a string, as in `scope`.
+    /// Empty if it is missing or has another type.
     ///
-    /// `path` is a name, or names with dots in between that lead through objects: `realm_access.roles`.
+    /// `path` is a name, or names with dots in between that lead through objects:
+    /// `realm_access.roles`.
     func texts(at path: String) -> [String] {
         switch self.value(at: path) {
         case .string(let text): text.split(separator: " ").map(String.init)
