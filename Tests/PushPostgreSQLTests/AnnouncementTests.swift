@@ -35,7 +35,7 @@ import Testing
         #expect(long.description == "7 work=*")
     }
 
-    /// One of two other servers fences it, and tells the remaining one.
+    /// The first of two other servers fences it, and tells the second.
     @Test func aServerThatIsFencedWakesTheOthers() async throws {
         let wakeUps = Atomics()
         var options = StoreOptions()

@@ -25,7 +25,7 @@ import Testing
         self.b = try Server(old, in: self.folder)
     }
 
-    /// One of the servers that share the database.
+    /// A server that shares the database with others.
     private struct Server: Sendable {
         let fixture: StoreFixture
         let store: PostgreSQLStore

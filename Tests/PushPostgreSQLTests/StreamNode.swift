@@ -35,7 +35,7 @@ struct StreamPair: Sendable {
     }
 }
 
-/// One of several servers that share a database, with its open event streams.
+/// A server that shares a database with others, with its open event streams.
 struct StreamNode: Sendable {
     let fixture: StoreFixture
     let hub: StreamHub
@@ -128,7 +128,7 @@ struct StreamNode: Sendable {
         }
     }
 
-    // MARK: - What goes wrong
+    // MARK: - Failures
 
     func run(_ sql: String) async throws {
         _ = try await self.store.database.query(sql, values: [])
