@@ -80,7 +80,7 @@ import Testing
         var arrived = rings.makeAsyncIterator()
         subscription?.mailbox.attach { ring.yield() }
         _ = await arrived.next()
-        // The stream opens again, in case the push was slower.
+        // The signal comes again if the push was slower than the attachment.
         subscription = nil
         #expect(await delivery == .nobodyThere)
     }
