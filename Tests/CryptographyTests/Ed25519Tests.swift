@@ -47,7 +47,8 @@ import Testing
         #expect(throws: CryptoKitError.incorrectKeySize) { try Curve25519.Signing.PublicKey(rawRepresentation: bytes) }
     }
 
-    /// y = 2 belongs to no point; p is zero in another spelling; 0 and 1 are of small order; the last has all bits.
+    /// No point has y = 2. The value p is zero in another spelling, 0 and 1 are of small order,
+    /// and the last value has all bits set.
     @Test(arguments: [
         "02" + String(repeating: "00", count: 31),
         "ed" + String(repeating: "ff", count: 30) + "7f",

@@ -9,7 +9,8 @@ import Testing
     private static let text = Data("The quick brown fox".utf8)
     private static let place = Data("here".utf8)
 
-    /// NIST, The Galois/Counter Mode Validation System: those with nonces and tags of the usual length.
+    /// NIST, The Galois/Counter Mode Validation System: the vectors with nonces and tags of the
+    /// usual length.
     @Test(arguments: [128, 192, 256])
     func whatNISTSealedOpensAndWhatItForgedDoesNot(bits: Int) throws {
         let vectors = try Vector.read("ciphers/AES/GCM/gcmDecrypt\(bits).rsp")
@@ -53,7 +54,7 @@ import Testing
         }
     }
 
-    /// The context that has been used for one is used for the next, whichever way.
+    /// One context is used repeatedly, for encryption and decryption.
     @Test(arguments: [0, 1, 15, 16, 17, 1000, 100_000])
     func whatIsSealedOpensAgain(count: Int) throws {
         let text = Data((0..<count).map { UInt8(truncatingIfNeeded: $0) })
@@ -137,7 +138,7 @@ import Testing
         #expect(Set(boxes.compactMap { $0.combined?.prefix(12) }).count == 1000)
     }
 
-    /// More threads than there are slots, all at once with one key, and gone afterwards.
+    /// More threads than there are slots use one key at the same time, and have ended afterwards.
     @Test func threadsShareAKey() throws {
         let key = SymmetricKey(size: .bits256)
         let failures = Threads.run(40) { number in

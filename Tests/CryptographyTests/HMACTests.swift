@@ -4,7 +4,7 @@ import Testing
 @testable import Cryptography
 
 @Suite struct HMACTests {
-    /// RFC 4231 section 4. The fifth case shows a part of the code only.
+    /// RFC 4231 section 4. The fifth case contains only a part of the code.
     @Test func codesAreThoseOfRFC4231() throws {
         let vectors = try Vector.read("HMAC/rfc-4231-sha256.txt")
         #expect(vectors.count == 6)
@@ -62,7 +62,7 @@ import Testing
 }
 
 @Suite struct HKDFTests {
-    /// RFC 5869 appendix A, those with SHA-256.
+    /// RFC 5869 appendix A, the vectors with SHA-256.
     @Test func keysAreThoseOfRFC5869() throws {
         let vectors = try Vector.read("KDF/rfc-5869-HKDF-SHA256.txt", upTo: "OKM")
         #expect(vectors.count == 3)

@@ -4,7 +4,7 @@ import Testing
 @testable import Cryptography
 
 @Suite(.timeLimit(.minutes(5))) struct LazyReferenceTests {
-    /// Counts how many of them are alive.
+    /// An object whose living instances are counted.
     private final class Counted: Sendable {
         let owner: Owner
 

@@ -5,14 +5,14 @@ import Testing
 @testable import Cryptography
 
 @Suite struct P256SigningTests {
-    /// NIST, FIPS 186-3 ECDSA: each key by its number, and the point that belongs to it.
+    /// NIST, FIPS 186-3 ECDSA: private keys with their points.
     @Test func aNumberHasNISTsPoint() throws {
         let vectors = try Vector.read("asymmetric/ECDSA/FIPS_186-3/KeyPair.rsp")
         let keys = vectors.filter { $0.fields["d"]?.count == 64 && $0.fields["Qx"]?.count == 64 }
         var found = 0
         for vector in keys {
             let point = try vector.bytes("Qx") + vector.bytes("Qy")
-            // The file has another curve of that size.
+            // The file contains another curve of the same size.
             guard (try? P256.Signing.PublicKey(rawRepresentation: point)) != nil else { continue }
             let key = try P256.Signing.PrivateKey(rawRepresentation: vector.bytes("d"))
             #expect(key.publicKey.rawRepresentation == point)
@@ -24,13 +24,13 @@ import Testing
         #expect(found >= 10)
     }
 
-    /// The same: points that are none.
+    /// NIST, FIPS 186-3 ECDSA: invalid points.
     @Test func whatIsNoPointIsRefused() throws {
         let vectors = try Vector.read("asymmetric/ECDSA/FIPS_186-3/PKV.rsp").filter { $0.section == "P-256" }
         #expect(vectors.count == 12)
         for vector in vectors {
             let result = try vector.text("Result")
-            // Some have a number that is too long to be written.
+            // Some numbers are too long to be written.
             let (x, y) = (Data(hexadecimal: try vector.text("Qx")), Data(hexadecimal: try vector.text("Qy")))
             let raw = (x ?? Data(count: 33)) + (y ?? Data(count: 33))
             let isRead = (try? P256.Signing.PublicKey(rawRepresentation: raw)) != nil
@@ -41,7 +41,7 @@ import Testing
         #expect(ERR_peek_error() == 0)
     }
 
-    /// The same: signatures, some of which are changed.
+    /// NIST, FIPS 186-3 ECDSA: signatures, some of them changed.
     @Test func signaturesAreJudgedAsByNIST() throws {
         let vectors = try Vector.read("asymmetric/ECDSA/FIPS_186-3/SigVer.rsp").filter { $0.section == "P-256,SHA-256" }
         #expect(vectors.count == 15)
@@ -57,7 +57,7 @@ import Testing
         for vector in try Vector.wycheproof("ecdsa_secp256r1_sha256_p1363") {
             let key = try P256.Signing.PublicKey(x963Representation: vector.bytes("public"))
             let number = try vector.number("tcId")
-            // One of another length is none.
+            // A signature of another length is invalid.
             let signature = try? P256.Signing.ECDSASignature(rawRepresentation: vector.bytes("sig"))
             let isValid = try signature.map { key.isValidSignature($0, for: try vector.bytes("msg")) }
             #expect(isValid ?? false == (try vector.text("result") == "valid"), "\(number)")
@@ -120,8 +120,8 @@ import Testing
 }
 
 @Suite struct P256KeyAgreementTests {
-    /// NIST SP 800-56A, ECC without confirmation. Where NIST has changed one of the keys or the secret, we find that out, or
-    /// come to another secret.
+    /// NIST SP 800-56A, ECC without confirmation. If NIST has changed a key or the secret, our
+    /// code must reject the key, or compute another secret.
     @Test(arguments: ["init", "resp"])
     func secretsAreNISTs(role: String) throws {
         let path = "asymmetric/ECDH/KASValidityTest_ECCStaticUnified_NOKC_ZZOnly_\(role).fax"
@@ -137,7 +137,8 @@ import Testing
             case "P (": #expect(try secret == vector.bytes("Z"), "\(result)")
             case "F (" where result.contains("CAVS's"): #expect(secret == nil, "\(result)")
             case "F (" where result.contains("Z changed"): #expect(try secret != vector.bytes("Z"), "\(result)")
-            // What is wrong with our own public key, which we make ourselves.
+            // An error in our own public key does not matter, because we compute that key
+            // ourselves.
             default: break
             }
         }
@@ -148,7 +149,7 @@ import Testing
             let number = try vector.number("tcId")
             let secret = Result {
                 let number = try vector.bytes("private").suffix(32)
-                // Without leading zeros there.
+                // The number has no leading zeros here.
                 return try P256.KeyAgreement.PrivateKey(rawRepresentation: Data(count: 32 - number.count) + number)
                     .sharedSecretFromKeyAgreement(with: .init(x963Representation: vector.bytes("public")))
                     .withUnsafeBytes { Data($0) }
@@ -156,7 +157,8 @@ import Testing
             if try vector.text("result") == "valid" {
                 #expect(try secret.get() == vector.bytes("shared"), "\(number)")
             } else {
-                // Compressed points may be accepted, and are not; all others must not be.
+                // Compressed points may be accepted, but our code rejects them. It must reject
+                // all others.
                 #expect(throws: CryptoKitError.self, "\(number)") { try secret.get() }
             }
         }

@@ -24,7 +24,8 @@ import Testing
         }
     }
 
-    /// Other curves, other kinds, public halves, passwords, numbers beyond the order, and keys that contradict themselves.
+    /// Other curves, other kinds of keys, public halves, passwords, numbers above the order, and
+    /// inconsistent keys.
     @Test(arguments: [
         "PKCS8/ec-inconsistent-curve.pem", "PKCS8/ec-invalid-private-scalar.pem", "PKCS8/ec_private_key_encrypted.pem",
         "PKCS8/ec_oid_not_in_reg_private_2.pkcs8.pem", "PKCS8/private.pem", "PKCS8/rsa_pss_2048.pem",
@@ -51,7 +52,8 @@ import Testing
         #expect(ERR_peek_error() == 0)
     }
 
-    /// Whatever is left of a key is that key or none, and ends nothing.
+    /// A damaged key is read as that key, as another one, or rejected. It never crashes the
+    /// process.
     @Test func aKeyThatIsCutOrChangedIsItselfAnotherOrNone() throws {
         let key = P256.Signing.PrivateKey()
         let text = Array(key.pemRepresentation.utf8)

@@ -14,7 +14,7 @@ import Testing
         }
     }
 
-    /// NIST's, of which most are changed in the message, the exponent, the signature or its form.
+    /// NIST's vectors; in most, the message, the exponent, the signature or its form is changed.
     @Test func publicKeysAgreeWithNIST() throws {
         var modulus: [UInt8] = []
         var counts = [true: 0, false: 0]
@@ -31,7 +31,8 @@ import Testing
         #expect(ERR_peek_error() == 0)
     }
 
-    /// Python's cryptography makes signatures with both paddings, and with two of PSS that are refused.
+    /// Python's cryptography makes signatures with both paddings, and with two PSS variants that
+    /// must be rejected.
     @Test func bothPaddingsAgreeWithAnotherImplementation() async throws {
         struct Question: Encodable {
             let key: String
@@ -62,7 +63,7 @@ import Testing
         #expect(answer.signatures.count == 4)
     }
 
-    /// Short, even, and the exponent with which each number is its own signature.
+    /// Short or even moduli, and the exponent with which each number is its own signature.
     @Test(
         arguments: [
             ([UInt8](repeating: 255, count: 255), [1, 0, 1]), ([UInt8](repeating: 254, count: 256), [1, 0, 1]),
@@ -84,7 +85,8 @@ import Testing
         #expect(try key.signature(for: Data(), padding: .pkcs1v15).count == 256)
     }
 
-    /// Too short, for another padding, of another kind, with a password, with numbers that do not belong together.
+    /// Keys that are too short, for another padding, of another kind, encrypted with a password,
+    /// or with inconsistent numbers.
     @Test(arguments: [
         "PKCS8/unenc-rsa-pkcs8.pem", "PKCS8/rsa_pss_2048.pem", "PKCS8/ec_private_key.pem",
         "PEM_Serialization/rsa_private_key.pem", "PEM_Serialization/rsa_public_key.pem",
@@ -97,7 +99,7 @@ import Testing
         #expect(ERR_peek_error() == 0)
     }
 
-    /// In the modulus, the exponents, the primes and what is derived of them.
+    /// Changes the modulus, the exponents, the primes and values derived from them.
     @Test func aKeyWithAChangedNumberIsRefused() throws {
         let vector = try #require(try Vector.wycheproof("rsa_pkcs1_2048_sig_gen").first)
         let der = try vector.bytes("key")

@@ -12,7 +12,7 @@ import Testing
         for vector in vectors {
             let message = try vector.bytes("Msg").prefix(try vector.number("Len") / 8)
             #expect(Data(SHA256.hash(data: message)) == (try vector.bytes("MD")), "\(message.count) bytes")
-            // In two pieces, and in bytes that do not lie side by side.
+            // The message is split in two, and in bytes that are not contiguous.
             var hash = SHA256()
             hash.update(data: message.prefix(message.count / 3))
             hash.update(data: ScatteredBytes(Array(message.dropFirst(message.count / 3))))
@@ -20,7 +20,7 @@ import Testing
         }
     }
 
-    /// The same, the Monte Carlo test: 1,000 hashes of hashes for each of its first vectors.
+    /// The Monte Carlo test of the same suite: 1,000 nested hashes for each of its first vectors.
     @Test func hashesOfHashesAreNISTs() throws {
         let vectors = try Vector.read("hashes/SHA2/SHA256Monte.rsp")
         var seed = try #require(try vectors.first { $0.fields["Seed"] != nil }?.bytes("Seed"))
@@ -40,7 +40,7 @@ import Testing
         one.update(data: Data("c".utf8))
         #expect(one.finalize() == SHA256.hash(data: Data("ac".utf8)))
         #expect(other.finalize() == SHA256.hash(data: Data("ab".utf8)))
-        // What has been told is not the end.
+        // `finalize` does not end the hash.
         other.update(data: Data("d".utf8))
         #expect(other.finalize() == SHA256.hash(data: Data("abd".utf8)))
     }
@@ -56,7 +56,7 @@ import Testing
         #expect(hash.withContiguousStorageIfAvailable { Array($0) } == bytes)
     }
 
-    /// Each bit counts, also where several differ.
+    /// Hashes differ if a single bit differs, also if several do.
     @Test func hashesDifferWhereABitDoes() {
         let hash = SHA256.hash(data: Data("abc".utf8))
         let bytes = Array(hash)

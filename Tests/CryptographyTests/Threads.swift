@@ -2,7 +2,8 @@ import Foundation
 import Synchronization
 
 enum Threads {
-    /// Runs `body` on threads of their own at once, which have ended afterwards; how many said no.
+    /// Runs `body` on `count` threads at once, which have ended afterwards. Returns how many
+    /// returned `false`.
     static func run(_ count: Int, _ body: @escaping @Sendable (Int) -> Bool) -> Int {
         let failures = Failures()
         let threads = (0..<count).compactMap { number in

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A published vector: lines of `name = value` under a line in brackets, as NIST writes them.
+/// A published vector: lines of `name = value` under a line in brackets, in NIST's format.
 struct Vector {
     let section: String
     fileprivate(set) var fields: [String: String] = [:]
@@ -28,7 +28,8 @@ struct Vector {
 extension Vector {
     private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(path: "../..")
 
-    /// A file of the Python package `cryptography-vectors`, which scripts/make-test-environment installs.
+    /// A file of the Python package `cryptography-vectors`, which scripts/make-test-environment
+    /// installs.
     static func file(_ path: String) throws -> Data {
         let libraries = self.root.appending(path: ".venv-test/lib")
         let pythons = try FileManager.default.contentsOfDirectory(atPath: libraries.path)
@@ -38,12 +39,13 @@ extension Vector {
         )
     }
 
-    /// The vectors of such a file, each up to an empty line, or the next one behind `last` where there are more of them.
+    /// Reads the vectors of such a file. Each ends at an empty line; with `last`, at the first
+    /// one after that name.
     static func read(_ path: String, upTo last: String? = nil) throws -> [Vector] {
         self.all(in: try self.file(path), upTo: last)
     }
 
-    /// Those that were chosen from one of Wycheproof's files.
+    /// Reads the vectors that were selected from one of Wycheproof's files.
     static func wycheproof(_ section: String) throws -> [Vector] {
         let file = self.root.appending(path: "Tests/Differential/wycheproof.txt")
         let vectors = self.all(in: try Data(contentsOf: file)).filter { $0.section == section }
@@ -76,7 +78,7 @@ extension Vector {
 }
 
 extension Data {
-    /// `nil` unless it is pairs of hexadecimal digits.
+    /// Fails unless the text consists of pairs of hexadecimal digits.
     init?(hexadecimal text: String) {
         let digits = text.utf8.map { digit -> UInt8? in
             switch digit {

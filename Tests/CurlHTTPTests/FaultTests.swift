@@ -2,10 +2,10 @@ import CurlHTTP
 import PushSimulators
 import Testing
 
-/// What a caller gets when the peer goes wrong, over real sockets; the deadline of each call is twenty seconds unless the
-/// test says otherwise, so a call that hung would show.
+/// The outcomes of calls to a faulty peer, over real sockets. Unless a test says otherwise, each
+/// call has a deadline of twenty seconds, so a call that hangs is noticed.
 @Suite(.timeLimit(.minutes(5))) struct FaultTests {
-    /// One fault in the middle of many calls costs none of them.
+    /// A single fault during many calls makes none of them fail.
     @Test(
         arguments: [false, true],
         [
@@ -34,7 +34,8 @@ import Testing
         #expect(delivered == 3)
     }
 
-    /// As libcurl does by itself on a connection that was used before; so providers get the same id each time.
+    /// libcurl repeats such a request by itself on a connection that was used before. For this
+    /// reason providers get the same id each time.
     @Test(arguments: ["lose-answer", "cut"])
     func aCallWhoseAnswerWasLostIsHandledTwice(fault: String) async throws {
         let (outcomes, delivered) = try await FaultyPeer.with([FaultRule("every 2 next 1: \(fault)")]) { peer in
@@ -69,7 +70,8 @@ import Testing
         #expect(time >= .seconds(8))
     }
 
-    /// Flow control, a peer that does not read, one that does not shake hands: given up at the deadline, and replaced.
+    /// Flow control, a peer that does not read, and one that does not finish the handshake. The
+    /// client abandons the connection at the deadline, and replaces it.
     @Test(arguments: [false, true], ["zero-window", "stop-reading", "stop-handshake"])
     func aStalledConnectionIsReplaced(provesConnections: Bool, fault: String) async throws {
         let (stalled, after) = try await FaultyPeer.with([FaultRule("next 1: \(fault)")]) {
@@ -78,7 +80,7 @@ import Testing
             let stalled = await peer.post(4, timeout: .seconds(1))
             return (stalled, await peer.post(4))
         }
-        // The others may have gone on, on the next connection.
+        // The other calls may have continued on the next connection.
         #expect(stalled["timed out", default: 0] >= 1)
         #expect(Set(stalled.keys).isSubset(of: ["timed out", "200"]))
         #expect(after == ["200": 4])
@@ -95,7 +97,7 @@ import Testing
         #expect(outcomes[1] == .status(200))
     }
 
-    /// A peer that refuses all must not be met with a storm of connections.
+    /// A peer that refuses everything must not get a storm of connections.
     @Test(arguments: ["refuse-stream", "goaway-before", "reset"])
     func aPeerThatFailsAlwaysIsGivenUpSoon(fault: String) async throws {
         let (outcomes, connections) = try await FaultyPeer.with([FaultRule("always: \(fault)")]) {
@@ -125,7 +127,8 @@ import Testing
     }
 
     @Test func aProvenConnectionThatIsLostIsReplacedByOneThatCarriesOneCall() async throws {
-        // Two connections: the first is refused further streams after ten, the second never answers its first.
+        // Two connections: the peer refuses further streams on the first after ten, and never
+        // answers the first request on the second.
         let rules = [try FaultRule("every 10 next 1: goaway"), try FaultRule("every 10 next 1: no-answer")]
         let (outcomes, received) = try await FaultyPeer.with(rules) {
             $0.provesConnections = true

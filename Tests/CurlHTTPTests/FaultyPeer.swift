@@ -4,16 +4,17 @@ import PushSimulators
 import PushTesting
 import Reactor
 
-/// A client and a simulated provider with faults, over HTTP/2 and TLS, for the length of a test.
+/// A client and a simulated provider with faults, over HTTP/2 and TLS, for the duration of a
+/// test.
 struct FaultyPeer: Sendable {
     let client: HTTPClient
     let provider: WNSSimulator
-    /// Each push as it comes.
+    /// Each push as it arrives.
     let arrivals: AsyncStream<ReceivedPush>
     private let url: OutboundURL
     private let token: String
 
-    /// What a call came to: the status, or the name of the error.
+    /// The outcome of a call: the status, or the name of the error.
     enum Outcome: Sendable, Hashable, CustomStringConvertible {
         case status(Int)
         case failed(OutboundError)
@@ -39,7 +40,7 @@ struct FaultyPeer: Sendable {
         }
     }
 
-    /// What so many calls at once came to, and how often.
+    /// Makes `count` calls at once. Returns how often each outcome occurred.
     func post(_ count: Int, timeout: Duration = .seconds(20)) async -> [String: Int] {
         await withTaskGroup(of: Outcome.self) { group in
             for _ in 0..<count { group.addTask { await self.post(timeout: timeout) } }
@@ -47,10 +48,10 @@ struct FaultyPeer: Sendable {
         }
     }
 
-    /// How many connections carried pushes.
+    /// The number of connections that carried pushes.
     var connectionCount: Int { Set(self.provider.pushes.received.map(\.request.connection)).count }
 
-    /// How many pushes the provider has handled, repeats included.
+    /// The number of pushes that the provider has handled, including repeats.
     var deliveredCount: Int { self.provider.pushes.received.count(where: \.verdict.isDelivered) }
 
     func arrival() async -> ReceivedPush? {
@@ -110,7 +111,7 @@ struct FaultyPeer: Sendable {
         let decoder = JSONDecoder()
         decoder.keyDecodingStrategy = .convertFromSnakeCase
         self.token = try decoder.decode(Answer.self, from: Data(try await client.send(request).body)).accessToken
-        // What follows is on connections of its own.
+        // The later calls use new connections.
         client.renewConnections()
     }
 }

@@ -47,14 +47,15 @@ private let ok = Reply.text("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nX-Two-Words
         #expect(requests[2].hasPrefix("GET /3 ") && !requests[2].contains("Content-Length"))
     }
 
-    /// A request that the kernel holds back, because its socket is still corked, leaves a fifth of a second later.
+    /// The kernel sends a request on a corked socket only a fifth of a second later.
     @Test(arguments: [1, 2, 3, 4, 8]) func noConnectionHoldsARequestBack(connections: Int) async throws {
         var settings = HTTPClientSettings.loopback
         settings.connectionsPerHost = connections
         let corks = try await withPeer(.once("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi"), settings) { exchange in
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for _ in 0..<connections {
-                    // Opens a connection while those before it wait for answers, and then waits on it, too.
+                    // Opens a connection while the earlier ones wait for answers, and then also
+                    // waits on the new one.
                     _ = await exchange.send(.post, body: "{}", timeout: .seconds(60))
                     _ = await exchange.requestText()
                     group.addTask { _ = await exchange.send(.post, body: "{}", timeout: .seconds(60)) }
@@ -134,7 +135,7 @@ private let ok = Reply.text("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nX-Two-Words
         var settings = HTTPClientSettings.loopback
         settings.maximumCalls = 1
         let failure = try await withPeer(.silence, settings) { exchange in
-            // Never answered; leaving the scope cancels it.
+            // The peer never answers; leaving the scope cancels the call.
             async let _ = exchange.get(timeout: .seconds(60))
             _ = await exchange.requestText()
             return await exchange.get(timeout: .seconds(60)).failure
@@ -213,7 +214,7 @@ private let ok = Reply.text("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nX-Two-Words
     }
 
     @Test func nobodyListeningIsNoConnection() async throws {
-        // Bound by nobody once the listener is gone.
+        // No socket is bound to the address once the listener is gone.
         let address = try Listener(.tcp(host: "127.0.0.1", port: 0)).address
         let failure = try await withPeer(ok) { exchange in
             let url = try #require(OutboundURL("http://\(address)/"))

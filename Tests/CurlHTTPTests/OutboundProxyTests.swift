@@ -8,7 +8,7 @@ import Testing
 
     private static func call(_ exchange: Exchange) async -> Result<OutboundResponse, OutboundError> {
         do throws(OutboundError) {
-            // A name that nothing resolves: that is the proxy's to do.
+            // No resolver knows this name: resolving it is the proxy's task.
             guard let url = OutboundURL("http://push.invalid:8443/a") else { throw .badRequest("test") }
             return .success(try await exchange.client.send(OutboundRequest(.get, url, timeout: .seconds(5))))
         } catch {

@@ -4,25 +4,25 @@ import Glibc
 import Reactor
 import Testing
 
-/// What a peer does with each connection's first request.
+/// The peer's reaction to the first request of each connection.
 enum Reply: Sendable {
     case text(String)
-    /// The same for each further request of the connection.
+    /// The peer sends the same answer to each further request of the connection.
     case each(String)
-    /// One after the other for the requests of the connection.
+    /// The answers to the connection's requests, in order.
     case inTurn([String])
-    /// For the connection's first request; the others get no answer.
+    /// The answer to the connection's first request; later requests get none.
     case once(String)
     case silence
     case reset
 }
 
-/// A bare HTTP/1.1 peer on a port of its own, a client, and the loop of both.
+/// A minimal HTTP/1.1 peer on its own port, a client, and the loop of both.
 struct Exchange: Sendable {
     let client: HTTPClient
-    /// Where the peer listens, without a slash at the end.
+    /// The peer's URL without a final slash.
     let base: String
-    /// Each request as it came over the wire.
+    /// Each request as it arrived over the wire.
     let requests: AsyncStream<String>
     let loop: EventLoop
 
@@ -46,7 +46,7 @@ struct Exchange: Sendable {
         }
     }
 
-    /// For each of the client's sockets whether the kernel holds its last bytes back.
+    /// Returns, for each of the client's sockets, whether the kernel holds its last bytes back.
     func corks() async throws -> [Bool] {
         let port = self.base.split(separator: ":").last.flatMap { UInt16($0) }
         let descriptors = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")
@@ -69,7 +69,7 @@ struct Exchange: Sendable {
 }
 
 extension HTTPClientSettings {
-    /// As the tests need them: in clear, to loopback.
+    /// The settings for tests: without TLS, to loopback.
     static var loopback: HTTPClientSettings { HTTPClientSettings(allowsPlainHTTP: true, addresses: .any) }
 }
 
@@ -79,7 +79,8 @@ extension Result {
     }
 }
 
-/// Runs `body` with a peer and a client. With `asProxy` the peer is the client's proxy, which `credentials` are shown to.
+/// Runs `body` with a peer and a client. With `asProxy` the peer is the client's proxy, which
+/// gets `credentials`.
 func withPeer<Value: Sendable>(
     _ reply: Reply,
     _ settings: HTTPClientSettings = .loopback,
@@ -128,7 +129,7 @@ private func serve(
 ) async {
     guard let descriptor = try? Descriptor(number, on: loop) else { return }
     defer { descriptor.close() }
-    // Safe: used on the loop only.
+    // Safe: only the loop uses it.
     nonisolated(unsafe) let stream = SocketStream(descriptor)
     await descriptor.cancellingWaits {
         // Any failure here shows on the client's side.
@@ -172,7 +173,7 @@ private func write(_ text: String, to stream: SocketStream) async {
     }
 }
 
-/// Reads up to the end of the header and the body of the length that it names.
+/// Reads up to the end of the header, and the body of the announced length.
 private func readRequest(_ stream: SocketStream) async throws -> String {
     var text = ""
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 4096, alignment: 1)
@@ -180,7 +181,7 @@ private func readRequest(_ stream: SocketStream) async throws -> String {
     while true {
         if let count = try stream.read(into: buffer) {
             text += String(decoding: buffer[..<count], as: UTF8.self)
-            // The first byte of a TLS handshake: no more will come before an answer.
+            // The first byte of a TLS handshake: no more will arrive before an answer.
             if text.utf8.first == 0x16 { return text }
             let parts = text.split(separator: "\r\n\r\n", maxSplits: 1, omittingEmptySubsequences: false)
             let length = text.firstMatch(of: /Content-Length: (\d+)/).flatMap { Int($0.1) } ?? 0

@@ -97,7 +97,8 @@ import Testing
         #expect(!AddressPolicy.any.allows(text))
     }
 
-    /// As libcurl shows it before it connects: bytes and a length.
+    /// Returns the address in the form in which libcurl passes it before it connects: bytes and a
+    /// length.
     private func name(of text: String) throws -> [UInt8] {
         _ = try #require(SocketAddress(text.contains(":") ? "[\(text)]:0" : "\(text):0"), "it is no address")
         return SocketAddress.tcp(host: text, port: 0).withName { name, size in
@@ -115,7 +116,8 @@ import Testing
         #expect(name.withUnsafeBytes { AddressPolicy.any.allows($0) })
     }
 
-    /// One that is shorter than its family says is none, whatever lies behind it.
+    /// An address that is shorter than its family requires is invalid, whatever follows it in
+    /// memory.
     @Test(arguments: ["1.1.1.1", "2606:4700::1111"])
     func anAddressThatIsCutOffIsAllowedByNone(text: String) throws {
         let name = try self.name(of: text)

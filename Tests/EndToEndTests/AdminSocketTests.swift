@@ -6,7 +6,7 @@ import Testing
 @testable import PushApplication
 @testable import sealpost
 
-/// The socket's file: whose it is, and what happens to what is there already.
+/// The socket's file: its owner, and the treatment of a file that exists already.
 @Suite(.timeLimit(.minutes(5))) struct AdminSocketTests {
     private let folder: TemporaryFolder
     private let socket: AdminSocket
@@ -32,7 +32,7 @@ import Testing
     @Test func withoutADaemonThereIsNoConnection() throws {
         #expect(try self.socket.connect() == nil)
         _ = try self.socket.listen()
-        // Its listener is gone, as a daemon that was killed; the file is still there.
+        // The listener is gone, like that of a killed daemon; the file still exists.
         #expect(FileManager.default.fileExists(atPath: self.socket.path))
         #expect(try self.socket.connect() == nil)
     }
@@ -55,14 +55,15 @@ import Testing
         withExtendedLifetime(first) {}
     }
 
-    /// Of daemons that start in the same moment beside an abandoned socket, one has it, and keeps it.
+    /// If several daemons start at the same moment at an abandoned socket, one gets it, and keeps
+    /// it.
     @Test func ofManyAtATimeOneHasIt() async throws {
         _ = try self.socket.listen()
         let socket = self.socket
         let open = await withTaskGroup(of: (Listener, AdminSocketLock)?.self) { group in
             for _ in 0..<20 {
                 group.addTask {
-                    // Being refused is what most of them are for.
+                    // Most of these attempts are expected to fail.
                     guard let open = try? socket.listen() else { return nil }
                     return (open.listener, open.lock)
                 }
@@ -90,7 +91,7 @@ import Testing
     func aFolderThatOthersEnterIsRefused(mode: Int) throws {
         let open = try self.socket.listen()
         try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: self.folder.file("admin"))
-        // At both ends: somebody else could listen there, and be told passwords.
+        // Both ends refuse: another user could listen there and receive passwords.
         let attempts: [() throws -> Void] = [
             { _ = try self.socket.connect() }, { _ = try self.socket.listen() },
         ]
@@ -116,7 +117,7 @@ import Testing
         #expect(other.adminSocket == nil)
     }
 
-    /// The owner, the mode and the owner below of each folder from the top on.
+    /// The owner, the mode and the owner below of each folder, from the root on.
     struct Folders: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let modes: [(owner: uid_t, mode: mode_t)]
@@ -167,14 +168,15 @@ import Testing
         #expect((fault == nil) == (folders.fault == nil), "\(fault ?? "trusted")")
     }
 
-    /// Another user waits for the passwords of root's commands, in a folder that root has come to stand in.
+    /// Another user waits for the passwords of root's commands, in a folder that root has
+    /// entered.
     @Test(.enabled(if: geteuid() == 0)) func rootSendsNothingToAnotherUsersListener() throws {
         let open = try self.socket.listen()
         let folder = self.folder.file("admin")
         try #require(chown(folder, 65_534, 65_534) == 0)
         let error = #expect(throws: AdminSocketError.self) { _ = try self.socket.connect() }
         #expect(error?.description.contains("neither yours nor the server's") == true)
-        // The database is that user's: the server runs as that user.
+        // That user owns the database, so the server runs as that user.
         let file = self.folder.file("sealpost.db")
         try Data().write(to: URL(fileURLWithPath: file))
         try #require(chown(file, 65_534, 65_534) == 0)

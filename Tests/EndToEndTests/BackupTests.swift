@@ -7,7 +7,7 @@ import Testing
 
 @testable import PushApplication
 
-/// A backup that is made while the server runs, and put back as docs/operations.md says.
+/// A backup of a running server, restored as docs/operations.md describes.
 @Suite(.timeLimit(.minutes(5))) struct BackupTests {
     private let folder: TemporaryFolder
 
@@ -15,14 +15,14 @@ import Testing
         self.folder = try TemporaryFolder()
     }
 
-    /// The commands of the documentation, for this folder.
+    /// Returns the documentation's commands, for this folder.
     private func documented(_ heading: String, page: String = "docs/operations.md") throws -> String {
         let text = try Repository.text(of: page)
         let part = try #require(text.components(separatedBy: "## \(heading)\n").dropFirst().first)
         let block = try #require(
             part.components(separatedBy: "```bash\n").dropFirst().first?.components(separatedBy: "```").first
         )
-        // The daemon is stopped and started here.
+        // The test itself stops and starts the daemon.
         return block.split(separator: "\n").filter { !$0.contains("systemctl") }.joined(separator: "\n")
     }
 
@@ -44,7 +44,7 @@ import Testing
         let made = try await self.shell(self.documented("Backups"))
         #expect(made.code == 0, "\(made.errors)")
         let after = try await client.send("after")
-        // With a log that knows of the second, and of pages that the copy has elsewhere.
+        // The log contains the second notification, and pages that the copy has elsewhere.
         daemon.process.signal(SIGKILL)
         _ = await daemon.process.end()
         #expect(FileManager.default.contents(atPath: folder.file("var/sealpost.db-wal"))?.isEmpty == false)
@@ -71,7 +71,7 @@ import Testing
         )
     }
 
-    /// Whether the server has a notification, with its own payload.
+    /// Returns whether the server has a notification, with its own payload.
     private func has(_ id: Int64, _ text: String, _ client: PushClient) async throws -> Bool {
         do {
             return try await client.notification(id).value.payload == .string(text)
@@ -81,7 +81,8 @@ import Testing
         }
     }
 
-    /// Of each client the copy has the posts up to one of them: no gap, and no loss of what was acknowledged before.
+    /// For each client the copy contains the posts up to one of them: no gap, and no loss of
+    /// earlier acknowledged posts.
     @Test func aCopyUnderLoadIsOneMoment() async throws {
         _ = try await Daemon.run(["user", "add", "alice", "--password-stdin"], in: folder, input: "correct horse\n")
         var daemon = try await Daemon(in: self.folder)
@@ -169,7 +170,7 @@ import Testing
         let audit = try await Daemon.run(["audit", "list"], in: self.folder).output
         let name = LocalUser.name(of: geteuid())
         #expect(audit.contains("\tdatabase.backup\t\(path)\t\tlocal \(name)\t"), "\(audit)")
-        // By the command itself, and the server notes nothing.
+        // The command itself makes the copy, and the server records nothing.
         #expect(try await Daemon.run(["backup", "own.db", "--direct"], in: self.folder).code == 0)
         #expect(try await Daemon.run(["audit", "list"], in: self.folder).output == audit)
         #expect(await daemon.terminate() == 0)
@@ -191,7 +192,8 @@ import Testing
     @Test func aCopyByTheServerHasABarAndIsGivenUpIfItsCommandGoes() async throws {
         let daemon = try await Daemon(in: self.folder)
         let (copy, other) = (self.folder.file("copy.db"), self.folder.file("other.db"))
-        // How far it is shows after a quarter of a second, in which a quick disk has taken any copy.
+        // The progress appears after a quarter of a second. A fast disk has finished any copy by
+        // then.
         try await daemon.withFault("fsync:delay_enter=1500000", on: ["\(copy).partial", "\(other).partial"]) {
             let copied = try await Terminal.run(["backup", "copy.db"], in: self.folder, [("copying [", nil)])
             #expect(
@@ -209,7 +211,7 @@ import Testing
                     throw Leaving()
                 }
             } catch is Leaving {}
-            // Another one may be written when the first is gone.
+            // Another copy can be made once the first is gone.
             try await eventually {
                 try await Daemon.run(["backup", "next.db"], in: self.folder).code == 0
             }

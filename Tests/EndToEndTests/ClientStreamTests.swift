@@ -7,11 +7,11 @@ import Testing
 
 @testable import PushApplication
 
-/// `PushClient.events()` with the product itself.
+/// `PushClient.events()` with the real server.
 @Suite(.timeLimit(.minutes(5))) struct ClientStreamTests {
     private func withStack(_ body: @escaping @Sendable (Stack) async throws -> Void) async throws {
         try await Stack.run { configuration in
-            // The stream, which is there when no other is configured.
+            // The stream sender, which exists if no other is configured.
             configuration.senders = Configuration().senders
             configuration.streamHeartbeat = .milliseconds(100)
             configuration.quotas = [:]
@@ -40,7 +40,7 @@ import Testing
                 #expect(try await self.next(&events) == "\(id) \(text)")
             }
             events = client.events().makeAsyncIterator()
-            // A push that overtakes the end of the old stream is handed to that one.
+            // If a push overtakes the end of the old stream, the server gives it to that stream.
             try await eventually("nobody is there") { stack.application.parts.streams.devices.isEmpty }
             let missed = try await client.send("third").id
             #expect(try await self.next(&events) == "connected")
@@ -69,7 +69,7 @@ import Testing
             let phone = client("phone")
             var events = phone.events().makeAsyncIterator()
             #expect(try await self.next(&events) == "connected")
-            // The same session, of which the first client does not know that it has ended.
+            // Both clients have the same session, and the first does not know that it has ended.
             try await client("other").signOut()
             #expect(try await self.next(&events) == "disconnected ")
             await #expect(throws: PushClientError.self) { try await events.next() }

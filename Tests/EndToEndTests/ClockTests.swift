@@ -8,7 +8,7 @@ import Testing
 @testable import PushApplication
 @testable import sealpost
 
-/// The clock that is held back, as operators meet it.
+/// The held-back clock, as operators see it.
 @Suite(.timeLimit(.minutes(5))) struct ClockTests {
     private static let jump: TimeInterval = 100 * 86_400
 
@@ -21,7 +21,7 @@ import Testing
         self.configuration.database = self.folder.file(self.configuration.database)
     }
 
-    /// Saves a mark that makes the machine's clock so many seconds ahead.
+    /// Saves a mark that puts the machine's clock ahead by `seconds`.
     private func jumpAhead(_ seconds: TimeInterval = Self.jump) throws {
         let mark = HeldClock().mark
         let earlier = mark.time - seconds
@@ -84,7 +84,7 @@ import Testing
         #expect(try HeldClock(after: self.file.load()).held == nil)
     }
 
-    /// By the wrong clock both have expired from the beginning.
+    /// By the wrong clock both have already expired.
     @Test func aPayloadAndASessionExpireWhenTheClockIsAccepted() async throws {
         try self.jumpAhead()
         _ = try await Daemon.run(["user", "add", "alice", "--password-stdin"], in: self.folder, input: "correct horse\n")
@@ -113,7 +113,7 @@ import Testing
         #expect(await daemon.terminate() == 0)
     }
 
-    /// The server's answer to curl: the body, and the status behind it.
+    /// Returns the server's answer to curl: the body, followed by the status.
     private func ask(_ daemon: Daemon, _ path: String, _ options: [String] = []) async throws -> String {
         let arguments = ["--silent", "--write-out", " %{http_code}"] + options
         return try await ChildProcess(
@@ -123,7 +123,7 @@ import Testing
         ).end().output
     }
 
-    /// A wrong clock was accepted, and is right again.
+    /// The operator accepted a wrong clock, and the clock is right again.
     @Test func aCommandAcceptsAClockThatIsBehind() async throws {
         try self.jumpAhead(-Self.jump)
         let doctor = try await Daemon.run(["doctor"], in: self.folder)
@@ -133,7 +133,8 @@ import Testing
         #expect(try HeldClock(after: self.file.load()).behind == nil)
     }
 
-    /// The time by the other machine, as seconds after the wrong clock's, and whether that one is believed.
+    /// The other machine's time, in seconds after the wrong clock's, and whether the server
+    /// trusts the clock.
     @Test(
         arguments: [(0, true), (3000, true), (-3000, true), (-Self.jump, false), (nil, false)]
             as [(Double?, Bool)]

@@ -4,8 +4,8 @@ import PushTesting
 import Testing
 import Yams
 
-/// `examples/cluster.yaml`, as far as it can be tried without Docker: that its parts fit together. `config/patroni.yaml` is run
-/// by `scripts/e2e run failover`.
+/// Checks `examples/cluster.yaml` as far as possible without Docker: its parts must match.
+/// `scripts/e2e run failover` runs `config/patroni.yaml`.
 @Suite(.timeLimit(.minutes(5))) struct ClusterExampleTests {
     private let file: Node
 
@@ -23,7 +23,7 @@ import Yams
         }
     }
 
-    /// nginx gets the file that the other tests run, but for the addresses.
+    /// nginx gets the file that the other tests run, except for the addresses.
     @Test func nginxIsToldWhatIsTried() throws {
         let content = try #require(self.file["configs"]?["site"]?["content"]?.string)
         func lines(_ text: String) -> [String] {
@@ -42,13 +42,14 @@ import Yams
         for server in try self.names("sealpost") {
             let address = try #require(try self.environment(of: server)["SEALPOST_DATABASE"])
             #expect(address.contains("@\(databases.joined(separator: ","))/"))
-            // The password's file is in the container only.
+            // The password's file exists only in the container.
             let place = PostgreSQLPlace(address) { _ in "secret" }
             #expect(place != nil && place?.fault == nil, "\(place?.fault ?? "no address")")
         }
     }
 
-    /// What Patroni is told of a database is what its configuration leaves to the environment.
+    /// Patroni gets from each database's environment the values that its configuration leaves
+    /// open.
     @Test func eachDatabaseIsToldWhatDiffers() throws {
         let etcd = try self.names("etcd").map { "\($0):2379" }.joined(separator: ",")
         for database in try self.names("db") {

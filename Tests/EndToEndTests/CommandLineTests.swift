@@ -8,7 +8,7 @@ import Testing
     import FoundationNetworking
 #endif
 
-/// What an operator meets at the command line.
+/// The command line from an operator's view.
 @Suite(.timeLimit(.minutes(5))) struct CommandLineTests {
     private let folder: TemporaryFolder
 
@@ -29,7 +29,7 @@ import Testing
         let ended = try await Daemon.run(["--version"], in: self.folder)
         #expect(ended.code == 0)
         let version = try #require(ended.output.prefixMatch(of: /\S+/)).output
-        // Tests are not built by `make release`, which knows the commit.
+        // `make release`, which knows the commit, does not build the tests.
         #expect(ended.output == "\(version) (commit unknown: built without make release)\n")
         let changelog = try Repository.text(of: "CHANGELOG.md")
         let newest = changelog.firstMatch(of: /(?m)^## (\d\S+) - \d{4}-\d\d-\d\d$/)?.output.1
@@ -79,7 +79,7 @@ import Testing
         #expect(taken.code == 1 && taken.errors.contains("cannot be made"))
     }
 
-    /// A file from elsewhere chooses names of members, and the caller of a script its arguments.
+    /// A foreign file chooses names of members, and the caller of a script chooses its arguments.
     @Test(arguments: [[], ["--json"]]) func noTextFromElsewhereReachesTheTerminalAsAControl(form: [String]) async throws
     {
         let line = #"{"Name":"bob","\u001b]0;x\u0007\u009b2J\u202e\nline 2: carol added":1}"#
@@ -209,7 +209,7 @@ import Testing
                     credentials: .basic(username: "alice", password: password),
                     options: .init(testing: [])
                 )
-                // Refused or not is all that is asked.
+                // Only the refusal matters here.
                 let item = try? await client.send("hello")
                 #expect((item != nil) == isRight, "\(command): \(password)")
             }

@@ -3,8 +3,8 @@ import PushTesting
 import Testing
 import Yams
 
-/// `examples/compose.yaml`, as far as it can be tried without Docker: what it tells each container is what the image, the
-/// executable and nginx know.
+/// Checks `examples/compose.yaml` as far as possible without Docker: its settings must match the
+/// image, the executable and nginx.
 @Suite(.timeLimit(.minutes(5))) struct ComposeTests {
     private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(path: "../..")
         .standardized
@@ -25,14 +25,14 @@ import Yams
         try #require(self.file["services"]?[name])
     }
 
-    /// Source, target and options of each volume of a service.
+    /// Returns the source, target and options of each volume of a service.
     private func volumes(of name: String) throws -> [[String]] {
         try #require(try self.service(name)["volumes"]?.array()).map { node in
             try #require(node.string).split(separator: ":").map(String.init)
         }
     }
 
-    /// nginx gets the file that the other tests run, but for the address of Sealpost.
+    /// nginx gets the file that the other tests run, except for the address of Sealpost.
     @Test func nginxIsToldWhatIsTried() throws {
         let content = try #require(self.file["configs"]?["site"]?["content"]?.string)
         let tried = try Self.text("config/nginx.conf").replacing("127.0.0.1:8080", with: "sealpost:8080")
@@ -46,7 +46,7 @@ import Yams
         #expect(mounted.count == tried.matches(of: /\s\/etc\/ssl\/[^;]+;/).count)
     }
 
-    /// The command line and the variables are those of the executable, and the listener is where nginx asks.
+    /// The executable knows the command line and the variables, and listens where nginx connects.
     @Test func sealpostTakesWhatItIsTold() async throws {
         let service = try self.service("sealpost")
         let variables = try #require(service["environment"]?.mapping).reduce(into: [String: String]()) {
@@ -78,7 +78,8 @@ import Yams
         #expect(await daemon.terminate() == 0)
     }
 
-    /// The image keeps what the volume is for, and what is mounted from here is there or is named in the first lines.
+    /// The Dockerfile declares the target of each named volume. Files that are mounted from here
+    /// exist, or the first lines name them.
     @Test func eachVolumeIsOneThatIsThere() throws {
         let dockerfile = try Self.text("Dockerfile")
         let head =

@@ -11,7 +11,7 @@ import Testing
     import FoundationNetworking
 #endif
 
-/// The real executable, told by SIGHUP that its file has changed.
+/// The real executable, which rereads its changed file on SIGHUP.
 @Suite(.timeLimit(.minutes(5))) struct ConfigurationReloadTests {
     private let folder: TemporaryFolder
     private let daemon: Daemon
@@ -27,7 +27,7 @@ import Testing
         try text.write(toFile: folder.file("sealpost.yaml"), atomically: true, encoding: .utf8)
     }
 
-    /// The line of the log that has `text` in it.
+    /// Writes the configuration and triggers a reload. Returns the log up to `text`.
     private func reload(_ configuration: String, until text: String) async throws -> String {
         try Self.write(configuration, in: self.folder)
         self.daemon.process.signal(SIGHUP)
@@ -49,7 +49,7 @@ import Testing
         return try #require(response as? HTTPURLResponse)
     }
 
-    /// The quota that an answer shows.
+    /// Returns the quota in an answer.
     private func quota() async throws -> String? {
         try await self.ask("GET", "/api/register").value(forHTTPHeaderField: "RateLimit-Policy")
     }
@@ -98,7 +98,7 @@ import Testing
         let isOver = Mutex(false)
     }
 
-    /// Good and bad files in turn, beside clients that ask without a pause.
+    /// Valid and invalid files in turn, while clients send requests without a pause.
     @Test func noRequestFailsWhileFilesAreExchanged() async throws {
         func file(_ number: Int) -> String {
             let quota = "quotas: {device: {requests: \(90_000_000 - number), window: 60}}"
@@ -121,7 +121,7 @@ import Testing
                 let end = isGood ? "configuration reloaded" : "the old configuration stays in use"
                 _ = try await self.reload(isGood ? file(number) : "quotas: [", until: end)
                 #expect(try await self.quota() == #""device";q=\#(90_000_000 - last);w=60"#)
-                // A limit is for connections that begin afterwards.
+                // A limit applies to connections that begin afterwards.
                 let session = URLSession(configuration: .ephemeral)
                 for (bytes, status) in [(20_000 + last, 200), (20_001 + last, 413)] {
                     let body = "\"\(String(repeating: "x", count: bytes - 2))\""

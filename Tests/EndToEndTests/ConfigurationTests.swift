@@ -56,7 +56,7 @@ import Testing
         #expect(configuration.senders == [Platform("a"): .apns(apns)])
     }
 
-    /// Each error ends with the key and the reason; those of a file have its line.
+    /// Each error ends with the key and the reason; errors in a file name its line.
     @Test(arguments: [
         ("servre: {}", ":1: servre: is not known here"),
         ("server:\n  listn: x", ":2: server.listn: is not known here"),
@@ -148,7 +148,7 @@ import Testing
         #expect("\(try #require(error))".contains(message), "\(String(describing: error))")
     }
 
-    /// Ways to break a line that has a password in it, and the position that the error names.
+    /// Ways to break a line that contains a password, and the position that the error names.
     private static let broken = [
         ("a tab", "\tdatabase: postgres://u:hunter2@h/d", ": is not YAML: "),
         ("an open quote", "database: \"postgres://u:hunter2@h/d", ": is not YAML: found unexpected end of stream"),
@@ -192,7 +192,7 @@ import Testing
         #expect(!text.contains("hunter2") && !text.contains("\n"), "\(way): \(text)")
     }
 
-    /// A path would be shown, and a database of that name made.
+    /// Taken as a path, the text would be printed, and a database with that name created.
     @Test(arguments: [
         "postgres://u:hunter2@h/d", "POSTGRES://u:hunter2@h/d", "postgres:/u:hunter2@h/d", " postgres://u:hunter2@h/d",
         "u:hunter2@h/d", "mysql://h/hunter2", "host=h user=u password=hunter2", "postgres://u@h/d?password=hunter2",
@@ -219,7 +219,7 @@ import Testing
         }
     }
 
-    /// At a start and in the doctor; a reload has a test of its own.
+    /// Covers a start and the doctor; a reload has its own test.
     @Test(arguments: ["serve", "doctor", "backup copy"])
     func aCommandDoesNotPrintALineOfABrokenFile(command: String) async throws {
         try "\tdatabase: postgres://u:hunter2@h/d".write(
@@ -350,7 +350,7 @@ import Testing
         ("Servr: {}", "Servr: is not known here; did you mean server?"),
         ("listen: 127.0.0.1:1", "listen: is not known here; did you mean server.listen?"),
         ("server: {handshakeTimeout: 3}", "did you mean server.limits.handshakeTimeout?"),
-        // Two sections have it.
+        // Two sections have this key.
         ("expiresIn: 9", "expiresIn: is not known here; known are admin, alerts,"),
         ("passwords: {rounds: 2}", "passwords.rounds: is not known here; known are lanes, memory, passes"),
     ])
@@ -394,7 +394,8 @@ import Testing
         defaults.senders = example.senders
         #expect(example.quotas == defaults.quotas)
         #expect(example.storage == defaults.storage)
-        // Equal ones may be printed in another order, and texts as they stand in the file are no settings.
+        // The order of equal dictionaries may differ in print, and the file's original texts are
+        // not settings.
         (defaults.quotas, defaults.storage, defaults.values) = (example.quotas, example.storage, example.values)
         #expect("\(example)" == "\(defaults)")
         let text = try Repository.text(of: "config/sealpost.yaml")
@@ -402,7 +403,7 @@ import Testing
         for key in keys { #expect(text.contains("\(key):"), "\(key) is not in the example") }
     }
 
-    /// The keys that the code reads, found by reading the code.
+    /// Returns the keys that the code reads, extracted from its source.
     private static func keysAsked() throws -> Set<String> {
         let files = ["Configuration+loading", "Configuration+events"]
         let code = try files.map { try Repository.text(of: "Sources/PushApplication/Configuration/\($0).swift") }

@@ -11,11 +11,12 @@ import Testing
     import FoundationNetworking
 #endif
 
-/// Nothing that was acknowledged is lost, whatever happens to the process.
+/// No acknowledged notification is lost, whatever happens to the process.
 @Suite(.timeLimit(.minutes(5))) struct CrashTests {
     private let handle = String(repeating: "cd", count: 32)
 
-    /// Kills the daemon in the middle of a stream of posts, several times, and then asks for every post it confirmed.
+    /// Kills the daemon several times during a series of posts, and then asks for every post that
+    /// it confirmed.
     @Test func afterKillsEachAcknowledgedNotificationIsThereAndIsPushed() async throws {
         let folder = try TemporaryFolder()
         let providers = try Providers(folder: folder.path)
@@ -35,7 +36,7 @@ import Testing
                     for poster in 0..<8 {
                         group.addTask { await self.post("\(round)-\(poster)", daemon, acknowledged) }
                     }
-                    // In the middle: some are answered, more are on their way.
+                    // The kill comes in between: some posts are answered, and more are in flight.
                     let enough = acknowledged.payloads.count + 40
                     try await eventually { acknowledged.payloads.count >= enough }
                     await daemon.kill()
@@ -56,7 +57,8 @@ import Testing
 
     // MARK: - Steps
 
-    /// A push whose answer was lost is sent again after its lease; each id must come at least once.
+    /// A push whose answer was lost is sent again after its lease, so each id must arrive at
+    /// least once.
     private func expectPushes(of ids: Set<Int64>, at providers: Providers) async throws {
         var missing = ids
         var number = 0
@@ -80,7 +82,7 @@ import Testing
         #expect((response as? HTTPURLResponse)?.statusCode == 200)
     }
 
-    /// Posts until the connection breaks, and keeps what was acknowledged.
+    /// Posts until the connection breaks, and records the acknowledged posts.
     private func post(_ name: String, _ daemon: Daemon, _ acknowledged: Ledger) async {
         for number in 0... {
             let payload = "\(name)-\(number)"
@@ -108,7 +110,7 @@ import Testing
     }
 }
 
-/// What the server has confirmed, kept outside of it.
+/// The posts that the server has confirmed, recorded outside of the server.
 private final class Ledger: Sendable {
     private let entries = Mutex<[Int64: String]>([:])
 

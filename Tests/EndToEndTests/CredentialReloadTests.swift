@@ -38,13 +38,13 @@ import Testing
         #expect(made.withLock { $0 } == ["one", "two"])
     }
 
-    /// The pause for refused credentials is a minute; the new key ends it at once.
+    /// The pause for refused credentials lasts a minute; the new key ends it at once.
     @Test func aNewKeyTakesOverWhilePushesGoOnAndABadOneDoesNot() async throws {
         let stranger = try APNsSimulator(authority: TestAuthority()).credentials.privateKey
         let received = try await Stack.run { configuration in
             guard case .apns(let apns) = configuration.senders[Platform("apns")] else { return }
             do {
-                // In place, so that the file keeps its mode.
+                // Writes the file in place, so that it keeps its mode.
                 try stranger.write(toFile: apns.keyFile, atomically: false, encoding: .utf8)
             } catch {
                 Issue.record(error)
@@ -60,12 +60,12 @@ import Testing
             )
             _ = try await client.register(platform: "apns", handle: "abcd1234")
             _ = try await client.send("secret")
-            // Not before the refusal has been taken notice of.
+            // Not before the lane has noted the refusal.
             try await eventually { stack.pause(of: "apns") != nil }
             let good = stack.providers.apns.credentials.privateKey
             try write(good)
             await stack.application.parts.reload()
-            // The one that was refused waits out its minute; the sender does not.
+            // The refused push waits for its minute; the sender does not.
             _ = try await client.send("secret")
             _ = try await pushes.acceptedPush(1, within: .seconds(15))
             try write("no key")

@@ -2,11 +2,11 @@ import Foundation
 import PushTesting
 import Testing
 
-/// The real executable in a process of its own.
+/// The real executable in its own process.
 struct Daemon: Sendable {
-    /// Beside the test bundle, where the build puts both.
+    /// The build puts it next to the test bundle.
     static let executable = Self.built("sealpost")
-    /// The demonstration and the simulators.
+    /// The executable with the demonstration and the simulators.
     static let demo = Self.built("sealpost-demo")
 
     private static func built(_ name: String) -> String {
@@ -17,7 +17,8 @@ struct Daemon: Sendable {
     let process: ChildProcess
     let port: Int
 
-    /// Starts `serve` and waits until it says where it serves; `settings` are the ends of variables' names.
+    /// Starts `serve` and waits until it prints its address. `settings` are the ends of
+    /// variables' names.
     init(
         in folder: TemporaryFolder,
         arguments: [String] = [],
@@ -33,11 +34,12 @@ struct Daemon: Sendable {
         self.port = try #require(line.firstMatch(of: /127\.0\.0\.1:(\d+)/).flatMap { Int($0.output.1) }, "\(line)")
     }
 
-    /// Starts `serve` on a socket that is held here, as systemd starts it, and waits until it serves.
+    /// Starts `serve` on a socket that the test holds, as systemd does, and waits until it
+    /// serves.
     init(in folder: TemporaryFolder, on socket: HeldSocket) async throws {
         self.process = try ChildProcess(
             "/bin/sh",
-            // The shell becomes the daemon and keeps its number.
+            // The shell becomes the daemon and keeps its process id.
             ["-c", #"LISTEN_PID=$$ LISTEN_FDS=1 exec "$0" serve"#, Self.executable],
             in: folder.path,
             descriptors: [socket.descriptor]
@@ -51,7 +53,8 @@ struct Daemon: Sendable {
         get throws { try #require(URL(string: "http://127.0.0.1:\(self.port)")) }
     }
 
-    /// Has a system call on some files fail or wait, by what strace takes after `--inject=`, as long as `body` runs.
+    /// While `body` runs, makes a system call on some files fail or wait. `fault` has the form of
+    /// strace's `--inject=`.
     func withFault(_ fault: String, on files: [String], _ body: () async throws -> Void) async throws {
         let arguments = ["--follow-forks", "--attach=\(self.process.id)", "--output=/dev/null", "--inject=\(fault)"]
         let strace = try ChildProcess("/usr/bin/strace", arguments + files.map { "--trace-path=\($0)" }, in: "/")
@@ -61,18 +64,18 @@ struct Daemon: Sendable {
         _ = await strace.end()
     }
 
-    /// Ends it as a power cut would end it, as far as the process goes.
+    /// Ends the process like a power cut.
     func kill() async {
         self.process.signal(SIGKILL)
         _ = await self.process.end()
     }
 
-    /// Asks it to end, and waits for that; its exit code.
+    /// Asks the daemon to end, and waits for that. Returns its exit code.
     func terminate() async -> Int32 {
         await self.terminated().code
     }
 
-    /// The same, with what it has logged since it serves.
+    /// Does the same, and also returns its log since it serves.
     func terminated() async -> ChildProcess.Ended {
         self.process.signal(SIGTERM)
         return await self.process.end()

@@ -8,7 +8,7 @@ import Testing
 @testable import PushApplication
 @testable import sealpost
 
-/// The file of day keys, and what operators are told of it.
+/// The file of day keys, and its messages for operators.
 @Suite(.timeLimit(.minutes(5))) struct DayKeyFileTests {
     private let folder: TemporaryFolder
     private let path: String
@@ -39,7 +39,7 @@ import Testing
         let file = DayKeyFile(self.path)
         let chain = DayChain(from: self.day(20_000))
         try file.create(chain)
-        // Another name of the same blocks.
+        // Another name for the same blocks.
         try FileManager.default.linkItem(atPath: self.path, toPath: self.folder.file("old"))
         let next = chain.advanced(to: self.day(20_003))
         try file.advance(to: next)
@@ -50,7 +50,7 @@ import Testing
         #expect(names == ["day-keys", "old"])
     }
 
-    /// Servers on one machine, or with a folder in common, have one file.
+    /// Servers on one machine, or with a shared folder, share one file.
     @Test func anotherServerMayHaveGoneOnFurther() throws {
         let file = DayKeyFile(self.path)
         let chain = DayChain(from: self.day(20_000))
@@ -60,7 +60,7 @@ import Testing
         #expect(try file.load() == chain.advanced(to: self.day(20_005)))
     }
 
-    /// As a server leaves it that is killed in the middle of a turn.
+    /// The file of a server that was killed in the middle of a change of days.
     @Test(arguments: ["", "1 AA", String(repeating: "1 AA", count: 100)])
     func whatACrashHasLeftOfAChangeHoldsNothingUp(left: String) throws {
         let file = DayKeyFile(self.path)
@@ -76,7 +76,8 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: self.path + ".new"))
     }
 
-    /// Somebody who may write to the folder has given a file of the process the name that a change writes to.
+    /// Somebody who may write to the folder has linked a file of the process to the name that a
+    /// change writes to.
     @Test func aFileWithASecondNameIsNotOverwritten() throws {
         let (file, other) = (DayKeyFile(self.path), self.folder.file("other"))
         let chain = DayChain(from: self.day(20_000))
@@ -113,7 +114,7 @@ import Testing
         #expect(looked.output.contains("fail day.keys"), "\(looked.output)")
         #expect(keys.code == 78 && keys.output.contains("missing"), "\(keys.output) \(keys.errors)")
 
-        // A copy that was kept goes on from where it is.
+        // A restored older copy continues from its own day.
         try FileManager.default.moveItem(atPath: self.folder.file("kept"), toPath: file)
         #expect(try await run("doctor").output.contains("ok   day.keys"))
     }

@@ -15,7 +15,7 @@ import Testing
     import FoundationNetworking
 #endif
 
-/// What becomes of pushes when providers are not well.
+/// Pushes to providers that fail.
 @Suite(.timeLimit(.minutes(5))) struct DeliveryTests {
     private let handle = String(repeating: "ab", count: 32)
 
@@ -85,7 +85,8 @@ import Testing
         #expect(pauses.first?.hasPrefix(line) == true)
     }
 
-    /// Other users' pushes are none the worse for it, nor is what tells load balancers whether the server can be used.
+    /// Other users' pushes are not affected, nor is the check that tells load balancers whether
+    /// the server can be used.
     @Test func aUserWithInventedDevicesStopsNobody() async throws {
         let log = LogRecorder(logLevel: .info)
         try await Stack.run(log: log) { stack in
@@ -111,7 +112,7 @@ import Testing
         #expect(!log.lines.contains { $0.contains("lane paused") })
     }
 
-    /// Whether it is the topic, the environment or the project: nobody is reached.
+    /// In all cases, a wrong topic, environment or project, no device is reached.
     @Test func aWrongSetUpPausesItsSenderThoughItLooksLikeManyDevicesFaults() async throws {
         let log = LogRecorder(logLevel: .info)
         try await Stack.run(log: log) { stack in
@@ -163,7 +164,7 @@ import Testing
                 handle: stack.providers.wns.makeChannel(),
                 tags: ["canary-tag"]
             )
-            // What a provider puts off is logged, too.
+            // A push that a provider delays is logged, too.
             stack.providers.apns.pushes.answerNext(status: 503, body: #"{"reason":"Shutdown"}"#)
             let body =
                 #"{"Payload":{"canary-key":"canary-payload"},"To":["canary-tag"],"CollapseKey":"canary-collapse"}"#
@@ -185,7 +186,8 @@ import Testing
         for canary in ["canary", self.handle, "fcm-token"] { #expect(!log.lines.contains { $0.contains(canary) }) }
     }
 
-    /// From the configuration through the database to the provider's bytes.
+    /// Follows the alert from the configuration through the database to the bytes for the
+    /// provider.
     @Test func aPushShowsTheAlertThatItsSenderHasChosen() async throws {
         try await Stack.run {
             var template = PushAlert()

@@ -5,7 +5,7 @@ import Testing
 
 @testable import PushApplication
 
-/// A daemon that may have few descriptors.
+/// A daemon with a small limit of descriptors.
 @Suite(.timeLimit(.minutes(5))) struct DescriptorLimitTests {
     private let folder: TemporaryFolder
 
@@ -23,17 +23,19 @@ import Testing
         #expect(await daemon.end().code == 0)
     }
 
-    /// Clients that the daemon cannot accept wait until others have gone, and those that it has accepted notice nothing.
+    /// Clients that the daemon cannot accept wait until others have left. Clients that it has
+    /// accepted notice nothing.
     @Test func whoFindsNoFreeDescriptorWaitsAndNobodyFails() async throws {
         let (daemon, start) = try await self.daemon(after: "ulimit -n 64")
         let port = try #require(start.firstMatch(of: /127\.0\.0\.1:(\d+)/).flatMap { UInt16($0.output.1) })
         let clients = try (0..<200).map { _ in try Client(port: port) }
-        // Half of what was free is left for files and calls.
+        // The daemon keeps half of the free descriptors for files and calls.
         let id = try #require(await daemon.output(until: "\n").split(separator: "\n").first)
         let descriptors = { try FileManager.default.contentsOfDirectory(atPath: "/proc/\(id)/fd").count }
         try await eventually { try descriptors() >= 50 }
         #expect(try descriptors() < 62)
-        // The last first: none of those that the daemon has accepted has asked anything yet.
+        // The last clients are first: no client that the daemon has accepted has sent a request
+        // yet.
         for client in clients.reversed() { client.ask() }
         for client in clients {
             #expect(await client.answer().hasPrefix("HTTP/1.1 200 OK\r\n"))
@@ -44,25 +46,26 @@ import Testing
         #expect(!ended.errors.contains("level=error"))
     }
 
-    /// A daemon, and what it says at its start; its number is its first output.
+    /// Starts a daemon. Returns it with the text of its start; its process id is its first
+    /// output.
     private func daemon(after limits: String) async throws -> (ChildProcess, String) {
         let process = try ChildProcess(
             "/bin/sh",
             ["-c", "\(limits); echo $$; exec \"$0\" serve", Daemon.executable],
             in: self.folder.path,
-            // On a busy machine the clients take long to ask.
+            // On a busy machine the clients need long to send their requests.
             environment: ["SEALPOST_SERVER_LISTEN": "127.0.0.1:0", "SEALPOST_SERVER_LIMITS_HEADERTIMEOUT": "600"]
         )
         return (process, await process.errors(until: "serving"))
     }
 }
 
-/// A connection that asks once.
+/// A connection that sends one request.
 private final class Client: Sendable {
     private let socket: Int32
 
     init(port: UInt16) throws {
-        // The kernel takes the connection, whether the daemon does or not.
+        // The kernel accepts the connection, even if the daemon does not.
         self.socket = try ClientSocket.connect(to: .loopback(port))
     }
 
@@ -75,7 +78,7 @@ private final class Client: Sendable {
         _ = send(self.socket, request, request.utf8.count, Int32(MSG_NOSIGNAL))
     }
 
-    /// What comes until the daemon closes the connection.
+    /// Returns the bytes until the daemon closes the connection.
     func answer() async -> String {
         await withCheckedContinuation { continuation in
             Thread.detachNewThread { [socket] in

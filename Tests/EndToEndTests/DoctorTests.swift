@@ -22,7 +22,7 @@ import Testing
         self.configuration.signingKeys = self.folder.file("signing-keys")
     }
 
-    /// A database and a keyring, as a first start leaves them.
+    /// Makes a database and a keyring, as a first start does.
     private func prepare() async throws {
         try await self.configuration.openStore().close()
     }
@@ -64,7 +64,7 @@ import Testing
         #expect(try await self.examine()["signing.keys"]?.grade == .fail)
     }
 
-    /// A mode of a file and what `doctor` finds of it.
+    /// A file's mode, and the doctor's finding.
     @Test(arguments: [(0o600, Finding.Grade.ok), (0o640, .ok), (0o440, .ok), (0o644, .fail), (0o602, .fail)])
     mutating func aKeyThatAllUsersMayReadOrChangeFails(mode: Int, grade: Finding.Grade) async throws {
         try self.folder.writeSecret("whsec_\(Data(count: 32).base64EncodedString())", to: "hook.secret")
@@ -150,7 +150,7 @@ import Testing
         try FileManager.default.removeItem(atPath: self.folder.file("AuthKey.p8"))
         let later = try await examined.examine(online: true)
         #expect(later["senders.apns"]?.grade == .fail)
-        // Nobody runs them now.
+        // No provider runs at these addresses now.
         #expect(later["senders.fcm"]?.text.contains("cannot be reached") == true)
     }
 

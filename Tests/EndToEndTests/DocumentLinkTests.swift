@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// What the documentation sends its readers to is there.
+/// The targets of the documentation's links exist.
 @Suite(.timeLimit(.minutes(5))) struct DocumentLinkTests {
     private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(path: "../..")
         .standardized
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    /// The anchors of a page's headings, as they are made of Markdown.
+    /// Returns the anchors that Markdown makes from a page's headings.
     private static func anchors(_ page: String) throws -> Set<String> {
         let headings = try self.text(page).matches(of: /(?m)^#+ (.+)$/)
         return Set(

@@ -9,7 +9,8 @@ import Testing
 @testable import PushApplication
 @testable import sealpost_demo
 
-/// Events through the whole product: real sockets, a provider, and a receiver that verifies signatures.
+/// Events through the whole product: real sockets, a provider, and a receiver that verifies
+/// signatures.
 @Suite(.timeLimit(.minutes(5))) struct EventTests {
     private let folder: TemporaryFolder
     private let hook: WebhookSimulator
@@ -52,7 +53,7 @@ import Testing
         return try #require(try posted.member("Id") as? Int)
     }
 
-    /// All events that the receiver has taken, in their order.
+    /// All events that the receiver has accepted, in order.
     private var taken: [[String: Any]] {
         get throws {
             try self.hook.pushes.received.filter(\.verdict.isAccepted).flatMap { push in
@@ -103,7 +104,7 @@ import Testing
         }
     }
 
-    /// The names of the members, also of those inside.
+    /// Returns the names of the members, including nested ones.
     private static func shape(_ value: JSONValue) -> [String] {
         switch value {
         case .object(let members): members.flatMap { [$0.name] + Self.shape($0.value).map { " \($0)" } }

@@ -9,7 +9,7 @@ import Testing
     import FoundationNetworking
 #endif
 
-/// What the folder `examples` has for publishers and receivers, run as it is.
+/// Runs the examples for publishers and receivers in the folder `examples` unchanged.
 @Suite(.timeLimit(.minutes(5))) struct ExamplesTests {
     private static let examples = Repository.file("examples").path
 

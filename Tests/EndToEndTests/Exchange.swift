@@ -2,14 +2,15 @@ import PushAPI
 import PushClient
 import Testing
 
-/// An answer of the server's to one request in the place of that to another.
+/// Replaces the answer to one request by the server's answer to another.
 struct Exchange: Sendable {
-    /// What a phone asks its server for, and in which state it does.
+    /// A request of a phone to its server, and the phone's state.
     enum Call: CaseIterable, Sendable {
         case requestRegistration, register, unregister, notification, keptNotification, sync, keptSync, send, markRead
         case markAllRead, dismiss, signIn, signOut
 
-        /// Method and beginning of the path, by which the proxy knows the request.
+        /// Returns the method and the beginning of the path, by which the proxy recognizes the
+        /// request.
         func request(_ id: Int64) -> (method: String, path: String) {
             switch self {
             case .requestRegistration: ("POST", Paths.register)
@@ -27,19 +28,19 @@ struct Exchange: Sendable {
         }
     }
 
-    /// What the proxy asks the server for instead.
+    /// The request that the proxy sends to the server instead.
     struct Request: Sendable {
         let method: String
         let target: String
         var body = ""
     }
 
-    /// With whose credentials.
+    /// The credentials of that request.
     enum Caller: String, CaseIterable, Sendable {
         case same, nobody
     }
 
-    /// For which signature: the one that the client asks for, or one that covers less.
+    /// The signature that it asks for: the one that the client asks for, or one that covers less.
     enum Demand: String, CaseIterable, Sendable {
         case asked, less
     }
@@ -49,7 +50,7 @@ struct Exchange: Sendable {
     let caller: Caller
     let demand: Demand
 
-    /// As the proxy reads it.
+    /// Returns the line that the proxy reads.
     func line(_ id: Int64) -> String {
         let (method, path) = self.call.request(id)
         return [
@@ -58,11 +59,12 @@ struct Exchange: Sendable {
         ].joined(separator: "\t")
     }
 
-    /// Each request in the place of each call; where there is little time, some of them with the call's credentials.
+    /// Returns each request in place of each call. Where time is short, only some requests with
+    /// the call's credentials.
     static func all(of call: Call, _ id: Int64, registration: String) -> [Exchange] {
         let (method, path) = call.request(id)
         let target = call == .sync ? "\(path)?limit=500" : path
-        // A request is not exchanged for itself.
+        // A request does not replace itself.
         var others = Self.requests(id, registration).filter { $0.method != method || $0.target != target }
         if !Site.hasAllProxies { others = Array(others.prefix(6)) }
         return (Site.hasAllProxies ? Caller.allCases : [.same]).flatMap { caller in
@@ -72,7 +74,8 @@ struct Exchange: Sendable {
         }
     }
 
-    /// All that clients ask for, and what anybody may; the ones that hardly differ from a right one come first.
+    /// Returns all requests of clients, and those that anybody may send. Requests that hardly
+    /// differ from a right one come first.
     private static func requests(_ id: Int64, _ registration: String) -> [Request] {
         let path = Paths.notification(id)
         return [

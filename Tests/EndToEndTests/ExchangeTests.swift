@@ -3,13 +3,13 @@ import PushAPI
 import PushClient
 import Testing
 
-/// A proxy that ends TLS and answers a phone's requests with the server's own, signed answers to other requests, which it
-/// sends under the phone's `MyToken`.
+/// A proxy that ends TLS. It answers a phone's requests with the server's own signed answers to
+/// other requests, which it sends with the phone's `MyToken`.
 @Suite(.timeLimit(.minutes(5))) struct ExchangeTests {
-    /// What became of a call.
+    /// The outcome of a call.
     private enum Outcome: Equatable {
         case named(Interference.Kind)
-        /// What was kept was given, and still is.
+        /// The client returned its stored value, and still has it.
         case kept
         case believed
         case failed(String)
@@ -35,7 +35,7 @@ import Testing
                     let kind = exchange.demand == .asked ? Interference.Kind.signature : .insufficientCoverage
                     #expect(outcome == (isKept ? .kept : .named(kind)), "\(exchange)")
                 }
-                // Each was done, once, and none was passed on.
+                // The proxy exchanged each request once, and passed none on.
                 let done = try await Self.exchanges(visit, nil)
                 #expect(
                     done.map {
@@ -56,7 +56,8 @@ import Testing
         }
     }
 
-    /// What the longer list is there for: a registration that never reaches the server, and is believed for its echo.
+    /// The reason for the longer list: a registration never reaches the server, and the client
+    /// accepts the answer because of its echo.
     @Test func withoutSignaturesARegistrationIsSwallowed() async throws {
         try await Visit.run(.echo) { visit in
             try await visit.site.replaceProxies(with: Self.proxy)
@@ -68,8 +69,8 @@ import Testing
         }
     }
 
-    /// A proxy that ends TLS and has an account: it shows that for the phone's, so that the
-    /// server's signatures are right.
+    /// A proxy that ends TLS and has an account. It shows its own credentials instead of the
+    /// phone's, so that the server's signatures are valid.
     @Test func noAnswerForAnotherAccountIsBelieved() async throws {
         try await Visit.run(.signatures) { visit in
             try await visit.site.replaceProxies(with: Self.proxy)
@@ -93,14 +94,15 @@ import Testing
                     try await $0.register(platform: "stream", handle: "b")
                 }
                 #expect(registered == .named(.wrongAccount))
-                // A client of its own for each, since signing out removes what is kept.
+                // Each call has its own client, because signing out deletes the stored data.
                 #expect(try await visit.client(credentials).signOut() == false)
             }
             let count = try await Self.exchanges(visit, nil).count
             #expect(count >= 5 * rounds)
             print("\(count) answers for another account")
             _ = try await Self.exchanges(visit, [])
-            // Nothing that was kept is lost, and the session that was to be ended is still the phone's own.
+            // No stored data is lost, and the session that should have ended still belongs to the
+            // phone.
             #expect(client.registrationID == registration)
             #expect(try await client.kept().notifications == inbox)
             let after = try await client.sync()
@@ -112,7 +114,8 @@ import Testing
 
     // MARK: - Private
 
-    /// Tells the proxy what to do from now on, unless that is `nil`; what it has done.
+    /// Sets the proxy's behaviour from now on, unless `lines` is `nil`. Returns what the proxy
+    /// has done.
     private static func exchanges(_ visit: Visit, _ lines: [String]?) async throws -> [String] {
         let options = lines.map { ["--request", "PUT", "--data-binary", $0.joined(separator: "\n")] } ?? []
         let answer = try await visit.site.curl("/exchanges", as: "", options: options)
@@ -120,7 +123,7 @@ import Testing
         return answer.body.split(separator: "\n").map(String.init)
     }
 
-    /// Makes a call ready; what it gives makes it once, and again.
+    /// Prepares a call. The returned function makes it, and can be called again.
     private static func attempt(_ call: Exchange.Call, _ visit: Visit) async throws -> () async throws -> Outcome {
         let id = visit.id
         func fresh(_ body: @escaping (PushClient) async throws -> Void) -> () async throws -> Outcome {
@@ -146,7 +149,7 @@ import Testing
             let client = try visit.client()
             let kept = try await client.notification(id).value
             return {
-                // A client that throws has believed a refusal.
+                // A client that throws has accepted a refusal.
                 let shown = try? await client.notification(id)
                 return shown?.date != nil && shown?.value == kept ? .kept : .believed
             }
@@ -166,7 +169,7 @@ import Testing
         case .signIn: return fresh { _ = try await $0.signIn() }
         case .signOut:
             return {
-                // It goes on trying until the server itself has answered.
+                // The client retries until the server itself has answered.
                 try await visit.client(.token("none")).signOut() ? .believed : .kept
             }
         }

@@ -1,7 +1,7 @@
 import PushClient
 import Testing
 
-/// Expects that the server does not take the credentials of a call.
+/// Expects the server to refuse the credentials of a call.
 func expectUnauthorized(
     sourceLocation: SourceLocation = #_sourceLocation,
     _ call: () async throws -> some Any
@@ -10,7 +10,7 @@ func expectUnauthorized(
         _ = try await call()
         Issue.record("it was let in", sourceLocation: sourceLocation)
     } catch PushClientError.unauthorized {
-        // As expected.
+        // This error is expected.
     } catch {
         Issue.record("\(error)", sourceLocation: sourceLocation)
     }

@@ -8,10 +8,10 @@ import Testing
 @testable import PushApplication
 @testable import sealpost_demo
 
-/// That each metric is really shown, by a server that has sent a push.
+/// Every metric appears at a server that has sent a push.
 @Suite(.timeLimit(.minutes(5))) struct ExpositionTests {
-    /// Those of what these servers do not have: a receiver of events, an issuer, credentials that end, a list of what is revoked,
-    /// a header of a proxy.
+    /// Metrics of features that these servers lack: a receiver of events, an issuer, credentials
+    /// that end, a revocation list, a proxy's header.
     private static let elsewhere: Set<MetricName> = [
         .eventsWaiting, .eventsOldest, .eventsDelivered, .eventFailures, .eventsDropped, .eventsPaused, .issuerKeys,
         .credentialExpiry, .revocationListExpiry, .identityIgnored,
@@ -27,7 +27,7 @@ import Testing
         #expect(shown == Set(MetricName.allCases).subtracting(Self.elsewhere).subtracting(Self.ofPostgreSQL))
     }
 
-    /// Its standbys' lag is shown if there is one.
+    /// The lag of replicas appears if there is a replica.
     @Test func eachMetricIsShownWithPostgreSQL() async throws {
         let database = try PostgreSQLCluster.shared.newDatabase()
         let shown = try await self.shown { $0.database = "\(database)" }
@@ -35,7 +35,7 @@ import Testing
         #expect(shown == Set(MetricName.allCases).subtracting(others))
     }
 
-    /// What a server shows after a push that was accepted.
+    /// Returns the metrics of a server after an accepted push.
     private func shown(
         configure: @escaping @Sendable (inout Configuration) -> Void = { _ in }
     ) async throws -> Set<MetricName> {
@@ -53,7 +53,7 @@ import Testing
             #expect(try await stack.send(post).status == 201)
             _ = try await stack.providers.apns.pushes.acceptedPush(1, within: .seconds(30))
             var names: Set<MetricName> = []
-            // The provider has the push before the server knows how long that took.
+            // The provider gets the push before the server knows its duration.
             try await eventually {
                 names = try await Self.names(shownBy: stack)
                 return names.contains(.pushTime)

@@ -6,7 +6,7 @@ import Testing
     import FoundationNetworking
 #endif
 
-/// A file system that is really full: one in memory, in a mount namespace of the daemon's own.
+/// A file system that is really full: one in memory, in the daemon's own mount namespace.
 @Suite(.timeLimit(.minutes(5))) struct FullDiskTests {
     private static let mounting = #"mkdir -p disk && mount -t tmpfs -o size=4m,mode=0700 tmpfs "$PWD/disk""#
 
@@ -22,7 +22,7 @@ import Testing
         self.folder = try TemporaryFolder()
     }
 
-    /// A server whose database is on a file system of its own, and its port.
+    /// Starts a server whose database has its own file system. Returns the process and its port.
     private func start() async throws -> (process: ChildProcess, port: String) {
         let script = """
             set -e
@@ -44,7 +44,7 @@ import Testing
         return (process, String(port))
     }
 
-    /// Takes all room of the server's file system.
+    /// Fills the server's file system.
     private func fill(_ ballast: String) {
         #expect(FileManager.default.createFile(atPath: ballast, contents: nil))
         #expect(throws: (any Error).self) {
@@ -57,7 +57,7 @@ import Testing
         let (process, port) = try await self.start()
         let path = try await self.send("POST", "/api/notifications", to: port, body: #"{"Payload":"first"}"#)
             .value(forHTTPHeaderField: "Location")
-        // In the daemon's namespace, as the kernel shows it.
+        // The kernel shows the file system in the daemon's namespace at this path.
         let ballast = "/proc/\(process.id)/cwd/disk/ballast"
         self.fill(ballast)
         var refused: HTTPURLResponse?
@@ -68,7 +68,7 @@ import Testing
         #expect(refused?.statusCode == 507)
         #expect(refused?.value(forHTTPHeaderField: "Retry-After") == "30")
         #expect(try await self.send("GET", "/readyz", to: port).statusCode == 503)
-        // What is there can be collected.
+        // Stored notifications can still be fetched.
         #expect(try await self.send("GET", #require(path), to: port).statusCode == 200)
         try FileManager.default.removeItem(atPath: ballast)
         try await eventually { try await self.send("GET", "/readyz", to: port).statusCode == 200 }
@@ -84,7 +84,7 @@ import Testing
         #expect(!ended.errors.contains("request failed"))
     }
 
-    /// Something else takes all room and gives it back, three times.
+    /// Another program fills the file system and frees it, three times.
     @Test(.enabled("it takes the right to mount") { try await isAllowedToMount() }, .timeLimit(.minutes(5)))
     func underLoadWhatWasAcknowledgedIsThereAndNothingElse() async throws {
         let (process, port) = try await self.start()
@@ -93,7 +93,7 @@ import Testing
         for _ in 0..<3 {
             self.fill(ballast)
             paths += try await self.post(60, to: port)
-            // Room comes back while clients post.
+            // The space returns while clients post.
             async let more = self.post(60, to: port)
             try FileManager.default.removeItem(atPath: ballast)
             paths += try await more
@@ -120,7 +120,8 @@ import Testing
         #expect(await process.end().code == 0)
     }
 
-    /// Posts so many times, four at a time. The path of each notification; `nil` where the disk was full.
+    /// Posts `count` times, four at a time. Returns the path of each notification; `nil` where
+    /// the disk was full.
     private func post(_ count: Int, to port: String) async throws -> [String?] {
         try await withThrowingTaskGroup(of: [String?].self) { group in
             for _ in 0..<4 {
@@ -141,7 +142,7 @@ import Testing
         }
     }
 
-    /// To SQLite a used-up quota is any failed write, as of a disk that breaks.
+    /// SQLite treats an exhausted quota like any failed write, for example of a failing disk.
     @Test(.timeLimit(.minutes(5))) func aUsedUpQuotaOfTheFileSystemIsAsAFullDisk() async throws {
         _ = try await Daemon.run(
             ["user", "add", "alice", "--password-stdin"],
@@ -161,7 +162,7 @@ import Testing
         #expect(await daemon.terminate() == 0)
     }
 
-    /// It would fill the disk of the database, beside which it may well be written.
+    /// The backup would fill the database's disk, on which it may well be written.
     @Test(.enabled("it takes the right to mount") { try await isAllowedToMount() })
     func aBackupThatHasNoRoomIsRefusedBeforeItFillsTheDisk() async throws {
         _ = try await Daemon.run(["migrate"], in: self.folder)

@@ -1,17 +1,18 @@
 import Foundation
 import PushTesting
 
-/// The commands of a page that a reader pastes one after the other, and what the page says that they print.
+/// A page's commands, which a reader pastes one after the other, and their documented output.
 ///
-/// A block of the language bash is run if the line before it is `<!-- run -->`. A block of the language text right behind it
-/// has lines of its output, in which `…` stands for anything.
+/// A block of the language bash is run if the line before it is `<!-- run -->`. A following block
+/// of the language text has lines of its output, in which `…` stands for anything.
 struct Guide {
     struct Step {
         let script: Substring
-        /// In their order; more may be printed in between.
+        /// The expected lines in order; the output may contain others in between.
         let lines: [Substring]
 
-        /// The first of the lines that is not in the output behind those before it; `nil` if all are.
+        /// Returns the first line that the output lacks after the lines before it; `nil` if it
+        /// has all.
         func missing(in output: Substring) -> Substring? {
             var rest = output
             return self.lines.first { line in
@@ -30,7 +31,7 @@ struct Guide {
         }
     }
 
-    /// What separates the outputs of two steps.
+    /// The separator between the outputs of two steps.
     static let separator: Character = "\u{1E}"
     private static var block: Regex<(Substring, Substring, Substring?)> {
         /<!-- run -->\n```bash\n((?s).*?)```\n(?:\n```text\n((?s).*?)```)?/
@@ -44,7 +45,8 @@ struct Guide {
         }
     }
 
-    /// All steps as one script, which stops at the first that fails, and in the end what it has left running.
+    /// All steps as one script, which stops at the first failure. At its end it stops the
+    /// programs that it left running.
     var script: String {
         let steps = self.steps.map { "printf '\\036'\n\($0.script)" }.joined()
         return "set -e\n\(steps)\nkill $(jobs -p) 2> /dev/null || true\nwait || true\n"

@@ -5,13 +5,13 @@ import Testing
 @testable import PushApplication
 @testable import sealpost
 
-/// The guides say what works: their commands are run, and their configurations load.
+/// Runs the commands of the guides, and loads their configurations.
 @Suite(.timeLimit(.minutes(5))) struct GuideTests {
     static let pages = [
         "README.md", "docs/first-day.md", "docs/backup.md", "docs/keys.md", "docs/upgrade.md", "docs/operations.md",
         "docs/api.md",
     ]
-    /// What there is before a page's first line.
+    /// The commands that must precede a page's first line.
     private static let preparations = [
         "docs/upgrade.md": "echo 'correct horse battery' | sealpost user add alice --password-stdin\n",
         "docs/operations.md": Self.server(configuration: "database: var/sealpost.db"),
@@ -19,7 +19,7 @@ import Testing
             + Self.server(configuration: "alerts: {allowed: {badge: 99}, templates: {appointment: {titleKey: T}}}"),
     ]
 
-    /// A server with an administrator.
+    /// Returns the commands that start a server with an administrator.
     private static func server(configuration: String) -> String {
         """
         echo '\(configuration)' > sealpost.yaml
@@ -80,7 +80,7 @@ import Testing
         #expect(count > 8)
     }
 
-    /// Each page of the documentation that is read as a guide.
+    /// Returns each page of the documentation that is tested as a guide.
     static func allPages() throws -> [String] {
         let names = try FileManager.default.contentsOfDirectory(atPath: Repository.file("docs").path)
         return ["README.md"] + names.filter { $0.hasSuffix(".md") }.sorted().map { "docs/\($0)" }

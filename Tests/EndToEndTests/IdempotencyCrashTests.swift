@@ -14,7 +14,7 @@ import Testing
     private static let rounds = 4
     private static let posters = 8
 
-    /// Each post that was sent before a kill is sent again after it, whether it was answered or not.
+    /// Sends each post again after a kill, whether it was answered or not.
     @Test func whatIsRepeatedAfterAKillIsStoredOnce() async throws {
         let folder = try TemporaryFolder()
         let made = try await Daemon.run(
@@ -56,13 +56,14 @@ import Testing
         #expect(answer.status == 200)
     }
 
-    /// Posts until the connection breaks, and breaks it in the middle of what others post once enough is answered.
+    /// Posts until the connection breaks. Once `enough` posts are answered, it kills the daemon
+    /// during other clients' posts.
     private func post(_ name: String, _ daemon: Daemon, _ sent: SentPosts, until enough: Int) async {
         for number in 0... {
             if sent.answered >= enough { daemon.process.signal(SIGKILL) }
             let payload = "\(name)-\(number)"
             sent.begin(payload)
-            // Why there is no answer does not matter: it was killed.
+            // A missing answer is expected: the daemon was killed.
             guard let answer = try? await self.post(payload, daemon), answer.status == 200 else { return }
             sent.end(payload, answer.body)
         }
@@ -99,7 +100,7 @@ import Testing
     }
 }
 
-/// Posts by their payload, with the answer of those that were answered; kept outside of the server.
+/// Posts by their payload, with their answer if they got one, recorded outside of the server.
 private final class SentPosts: Sendable {
     private let posts = Mutex<[String: String?]>([:])
 

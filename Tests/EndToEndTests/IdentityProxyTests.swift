@@ -2,12 +2,12 @@ import Foundation
 import PushTesting
 import Testing
 
-/// Callers whom a real nginx signs in, with its file in `config/`.
+/// Callers whom a real nginx authenticates, with its file in `config/`.
 @Suite(.timeLimit(.minutes(5))) struct IdentityProxyTests {
     private static let password = "of the proxy"
 
-    /// Runs nginx, which knows `users`, in front of a daemon that trusts nothing but the socket between the two, and has
-    /// an administrator `root`.
+    /// Runs nginx with `users` in front of a daemon. The daemon trusts only the socket between
+    /// the two, and has an administrator `root`.
     private func withProxy(_ users: [String], _ body: (Site) async throws -> Void) async throws {
         _ = try await Site.run(
             [Site.Layer(proxy: .nginx, file: "../config/nginx-identity.conf")],
@@ -69,7 +69,7 @@ import Testing
                 )
                 #expect(answer.status == (name == "alice" ? 200 : 401), "\(name)")
             }
-            // Alice's password here is not hers at the proxy.
+            // Alice's password here differs from hers at the proxy.
             #expect(try await site.curl("/api/register").values("Content-Type") == ["text/html"])
         }
     }

@@ -3,7 +3,7 @@ import PushClient
 import PushTesting
 import Testing
 
-/// `sealpost init`, by its options and on a terminal.
+/// `sealpost init`, with options and on a terminal.
 @Suite(.timeLimit(.minutes(5))) struct InitCommandTests {
     private let folder: TemporaryFolder
 
@@ -33,7 +33,7 @@ import Testing
         #expect(made.output.contains("- Start the server: sealpost serve --config sealpost.yaml\n"))
         #expect(try self.names == ["db", "sealpost.yaml"])
         for file in ["db/keyring", "db/signing-keys"] { #expect(try self.mode(of: file) == 0o600) }
-        // All that is in the file is in force, wherever the server is started.
+        // All settings of the file apply, in whatever folder the server is started.
         let elsewhere = try TemporaryFolder()
         let daemon = try await Daemon(
             in: elsewhere,
@@ -53,7 +53,7 @@ import Testing
         #expect(await daemon.terminate() == 0)
     }
 
-    /// The address that people have is the proxy's.
+    /// Users have the proxy's address.
     @Test func aServerWithoutAnAddressPrintsThePathOfTheLink() async throws {
         let process = try ChildProcess(
             Daemon.executable,
@@ -63,7 +63,7 @@ import Testing
         )
         let line = await process.output(until: "\n")
         #expect(line.contains(/within an hour: \/console\/#\/setup\/\S+, at your proxy\n/), "\(line)")
-        // Before, the signal would find no handler.
+        // Before that, the signal would find no handler.
         _ = await process.errors(until: "serving")
         process.signal(SIGTERM)
         #expect(await process.end().code == 0)
@@ -146,8 +146,8 @@ import Testing
 
     // MARK: Crashes
 
-    /// Each file appears by one system call. That is found by the file's name, which it has as a whole path or as the command
-    /// was given it: strace would count the calls of each thread.
+    /// Each file appears by one system call. strace finds it by the file's name, as a full path
+    /// or as the command got it, because strace would count the calls of each thread.
     @Test(arguments: ["var/keyring", "var/signing-keys", "sealpost.yaml"])
     func afterACrashTheSameCommandGoesOn(file: String) async throws {
         let arguments = ["init", "--listen", "127.0.0.1:0"] + Self.administrator
@@ -161,7 +161,7 @@ import Testing
             input: Self.password
         ).end()
         #expect(killed.code == 128 + SIGKILL, "\(killed.errors)")
-        // Killed as it begins the call, or behind it.
+        // The kill came at the beginning of the call, or after it.
         if try !self.names.contains("sealpost.yaml") {
             let again = try await Daemon.run(arguments, in: self.folder, input: Self.password)
             #expect(again.code == 0, "\(again.errors)")
@@ -230,7 +230,7 @@ import Testing
         try await Daemon.run(["init"] + arguments, in: self.folder, input: input)
     }
 
-    /// The administrator may read what only one may.
+    /// Checks the sign-in with a request that only an administrator may make.
     private func expectSignIn(at daemon: Daemon) async throws {
         let ended = try await ChildProcess(
             "/usr/bin/curl",

@@ -1,23 +1,25 @@
 import PushClient
 
 extension Interferer {
-    /// What users of these products set up; the short list is for where only some of the products are.
+    /// Proxies that users of these products set up. The short list is for machines with only some
+    /// of the products.
     static let all: [Interferer] =
         Site.hasAllProxies ? table : [caches[0], meddlers[1], meddlers[3], portals[0]]
 
-    /// All, which other clients are held against, too: `scripts/sealpost_e2e/interferers.py`.
+    /// All proxies. `scripts/sealpost_e2e/interferers.py` tests other clients with them, too.
     static let table = caches + meddlers + portals + harmless
 
     // MARK: - Kept answers
 
     static let caches: [Interferer] = [
-        // The only one that keeps answers to POST, too.
+        // Only this cache stores answers to POST, too.
         Interferer(["nginx-cache.conf"], sign: .repeats, isCache: true) { call, _ in
             call == .markRead ? .truth : .interference([.wrongEcho])
         },
         cache("varnish-cache.vcl"),
         cache("haproxy-cache.cfg"),
-        // Squid keeps nothing for requests with credentials until somebody has declared it to be public.
+        // Squid stores nothing for requests with credentials unless the answer is declared
+        // public.
         cache("squid-cache.conf", "nginx-public.conf"),
         Interferer(["varnish-stale.vcl"], sign: .repeats, isCache: true, needsNoDaemon: true) { call, _ in
             .interference(isFetch(call) ? [.wrongEcho] : [.missingEcho])
@@ -37,7 +39,7 @@ extension Interferer {
     static let meddlers: [Interferer] = [
         Interferer(["nginx-rewrite.conf"], sign: .otherText, findings: rewritten),
         Interferer(["haproxy-meddle.cfg"], how: "rewrite", sign: .otherText, findings: rewritten),
-        // A member that nobody reads does no harm, but is not the server's.
+        // A member that no client reads does no harm, but does not come from the server.
         Interferer(["haproxy-meddle.cfg"], how: "inject", sign: .otherText) { call, trust in
             trust == .signatures && call != .register ? .interference([.signature]) : .truth
         },
@@ -45,7 +47,7 @@ extension Interferer {
         Interferer(["nginx-chunk.conf", "haproxy-meddle.cfg"], how: "cut", sign: .cut) { _, _ in
             .interference([.truncated])
         },
-        // Nobody can see where these end too early, but for what is missing.
+        // A client can detect these early ends only by what is missing.
         Interferer(["nginx-unsized.conf", "haproxy-meddle.cfg"], how: "cut", sign: .otherText) { _, trust in
             .interference(trust == .signatures ? [.signature] : [.notJSON, .unexpectedBody])
         },
@@ -75,7 +77,7 @@ extension Interferer {
     ]
 
     @Sendable private static func rewritten(_ call: Call, _ trust: Trust) -> Finding {
-        // The other two answers have no text in them.
+        // The other two answers contain no text.
         if call == .markAllRead || call == .register { return .truth }
         return trust == .signatures ? .interference([.signature]) : .belief
     }
@@ -84,7 +86,7 @@ extension Interferer {
         trust == .signatures ? .interference([.signature]) : .truth
     }
 
-    /// More than the buffers of a proxy hold, and not to be compressed into them.
+    /// A text that exceeds the buffers of a proxy, and cannot be compressed to fit.
     private static var long: String {
         "secret " + (0..<4000).map { _ in String(Int.random(in: 0..<1 << 40), radix: 36) }.joined()
     }
@@ -97,7 +99,7 @@ extension Interferer {
         Interferer(["haproxy-refuse.cfg"], how: "401", sign: .own(401)) { _, _ in .interference([.missingEcho]) },
         Interferer(["haproxy-refuse.cfg"], how: "500", sign: .own(500)) { _, _ in .interference([.missingEcho]) },
         Interferer(["haproxy-unchanged.cfg"], sign: .own(304)) { _, _ in .interference([.missingEcho]) },
-        // It knows the rule of MyToken, which is no secret.
+        // The proxy knows the rule of MyToken, which is not secret.
         Interferer(["haproxy-inventor.cfg"], sign: .own(200)) { _, trust in
             trust == .signatures ? .interference([.signature]) : .belief
         },

@@ -1,48 +1,48 @@
 import PushClient
 import Testing
 
-/// Proxies that do harm: what can be seen of it with `curl`, and what a client must make of it.
+/// A harmful proxy: the harm as `curl` sees it, and the client's expected verdict.
 struct Interferer: Sendable, CustomTestStringConvertible {
-    /// What a phone asks its server for.
+    /// A request of a phone to its server.
     enum Call: CaseIterable, Sendable {
         case notification, sync, markRead, markAllRead, register
     }
 
-    /// By what a client tells its server's answers.
+    /// The means by which a client recognizes its server's answers.
     enum Trust: CaseIterable, Sendable {
         case signatures, echo
     }
 
-    /// What a client must find.
+    /// The expected verdict of a client.
     enum Finding: Sendable {
         /// Nothing is wrong with this call.
         case truth
-        /// Something is, and the client names it by one of these.
+        /// The answer is wrong, and the client reports one of these kinds.
         case interference(Set<Interference.Kind>)
-        /// Something is, and nobody can tell without signatures.
+        /// The answer is wrong, and no client can notice without signatures.
         case belief
     }
 
-    /// What `curl` sees, which shows that the harm is really done.
+    /// The evidence in `curl`'s output that the proxy really does the harm.
     enum Sign: Sendable {
-        /// The same answer to two requests, down to the daemon's id of the first.
+        /// The same answer to two requests, including the daemon's id of the first.
         case repeats
-        /// An answer with this status that the daemon has never given.
+        /// An answer with this status that the daemon has never sent.
         case own(Int)
-        /// Another text than the daemon's, in an answer that is complete.
+        /// A text that differs from the daemon's, in a complete answer.
         case otherText
         /// An answer that ends too early.
         case cut
-        /// Without a field that the daemon has sent.
+        /// An answer without a field that the daemon has sent.
         case lacks(String)
-        /// With these words in the fields.
+        /// An answer with these words in its fields.
         case shows(String)
     }
 
     let layers: [Site.Layer]
     let sign: Sign
     let findings: @Sendable (Call, Trust) -> Finding
-    /// Whether the first answer is right, and the later ones are those of the first.
+    /// Whether the first answer is right, and later requests get the answers to the first.
     let isCache: Bool
     /// Whether the harm begins when the daemon is gone.
     let needsNoDaemon: Bool
@@ -53,7 +53,7 @@ struct Interferer: Sendable, CustomTestStringConvertible {
             .joined(separator: " before ")
     }
 
-    /// The files are in `scripts/proxies`, each with its product's name; the first is the one that clients see.
+    /// The files are in `scripts/proxies`, each with its product's name. Clients see the first.
     init(
         _ files: [String],
         how: String = "",

@@ -11,7 +11,7 @@ import Testing
 @testable import PushApplication
 @testable import sealpost
 
-/// The keys change under a daemon that runs, and under one that is killed meanwhile.
+/// The keys change while a daemon runs, and while one is killed.
 @Suite(.timeLimit(.minutes(5))) struct KeyRotationTests {
     private let folder: TemporaryFolder
     private var configuration = Configuration()
@@ -22,7 +22,7 @@ import Testing
         self.configuration.keyring = self.folder.file("var/keyring")
     }
 
-    /// Stores so many payloads, each its own number.
+    /// Stores `count` payloads, each with its own number as text.
     private func fill(_ count: Int64) async throws {
         let store = try self.configuration.openStore()
         let name = try #require(Username("alice"))
@@ -118,7 +118,7 @@ import Testing
         #expect(await daemon.process.errors(until: "unused=1").contains("keyring reloaded"))
         #expect(try self.inUse == [2])
 
-        // As if an old file had been put back.
+        // Simulates the restoration of an old file.
         let good = try String(contentsOfFile: self.configuration.keyring, encoding: .utf8)
         try self.write(original)
         daemon.process.signal(SIGHUP)
@@ -156,7 +156,7 @@ import Testing
         let again = try await self.keys("reload", "--json")
         #expect(again.output == #"{"Seals":2,"Renewed":0,"Unreadable":0,"Unused":[]}"# + "\n")
 
-        // As if an old file had been put back.
+        // Simulates the restoration of an old file.
         let good = try String(contentsOfFile: self.configuration.keyring, encoding: .utf8)
         try self.write(original)
         let refused = try await self.keys("reload")
@@ -167,7 +167,7 @@ import Testing
         try await self.check(300)
     }
 
-    /// Asks the daemon for a reload, and leaves once it has begun.
+    /// Asks the daemon for a reload, and disconnects once it has begun.
     private func beginReload() throws {
         struct Leaving: Error {}
         let place = AdminSocket(path: self.folder.file("var/admin/sealpost.sock"))
@@ -208,7 +208,8 @@ import Testing
         try await self.check(3000)
     }
 
-    /// Where none runs, they change the files as well; the audit is then the shell's own.
+    /// Without a server, the commands change the files as well. The audit then names the shell's
+    /// user.
     @Test func theAuditNamesWhoHadTheServerChangeTheKeyring() async throws {
         let daemon = try await Daemon(in: self.folder)
         #expect(try await self.keys("rotate").output.hasPrefix("key 2 added to var/keyring; "))
@@ -227,7 +228,7 @@ import Testing
         #expect(await daemon.terminate() == 0)
     }
 
-    /// As under the units, which make all but the service's folder read-only.
+    /// The units make everything except the service's folder read-only.
     @Test(.enabled(if: geteuid() == 0))
     func aKeyringWhereTheServerMayNotWriteIsChangedByTheCommand() async throws {
         let settings = ["SEALPOST_SERVER_LISTEN": "127.0.0.1:0", "SEALPOST_KEYRING": "keys/keyring"]
@@ -283,7 +284,7 @@ import Testing
         let store = try configuration.openStore()
         let name = try #require(Username("alice"))
         _ = try await store.addUser(name, role: .device, password: PasswordHash(phc: "none"), now: Date())
-        // Only a server is waited for.
+        // The command waits only for servers.
         var options = StoreOptions()
         options.dayChain = DayKeyFile(configuration.dayKeys)
         options.mark = TimelineFile(configuration.timeline)
@@ -303,7 +304,7 @@ import Testing
         #expect(try await store.exchange(new, now: Date()))
         #expect(store.keyWait == nil)
         #expect(try keyring.list().elements("Keys").map { $0.texts("LackedBy").count } == [0, 0])
-        // As if the old key had been taken out of use too early.
+        // Simulates an old key that was removed too early.
         let database = try BlockingConnection(DatabaseAddress(configuration.database))
         _ = try database.query("delete from data_key where number = 1")
         let error = #expect(throws: CommandFailure.self) { try keyring.remove(1) }
@@ -351,7 +352,7 @@ import Testing
         #expect(taken.code == 0 && taken.output.hasPrefix("key 2 encrypts; "), "\(taken.output) \(taken.errors)")
         let log = await first.process.errors(until: "data key in use")
         #expect(log.contains("data key not in use yet, because other servers lack it"), "\(log)")
-        // When both have sealed all anew.
+        // Both servers have then encrypted all values again.
         try await eventually { try PostgreSQLPlace(address)?.dataKeys().map(\.number) == [2] }
         let refused = try await run(at: 2, "serve")
         #expect(refused.code == 78 && refused.errors.contains("it lacks key 2, "), "\(refused.errors)")

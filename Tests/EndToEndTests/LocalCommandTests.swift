@@ -7,7 +7,7 @@ import Testing
 @testable import PushApplication
 @testable import sealpost
 
-/// The commands beside a daemon that runs: they ask it, and it does what they say.
+/// Commands while a daemon runs: they ask the daemon, which carries them out.
 @Suite(.timeLimit(.minutes(5))) struct LocalCommandTests {
     private let folder: TemporaryFolder
 
@@ -15,7 +15,7 @@ import Testing
         self.folder = try TemporaryFolder()
     }
 
-    /// Runs a command that must succeed; its output.
+    /// Runs a command that must succeed. Returns its output.
     private func run(
         _ arguments: String,
         input: String = "",
@@ -34,7 +34,7 @@ import Testing
             credentials: .basic(username: "alice", password: password),
             options: .init(testing: [])
         )
-        // Whether it is refused is all that is asked.
+        // Only the refusal matters here.
         return (try? await client.send("hello")) != nil
     }
 
@@ -46,7 +46,7 @@ import Testing
         )
         #expect(try await self.mayFetch("correct horse", from: daemon))
         #expect(try await self.run("user disable alice") == "alice is disabled\n")
-        // What the daemon remembers of the right password does not count any more.
+        // The daemon's cached entry of the right password is not valid any more.
         #expect(try await !self.mayFetch("correct horse", from: daemon))
         #expect(try await self.run("user enable alice") == "alice is not disabled\n")
         #expect(try await self.run("user passwd alice --password-stdin", input: "another horse\n").contains("another"))
@@ -85,7 +85,7 @@ import Testing
         #expect(await daemon.terminate() == 0)
     }
 
-    /// The commands neither know nor tell which store it is.
+    /// The commands do not depend on the kind of store.
     @Test func besideAServerWithPostgreSQLTheyDoTheSame() async throws {
         let settings = [
             "DATABASE": try PostgreSQLCluster.shared.newDatabaseText(), "SERVER_LISTEN": "127.0.0.1:0",
@@ -121,7 +121,7 @@ import Testing
         #expect(await daemon.terminate() == 0)
     }
 
-    /// With a server, and without one.
+    /// With a server, and without a server.
     @Test func codesAndTagsAreGivenByCommand() async throws {
         let daemon = try await Daemon(in: self.folder)
         _ = try await self.run("user add dora --no-password")
@@ -236,7 +236,7 @@ import Testing
         #expect(await daemon.terminate() == 0)
     }
 
-    /// A daemon that stands still has the database, so nothing else may be done than to say so.
+    /// A suspended daemon holds the database, so the command can only report that.
     @Test func aDaemonThatDoesNotAnswerIsSaidSo() async throws {
         let daemon = try await Daemon(in: self.folder)
         daemon.process.signal(SIGSTOP)
@@ -260,7 +260,7 @@ import Testing
         #expect(await next.terminate() == 0)
     }
 
-    /// What root would make there, such as the database's log, the server could not open.
+    /// The server could not open files that root creates there, such as the database's log.
     @Test(.enabled(if: geteuid() == 0), arguments: ["var/sealpost.db", "var"])
     func rootMakesNothingBesideAnotherUsersDatabase(place: String) async throws {
         _ = try await self.run("user list")
@@ -275,7 +275,7 @@ import Testing
         )
     }
 
-    /// In the place of the lock the user has put a link to a file of root's, which would be emptied.
+    /// The user has replaced the lock by a link to a file of root's, which would be emptied.
     @Test(
         .enabled(if: geteuid() == 0),
         arguments: [
@@ -293,7 +293,8 @@ import Testing
         let lock = self.folder.file("var/sealpost.db.lock")
         try FileManager.default.removeItem(atPath: lock)
         try FileManager.default.createSymbolicLink(atPath: lock, withDestinationPath: file)
-        // The database stays root's: a link to one of root's would be, too.
+        // The database still belongs to root, because a link to one of root's would look the
+        // same.
         try #require(chown(self.folder.file("var"), 65_534, 65_534) == 0)
         let ended = try await Daemon.run(command.split(separator: " ").map(String.init), in: self.folder)
         #expect(ended.code == 1)
@@ -301,7 +302,7 @@ import Testing
         #expect(FileManager.default.contents(atPath: file) == text)
     }
 
-    /// The keyring, or a folder that is still to be made, in one that others may write to.
+    /// The keyring, or a folder that does not exist yet, is in a folder that others may write to.
     @Test(
         .enabled(if: geteuid() == 0),
         arguments: [
@@ -315,7 +316,7 @@ import Testing
         let open = self.folder.file("open")
         try FileManager.default.createDirectory(atPath: open, withIntermediateDirectories: false)
         try #require(chmod(open, 0o777) == 0)
-        // The folder's writers choose where the link leads.
+        // Everybody who may write to the folder chooses the link's target.
         let own = self.folder.file("own")
         try FileManager.default.createDirectory(atPath: own, withIntermediateDirectories: false)
         try FileManager.default.createSymbolicLink(atPath: "\(open)/link", withDestinationPath: own)
@@ -340,7 +341,7 @@ import Testing
         #expect(ended.output.contains("ermission denied"), "\(ended.output)")
     }
 
-    /// SQLite would wait for somebody to write into it.
+    /// SQLite would wait until another process writes to it.
     @Test(arguments: ["doctor", "keys list", "backup new.db --direct", "restore fifo --replace --without-hash"])
     func aFIFOIsRefused(command: String) async throws {
         _ = try await self.run("user list")
@@ -373,7 +374,7 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: open) == [])
     }
 
-    /// Where the configuration has none, all is as it was without: the database is the daemon's.
+    /// Without a socket in the configuration, the daemon alone uses the database.
     @Test func nullTurnsItOff() async throws {
         let variables = ["SERVER_LISTEN": "127.0.0.1:0", "ADMIN_SOCKET": "null"]
         let daemon = try await Daemon(in: self.folder, settings: variables)
@@ -388,7 +389,8 @@ import Testing
         #expect(await daemon.terminate() == 0)
     }
 
-    /// A socket that the configuration names must be there; without the usual one the server serves all the same.
+    /// A socket that the configuration names must be usable. Without the default socket the
+    /// server still serves.
     @Test func aFolderThatOthersEnterStopsTheStartOnlyIfItIsNamed() async throws {
         let folder = self.folder.file("open")
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)

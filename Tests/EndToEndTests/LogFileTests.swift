@@ -31,7 +31,7 @@ import Testing
         try self.rename("log/sealpost.log", to: "log/sealpost.log.1")
         daemon.signal(SIGHUP)
         try await eventually {
-            // Not there until it is opened.
+            // The file does not exist until the daemon opens it.
             (try? self.text(of: "sealpost.log"))?.contains("log file reopened file=log/sealpost.log\n") == true
         }
         daemon.signal(SIGTERM)
@@ -44,7 +44,7 @@ import Testing
         #expect((attributes[.posixPermissions] as? Int ?? 0) & 0o137 == 0)
     }
 
-    /// With the signal from here, as no systemd runs.
+    /// The test sends the signal, because no systemd runs.
     @Test func logrotateTurnsItAsTheDocumentationHasIt() async throws {
         let page = try Repository.text(of: "docs/operations.md")
         let block = try #require(page.firstMatch(of: /```logrotate\n((?s).*?)```/)).output.1

@@ -5,7 +5,7 @@ import Testing
 
 @testable import PushApplication
 
-/// Lines whose values are chosen by somebody who wants to be believed.
+/// Lines with values that an attacker chooses to fake log lines.
 @Suite(.timeLimit(.minutes(5))) struct LogLineTests {
     private func line(_ value: String, name: String = "reason", message: String = "request failed") -> LogLine {
         LogLine(
@@ -18,7 +18,7 @@ import Testing
 
     private static let head = "time=2027-01-15T08:00:00Z level=error request failed"
 
-    /// A value, and what stands for it in a line of text.
+    /// A value, and its form in a line of text.
     private static let values: [(value: String, text: String)] = [
         ("plain", "plain"), ("127.0.0.1:8080", "127.0.0.1:8080"), ("zwölf", "zwölf"), ("", #""""#),
         ("two words", #""two words""#), ("a=b", #""a=b""#), (#"say "no""#, #""say \"no\"""#),
@@ -32,7 +32,7 @@ import Testing
         ("a\u{2028}b\u{2029}c", #""a\u2028b\u2029c""#), ("\u{202E}drow", #""\u202edrow""#),
         ("\u{2066}x\u{2069}", #""\u2066x\u2069""#), ("a\u{61C}\u{200F}b", #""a\u061c\u200fb""#),
         ("a\u{200B}b\u{FEFF}", #""a\u200bb\ufeff""#), ("\u{E0041}", #""\udb40\udc41""#), ("a\u{A0}b", "\"a\u{A0}b\""),
-        // What a delimiter and a combining mark make together is one Swift `Character`.
+        // Swift reads a delimiter and a combining mark as one `Character`.
         ("a\"\u{301}b", "\"a\\\"\u{301}b\""), ("a=\u{301}b", "\"a=\u{301}b\""),
     ]
 
@@ -53,8 +53,9 @@ import Testing
         )
     }
 
-    /// Every scalar of the planes that have characters or controls, and a few of all others, in both formats: nothing that ends a
-    /// line, moves a cursor or turns the writing gets through.
+    /// Checks every scalar of the planes with characters or controls, and a few of all others, in
+    /// both formats. Nothing that ends a line, moves a cursor or reverses the writing direction
+    /// gets through.
     @Test func noScalarEndsALine() throws {
         let scalars = (0...0x10FFFF as ClosedRange<UInt32>).filter { $0 < 0x40000 || $0 >> 16 == 0xE || $0 % 64 == 0 }
             .compactMap(Unicode.Scalar.init)
@@ -87,7 +88,7 @@ import Testing
         #expect(self.line("v", name: "n\n", message: "a\nb").json.contains(#""message":"a\u000ab","n\u000a":"v""#))
     }
 
-    /// Asked of numbers, not of the properties that the code goes by.
+    /// Decides by the scalar's number, and not by the properties that the code uses.
     private static func isDangerous(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0...0x1F, 0x7F...0x9F, 0x61C, 0x200B...0x200F, 0x2028...0x202E, 0x2060...0x2064, 0x2066...0x206F, 0xFEFF,

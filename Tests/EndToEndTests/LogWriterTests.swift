@@ -5,7 +5,7 @@ import Testing
 
 @testable import PushApplication
 
-/// What becomes of lines between the logger and a descriptor that may not take them.
+/// Lines between the logger and a descriptor that may not accept them.
 @Suite(.timeLimit(.minutes(5))) struct LogWriterTests {
     private static func line(_ number: Int, level: Logger.Level = .info, size: Int = 0) -> LogLine {
         LogLine(
@@ -57,7 +57,7 @@ import Testing
         writer.flush(within: .milliseconds(50))
         var (numbers, told) = ([Int](), 0)
         _ = pipe.readLines { line in
-            // Told at each place where some are missing.
+            // A line reports each place where lines are missing.
             let isTold = line.contains(" log lines were dropped count=")
             guard let number = line.split(whereSeparator: { $0 == " " || $0 == "=" }).last.flatMap({ Int($0) }) else {
                 return false
@@ -96,16 +96,16 @@ import Testing
         async let cutOff = UnreadPipe.blocking {
             LogFile.ignoreBrokenPipes()
             var file = LogFile(descriptor: pipe.end)
-            // More than a pipe takes at once.
+            // The text is larger than a pipe accepts at once.
             let isWhole = file.write(String(repeating: "y", count: 1 << 20))
             return (file, isWhole)
         }
-        // It has begun, and the rest of it has nowhere to go.
+        // The write has begun, and its remainder cannot be written.
         #expect(pipe.readSome().first == UInt8(ascii: "y"))
         pipe.closeReader()
         var (file, isWhole) = await cutOff
         #expect(!isWhole)
-        // As if the disk had room again.
+        // Simulates a disk that has space again.
         dup2(next.end, pipe.end)
         isWhole = file.write("next")
         #expect(isWhole)

@@ -3,7 +3,7 @@ import Glibc
 import PushTesting
 import Testing
 
-/// What others on the machine get to see of a daemon's memory.
+/// The parts of a daemon's memory that other users of the machine can read.
 @Suite(.timeLimit(.minutes(5))) struct MemoryProtectionTests {
     private let folder: TemporaryFolder
 
@@ -38,16 +38,16 @@ import Testing
 
     // MARK: - Private
 
-    /// Root may look into any process, unless it gives up that right.
+    /// Root may inspect any process, unless it drops that right.
     private static let unprivileged = geteuid() == 0 ? "setpriv --bounding-set=-sys_ptrace" : ""
 
     private static let start = #"ulimit -S -c $(ulimit -H -c); echo $$; exec "$0" "$@""#
 
-    /// Starts a command that core dumps are allowed to, and tells its number.
+    /// Starts a command that is allowed to dump core. Returns its process id.
     private func start(_ command: String...) async throws -> (ChildProcess, id: Int32) {
         let process = try ChildProcess(
             "/bin/sh",
-            // The number is told by what has become what it will stay.
+            // The shell prints the id after its last `exec`.
             ["-c", "exec \(Self.unprivileged) /bin/sh -c '\(Self.start)' \"$0\" \"$@\""] + command,
             in: self.folder.path,
             environment: ["SEALPOST_SERVER_LISTEN": "127.0.0.1:0", "PATH": "/usr/bin:/bin"]
@@ -56,7 +56,7 @@ import Testing
         return (process, try #require(Int32(line.trimmingCharacters(in: .newlines))))
     }
 
-    /// Whether a process of the same rights may.
+    /// Returns whether a process with the same rights may open the path.
     private func canOpen(_ path: String) async throws -> Bool {
         try await ChildProcess(
             "/bin/sh",

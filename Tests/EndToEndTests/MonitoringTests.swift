@@ -4,14 +4,14 @@ import PushTesting
 import Testing
 import Yams
 
-/// What `config/alerts.yml` and `config/grafana.json` say of the metrics must be true of the code. promtool and a real Prometheus
-/// run them in `scripts/e2e run prometheus`.
+/// The metrics in `config/alerts.yml` and `config/grafana.json` must match the code. `scripts/e2e
+/// run prometheus` runs the files with promtool and a real Prometheus.
 @Suite(.timeLimit(.minutes(5))) struct MonitoringTests {
-    /// An alert as `config/alerts.yml` has it.
+    /// An alert of `config/alerts.yml`.
     struct Alert {
         let name: String
         let severity: String?
-        /// The keys are `summary`, `description` and `runbook`.
+        /// The annotations `summary`, `description` and `runbook`.
         let annotations: [String: String]
     }
 
@@ -34,7 +34,8 @@ import Yams
         try #require(self.alerts.count > 20)
     }
 
-    /// In each page, and in each file for Prometheus, Grafana and the server. The proxies' files have names of their own.
+    /// Checks each page, and each file for Prometheus, Grafana and the server. The proxies' files
+    /// have their own names.
     @Test func eachMetricThatIsNamedIsOneOfTheServers() throws {
         let names = Set(MetricName.allCases.map(\.rawValue))
         let files = try ["yml", "yaml", "json"].flatMap { try Repository.files(under: "config", ending: ".\($0)") }
@@ -42,7 +43,7 @@ import Yams
         var counts: [String: Int] = [:]
         for (page, text) in try files.map({ ($0.name, $0.text) }) + pages.map({ ($0, try Repository.text(of: $0)) }) {
             for match in text.matches(of: /\bsealpost_(?!e2e\b)[a-z0-9_]+\*?/) {
-                // A histogram's parts have names of their own.
+                // The parts of a histogram have their own names.
                 let name = String(match.output).replacing(/_(bucket|sum|count)$/, with: "")
                 let isKnown = names.contains { name.hasSuffix("*") ? $0.hasPrefix(name.dropLast()) : $0 == name }
                 #expect(isKnown, "\(page): \(name)")
@@ -80,7 +81,7 @@ import Yams
                 let name = try #require(tried["alertname"]?.string)
                 if tried["exp_alerts"]?.sequence?.isEmpty == false { firing.insert(name) }
             }
-            // A case in which the alert only has not fired yet is no such test.
+            // A case that only checks an alert before it fires does not count as such a test.
             if cases.count == 1, cases[0]["exp_alerts"]?.sequence?.isEmpty == true {
                 silent.insert(cases[0]["alertname"]?.string ?? "")
             }
@@ -126,13 +127,13 @@ import Yams
         }
     }
 
-    /// The anchor that a heading has in rendered Markdown.
+    /// Returns the anchor of a heading in rendered Markdown.
     private static func anchor(of heading: Substring) -> String {
         heading.lowercased().filter { $0.isLetter || $0.isNumber || $0 == " " || $0 == "-" }.replacing(" ", with: "-")
     }
 }
 
-/// As much of a Grafana dashboard as the tests look at.
+/// The part of a Grafana dashboard that the tests check.
 private struct Dashboard: Decodable {
     struct Source: Decodable { let uid: String }
     struct Target: Decodable {

@@ -40,7 +40,8 @@ import Testing
         #expect(refused.code == 1)
         #expect(refused.errors.contains("is in use by another process"), "\(refused.errors)")
         _ = await daemon.terminate()
-        // Killed anywhere, it begins again; the later the line, the more is there.
+        // A move that is killed at any point starts again. The later the line, the more rows
+        // exist.
         for line in ["account: 1", "notification: 1", "all rows are there"] {
             let process = try ChildProcess(Daemon.executable, ["move", "--to", self.address], in: self.folder.path)
             _ = await process.errors(until: line)
@@ -52,7 +53,7 @@ import Testing
             #expect(moved.output.contains("moved to \(self.address)"), "\(moved.output)")
             #expect(moved.errors.contains("notification: 1 rows moved"), "\(moved.errors)")
         } else {
-            // The last signal came when all was done.
+            // The last signal came after the end of the move.
             #expect(moved.errors.contains("was moved to \(self.address)"), "\(moved.errors)")
         }
         let served = try await Daemon.run(["serve"], in: self.folder)
@@ -81,7 +82,7 @@ import Testing
     @Test func theDocumentedCommandsMoveADatabase() async throws {
         let text = try Repository.text(of: "docs/operations.md")
         let block = try #require(text.firstMatch(of: /<!-- run by MoveTests -->\n```bash\n((?s).*?)```/)).output.1
-        // No server runs here.
+        // No systemd service runs here.
         let lines = block.split(separator: "\n").filter { !$0.contains("systemctl") }
         let commands = lines.joined(separator: "\n").replacing(/'postgres:[^']*'/, with: "'\(self.address)'")
             .replacing(" --config sealpost.yaml", with: "")
@@ -93,7 +94,7 @@ import Testing
             environment: ["SEALPOST": Daemon.executable, "PATH": "/usr/bin:/bin"]
         ).end()
         #expect(ended.code == 0, "\(ended.errors)")
-        // And for scripts, with what the documentation says of `--json`.
+        // Scripts get the output that the documentation of `--json` describes.
         let line = try #require(ended.output.split(separator: "\n").last)
         let result = try JSONValue(reading: Array(line.utf8))
         guard case .object(let members) = result else {

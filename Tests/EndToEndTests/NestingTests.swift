@@ -6,7 +6,7 @@ import Testing
 
 @testable import PushApplication
 
-/// A body that nests without end costs the server nothing worth mentioning, measured from the outside.
+/// A body with endless nesting costs the server nothing significant, measured from outside.
 @Suite(.timeLimit(.minutes(5))) struct NestingTests {
     private static let depth = 100_000
 
@@ -21,7 +21,7 @@ import Testing
         "payload of objects": #"{"Payload":"# + Self.repeated(#"{"a":"#) + "1" + Self.repeated("}") + "}",
     ]
 
-    /// Of the processor's time, which other processes do not add to.
+    /// Measures processor time, to which other processes do not add.
     @Test func aHundredThousandLevelsCostNoMoreThanAsManyBytesOfText() async throws {
         let folder = try TemporaryFolder()
         let made = try await Daemon.run(
@@ -35,7 +35,7 @@ import Testing
             settings: ["SERVER_LISTEN": "127.0.0.1:0", "SERVER_LIMITS_BODYBYTES": "2097152"]
         )
         let client = try BlockingClient(port: daemon.port)
-        // Hashes the password, which is remembered from then on.
+        // The first request hashes the password; later ones use the cache.
         #expect(try client.post("{").contains("400 Bad Request"))
         for (name, body) in Self.bodies {
             let text = #"{"Payload":""# + String(repeating: "a", count: body.utf8.count - 12)
@@ -47,7 +47,8 @@ import Testing
         #expect(await daemon.terminate() == 0)
     }
 
-    /// The least processor time of several tries that the daemon takes to refuse a body.
+    /// Returns the shortest processor time of several attempts in which the daemon refuses a
+    /// body.
     private func cost(
         of body: String,
         named name: String,
@@ -72,7 +73,7 @@ import Testing
     }
 }
 
-/// One connection, which waits for each answer on its own thread; for measuring.
+/// A connection that waits for each answer on its own thread, for measurements.
 private struct BlockingClient {
     private let socket: Int32
 
@@ -86,7 +87,7 @@ private struct BlockingClient {
 
     func close() { _ = Glibc.close(self.socket) }
 
-    /// The answer, which fits into one read and is small.
+    /// Returns the answer, which is small and fits into one read.
     func post(_ body: String) throws -> String {
         let credentials = Data("alice:\(Stack.password)".utf8).base64EncodedString()
         let text = """

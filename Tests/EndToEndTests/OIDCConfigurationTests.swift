@@ -60,7 +60,7 @@ import Testing
         #expect(oidc?.isDirect == true)
     }
 
-    /// A change of a good section, and what the error says.
+    /// A change of a valid section, and the error's text.
     @Test(arguments: [
         ("issuer: 'http://id.example.com'", "issuer: must be https"),
         ("issuer: 'https://id.example.com?x'", "issuer: must"),

@@ -6,7 +6,7 @@ import Testing
 @testable import PushApplication
 @testable import sealpost
 
-/// What commands print: tables for people, JSON for scripts.
+/// The output of commands: tables for people, JSON for scripts.
 @Suite(.timeLimit(.minutes(5))) struct OutputTests {
     private let folder: TemporaryFolder
 
@@ -14,7 +14,7 @@ import Testing
         self.folder = try TemporaryFolder()
     }
 
-    /// Runs a command with `--json` that must succeed; the values on its lines.
+    /// Runs a command with `--json` that must succeed. Returns the values of its lines.
     private func run(
         _ arguments: String,
         input: String = "",
@@ -143,7 +143,7 @@ import Testing
         #expect(table.takeLines().isEmpty)
         table.rows = [["alice", "device", "enabled"], ["bo", "admin", "disabled"]]
         #expect(table.takeLines() == ["NAME   ROLE    STATE", "alice  device  enabled", "bo     admin   disabled"])
-        // Later pages are as wide as those before, and have no names.
+        // Later pages have the same column widths, and no headings.
         table.rows = [["x", "y", "z"]]
         #expect(table.takeLines() == ["x      y       z"])
     }
@@ -161,7 +161,7 @@ import Testing
         #expect(printed == lines)
     }
 
-    /// On a terminal, and only there.
+    /// Commands print tables only on a terminal.
     @Test func peopleSeeATable() async throws {
         _ = try await Daemon.run(["user", "add", "alice", "--no-password"], in: self.folder)
         let lines = try await self.table("user list")
@@ -169,7 +169,7 @@ import Testing
         #expect(lines.last?.hasPrefix("alice  device  ") == true)
     }
 
-    /// Each list has as many cells as columns, under their names.
+    /// Each list has as many cells as columns, under their headings.
     @Test func eachListIsATable() async throws {
         let made = try await Daemon.run(["init", "--config", "sealpost.yaml"], in: self.folder)
         #expect(made.code == 0, "\(made.errors)")
@@ -197,7 +197,7 @@ import Testing
         }
     }
 
-    /// The lines that a command prints on a terminal.
+    /// Returns the lines that a command prints on a terminal.
     private func table(_ command: String) async throws -> [String] {
         // script(1) gives the command a terminal.
         let ended = try await ChildProcess(

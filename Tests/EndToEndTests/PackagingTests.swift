@@ -2,7 +2,7 @@ import Foundation
 import PushTesting
 import Testing
 
-/// What is said in two places and must be the same.
+/// Facts that occur in two places and must agree.
 @Suite(.timeLimit(.minutes(5))) struct PackagingTests {
     @Test func theImageIsBuiltWithThePackagesOfTheMakefile() throws {
         let makefile = try Repository.text(of: "Makefile")
@@ -10,7 +10,8 @@ import Testing
         #expect(try Repository.text(of: "Dockerfile").contains("        \(line) \\\n"))
     }
 
-    /// Made from the definitions that the command line is parsed with, so that a command cannot be missing.
+    /// The manual is made from the command line's own definitions, so that no command can be
+    /// missing.
     @Test func theManualTellsWhichCommandsAskTheServerAndHasThemAll() async throws {
         let made = try await Scripts.start("make-manual", ["command", Daemon.executable]).end()
         #expect(made.code == 0, "\(made.errors)")
@@ -25,10 +26,11 @@ import Testing
         }
     }
 
-    /// The daemon is built without the simulators' HTTP/2 server, and the demonstration without PostgreSQL.
+    /// The daemon does not contain the simulators' HTTP/2 server, and the demonstration does not
+    /// contain PostgreSQL.
     @Test func eachExecutableIsLinkedWithWhatItUsesAlone() throws {
         func links(_ executable: String, _ library: String) throws -> Bool {
-            // The names of an executable's libraries are texts in it.
+            // An executable contains the names of its libraries as text.
             let program = try Data(contentsOf: URL(fileURLWithPath: executable), options: .alwaysMapped)
             return program.range(of: Data(library.utf8)) != nil
         }
@@ -36,7 +38,7 @@ import Testing
         #expect(try links(Daemon.demo, "libnghttp2.so") && !links(Daemon.demo, "libpq.so"))
     }
 
-    /// With the image's own setting of the address, but for the port.
+    /// Uses the image's own address setting, except for the port.
     @Test func theHealthCheckOfTheImageFindsTheServer() async throws {
         let dockerfile = try Repository.text(of: "Dockerfile")
         let line = try #require(dockerfile.firstMatch(of: /(?m)^HEALTHCHECK .*CMD (\[.*\])$/)).output.1

@@ -4,7 +4,7 @@ import PushClient
 import PushTesting
 import Testing
 
-/// What long work shows of itself: a bar on a terminal, and nothing where nobody looks.
+/// The progress of long work: a bar on a terminal, and nothing elsewhere.
 @Suite(.timeLimit(.minutes(5))) struct ProgressTests {
     private let folder: TemporaryFolder
 
@@ -17,7 +17,7 @@ import Testing
         let steps = [("copying [", nil), ("verifying [", nil)] as [(String, String?)]
         let copied = try await Terminal.run(["backup", "copy.db"], in: self.folder, steps)
         #expect(copied.code == 0, "\(copied.output)\(copied.errors)")
-        // The bar is gone before the result is said.
+        // The command removes the bar before it prints the result.
         #expect(copied.output.contains("\r\u{1B}[Kbackup written to copy.db\n"), "\(copied.output)")
         let put = try await Terminal.run(["restore", "copy.db", "--replace"], in: self.folder, steps)
         #expect(put.code == 0 && put.output.contains("\r\u{1B}[Kvar/sealpost.db restored"), "\(put.output)")
@@ -48,7 +48,7 @@ import Testing
         )
         _ = try await client.register(platform: "stream", handle: "")
         let id = try await client.send("to a device that is away").id
-        // Its push waits, until somebody interrupts the command.
+        // The push waits until a user interrupts the command.
         let interrupt = [("sending [", "\u{3}")] as [(String, String?)]
         let waited = try await Terminal.run(["deliveries", "\(id)", "--wait"], in: self.folder, interrupt)
         #expect(waited.errors.isEmpty && waited.code != 0, "\(waited.output)\(waited.errors)")

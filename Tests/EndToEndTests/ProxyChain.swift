@@ -1,7 +1,7 @@
 import Foundation
 import PushTesting
 
-/// Proxies one behind the other, between one port for clients and one daemon.
+/// A chain of proxies between one port for clients and one daemon.
 actor ProxyChain {
     nonisolated let port: UInt16
     private let upstream: String
@@ -14,7 +14,7 @@ actor ProxyChain {
         self.folder = folder
     }
 
-    /// Ends those that run and starts others; the first is the one that clients see.
+    /// Stops the running proxies and starts others. Clients see the first.
     func replace(with layers: [Site.Layer]) async throws {
         await self.stop()
         var upstream = self.upstream
@@ -44,14 +44,14 @@ actor ProxyChain {
         )
         let said = await process.errors(until: layer.proxy.notice)
         guard said.contains(layer.proxy.notice) else {
-            // It has ended by itself.
+            // The proxy has ended by itself.
             _ = await process.end()
             throw NotStarted(layer: layer, said: said)
         }
         self.processes.append(process)
     }
 
-    /// A proxy that did not start, and what it said.
+    /// A proxy that did not start, and its output.
     private struct NotStarted: Error {
         let layer: Site.Layer
         let said: String

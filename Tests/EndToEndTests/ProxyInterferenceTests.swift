@@ -4,7 +4,7 @@ import PushAPI
 import PushClient
 import Testing
 
-/// A phone that comes into networks whose proxies keep, change, cut off and invent answers.
+/// A phone in networks whose proxies store, change, truncate and invent answers.
 @Suite(.timeLimit(.minutes(5))) struct ProxyInterferenceTests {
     @Test(arguments: Interferer.all, Interferer.Trust.allCases)
     func nothingWrongIsBelievedAndWhatIsWrongIsNamed(interferer: Interferer, trust: Interferer.Trust) async throws {
@@ -15,7 +15,8 @@ import Testing
 
             try await visit.site.replaceProxies(with: interferer.layers)
             if interferer.isCache {
-                // Fetches last: a cache gives up what somebody changes through it (RFC 9111 section 4.4).
+                // Fetches come last: a cache drops entries that a client changes through it (RFC
+                // 9111 section 4.4).
                 for call in Interferer.Call.allCases.reversed() {
                     let outcome = try await visit.outcome(of: call, visit.signedInClient())
                     #expect(outcome == .fresh, "the first \(call)")
@@ -26,7 +27,7 @@ import Testing
             try await visit.moveOn()
             if interferer.needsNoDaemon { try await interferer.sign.expectToBeSeenWithoutDaemon(visit) }
 
-            // What was kept is shown for what it is.
+            // The client shows its stored value as a stored value.
             if case .interference = interferer.findings(.notification, trust) {
                 let shown = try await phone.notification(visit.id)
                 #expect(shown.value == kept)
@@ -35,7 +36,7 @@ import Testing
             if case .interference = interferer.findings(.sync, trust) {
                 let shown = try await phone.sync()
                 if interferer.isCache, shown.date == nil {
-                    // HAProxy and Squid let conditions pass, and keep no 304.
+                    // HAProxy and Squid pass conditions on, and store no 304.
                     let inbox = try await visit.inbox()
                     #expect(shown.value.notifications == inbox)
                 } else {
@@ -44,7 +45,7 @@ import Testing
                 }
             }
 
-            // A client that has kept nothing has nothing to show.
+            // A client without stored data has nothing to show.
             for call in Interferer.Call.allCases {
                 let outcome = try await visit.outcome(
                     of: call,
@@ -70,7 +71,7 @@ import Testing
         try await Visit.run(trust) { visit in
             try await visit.site.replaceProxies(with: cache.layers)
             if !cache.needsNoDaemon { try await cache.sign.expectToBeSeen(visit) }
-            // Both at once, so that one fetch may be answered to several who wait for it.
+            // Both at once, so that one fetch may answer several waiting users.
             let inboxes = await withTaskGroup { group in
                 for user in Array(repeating: ["alice", "bob"], count: 8).joined() {
                     group.addTask { (user, await Result { try await visit.signedInClient(user).sync() }) }
@@ -95,7 +96,7 @@ import Testing
 }
 
 extension Interferer.Sign {
-    /// The same where the harm begins when the daemon is gone: what was fetched before is fetched again.
+    /// Does the same where the harm begins when the daemon is gone: repeats an earlier fetch.
     fileprivate func expectToBeSeenWithoutDaemon(_ visit: Visit) async throws {
         _ = try await visit.site.curl(
             "/api/notifications/\(visit.id)?curl",
@@ -105,14 +106,15 @@ extension Interferer.Sign {
         try await self.expectToBeSeen(visit)
     }
 
-    /// Asks with `curl`, under an address that no client uses, so that nothing is kept for one.
+    /// Sends requests with `curl` to an address that no client uses, so that no cache stores an
+    /// answer for a client.
     fileprivate func expectToBeSeen(_ visit: Visit) async throws {
         let (site, path) = (visit.site, "/api/notifications/\(visit.id)?curl")
         let options = [
             "--compressed", "--header", "MyToken: 1", "--header",
             "Accept-Signature: \(ResponseVerifier.acceptSignature(keyID: nil))",
         ]
-        // Of what goes out when nobody asks for signatures.
+        // The answers to requests without signatures.
         let plain = ["--compressed", "--header", "MyToken: 1"]
         switch self {
         case .repeats:
@@ -140,7 +142,8 @@ extension Interferer.Sign {
             #expect(own.body.hasPrefix(other.body))
             #expect(own.body.utf8.count > other.body.utf8.count)
         case .lacks(let name):
-            // A field of a signature is there only if it was asked for, and a tag only if it was not.
+            // A signature field exists only if it was asked for, and an entity tag only if it was
+            // not.
             for options in name == "ETag" ? [plain] : [options] {
                 let own = try await site.curl(path, port: site.daemon.port, options: options)
                 let other = try await site.curl(path, options: options)

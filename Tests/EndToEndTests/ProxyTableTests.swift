@@ -3,10 +3,11 @@ import PushClient
 import PushTesting
 import Testing
 
-/// The clients in Swift, for Android and for browsers name each interference the same.
+/// The clients in Swift, for Android and for browsers report each interference alike.
 ///
-/// `ProxyInterferenceTests` holds the first against `Interferer.table`, `scripts/e2e run android-client` and `web-client` hold the others
-/// against the table in `interferers.py`: here is what makes these one table.
+/// `ProxyInterferenceTests` tests the Swift client with `Interferer.table`. `scripts/e2e run
+/// android-client` and `web-client` test the others with the table in `interferers.py`. These
+/// tests check that both tables are equal.
 @Suite(.timeLimit(.minutes(5))) struct ProxyTableTests {
     @Test func allClientsMustMakeTheSameOfEachProxy() async throws {
         let ended = try await ChildProcess(
@@ -45,7 +46,7 @@ import Testing
 }
 
 extension Interferer {
-    /// As `interferers.py` has it: the files, and what their variable HOW is.
+    /// The name in `interferers.py`: the files, and the value of their variable HOW.
     fileprivate var name: String {
         let files = self.layers.map { ($0.file ?? "").replacing("proxies/", with: "") }.joined(separator: " before ")
         return [files, self.layers.first?.how ?? ""].filter { !$0.isEmpty }.joined(separator: " ")

@@ -2,7 +2,7 @@ import Foundation
 import PushTesting
 import Testing
 
-/// The API through real proxies, whose files in `config/` are thereby known to work.
+/// Tests the API through real proxies, and so the proxies' files in `config/`.
 @Suite(.timeLimit(.minutes(5))) struct ProxyTests {
     @Test(arguments: Site.Way.all)
     func theApiIsTheSameBehindAProxy(way: Site.Way) async throws {
@@ -85,7 +85,8 @@ import Testing
             for _ in 0..<12 {
                 #expect(try await site.curl("/readyz").status == 200)
             }
-            // One that is not kept would be gone, and one for each request would be twelve.
+            // Without kept connections there would be none, and one for each request would be
+            // twelve.
             let kept = try site.connections()
             #expect((1...4).contains(kept))
         }

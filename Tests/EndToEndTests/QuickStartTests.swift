@@ -4,7 +4,7 @@ import Reactor
 import Synchronization
 import Testing
 
-/// Long pieces of the documentation, run as a reader would paste them.
+/// Runs long parts of the documentation as a reader would paste them.
 @Suite(.timeLimit(.minutes(5))) struct QuickStartTests {
     @Test func theLinesOfTheFirstDayWorkAsPasted() async throws {
         let folder = try TemporaryFolder()
@@ -30,7 +30,7 @@ import Testing
         #expect(ended.output.contains("MyToken: 17003"))
         #expect(ended.output.contains(/\{"Outcomes":\[\{"Status":201,[^}]*\},\{"Status":201,[^}]*"ReadOnce":true/))
         #expect(ended.output.contains(/"SendAt":"20[^}]*"Recipients":null/))
-        // With the password, and with a token.
+        // Once with the password, and once with a token.
         #expect(ended.output.split(separator: #""Payload":{"kind":"result","extension":4711},"Read""#).count == 3)
         #expect(ended.output.split(separator: "HTTP/1.1 304 Not Modified").count == 3, "an item, and a list")
         #expect(ended.output.contains("HTTP/1.1 204 No Content"))
@@ -99,10 +99,10 @@ import Testing
         return String(block.output.1)
     }
 
-    /// A port that was free a moment ago: for what has to know it before.
+    /// Returns a port that was free a moment ago, for programs that need it in advance.
     ///
-    /// Not one that the system gives to connections by itself, from 32768 on: while a proxy is replaced by another, a `curl` of some
-    /// other test could get it as its own end.
+    /// It avoids the ports that the system gives to connections by itself, from 32768 on. While
+    /// one proxy replaces another, a `curl` of another test could get such a port as its own end.
     static func freePort() throws -> UInt16 {
         for _ in 0..<1000 {
             let port = self.lastPort.withLock { port in
@@ -116,6 +116,6 @@ import Testing
 
     private struct NoPort: Error {}
 
-    /// Each port is given once, and another process begins elsewhere.
+    /// Each port is returned once, and another process begins at another number.
     private static let lastPort = Mutex(UInt16.random(in: 20_000..<32_000))
 }

@@ -2,7 +2,7 @@ import Foundation
 import PushTesting
 import Testing
 
-/// What `make e2e` does at length, in short.
+/// Short versions of the programs of `make e2e`.
 @Suite(.timeLimit(.minutes(5))) struct ScriptTests {
     @Test(arguments: ["nginx", "haproxy"])
     func noRequestFailsWhileTheDaemonIsRestarted(proxy: String) async throws {
@@ -33,7 +33,7 @@ import Testing
         #expect(ended.code == 0, "\(ended.output)\(ended.errors)")
     }
 
-    /// With tools of others that only `make e2e-packages` installs.
+    /// The test needs external tools that only `make e2e-packages` installs.
     @Test(
         .enabled(if: Self.hasTools, "make e2e-packages has not been run"),
         arguments: [

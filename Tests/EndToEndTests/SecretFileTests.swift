@@ -6,7 +6,7 @@ import Testing
 @testable import PushApplication
 @testable import sealpost
 
-/// Every file with a secret that the configuration names has the same rule for its mode.
+/// All secret files that the configuration names follow the same rule for their mode.
 @Suite(.timeLimit(.minutes(5))) struct SecretFileTests {
     private static let apns = "type: apns, envelope: alert, topic: a.b, teamID: ABCDE12345, keyID: ABC123DEFG"
 
@@ -42,16 +42,16 @@ import Testing
         #expect(errors.contains { $0.contains("\(file) is readable by") && $0.contains("users") }, "\(errors)")
     }
 
-    /// A new key of the configuration with such a name must be in the table above.
+    /// Every new configuration key with such a name must be in the table above.
     @Test func theTableHasEachKeyThatNamesASecret() throws {
         let example = try Repository.text(of: "config/sealpost.yaml")
         let names = example.matches(of: /\b([a-zA-Z]*(?:File|Key|[pP]assword))[:=]/).map { String($0.1) }
-        // Certificates, and names of texts.
+        // These are certificates and names of texts.
         let secrets = Set(names).subtracting(["caFile", "titleKey", "bodyKey"])
         #expect(secrets == Set(Self.keys.map(\.0)).subtracting(["serviceAccount"]))
     }
 
-    /// The failures that the doctor finds, or the error of the configuration.
+    /// Returns the doctor's failures, or the error of the configuration.
     private func errors(of file: String) async -> [String] {
         do {
             var configuration = try Configuration.load(file: file, environment: [:])

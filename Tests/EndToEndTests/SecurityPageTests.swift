@@ -2,9 +2,9 @@ import Foundation
 import PushTesting
 import Testing
 
-/// What `docs/security.md` calls a proof must be one that runs.
+/// Every test that `docs/security.md` cites as a proof must exist and run.
 @Suite(.timeLimit(.minutes(5))) struct SecurityPageTests {
-    /// The names in the last columns of the page's tables.
+    /// Returns the names in the last columns of the page's tables.
     private static func names() throws -> Set<String> {
         let page = try Repository.text(of: "docs/security.md")
         let rows = page.split(separator: "\n").filter { $0.hasPrefix("|") }
@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    /// How the suites and the tests of each file are declared, up to their names.
+    /// Returns how the suites and the tests of each file are declared, up to their names.
     private static func suites() throws -> [Set<String>] {
         try Repository.files(under: "Tests", ending: ".swift").map { file in
             Set(

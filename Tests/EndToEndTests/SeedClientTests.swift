@@ -7,8 +7,8 @@ import Testing
     import FoundationNetworking
 #endif
 
-/// The clients of the other documents: the one that checks a token, the one that answers challenges, the one that
-/// shows what it had when the server is gone.
+/// The clients of the other documents: one checks a token, one answers challenges, and one shows
+/// its stored data when the server is gone.
 @Suite(.timeLimit(.minutes(5))) struct SeedClientTests {
     @Test func theTokenComesBackCalculatedOnAnswersOfEachStatus() async throws {
         try await Stack.run { stack in
@@ -57,7 +57,8 @@ import Testing
             let fresh = try await cache.load(request)
             #expect(fresh.payload == "kept")
             #expect(fresh.keptSince == nil)
-            // The server says that it may be kept: without this the client of the document keeps nothing.
+            // The server permits storing the answer; otherwise the document's client stores
+            // nothing.
             let answer = try await stack.send(request).response
             #expect(answer.value(forHTTPHeaderField: "Cache-Control") == "private, max-age=60")
             #expect(answer.value(forHTTPHeaderField: "Expires") != nil)
@@ -69,7 +70,7 @@ import Testing
     }
 }
 
-/// Answers a challenge with its password, and gives up when that was refused.
+/// Answers a challenge with its password, and stops after a refusal.
 private final class Delegate: NSObject, URLSessionTaskDelegate {
     struct Challenge: Hashable {
         let method: String
@@ -103,7 +104,7 @@ private final class Delegate: NSObject, URLSessionTaskDelegate {
     }
 }
 
-/// Keeps each answer with the time, and gives it out with that time when the server cannot be reached.
+/// Stores each answer with its time, and returns both when the server cannot be reached.
 private final class AnswerCache: Sendable {
     private let kept = Mutex<[URL: (payload: String, date: Date)]>([:])
 

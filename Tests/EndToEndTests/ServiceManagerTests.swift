@@ -6,7 +6,7 @@ import Testing
 
 @testable import PushApplication
 
-/// What the daemon tells whoever has started it, by sd_notify(3).
+/// The daemon's messages to the process that started it, by sd_notify(3).
 @Suite(.timeLimit(.minutes(5))) struct ServiceManagerTests {
     @Test func itTellsWhenItServesThatItLivesAndWhenItStops() async throws {
         let folder = try TemporaryFolder()
@@ -36,7 +36,7 @@ import Testing
         defer { loops.stop() }
         let manager = try #require(try ServiceManager(in: ["NOTIFY_SOCKET": socket.path], of: 7))
         let watchdog = WatchdogService(manager: manager, watchdogTimeout: .milliseconds(30), loops: loops)
-        // The loop stands still until there is something to read.
+        // The loop blocks until there are bytes to read.
         var ends: [Int32] = [0, 0]
         try #require(pipe(&ends) == 0)
         let (reader, writer) = (ends[0], ends[1])
@@ -63,7 +63,7 @@ import Testing
             ([:], nil, nil), (["NOTIFY_SOCKET": "/run/x"], "/run/x", nil), (["NOTIFY_SOCKET": "@x"], "@x", nil),
             (["NOTIFY_SOCKET": "@x", "WATCHDOG_USEC": "60000000"], "@x", 60),
             (["NOTIFY_SOCKET": "@x", "WATCHDOG_USEC": "60000000", "WATCHDOG_PID": "7"], "@x", 60),
-            // Meant for the process that started this one.
+            // These are meant for the process that started this one.
             (["NOTIFY_SOCKET": "@x", "WATCHDOG_USEC": "60000000", "WATCHDOG_PID": "8"], "@x", nil),
             (["WATCHDOG_USEC": "60000000"], nil, nil),
         ] as [([String: String], String?, Int64?)]
@@ -83,14 +83,14 @@ import Testing
         #expect(throws: ConfigurationError.self) { try ServiceManager(in: environment, of: 7) }
     }
 
-    /// A manager that is gone ends nothing.
+    /// A missing manager does not end the daemon.
     @Test func aMessageThatNobodyReadsIsLost() throws {
         let manager = try #require(try ServiceManager(in: ["NOTIFY_SOCKET": "/nowhere/notify"], of: 7))
         manager.tell("READY=1")
     }
 }
 
-/// A datagram socket that the daemon's messages come to.
+/// A datagram socket that receives the daemon's messages.
 private final class NotifySocket: Sendable {
     let path: String
     private let descriptor: Int32
@@ -114,7 +114,7 @@ private final class NotifySocket: Sendable {
 
     deinit { close(self.descriptor) }
 
-    /// The next message; `nil` if none comes in time.
+    /// Returns the next message; `nil` if none arrives in time.
     func next(within seconds: Int = 60) -> String? {
         var timeout = timeval(tv_sec: seconds, tv_usec: 0)
         setsockopt(self.descriptor, SOL_SOCKET, SO_RCVTIMEO, &timeout, socklen_t(MemoryLayout<timeval>.size))

@@ -9,7 +9,7 @@ import Testing
 @testable import PushApplication
 @testable import sealpost_demo
 
-/// A session over real sockets, from an app's side.
+/// A session over real sockets, from the view of an app.
 @Suite(.timeLimit(.minutes(5))) struct SessionTests {
     @Test func anAppSignsInOnceCollectsWithItsTokenAndSignsOut() async throws {
         try await Stack.run { stack in
@@ -29,21 +29,22 @@ import Testing
             let item = try await client.send("hello")
             _ = try await stack.providers.apns.pushes.acceptedPush(1, within: .seconds(30))
             #expect(try await client.notification(item.id).value.payload == .string("hello"))
-            // Each on a connection of its own, and so on each loop.
+            // Each client has its own connection, and so another loop.
             let others = (0..<4).map { _ in
                 PushClient(server: stack.server, credentials: .token(session.token), options: .init(testing: []))
             }
             for other in others { _ = try await other.notification(item.id) }
             #expect(try await client.signOut())
             await #expect(throws: PushClientError.signedOut) { try await client.notification(item.id) }
-            // They have stores of their own, so that the server tells them.
+            // These clients have their own stores, so they learn it from the server.
             for other in others {
                 await expectUnauthorized { try await other.notification(item.id) }
             }
         }
     }
 
-    /// No client asks for it: the session is ended by somebody else, such as an administrator.
+    /// The client does not ask for it: another caller, such as an administrator, ends the
+    /// session.
     @Test func theServerEndsADeviceWithItsSession() async throws {
         try await Stack.run { stack in
             let owner = PushClient(
@@ -64,7 +65,7 @@ import Testing
             let (first, second) = (try await owner.signIn(), try await owner.signIn())
             let handle = String(repeating: "ab", count: 32)
             let registration = try await client(first).register(platform: "apns", handle: handle)
-            // It keeps nothing of the registration, and so ends the session only.
+            // The client has no stored registration, so it ends only the session.
             #expect(
                 try await PushClient(
                     server: stack.server,
@@ -77,7 +78,7 @@ import Testing
             let name = try #require(Username("alice"))
             let alice = try #require(try await devices.user(named: name))
             #expect(try await devices.devices(ofUser: alice.id).isEmpty)
-            // Its next session finds out, and registers it.
+            // The client notices in its next session, and registers the device.
             let again = try await client(second).refresh(platform: "apns", handle: handle)
             #expect(again != registration)
             let item = try await owner.send("to the phone")

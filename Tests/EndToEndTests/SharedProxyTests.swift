@@ -3,12 +3,13 @@ import PushAPI
 import PushClient
 import Testing
 
-/// Many users at once behind one proxy with its file in `config/`.
+/// Many simultaneous users behind one proxy with its file in `config/`.
 @Suite(.timeLimit(.minutes(5))) struct SharedProxyTests {
     private static let users = Array(
         ["alice", "bob", "carol", "dave", "erin", "frank", "grace", "heidi"].prefix(Site.hasAllProxies ? 8 : 4)
     )
-    /// Nine requests each, for each user: some thousands where there is time.
+    /// The number of rounds of nine requests for each user: some thousand requests where there is
+    /// time.
     private static let rounds = Site.hasAllProxies ? 50 : 4
 
     @Test(arguments: Site.Way.all, Interferer.Trust.allCases)
@@ -17,11 +18,13 @@ import Testing
             [Site.Layer(proxy: way.proxy)],
             way.link,
             users: Self.users,
-            // A line for each request would fill what nobody reads until the end.
+            // A log line for each request would fill the pipe, which the test reads only at the
+            // end.
             settings: ["QUOTAS_DEVICE_REQUESTS": "1000000", "LOG_LEVEL": "info"]
         ) { site in
             let keys = trust == .signatures ? try await site.signatureKeys() : []
-            // One after the other, and with tokens from there on: passwords are slow, and not what this is about.
+            // The users sign in one after the other, and then use tokens: passwords are slow, and
+            // not the subject of this test.
             var tokens: [String: String] = [:]
             for user in Self.users {
                 tokens[user] = try await site.client(site.daemon.server, keys: [], user: user).signIn().token
@@ -41,21 +44,21 @@ import Testing
         }
     }
 
-    /// All that an app does, again and again. What any of it throws is a failure.
+    /// Makes all requests of an app in each round. Any error is a failure.
     private static func use(_ client: PushClient, as user: String) async throws {
         for round in 0..<Self.rounds {
             let id = try await client.send("\(user)'s \(round)").id
             let fetched = try await client.notification(id)
             #expect(fetched.date == nil)
             #expect(fetched.value.payload == .string("\(user)'s \(round)"))
-            // Unchanged since: 304.
+            // The notification is unchanged: 304.
             #expect(try await client.notification(id) == fetched)
             #expect(try await client.markRead(id).isRead)
             let inbox = try await client.sync()
             #expect(inbox.date == nil)
             #expect(inbox.value.notifications.contains { $0.id == id && $0.isRead })
             #expect(inbox.value.notifications.allSatisfy { $0.payload?.text?.hasPrefix("\(user)'s ") == true })
-            // Nothing new but what curl may have posted.
+            // No new notification exists, except for curl's.
             #expect(try await !client.sync().value.arrived.contains(id))
             #expect(try await client.markRead([id]) == [id])
             let registration = try await client.register(platform: "stream", handle: "\(user)-\(round)")

@@ -8,9 +8,9 @@ import Testing
 @testable import PushApplication
 @testable import sealpost
 
-/// Event streams of a server that shares its database with another one.
+/// Event streams of a server that shares its database with another server.
 @Suite(.timeLimit(.minutes(5))) struct SharedStreamTests {
-    /// What the other server does to the streams' user.
+    /// The other server's change to the streams' user.
     enum Ending: CaseIterable, Sendable {
         case disabling, deleting, password
     }
@@ -20,7 +20,7 @@ import Testing
         try await Stack.run { configuration in
             configuration.database = database
             configuration.senders = Configuration().senders
-            // Nothing ends for the heartbeat's sake.
+            // No stream ends because of a heartbeat.
             configuration.streamHeartbeat = .seconds(3600)
         } _: { stack in
             let keyring = try KeyringFile(stack.folder.file("keyring")).load()

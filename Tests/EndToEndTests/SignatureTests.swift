@@ -7,9 +7,9 @@ import Testing
 
 @testable import PushApplication
 
-/// Signed answers as they come off the wire, from the daemon and from nginx in front of it.
+/// Signed answers as received over the wire, from the daemon and from nginx in front of it.
 @Suite(.timeLimit(.minutes(5))) struct SignatureTests {
-    /// For the other implementation.
+    /// The question for the other implementation.
     private struct Question: Encodable {
         let key: String
         let keyID: String
@@ -192,7 +192,7 @@ import Testing
             #expect(await daemon.process.errors(until: "signs=").contains("signing keys reloaded"))
             let both = try await self.publishedKeys(site)
             #expect(both.count == 2 && both[1] == old[0])
-            // An app that pins the old key and asks for it, and one that takes what comes.
+            // One app pins the old key and asks for it; the other accepts any key.
             let pinned = try await site.curl("/healthz", options: Self.asking("1", keyID: old[0].id))
             try self.verify(pinned, "/healthz", token: "1", keys: old)
             let other = try await site.curl("/healthz", options: Self.asking("1"))

@@ -46,7 +46,8 @@ import Testing
 }
 
 extension SimulateTests {
-    /// What the command prints is a configuration that the server starts with, and what comes is in the log.
+    /// The command prints a configuration with which the server starts, and logs the pushes that
+    /// arrive.
     @Test func theServerSendsToTheSimulatorsAndTheLogTellsWhatBecameOfIt() async throws {
         let folder = try TemporaryFolder()
         let simulate = try ChildProcess(
@@ -67,7 +68,7 @@ extension SimulateTests {
         _ = try await client.register(platform: "apns", handle: "abcd1234")
         _ = try await client.send("hello")
         let log = URL(fileURLWithPath: folder.file("log"))
-        // It is written each second.
+        // The command writes its log every second.
         try await eventually { try !Data(contentsOf: log).isEmpty }
         #expect(await daemon.terminate() == 0)
         simulate.signal(SIGTERM)

@@ -11,7 +11,7 @@ struct Site: Sendable {
     enum Proxy: String, Sendable {
         case nginx, haproxy, varnish, squid
 
-        /// What it says when it listens.
+        /// The text that the proxy prints when it listens.
         var notice: String {
             switch self {
             case .nginx: "epoll"
@@ -22,22 +22,23 @@ struct Site: Sendable {
         }
     }
 
-    /// How the proxy reaches the daemon.
+    /// The connection from the proxy to the daemon.
     enum Link: String, Sendable {
         case tcp, unix
     }
 
-    /// A proxy with its file in `config/`, and how it reaches the daemon.
+    /// A proxy with its file in `config/`, and its connection to the daemon.
     struct Way: Sendable, CustomTestStringConvertible {
         let proxy: Proxy
         let link: Link
 
         var testDescription: String { "\(self.proxy) over \(self.link)" }
 
-        /// All that work; those whose packages only `make e2e` installs, only there.
+        /// All combinations that work. Proxies that only `make e2e` installs are left out
+        /// elsewhere.
         static let all: [Way] = {
             let usual = [Way(.nginx, .tcp), Way(.nginx, .unix), Way(.haproxy, .tcp), Way(.haproxy, .unix)]
-            // Squid knows no unix sockets.
+            // Squid does not support unix sockets.
             return Site.hasAllProxies ? usual + [Way(.varnish, .tcp), Way(.varnish, .unix), Way(.squid, .tcp)] : usual
         }()
 
@@ -47,16 +48,16 @@ struct Site: Sendable {
         }
     }
 
-    /// One of the proxies between the client and the daemon.
+    /// A proxy between the client and the daemon.
     struct Layer: Sendable {
         let proxy: Proxy
-        /// A file, if it is not the usual one in `config/`: a path from `scripts/`.
+        /// The file's path from `scripts/`, if it is not the default one in `config/`.
         var file: String?
-        /// What the file's variable `HOW` stands for.
+        /// The value of the file's variable `HOW`.
         var how = ""
     }
 
-    /// Whether `make e2e` runs, which installs Varnish and Squid, too.
+    /// Whether `make e2e` runs, which also installs Varnish and Squid.
     static let hasAllProxies = ProcessInfo.processInfo.environment["SEALPOST_TEST_PROXIES"] == "all"
 
     struct Answer {
@@ -78,22 +79,22 @@ struct Site: Sendable {
     let link: Link
     private let chain: ProxyChain
 
-    /// Where clients find the outermost proxy.
+    /// The address of the outermost proxy.
     var server: URL {
         get throws { try #require(URL(string: "http://127.0.0.1:\(self.chain.port)")) }
     }
 
     private var socket: String { self.folder.file("http.sock") }
 
-    /// Runs a proxy with its file in `config/` before a daemon.
+    /// Runs a proxy with its file in `config/` in front of a daemon.
     static func run(_ proxy: Proxy, _ link: Link, _ body: (Site) async throws -> Void) async throws -> String {
         try await self.run([Layer(proxy: proxy)], link, body)
     }
 
-    /// Runs all as long as `body` does, with `users`; what the daemon has logged by then.
+    /// Runs all while `body` runs, with `users`. Returns the daemon's log.
     ///
-    /// The first of the layers is the one that clients see. `prepare` may put into the folder of the last, which is also
-    /// the daemon's, what that needs.
+    /// Clients see the first of the layers. `prepare` may put files into the folder of the last,
+    /// which is also the daemon's.
     static func run(
         _ layers: [Layer],
         _ link: Link,
@@ -132,7 +133,8 @@ struct Site: Sendable {
         return ended.errors
     }
 
-    /// Makes users in the database of a daemon that begins later; a command for each would take longer than what is tested.
+    /// Adds users to the database of a daemon that starts later. A command for each would take
+    /// longer than the test.
     private static func add(_ users: [String], in folder: TemporaryFolder) async throws {
         var configuration = Configuration()
         for path in [\Configuration.database, \.keyring, \.timeline] {
@@ -146,15 +148,17 @@ struct Site: Sendable {
         await store.close()
     }
 
-    /// As strong as a server's own, which would make it anew otherwise.
+    /// As strong as the server's own hashes, which would otherwise replace it.
     private static let hash = Result { try PasswordHash(of: Stack.password) }
 
-    /// Puts other proxies in the place of those that run, at the same address, as a phone moves to another network.
+    /// Replaces the running proxies at the same address, like a phone that moves to another
+    /// network.
     func replaceProxies(with layers: [Layer]) async throws {
         try await self.chain.replace(with: layers)
     }
 
-    /// Sends a request through the proxy with `curl`, as `alice` unless `user` is empty; to another port if one is given.
+    /// Sends a request through the proxy with `curl`, as `alice` unless `user` is empty. `port`
+    /// overrides the proxy's port.
     func curl(
         _ path: String,
         as user: String = "alice",
@@ -165,7 +169,7 @@ struct Site: Sendable {
         try await self.curl(path, as: user, password: password, port: port, options: options)
     }
 
-    /// The same; `curl` must end with `code`: 18 is an answer that was cut off.
+    /// Does the same; `curl` must end with `code`. 18 is a truncated answer.
     func curl(
         _ path: String,
         as user: String = "alice",
@@ -185,38 +189,39 @@ struct Site: Sendable {
         try #require(ended.code == code, "\(ended.errors)")
         let heads = try String(contentsOfFile: self.folder.file(head), encoding: .utf8)
         try FileManager.default.removeItem(atPath: self.folder.file(head))
-        // The one before may be 100, go on.
+        // An earlier head may be 100 (Continue).
         let last = try #require(heads.components(separatedBy: "\r\n\r\n").last { !$0.isEmpty })
         let status = last.split(separator: " ").dropFirst().first.flatMap { Int($0) }
         return Answer(status: try #require(status), head: last, body: ended.output)
     }
 
-    /// Ends the daemon and waits for that; the proxies go on.
+    /// Ends the daemon and waits for that; the proxies keep running.
     func stopDaemon() async {
         self.daemon.process.signal(SIGTERM)
-        // Its last breath: nobody writes there any more.
+        // Reads the log to its end: the daemon writes no more there.
         _ = await self.daemon.process.errors(until: "\0")
     }
 
-    /// How many connections the daemon has at this moment, at the address that the proxy uses.
+    /// Returns the daemon's current number of connections at the address that the proxy uses.
     func connections() throws -> Int {
-        // Not at one go, as a file of no length: that would end after the first piece.
+        // The file reports no length, so reading it as a whole would end after the first piece.
         let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: "/proc/net/\(self.link)"))
         let table = String(decoding: try file.readToEnd() ?? Data(), as: UTF8.self)
         let rows = table.split(whereSeparator: \.isNewline).map { $0.split(separator: " ") }
         switch self.link {
         case .tcp:
-            // The second column is the local address, the fourth the state: 01 is established.
+            // The second column is the local address, and the fourth the state: 01 is
+            // established.
             let port = String(self.daemon.port, radix: 16, uppercase: true)
             return rows.count { $0.count > 3 && $0[1].hasSuffix(":\(port)") && $0[3] == "01" }
         case .unix:
-            // The sixth column is the state: 03 is connected; the last one the path.
+            // The sixth column is the state: 03 is connected. The last column is the path.
             return rows.count { $0.count > 7 && $0[5] == "03" && $0[7] == self.socket }
         }
     }
 }
 
-/// What is in `scripts/`.
+/// The programs in `scripts/`.
 enum Scripts {
     static let folder = Repository.file("scripts")
 
@@ -225,7 +230,7 @@ enum Scripts {
         try self.start("e2e", ["run", program] + arguments)
     }
 
-    /// Starts one of them.
+    /// Starts a program of `scripts/`.
     static func start(
         _ name: String,
         _ arguments: [String],

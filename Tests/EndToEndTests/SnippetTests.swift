@@ -3,17 +3,19 @@ import Foundation
 import PushTesting
 import Testing
 
-/// Each block of the documentation that is written in a language is tried somewhere; of a command that is not, CONTRIBUTING.md says why.
+/// Each block of the documentation in a language is tested somewhere. CONTRIBUTING.md gives the
+/// reason for each command that is not.
 @Suite(.timeLimit(.minutes(5))) struct SnippetTests {
     private struct Snippet {
         let page: String
         let language: String
         let text: String
-        /// What the comment in the line before it says; empty without one.
+        /// The text of the comment in the line before it; empty without a comment.
         let mark: String
     }
 
-    /// What tries the blocks of a language on a page, beside commands, configurations (`GuideTests`) and what commands print.
+    /// The tests of a page's blocks in a language, except for commands, configurations
+    /// (`GuideTests`) and the output of commands.
     private static let trials = [
         "README.md swift": "scripts/apple-snippets", "README.md kotlin": "scripts/android-snippets",
         "README.md html": "scripts/sealpost_e2e/programs/web_client.py", "README.md js": Self.name,
@@ -53,7 +55,7 @@ import Testing
 
     @Test func eachSaysItsLanguage() throws {
         for page in try GuideTests.allPages() {
-            // A fence with nothing behind it ends a block.
+            // A fence without a language ends a block.
             let fences = try Repository.text(of: page).matches(of: /(?m)^ *```(.*)\n((?s).*?)^ *```$/)
             for fence in fences {
                 #expect(fence.output.1.wholeMatch(of: /[a-z]+/) != nil, "\(page): \(fence.output.0.prefix(80))")
@@ -74,7 +76,7 @@ import Testing
         #expect(unused.isEmpty)
     }
 
-    /// A mark that is a name is that of a block which a test, or a program, looks for.
+    /// A mark that is a name belongs to a block for which a test or a program looks.
     @Test func eachCommandIsRunOrListedWithTheReasonWhyNot() throws {
         let list = try Repository.text(of: "CONTRIBUTING.md").matches(of: /\| `([^`]+\.md)` \| ([^|\n]+) \|/)
             .map { "\($0.output.1): \($0.output.2)" }
@@ -90,7 +92,7 @@ import Testing
                 reasons.append("\(snippet.page): \(reason)")
             } else {
                 var names = ["<!-- \(snippet.mark) -->", "block(\"\(snippet.mark)\")"]
-                // A test that goes by the heading.
+                // A test that finds the block by its heading.
                 if let test = snippet.mark.firstMatch(of: /^run by (\w+)$/)?.output.1 {
                     names.append("struct \(test) {")
                 }

@@ -9,7 +9,7 @@ import Testing
     import FoundationNetworking
 #endif
 
-/// Sockets that are handed over by whoever starts the daemon.
+/// Sockets that the process which starts the daemon hands over.
 @Suite(.timeLimit(.minutes(5))) struct SocketActivationTests {
     @Test func whoConnectsWhileNoDaemonRunsIsAnsweredByTheNext() async throws {
         let folder = try TemporaryFolder()
@@ -43,7 +43,7 @@ import Testing
         (["LISTEN_PID": "7", "LISTEN_FDS": "1"], 3..<4),
         (["LISTEN_PID": "7", "LISTEN_FDS": "2", "LISTEN_FDNAMES": "a:b"], 3..<5),
         (["LISTEN_PID": "7", "LISTEN_FDS": "0"], 3..<3),
-        // Meant for the process that started this one, or not meant for anybody.
+        // These are meant for the process that started this one, or for no process.
         (["LISTEN_PID": "8", "LISTEN_FDS": "1"], 0..<0),
         (["LISTEN_FDS": "1"], 0..<0),
         (["LISTEN_PID": "7"], 0..<0),

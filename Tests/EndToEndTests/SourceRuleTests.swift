@@ -1,9 +1,10 @@
 import PushTesting
 import Testing
 
-/// Rules of the house that the compiler does not know.
+/// Rules of this repository that the compiler cannot check.
 @Suite(.timeLimit(.minutes(5))) struct SourceRuleTests {
-    /// The engine of regular expressions goes back and forth in a text, for minutes in one of 100 KB that somebody has chosen.
+    /// The engine of regular expressions backtracks, which can take minutes in a text of 100 KB
+    /// that an attacker has chosen.
     private static let expressions = [
         "#/", "= /", "(/", "(of: /", "(separator: /", "Regex(", "Regex<", "Regex {", "NSRegularExpression",
         ".regularExpression", "firstMatch(", "wholeMatch(", "prefixMatch(", ".matches(of:", "import RegexBuilder",
@@ -11,7 +12,8 @@ import Testing
 
     private static func expressions(in source: String) -> [String] {
         source.split(separator: "\n").map(String.init).filter { line in
-            // An address of the console's page in a string, and comments, may have these characters.
+            // Comments, and an address of the console's page in a string, may contain these
+            // characters.
             let code = line.replacing("/#/", with: "")
             return !code.trimmingPrefix(while: \.isWhitespace).hasPrefix("//")
                 && self.expressions.contains { code.contains($0) }
@@ -33,7 +35,7 @@ import Testing
         #expect(Self.expressions(in: "    \(line)\n").count == 1)
     }
 
-    /// Only one function knows how to print: it escapes what a terminal would obey.
+    /// Only one function may print: it escapes control characters for terminals.
     @Test func onlyPrintEscapedWritesToAStandardDescriptor() throws {
         let doors = [
             "LogFile.write(", " print(", "puts(", "putc(", "putchar(", "printf(", ".standardOutput",
@@ -50,15 +52,17 @@ import Testing
     /// The files that may read the machine's clock. All others get the time from a `HeldClock`.
     private static let clockReaders: Set<String> = [
         "HeldClock.swift", "Issuer.swift", "IssuerSetup.swift", "PushServer.swift", "ClosedServer.swift",
-        // A store that is opened in a test; the program gives each the clock.
+        // A store that a test opens; the program gives each store its clock.
         "Store.swift",
-        // Times that expire nothing: logs, certificates, the bound of a lock, a demonstration, the time of a key.
+        // Times that expire nothing: logs, certificates, the timeout of a lock, a demonstration,
+        // the time of a key.
         "LogWriter.swift", "LineLogHandler.swift", "ApplicationParts.swift", "TLSSetup.swift", "SQLiteReader.swift",
         "Story.swift", "PostgreSQLPlace.swift", "Doctor.swift",
     ]
 
     @Test func onlyFewSourcesReadTheMachinesClock() throws {
-        // Senders and simulators sign by the machine's clock, as providers compare with theirs; clients run elsewhere.
+        // Senders and simulators sign by the machine's clock, because providers compare with
+        // their own. Clients run elsewhere.
         let rooms = [
             "PushApplication", "PushCore", "PushStore", "PushSQLite", "PushPostgreSQL", "PushDelivery", "PushServer",
             "sealpost", "sealpost-demo",

@@ -24,9 +24,11 @@ struct Stack: Sendable {
     let application: Application
     let server: URL
 
-    /// Runs everything as long as `body` does, with the users `alice`, a device, and `boss`, a publisher.
+    /// Runs everything while `body` runs, with the users `alice`, a device, and `boss`, a
+    /// publisher.
     ///
-    /// The log takes failures only, unless another is given: what a test provokes on purpose is not worth a line.
+    /// Without another `log`, only critical errors are logged, because tests provoke failures on
+    /// purpose.
     static func run<Result: Sendable>(
         log: any LogHandler = LineLogHandler(logLevel: .critical, writer: .standardError),
         configure: @Sendable (inout Configuration) -> Void = { _ in },
@@ -66,9 +68,9 @@ struct Stack: Sendable {
         _ = try await application.store.addUser(username, role: role, password: Self.hash, now: Date())
     }
 
-    /// The least there is, so that signing in takes no time.
+    /// The smallest possible parameters, so that signing in takes no time.
     private static let passwords = PasswordParameters(memory: 8, passes: 1, lanes: 1) ?? .usual
-    /// Making an RSA key takes a tenth of a second, so all have the same.
+    /// Making an RSA key takes a tenth of a second, so all stacks share one.
     private static let serviceAccountKey = Result { try SigningKey.rsa2048() }
 
     private static let hash: PasswordHash = {
@@ -79,7 +81,7 @@ struct Stack: Sendable {
         }
     }()
 
-    /// A request that signs in unasked, as the tutorial's clients do.
+    /// Makes a request with credentials before any challenge, as the tutorial's clients do.
     func request(
         _ method: String,
         _ path: String,
@@ -99,7 +101,7 @@ struct Stack: Sendable {
         return request
     }
 
-    /// The pause that a platform's lane is in.
+    /// Returns the current pause of a platform's lane.
     func pause(of platform: String) -> Pause? {
         self.application.status.pauseByLane[Lane(Platform(platform))] ?? nil
     }
@@ -109,7 +111,7 @@ struct Stack: Sendable {
         let text: String
         let response: HTTPURLResponse
 
-        /// A member of the body, read as the published clients read it.
+        /// Returns a member of the body, read as the published clients read it.
         func member(_ name: String) throws -> Any? {
             try (JSONSerialization.jsonObject(with: Data(self.text.utf8)) as? [String: Any])?[name]
         }
@@ -125,7 +127,7 @@ struct Stack: Sendable {
 extension PushSimulators.ReceivedPush {
     var text: String { String(decoding: self.request.body, as: UTF8.self) }
 
-    /// A text of the body.
+    /// Returns a text of the body.
     func member(_ name: String) throws -> String {
         let json = try JSONSerialization.jsonObject(with: Data(self.request.body)) as? [String: Any]
         return try #require(json?[name] as? String, "\(self.text)")

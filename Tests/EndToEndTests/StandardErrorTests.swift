@@ -6,9 +6,9 @@ import Testing
     import FoundationNetworking
 #endif
 
-/// The real executable, with a standard error that takes nothing.
+/// The real executable, with a standard error that accepts nothing.
 @Suite(.timeLimit(.minutes(5))) struct StandardErrorTests {
-    /// With each there are fewer lines.
+    /// Each level gives fewer lines.
     private static let levels = ["trace", "info", "error"]
 
     private let folder: TemporaryFolder
@@ -64,7 +64,7 @@ import Testing
         let metrics = try await self.metrics()
         #expect(metrics.contains("\nsealpost_log_lines_dropped_total \(told)\n"))
         daemon.signal(SIGTERM)
-        // It must not wait for us now.
+        // The daemon must not wait for the test now.
         async let ended = daemon.end()
         _ = await UnreadPipe.blocking { pipe.readLines { $0.hasSuffix("stopped") } }
         #expect(await ended.code == 0)
@@ -76,7 +76,7 @@ import Testing
         #expect(ended.errors.hasSuffix("level=info stopped\n"), "\(ended.errors)")
     }
 
-    /// A disk that fails, as far as this process goes: no file may grow beyond 300 KiB.
+    /// A disk that fails for this process: no file may grow beyond 300 KiB.
     @Test(arguments: [true, false]) func whyAProcessEndsAtOnceIsSaidWhereSomebodyReads(isRead: Bool) async throws {
         _ = try await Daemon.run(["user", "add", "alice", "--password-stdin"], in: folder, input: "correct horse\n")
         let pipe = try UnreadPipe()
@@ -94,7 +94,7 @@ import Testing
         let code = await withTaskGroup(of: Int32?.self) { [request] group in
             group.addTask { await daemon.end().code }
             group.addTask {
-                // The last has no answer: nobody takes from the socket any more.
+                // The last request gets no answer: the daemon accepts no connection any more.
                 while !Task.isCancelled { _ = try? await URLSession.shared.data(for: request) }
                 return nil
             }
@@ -131,7 +131,7 @@ import Testing
 
     // MARK: - Steps
 
-    /// A daemon on the held socket, which keeps those who come before it listens.
+    /// Starts a daemon on the held socket, which keeps clients that connect before it listens.
     private func daemon(
         after preparation: String = ":",
         level: String,
@@ -148,7 +148,8 @@ import Testing
         )
     }
 
-    /// Sends as many requests over one connection, a hundred at a time; how many were answered so, none of them late.
+    /// Sends `count` requests over one connection, a hundred at a time. Returns how many were
+    /// answered with `status`, without delay.
     private func ask(_ field: String, _ count: Int, expecting status: String) async -> Int {
         await UnreadPipe.blocking { [port = self.socket.port] in
             // A server that is gone answers nothing.

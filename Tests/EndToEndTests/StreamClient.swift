@@ -3,7 +3,7 @@ import Glibc
 import PushTesting
 import Reactor
 
-/// A reader of server-sent events that shows what is on the wire. On its loop only.
+/// A reader of server-sent events that shows the bytes on the wire. Use it only on its loop.
 final class StreamClient {
     private let stream: SocketStream
     private var received: [UInt8] = []
@@ -14,7 +14,7 @@ final class StreamClient {
         let rest: String
     }
 
-    /// Connects, asks with these additional lines, and reads the head.
+    /// Connects, sends a request with these additional lines, and reads the head.
     init(_ server: URL, _ target: String, _ lines: [String], method: String = "GET", on loop: EventLoop) async throws {
         let number = try ClientSocket.connect(to: .loopback(UInt16(truncatingIfNeeded: server.port ?? 0)))
         try SystemError.check("fcntl") { fcntl(number, F_SETFL, O_NONBLOCK) }
@@ -32,20 +32,21 @@ final class StreamClient {
         self.stream.close()
     }
 
-    /// The next event, its lines joined by blanks; heartbeats are skipped.
+    /// Returns the next event, its lines joined by blanks. It skips heartbeats.
     func event() async throws -> String {
         let deadline = ContinuousClock.now + .seconds(30)
         while true {
             let lines = try await self.text(upTo: "\n\n", until: deadline).split(whereSeparator: \.isNewline).filter {
                 line in
-                // Sizes of chunks stand between.
+                // The sizes of chunks are in between.
                 !line.hasPrefix(":") && line.contains(":")
             }
             if !lines.isEmpty { return lines.joined(separator: " ") }
         }
     }
 
-    /// Reads on until the server ends the stream with the last chunk; throws if it ends in another way.
+    /// Reads until the server ends the stream with the last chunk. Throws if the stream ends in
+    /// another way.
     func end() async throws {
         _ = try await self.text(upTo: "\r\n0\r\n\r\n")
     }

@@ -13,7 +13,7 @@ import Testing
 
 /// Server-sent events, from the post to the socket.
 @Suite(.timeLimit(.minutes(5))) struct StreamTests {
-    /// The product without any provider, and what opens streams to it.
+    /// The product without providers, with methods that open streams.
     struct Streams {
         let stack: Stack
         let loop: EventLoop
@@ -44,7 +44,8 @@ import Testing
             )
         }
 
-        /// Opens one that has been greeted, and so gets what is sent from now on.
+        /// Opens a stream and waits for its greeting, so that it gets everything that is sent
+        /// from now on.
         func listen(_ query: String = "", as user: String = "alice", _ lines: [String] = []) async throws
             -> StreamClient
         {
@@ -67,7 +68,7 @@ import Testing
         try await Stack.run { configuration in
             configuration.senders = Configuration().senders
             configuration.streamHeartbeat = heartbeat
-            // What is left of one is another number in each answer.
+            // The remaining quota would be another number in each answer.
             configuration.quotas = [:]
         } _: { stack in
             let loop = try EventLoop(index: 0)
@@ -112,7 +113,7 @@ import Testing
             let ids = [try await streams.post(), try await streams.post(), try await streams.post()]
             for id in ids { #expect(try await first.event() == self.event(id)) }
             first.close()
-            // One after the other, so that they were accepted in that order.
+            // One after the other, so that the pushes are accepted in that order.
             let reader = try streams.stack.application.store.makeReader()
             try await eventually("all are written down as accepted") {
                 try await reader.tallies()["stream"]?.accepted == 3
@@ -130,7 +131,7 @@ import Testing
             let both = try await streams.listen()
             let second = try await streams.listen("?device=\(two)")
             let ids = [try await streams.post(), try await streams.post()]
-            // Both of the user's devices are sent each, which a stream for both shows once.
+            // Each push goes to both of the user's devices; a stream for both shows it once.
             for client in [first, second, both] {
                 #expect(try await client.event() == self.event(ids[0]))
                 #expect(try await client.event() == self.event(ids[1]))

@@ -6,7 +6,7 @@ import PushClient
 import PushTesting
 import Testing
 
-/// What a phone has missed, from the real server in a process of its own.
+/// A phone fetches the notifications that it has missed from the real server in its own process.
 @Suite(.timeLimit(.minutes(5))) struct SyncTests {
     @Test(arguments: [false, true])
     func aColdStartWith200MissedNotificationsIsOneRequestAndTheSameAgainOne304(isSigned: Bool) async throws {
@@ -22,17 +22,17 @@ import Testing
             let payloads = inbox.value.notifications.compactMap(\.payload?.text)
             #expect(Set(payloads) == Set((0..<200).map { "secret \($0)" }))
 
-            // As after a start of the app: what is kept is all that is left.
+            // The app starts again: only its stored data is left.
             let again = try await site.phone(of: server).sync()
             #expect(again.date == nil)
             #expect(again.value.notifications == inbox.value.notifications)
             #expect(again.value.arrived.isEmpty)
             last = (server, again.value)
         }
-        // As the server itself counts.
-        // The first asks whose the name and the password are, which the folder then knows.
+        // The requests as the server itself counts them. The first asks for the account of the
+        // credentials, which the folder then contains.
         #expect(answered == ["GET 200", "GET 200", "GET 304"])
-        // And when it is gone.
+        // The inbox is the same when the server is gone.
         let (server, inbox) = try #require(last)
         let kept = try await site.phone(of: server).sync()
         #expect(kept.date != nil)
@@ -82,7 +82,7 @@ import Testing
         #expect(answered == ["GET 401"])
     }
 
-    /// With signatures the 401 is believed only if it is signed, and then the password is shown.
+    /// With signatures the client trusts only a signed 401, and then sends the password.
     @Test func aChallengeIsAnsweredOnce() async throws {
         let site = try await SyncSite(isSigned: true)
         let answered = try await site.run { server in
@@ -95,7 +95,8 @@ import Testing
     }
 }
 
-/// A daemon, which runs from time to time, and a phone of `alice` that keeps what it has believed.
+/// A daemon that runs from time to time, and a phone of `alice` that stores the answers that it
+/// trusts.
 private struct SyncSite: Sendable {
     static let password = "correct horse battery"
 
@@ -103,7 +104,7 @@ private struct SyncSite: Sendable {
     private let store: AnswerStore
     private let options: PushClient.Options
 
-    /// If it demands signatures, the client pins the key that the daemon is given.
+    /// With signatures, the client pins the daemon's key.
     init(isSigned: Bool) async throws {
         self.folder = try TemporaryFolder()
         let folder = URL(fileURLWithPath: self.folder.file("store"))
@@ -121,11 +122,12 @@ private struct SyncSite: Sendable {
         self.options = PushClient.Options(testing: [key.publicKey])
     }
 
-    /// Runs the daemon as long as `body`; method and status of all that it has answered meanwhile.
+    /// Runs the daemon while `body` runs. Returns method and status of all requests that it has
+    /// answered.
     func run(_ body: (URL) async throws -> Void) async throws -> [String] {
         let settings = ["SERVER_LISTEN": "127.0.0.1:0", "LOG_LEVEL": "debug"]
         let daemon = try await Daemon(in: self.folder, settings: settings)
-        // Read while it is written, or the daemon would wait for a reader.
+        // Reads the log while the daemon writes, so that the daemon does not wait for a reader.
         async let ended = daemon.process.end()
         do {
             try await body(daemon.server)
@@ -140,7 +142,7 @@ private struct SyncSite: Sendable {
         return end.errors.matches(of: /request answered .*?method=(\w+).*? status=(\d+)/).map { "\($0.1) \($0.2)" }
     }
 
-    /// A client that keeps nothing longer than itself.
+    /// Makes a client whose data ends with it.
     func client(
         of server: URL,
         _ credentials: PushClient.Credentials = .basic(username: "alice", password: SyncSite.password)
@@ -148,7 +150,7 @@ private struct SyncSite: Sendable {
         PushClient(server: server, credentials: credentials, options: self.options)
     }
 
-    /// The phone, whose store outlives each client.
+    /// Makes the phone, whose store survives each client.
     func phone(of server: URL) -> PushClient {
         PushClient(
             server: server,
@@ -158,7 +160,7 @@ private struct SyncSite: Sendable {
         )
     }
 
-    /// Sends that many, which the phone does not hear of; their ids.
+    /// Sends `count` notifications that the phone does not notice. Returns their ids.
     func send(_ count: Int, to server: URL) async throws -> [Int64] {
         let client = self.client(of: server)
         return try await withThrowingTaskGroup(of: Int64.self) { group in

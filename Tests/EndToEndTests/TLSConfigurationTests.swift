@@ -20,7 +20,8 @@ import Testing
         return try Configuration.load(file: self.files.folder.file("sealpost.yaml"), environment: environment)
     }
 
-    /// Lists live for days: one of which much is left would be among what ends soon for ever.
+    /// Lists are valid for days. If a list with much time left appeared here, it would always be
+    /// among the certificates that expire soon.
     @Test(arguments: [(3600, true), (-60, true), (100_000, false)])
     func aRevocationListIsShownOnItsLastDay(left: Int, isShown: Bool) throws {
         try self.files.write(self.files.authority.makeRevocationList(validity: -7200...left), to: "revoked.pem")
@@ -95,7 +96,8 @@ import Testing
         #expect("\(try #require(error))" == "SEALPOST_SERVER_TLS_ADDITIONAL.0: privateKey is missing")
     }
 
-    /// What the files hold, and how the daemon words what is wrong with them. `other.key` belongs to no certificate.
+    /// The contents of the files, and the daemon's error for each. `other.key` belongs to no
+    /// certificate.
     static let badFiles = [
         ("{certificate: none.pem, privateKey: key.pem}", "server.tls.certificate: none.pem cannot be read"),
         ("{certificate: cert.pem, privateKey: none.pem}", "server.tls.privateKey: none.pem cannot be read"),

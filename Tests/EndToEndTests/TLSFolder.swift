@@ -2,7 +2,7 @@ import Foundation
 import PushSimulators
 import PushTesting
 
-/// A folder with an authority, and a configuration that makes the daemon speak TLS.
+/// A folder with an authority, and a configuration that enables the daemon's TLS.
 struct TLSFolder: Sendable {
     let folder: TemporaryFolder
     let authority: TestAuthority
@@ -13,7 +13,7 @@ struct TLSFolder: Sendable {
         try self.authority.write(to: self.folder.file("ca.pem"))
     }
 
-    /// Writes what `server.tls` says; without it, a certificate and its key.
+    /// Writes the section `server.tls`; by default with a certificate and its key.
     func configure(_ tls: String = "{certificate: cert.pem, privateKey: key.pem}") throws {
         try self.write("server: {tls: \(tls)}\n", to: "sealpost.yaml")
     }
@@ -42,13 +42,13 @@ struct TLSFolder: Sendable {
         try await Daemon(in: self.folder, arguments: ["--config", "sealpost.yaml"])
     }
 
-    /// Runs `curl`, which trusts the authority and only that.
+    /// Runs `curl`, which trusts only this authority.
     func curl(_ arguments: String...) async throws -> ChildProcess.Ended {
         let all = ["--silent", "--verbose", "--max-time", "60", "--cacert", "ca.pem"] + arguments
         return try await ChildProcess("/usr/bin/curl", all, in: self.folder.path).end()
     }
 
-    /// Starts a script of bash's.
+    /// Starts a bash script.
     func shell(_ script: String) throws -> ChildProcess {
         try ChildProcess("/bin/bash", ["-c", script], in: self.folder.path, environment: ["PATH": "/usr/bin:/bin"])
     }

@@ -8,7 +8,7 @@ import Testing
     import FoundationNetworking
 #endif
 
-/// The daemon's TLS, with clients that are not ours.
+/// The daemon's TLS, with foreign clients.
 @Suite(.timeLimit(.minutes(5))) struct TLSTests {
     private let files: TLSFolder
 
@@ -43,14 +43,15 @@ import Testing
         #expect(await daemon.terminate() == 0)
     }
 
-    /// The common name of the certificate that a new connection is shown.
+    /// Returns the common name of the certificate that a new connection gets.
     private func certificate(of daemon: Daemon) async throws -> String? {
         let ended = try await self.files.curl("https://127.0.0.1:\(daemon.port)/readyz")
         #expect(ended.code == 0, "\(ended.errors)")
         return ended.errors.firstMatch(of: /subject: CN=(\w+)/).map { String($0.output.1) }
     }
 
-    /// A connection that sends one request at once, and a second one when somebody opens the pipe `go`.
+    /// A connection that sends one request at once, and a second one when the test opens the pipe
+    /// `go`.
     private func openConnection(to daemon: Daemon) throws -> ChildProcess {
         try self.files.shell(
             """
@@ -64,7 +65,7 @@ import Testing
     }
 
     @Test func aReloadWithoutTLSIsHarmless() async throws {
-        // Held to the end: the daemon lives in it.
+        // Kept until the end, because the daemon runs in it.
         let folder = try TemporaryFolder()
         defer { withExtendedLifetime(folder) {} }
         let daemon = try await Daemon(in: folder)
@@ -93,7 +94,7 @@ import Testing
     @Test func theReadmesLinesWorkAsPasted() async throws {
         let text = try Repository.text(of: "README.md")
         let block = try #require(text.firstMatch(of: /<!-- TLS -->\n```bash\n((?s).*?)```/)).output.1
-        // A port that was free a moment ago: the lines are pasted, so it must be known before.
+        // A port that was free a moment ago: the pasted lines need it in advance.
         guard case .tcp(_, let port) = try Listener(.tcp(host: "127.0.0.1", port: 0)).address else { return }
         let folderOfExecutable = URL(fileURLWithPath: Daemon.executable).deletingLastPathComponent().path
         let ended = try await ChildProcess(

@@ -1,9 +1,10 @@
 import Foundation
 import PushTesting
 
-/// A terminal of its own for a command, with somebody who types.
+/// A separate terminal for a command, with a simulated typist.
 enum Terminal {
-    /// Waits for each text in turn, and types the answer to it, if there is one. Returns all that was shown.
+    /// Waits for each text in turn, and types its answer, if there is one. Returns everything
+    /// that the terminal showed.
     static func run(
         _ arguments: [String],
         in folder: TemporaryFolder,
@@ -14,7 +15,8 @@ enum Terminal {
         return try await ChildProcess("/usr/bin/python3", words, in: folder.path).end()
     }
 
-    /// A line is typed when the text before it is there: what is typed sooner is lost where a password is asked for.
+    /// The script types a line when the text before it has appeared: a password prompt discards
+    /// earlier input.
     private static let script = """
         import json, os, pty, sys
         child, terminal = pty.fork()

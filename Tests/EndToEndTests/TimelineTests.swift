@@ -10,7 +10,8 @@ import Testing
     import FoundationNetworking
 #endif
 
-/// What a server knows of its database after a start, and what it does with an older one.
+/// The server's knowledge of its database's timeline after a start, and its reaction to an older
+/// one.
 @Suite(.timeLimit(.minutes(5))) struct TimelineTests {
     private let folder: TemporaryFolder
     private let file: TimelineFile
@@ -48,7 +49,7 @@ import Testing
         #expect(status == 503 && body.contains("the database is older than the one that was used before"), "\(body)")
         #expect(try await self.get("/healthz", daemon).status == 200)
         #expect(try await self.get("/api/notifications", daemon).status == 503)
-        // A command does not write there either.
+        // A command does not write to it either.
         let command = try await Daemon.run(
             ["user", "add", "alice", "--password-stdin"],
             in: self.folder,

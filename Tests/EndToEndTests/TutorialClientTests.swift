@@ -8,9 +8,9 @@ import Testing
     import FoundationNetworking
 #endif
 
-/// The published tutorial's three apps, call by call as their sources make them.
+/// The three apps of the published tutorial, call by call as in their sources.
 @Suite(.timeLimit(.minutes(5))) struct TutorialClientTests {
-    /// What all three do with the body of `POST /api/register`.
+    /// Returns the body of `POST /api/register` without its quotes, as all three apps do.
     private func cutQuotes(_ text: String) -> String {
         String(text.dropFirst().dropLast())
     }
@@ -40,7 +40,8 @@ import Testing
             #expect(payload.status == 200)
             #expect(try payload.member("Payload") as? String == "Secure confirmation.")
 
-            // At the next start the same handle, in whatever case, has the same registration.
+            // At the next start the same handle, in any case of letters, has the same
+            // registration.
             let again = try await stack.send(stack.request("POST", "/api/register?handle=\(handle.lowercased())"))
             #expect(again.text == first.text)
         }
@@ -99,7 +100,7 @@ import Testing
             let gone = try await stack.send(stack.request("PUT", "/api/register/\(id)", body: body))
             #expect(gone.status == 410)
             #expect(gone.text.contains("Unregistered"))
-            // What the Windows and the Android app do then.
+            // The Windows and the Android app do this then.
             let newID = cutQuotes(try await stack.send(stack.request("POST", "/api/register?handle=\(handle)")).text)
             #expect(newID != id)
             #expect(try await stack.send(stack.request("PUT", "/api/register/\(newID)", body: body)).status == 200)
@@ -107,7 +108,7 @@ import Testing
     }
 }
 
-/// Asks the server again and again until it is so; fails after ten seconds.
+/// Repeats a check until it is true. Fails after ten seconds.
 func eventually(_ claim: String, _ isSo: () async throws -> Bool) async throws {
     let deadline = ContinuousClock.now + .seconds(10)
     while try await !isSo() {

@@ -2,16 +2,16 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// A pipe whose reader does nothing unless it is told to.
+/// A pipe whose reader reads only when the test tells it to.
 final class UnreadPipe: Sendable {
-    /// Where one writes.
+    /// The end for writing.
     let end: Int32
     private let reader: Mutex<Int32>
 
     init() throws {
         var ends: [Int32] = [0, 0]
         guard pipe(&ends) == 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
-        // Other tests start processes, which are not to hold it open.
+        // Other tests start processes, which must not keep it open.
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
         self.reader = Mutex(ends[0])
         self.end = ends[1]
@@ -22,13 +22,13 @@ final class UnreadPipe: Sendable {
         self.closeReader()
     }
 
-    /// Another descriptor of the end where one writes, for a writer that goes on as long as this process: nobody closes it, or
-    /// its number would soon be another file's.
+    /// Returns another descriptor of the writing end, for a writer that lives as long as this
+    /// process. It is never closed, since another file would soon get its number.
     func endForEver() -> Int32 {
         fcntl(self.end, F_DUPFD_CLOEXEC, 0)
     }
 
-    /// Leaves no room for one byte.
+    /// Fills the pipe, so that not even one byte fits.
     func fill() {
         _ = fcntl(self.end, F_SETFL, O_NONBLOCK)
         for size in [4096, 1] {
@@ -46,14 +46,14 @@ final class UnreadPipe: Sendable {
         if reader >= 0 { close(reader) }
     }
 
-    /// One read; empty at the end.
+    /// Reads once; empty at the end.
     func readSome() -> [UInt8] {
         let reader = self.reader.withLock { $0 }
         var buffer = [UInt8](repeating: 0, count: 65_536)
         return Array(buffer[..<max(0, Glibc.read(reader, &buffer, buffer.count))])
     }
 
-    /// Reads lines until one is enough; all that came, in order.
+    /// Reads lines until one satisfies `isEnough`. Returns all lines in order.
     func readLines(until isEnough: (Substring) -> Bool) -> [Substring] {
         var lines: [Substring] = []
         var rest: [UInt8] = []
@@ -69,7 +69,7 @@ final class UnreadPipe: Sendable {
         return lines
     }
 
-    /// Off the threads of tasks.
+    /// Runs off the threads of tasks.
     static func blocking<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
         await withCheckedContinuation { continuation in
             Thread.detachNewThread { continuation.resume(returning: body()) }

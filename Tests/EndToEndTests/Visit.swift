@@ -4,15 +4,16 @@ import PushAPI
 import PushClient
 import Testing
 
-/// A daemon behind proxies, two users who have one notification each, and the truth about one of them.
+/// A daemon behind proxies, two users with one notification each, and the true state of one of
+/// them.
 struct Visit: Sendable {
-    /// What became of a call.
+    /// The outcome of a call.
     enum Outcome: Equatable, Sendable {
-        /// As the daemon says.
+        /// The client returns the daemon's answer.
         case fresh
-        /// Not as the daemon says, and the client has not noticed.
+        /// The client returns another answer, and has not noticed.
         case wrong
-        /// What was kept, though nothing was.
+        /// The client returns a stored value, though it stored none.
         case cached
         case interference(Interference.Kind)
         case failed(String)
@@ -21,13 +22,13 @@ struct Visit: Sendable {
     let site: Site
     /// Alice's notification.
     let id: Int64
-    /// Alice's registration of a device that is not the client's.
+    /// The id of alice's registration of a device other than the client's.
     let registration: String
     private let sessions: [String: Session]
     private let keys: [VerificationKey]
     private let payload: String
 
-    /// Begins with a proxy that does no harm.
+    /// Begins with a harmless proxy.
     static func run(
         _ trust: Interferer.Trust,
         payload: String = "a secret text",
@@ -44,7 +45,7 @@ struct Visit: Sendable {
             let alice = try site.client(site.daemon.server, keys: [], user: "alice")
             let id = try await alice.send(payload).id
             let registration = try await alice.register(platform: "stream", handle: "another")
-            // So that a client that does the same changes nothing.
+            // A client that then does the same changes nothing.
             try await alice.markRead(id)
             _ = try await site.client(site.daemon.server, keys: [], user: "bob").send("Bob's")
             var sessions: [String: Session] = [:]
@@ -63,18 +64,19 @@ struct Visit: Sendable {
         }
     }
 
-    /// A client with nothing kept.
+    /// Makes a client without stored data.
     func client(_ user: String = "alice") throws -> PushClient {
         try self.site.client(self.site.server, keys: self.keys, user: user)
     }
 
-    /// The same in a session that began before, so that no request but the call's own passes the proxies.
+    /// Does the same with an earlier session, so that only the call's own request passes the
+    /// proxies.
     func signedInClient(_ user: String = "alice") throws -> PushClient {
         let session = try #require(self.sessions[user])
         return try self.client(.token(session.token, account: user, id: session.account))
     }
 
-    /// The same with other credentials.
+    /// Does the same with other credentials.
     func client(_ credentials: PushClient.Credentials) throws -> PushClient {
         let options = PushClient.Options(testing: self.keys)
         return PushClient(server: try self.site.server, credentials: credentials, options: options)
@@ -84,14 +86,14 @@ struct Visit: Sendable {
         .string(user == "alice" ? self.payload : "Bob's")
     }
 
-    /// Changes at the daemon what has been fetched.
+    /// Changes at the daemon what the client has fetched.
     func moveOn() async throws {
         let direct = try self.direct()
         try await direct.markRead(self.id, false)
         _ = try await direct.send("a second secret")
     }
 
-    /// Makes a call, and compares what it gives with what the daemon says if that `mayAsk`.
+    /// Makes a call, and compares its result with the daemon's answer if `mayAsk`.
     func outcome(of call: Interferer.Call, _ client: PushClient, mayAsk: Bool = true) async throws -> Outcome {
         let direct = try self.direct()
         do {
@@ -120,7 +122,7 @@ struct Visit: Sendable {
         }
     }
 
-    /// What the daemon says that Alice has.
+    /// Returns alice's notifications from the daemon.
     func inbox() async throws -> [NotificationItem] {
         try await self.direct().sync().value.notifications
     }
@@ -134,14 +136,14 @@ struct Visit: Sendable {
         if case .failure(let error) = result { self.kind(of: error) } else { nil }
     }
 
-    /// Past all proxies.
+    /// A client that connects past all proxies.
     private func direct() throws -> PushClient {
         try self.site.client(self.site.daemon.server, keys: [], user: "alice")
     }
 }
 
 extension Site {
-    /// A client with nothing kept.
+    /// Makes a client without stored data.
     func client(_ server: URL, keys: [VerificationKey], user: String) throws -> PushClient {
         PushClient(
             server: server,
@@ -150,7 +152,7 @@ extension Site {
         )
     }
 
-    /// What the daemon signs with, got from itself.
+    /// Returns the daemon's signing keys, read directly from it.
     func signatureKeys() async throws -> [VerificationKey] {
         let answer = try await self.curl("/.well-known/sealpost-keys", as: "", port: self.daemon.port)
         let keys = answer.body.matches(of: /"x":"([^"]+)"/).compactMap {

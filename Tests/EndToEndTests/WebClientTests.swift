@@ -2,7 +2,8 @@ import Foundation
 import PushTesting
 import Testing
 
-/// `Clients/web`, whose tests are in JavaScript. A real browser uses it in `scripts/e2e run web-client`.
+/// `Clients/web`, whose tests are in JavaScript. `scripts/e2e run web-client` uses it in a real
+/// browser.
 @Suite(.timeLimit(.minutes(5))) struct WebClientTests {
     @Test func theClientForBrowsersPassesItsTests() async throws {
         let folder = Repository.file("Clients/web")

@@ -15,7 +15,7 @@ import Testing
         let hook: WebhookSimulator
     }
 
-    /// The stack with both senders; the key file is made by the server.
+    /// Runs the stack with both senders. The server makes the key file.
     private func run(_ body: @escaping @Sendable (Stack, Places, _ key: String) async throws -> Void) async throws {
         let (folder, authority) = (try TemporaryFolder(), try TestAuthority())
         try authority.write(to: folder.file("ca.pem"))
@@ -91,7 +91,7 @@ import Testing
             #expect(try await self.register("webpush", subscription.json, id: browser, in: stack) == 200)
             places.browsers.retire(subscription)
             _ = try await stack.send(stack.request("POST", "/api/notifications"))
-            // Not by registering: that would heal it.
+            // Registering would repair it, so the test posts instead.
             try await eventually("the device is retired") {
                 try await stack.send(stack.request("GET", "/api/register")).text == "[]"
             }

@@ -4,7 +4,8 @@ import Testing
 
 @testable import HTTPSignatures
 
-/// Components of the request under a signature of the answer: RFC 9421's own vectors, and ours under its key.
+/// Components of the request in the signature of the answer: RFC 9421's own vectors, and ours
+/// with its key.
 @Suite(.timeLimit(.minutes(5))) struct RequestVectorTests {
     struct Example: Sendable, CustomTestStringConvertible {
         let testDescription: String
@@ -32,7 +33,7 @@ import Testing
         (SignatureComponent(name, isOfRequest: true), value)
     }
 
-    /// By the RFC's ECDSA key (B.1.3), under which a signature is right only over the same bytes.
+    /// The RFC's ECDSA key (B.1.3) made the signatures. They are valid only over the same bytes.
     static let examples = [
         Example(
             testDescription: "RFC 9421 2.4, an answer to a request",
@@ -84,7 +85,7 @@ import Testing
         #expect(!key.isValidSignature(signature, for: Data(base.text.utf8) + [0x0A]))
     }
 
-    /// What another implementation of Ed25519 has signed over lines that were written by hand.
+    /// Signatures of another implementation of Ed25519 over lines that were written by hand.
     struct Own: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let list: String

@@ -17,14 +17,14 @@ import Testing
         for index in answer.fields.indices {
             let bytes = Array(answer.fields[index].value.utf8)
             for place in bytes.indices {
-                // Each bit, and what means something there.
+                // Flips each bit, and replaces the byte with each one that has a meaning there.
                 let others = (0..<7).map { bytes[place] ^ 1 << $0 } + Array(#"\",;:=()?*-.0aA "#.utf8) + [0x00, 0x7F]
                 for byte in others where byte != bytes[place] {
                     var changed = answer
                     var value = bytes
                     value[place] = byte
                     changed.fields[index].value = String(decoding: value, as: UTF8.self)
-                    // A hundred thousand expectations would take longer than what they expect.
+                    // A hundred thousand expectations would take longer than the checks.
                     guard try changed.refusal(by: verifier) == nil else { continue }
                     Issue.record("\(changed.fields[index]) is accepted")
                 }
@@ -55,7 +55,7 @@ import Testing
         #expect(try [.badSignature, .malformed].contains(answer.refusal()))
     }
 
-    /// With the same token.
+    /// The other answer has the same token.
     @Test(
         arguments: [
             ("HEAD", "/a", "b"), ("get", "/a", "b"), ("", "/a", "b"), ("GET", "/A", "b"), ("GET", "/a/", "b"),
@@ -73,7 +73,8 @@ import Testing
         }
     }
 
-    /// Why there is a longer list: under the shorter one the answers of two requests are the same, byte for byte.
+    /// The reason for the longer list: with the shorter one the answers to two requests are
+    /// equal, byte for byte.
     @Test func theShorterListFitsAnyRequestWithTheSameToken() throws {
         let other = SignedRequest(method: "PUT", path: "/api/register/7", query: nil, token: "20817")
         let answer = try SampleAnswer.signed(body: "", for: Self.request, .answer)
@@ -89,7 +90,7 @@ import Testing
         #expect(try SampleAnswer.signed(for: other).refusal(by: weak) == .wrongComponents, "no more, either")
     }
 
-    /// RFC 9421 §2.2.6 and §2.2.7: what is empty and what is not there is the same.
+    /// RFC 9421 §2.2.6 and §2.2.7: an empty value and a missing one are the same.
     @Test(
         arguments: [
             ("", nil, "/", "?"), ("/", "", "/", "?"), ("*", nil, "/", "?"), ("/a", "", "/a", "?"),
@@ -149,7 +150,7 @@ import Testing
         #expect(try SampleAnswer.signed().refusal(by: verifier) == .badSignature)
     }
 
-    /// Whatever an attacker writes into the list, signed with a key of theirs or ours.
+    /// Lists that an attacker could write, signed with the attacker's key or with ours.
     @Test(arguments: [
         (#"()"#, SignatureFailure.Reason.insufficientCoverage),
         (#"("@status" "content-digest")"#, .insufficientCoverage),
@@ -260,7 +261,7 @@ import Testing
         #expect(try answer.refusal() == .badSignature)
     }
 
-    /// The slip in RFC 9421 §7.2.8.
+    /// The error in RFC 9421 §7.2.8.
     @Test func theLastLineOfABaseIsTheParameters() throws {
         let base = try SignatureBase([(.status, "200")], created: 1, keyID: "k", algorithm: nil)
         #expect(base.text == "\"@status\": 200\n\"@signature-params\": (\"@status\");created=1;keyid=\"k\"")
@@ -298,7 +299,8 @@ import Testing
         #expect(try answer.refusal() == .missing)
     }
 
-    /// A cache copies the fields of a 304 over those of what it keeps (RFC 9111 §3.2), and calls it 200.
+    /// A cache copies the fields of a 304 over those of its stored answer (RFC 9111 §3.2), and
+    /// calls it 200.
     @Test func a304ThatACacheMadeA200OfIsRefused() throws {
         var answer = try SampleAnswer.signed(status: 304, body: "")
         answer.status = 200

@@ -14,17 +14,18 @@ enum SampleKey {
     }
 }
 
-/// An answer, which tests change.
+/// An answer that tests change.
 struct SampleAnswer: Sendable {
     var status = 200
     var body = Array(#"{"message": "good dog"}"#.utf8)
     var request = SignedRequest(method: "GET", path: "/api/notifications", query: "limit=500", token: "20817")
-    /// Lines in their order.
+    /// The field lines in order.
     var fields: [(name: String, value: String)] = []
 
     private static let account = "AAAAAAAAAAAAAAAAAAAAAA"
 
-    /// Signed by the RFC's key at the RFC's time; under its thumbprint.
+    /// Makes an answer that is signed with the RFC's key at the RFC's time, with the key's
+    /// thumbprint as id.
     static func signed(
         status: Int = 200,
         body: String = #"{"message": "good dog"}"#,
@@ -66,7 +67,7 @@ struct SampleAnswer: Sendable {
         }
     }
 
-    /// Why it is not accepted; `nil` if it is.
+    /// Returns why the verifier refuses the answer; `nil` if it accepts it.
     func refusal(
         by verifier: ResponseVerifier? = nil,
         now: Date = SampleKey.now

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HTTPSignatures
 
-/// http-message-signatures and http-sf of PyPI, which share nothing with us.
+/// http-message-signatures and http-sf of PyPI, which share no code with us.
 @Suite(.timeLimit(.minutes(5))) struct SignatureDifferentialTests {
     private struct Question: Encodable {
         var key: String
@@ -15,11 +15,11 @@ import Testing
         var method: String
         var target: String
         var token: String
-        /// Of the signature, in their order.
+        /// The components of the signature, in order.
         var components: [String]
         var fields: [String: String]
 
-        /// The request, as we take it.
+        /// The request as our verifier reads it.
         var request: SignedRequest {
             let parts = self.target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
             return SignedRequest(
@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    /// Either what it makes of our signature, or a signature of its own.
+    /// The library's verdict on our signature, or its own signature.
     private struct Answer: Decodable {
         var error: String?
         var fields: [String: String]?
@@ -49,7 +49,8 @@ import Testing
         ("GET", "/%7e/~?%7E~"), ("POST", "/a:b@c!$&'()*,=?!$&'()*,=:@"),
     ]
 
-    /// What we ask for, what older clients ask for, and any other list that the server knows.
+    /// Returns the list that we ask for, the list of older clients, or another list that the
+    /// server knows.
     private static func coverage(_ number: Int) throws -> SignatureCoverage {
         if number % 3 == 0 { return .exchange }
         if number % 3 == 1 { return .answer }
@@ -58,7 +59,7 @@ import Testing
         return try SignatureRequest(acceptSignature: ["sig=\(InnerList(list.map(\.item)).text)"]).coverage
     }
 
-    /// For each request, status and body.
+    /// Makes a question for each request, status and body.
     private static func questions() throws -> [(question: Question, coverage: SignatureCoverage, key: SigningKey)] {
         let statuses = [200, 201, 204, 304, 400, 401, 404, 429, 500]
         return try (0..<Self.requests.count * statuses.count).map { number in
@@ -79,7 +80,7 @@ import Testing
         }
     }
 
-    /// The same answer to other requests than the signed one.
+    /// Returns the same answer to other requests than the signed one.
     private static func exchanged(_ question: Question) -> [Question] {
         var others = [question, question, question, question]
         others[0].token += "1"
@@ -149,11 +150,11 @@ import Testing
     }
 
     private struct Reading: Decodable {
-        /// `nil` if it is none.
+        /// The library's serialization; `nil` if the field is invalid.
         let written: String?
     }
 
-    /// Dictionaries that are made of what dictionaries are made of.
+    /// Dictionaries of random parts that occur in dictionaries.
     @Test func itReadsTheSameDictionaries() async throws {
         let parts = [
             "a", "b", "*", "=", "=", "(", ")", " ", ",", ", ", ";", "\"x\"", "\"\\\"\"", "1", "-0", "1.5", "007", "?1",
@@ -170,13 +171,14 @@ import Testing
         let readings = try await Oracle.answers(of: "signature_oracle.py", to: questions, as: Reading.self)
         try #require(readings.count == fields.count)
         for (field, reading) in zip(fields, readings) {
-            // It overlooks missing padding and bits to spare, as RFC 9651 §4.2.7 allows.
+            // http-sf ignores missing padding and surplus bits, as RFC 9651 §4.2.7 allows.
             guard !field.contains(":AB==:"), !field.contains(":AAA:") else { continue }
             guard let own = try? StructuredFieldParser.dictionary(field) else {
                 #expect(reading.written == nil, "\(field)")
                 continue
             }
-            // It has no dictionary without members, dates of its own, and one entry for what appears twice.
+            // http-sf has no empty dictionaries and its own form of dates, and joins repeated
+            // members.
             guard !own.entries.isEmpty, !own.text.contains("@"), !own.hasRepeated, !own.repeatsAParameter else {
                 continue
             }

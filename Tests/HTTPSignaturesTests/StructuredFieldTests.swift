@@ -3,7 +3,7 @@ import Testing
 @testable import HTTPSignatures
 
 @Suite(.timeLimit(.minutes(5))) struct StructuredFieldTests {
-    /// What is read, and how it is written.
+    /// Fields, and their canonical form.
     @Test(arguments: [
         ("", ""), ("   ", ""), ("a", "a"), ("a=?1", "a"), ("a=?0", "a=?0"), ("a=1,b=2", "a=1, b=2"),
         ("a=1 \t,\t b=-2 ", "a=1, b=-2"), ("*a-b_c.d*=x", "*a-b_c.d*=x"), ("a=();b", "a=();b"),

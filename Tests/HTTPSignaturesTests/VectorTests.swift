@@ -3,7 +3,7 @@ import Testing
 
 @testable import HTTPSignatures
 
-/// RFC 9421's own vectors, and ours that are made of them.
+/// RFC 9421's own vectors, and ours that are derived from them.
 @Suite(.timeLimit(.minutes(5))) struct VectorTests {
     struct Vector: Sendable, CustomTestStringConvertible {
         let name: String

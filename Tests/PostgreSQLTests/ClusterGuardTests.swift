@@ -5,7 +5,7 @@ import Reactor
 import Synchronization
 import Testing
 
-/// What a pool tells about the servers that it finds.
+/// Events that a pool reports about the servers that it finds.
 private final class Events: Sendable {
     private let noted = Mutex<[ClusterEvent]>([])
 
@@ -83,7 +83,7 @@ private func createTable(_ twins: TwinServers, _ name: TwinServers.Name) throws 
         let elsewhere = try PostgreSQLCluster.shared.newDatabase()
         try await withTwins(at: .first, .impatient) { twins, pool, _ in
             try await eventually { (try? await pool.query("select 1")) != nil }
-            // The other one has a database of the same name.
+            // The other cluster has a database of the same name.
             let host = elsewhere.description.split(separator: "@").last?.prefix { $0 != ":" && $0 != "/" }
             try twins.lead(to: try #require(host.flatMap { String($0).removingPercentEncoding }))
             try twins.disconnect(.first)
@@ -105,11 +105,11 @@ private func createTable(_ twins: TwinServers, _ name: TwinServers.Name) throws 
                 try await pool.transaction { transaction in
                     _ = try await transaction.query("insert into t(n) values (1)")
                     try twins.lead(to: .second)
-                    // Needs a connection of its own, since none is open for reads yet.
+                    // This query opens a new connection, since none for reads is open yet.
                     #expect(try await pool.query(timeline).first?.integer(0) == 2)
                 }
             }
-            // Run again, on the newer one.
+            // The transaction ran again, on the newer server.
             #expect(error == nil)
             #expect(try second.query("select count(*) from t").first?.integer(0) == 1)
             let first = try BlockingConnection(twins.address(of: .first))
@@ -143,16 +143,19 @@ private func createTable(_ twins: TwinServers, _ name: TwinServers.Name) throws 
         loop.stop()
     }
 
-    /// As `pg_cancel_backend` and a shutdown of the primary end the wait for a standby: with a success that is none.
+    /// `pg_cancel_backend` and a shutdown of the primary end the wait for a replica in this way:
+    /// with a success that proves nothing.
     @Test func aCommitWhoseWaitForTheStandbyWasCancelledHasAnUnknownOutcome() async throws {
         try await withTwins(at: .first) { twins, pool, _ in
             let other = try createTable(twins, .first)
             try other.execute("alter system set synchronous_standby_names = 'nobody'")
             _ = try other.query("select pg_reload_conf()")
-            // Nobody waits before the checkpointer has read it, too, which it does before what it is asked for.
+            // No commit waits before the checkpointer has also read the setting, which it does
+            // before it runs a requested checkpoint.
             try await eventually { try other.query("show synchronous_standby_names")[0].text(0) == "nobody" }
             for _ in 0..<2 { try other.execute("checkpoint") }
-            // Both connections are there: the wait of one may not be over before that of the other begins.
+            // Opens both connections first: the wait of one must not end before that of the other
+            // begins.
             _ = try await pool.query("select 1")
             try await pool.transaction { _ = try await $0.query("select 1") }
             async let outcome = failure {
@@ -167,12 +170,12 @@ private func createTable(_ twins: TwinServers, _ name: TwinServers.Name) throws 
             let warning = "canceling wait for synchronous replication due to user request"
             #expect(await outcome == .unknownOutcome(reason: warning))
             #expect(await single == .unknownOutcome(reason: warning))
-            // They are there, which is why nobody may be told that they failed either.
+            // The rows are stored, so no caller may get a failure either.
             #expect(try other.query("select count(*) from t").first?.integer(0) == 2)
         }
     }
 
-    /// The other limits would end them only after the test's time.
+    /// The other limits would end the waits only after the test's time limit.
     @Test func eachWaitOnAFrozenServerEndsAtItsLimit() async throws {
         var options = PoolOptions()
         options.readLimit = .seconds(5)
@@ -193,7 +196,7 @@ private func createTable(_ twins: TwinServers, _ name: TwinServers.Name) throws 
             try await eventually { committing.value == 1 }
             async let read = failure { _ = try await pool.query("select 1") }
             #expect(await commit?.isUnknown == true)
-            // Tried once more, at a server that may have taken over.
+            // The pool tried again, at a server that could have taken over.
             #expect(await read?.isUnavailable == true)
         }
     }

@@ -5,7 +5,7 @@ import PushTesting
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct DatabaseTLSTests {
-    /// A way to reach the server, and a word of the error that is due, if one is.
+    /// A way to reach the server, and a word of the expected error, if any.
     struct Case: CustomTestStringConvertible {
         let user: String
         let host: String
@@ -19,7 +19,8 @@ import Testing
         var testDescription: String { "\(self.user)@\(self.host) \(self.options)" }
     }
 
-    /// The server's authority is in `ours`, another one in `others`; it has a certificate for localhost.
+    /// `ours` contains the server's authority, and `others` another one. The server's certificate
+    /// is for localhost.
     private static let full = "sslmode=verify-full&sslrootcert=<ours>"
     private static let cases = [
         Case("localhost", full),
@@ -57,7 +58,7 @@ import Testing
         try owner.execute("create role certified superuser login")
         for one in Self.cases { try await self.check(one, at: address(one)) }
 
-        // A server that has no TLS is not talked to, rather than in clear text.
+        // The client does not connect to a server without TLS, and never uses clear text.
         try owner.execute("alter system set ssl = off")
         _ = try owner.query("select pg_reload_conf()")
         let required = Case("127.0.0.1", "sslmode=require", "does not support SSL")
@@ -65,7 +66,7 @@ import Testing
         try await self.check(required, at: address(required))
     }
 
-    /// Asks by a connection that waits, and by one of a pool.
+    /// Sends a query over a blocking connection, and over one of a pool.
     private func check(_ one: Case, at address: DatabaseAddress) async throws {
         let isEncrypted = "select ssl from pg_stat_ssl where pid = pg_backend_pid()"
         let blocking = await failure {

@@ -2,7 +2,7 @@ import PostgreSQL
 import PushTesting
 import Testing
 
-/// A confirmed commit is on the server's disk, whatever the defaults of a role are.
+/// A confirmed commit is on the server's disk, whatever a role's default settings are.
 @Suite(.timeLimit(.minutes(5))) struct DurabilityTests {
     @Test(arguments: [
         ("off", "on"), ("local", "on"), ("on", "on"), ("remote_write", "remote_write"),

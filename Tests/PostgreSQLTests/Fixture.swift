@@ -4,16 +4,16 @@ import PushTesting
 import Reactor
 import Synchronization
 
-/// A pool with a database and a loop of its own.
+/// A pool with its own database and loop.
 struct Fixture: Sendable {
     let address: DatabaseAddress
     let loop: EventLoop
     let pool: ConnectionPool
 
-    /// A second connection, which the test uses to interfere.
+    /// Opens a second connection, with which the test interferes.
     func other() throws -> BlockingConnection { try BlockingConnection(self.address) }
 
-    /// How many sessions of the pool are in a transaction.
+    /// Returns how many sessions of the pool are in a transaction.
     func openTransactions() throws -> Int64? {
         try self.other().query(
             """
@@ -23,7 +23,8 @@ struct Fixture: Sendable {
         ).first?.integer(0)
     }
 
-    /// Asks until the pool says these words of a server that cannot be used: within short limits it may not have learnt them yet.
+    /// Repeats a query until the pool reports these words about an unusable server. Within short
+    /// limits it may not have learned them yet.
     func expectUnavailable(_ words: String...) async throws {
         try await eventually {
             let error = await failure { _ = try await self.pool.query("select 1") }
@@ -31,7 +32,7 @@ struct Fixture: Sendable {
         }
     }
 
-    /// The session of the pool that runs the statement.
+    /// Selects the pool's session that runs the statement.
     static let pid = "select pg_backend_pid()::int8"
 }
 
@@ -60,7 +61,8 @@ func withPool<Value: Sendable>(
 }
 
 extension PoolOptions {
-    /// Short limits, for tests of what happens after them. Their first statement may reach a limit on a busy machine.
+    /// Short limits, for tests of what follows them. On a busy machine even the first statement
+    /// may reach one.
     static var impatient: PoolOptions {
         var options = PoolOptions()
         options.readers = 1
@@ -71,7 +73,7 @@ extension PoolOptions {
     }
 }
 
-/// The error that `body` throws.
+/// Returns the error that `body` throws.
 func failure(_ body: () async throws -> Void) async -> DatabaseError? {
     do {
         try await body()

@@ -3,7 +3,7 @@ import PostgreSQL
 import PushTesting
 import Testing
 
-/// A commit that is sent together with the last statements.
+/// A commit that the pool sends together with the last statements.
 @Suite(.timeLimit(.minutes(5))) struct HastyCommitTests {
     private static let schema = "create table t(n int8 primary key); insert into t(n) values (1)"
 
@@ -46,13 +46,13 @@ import Testing
                 #expect(try fixture.openTransactions() == 0)
             }
             #expect(pids.value == 2)
-            // The connection is good for the next one.
+            // The next transaction can use the connection.
             try await fixture.pool.transaction { _ = try await $0.commit(after: [Self.insertion()]) }
             #expect(await fixture.pool.counters().lost == 0)
         }
     }
 
-    /// Here it is not stored, which nobody knows who has lost the connection.
+    /// The insert is not stored here, but a caller that has lost the connection cannot know.
     @Test func whatIsSentWithTheCommitHasAnUnknownOutcomeIfTheConnectionIsLost() async throws {
         try await withPool(Self.schema) { fixture async throws in
             let runs = Counter()

@@ -4,7 +4,7 @@ import PushTesting
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct HostTests {
-    /// The address with other hosts before its own.
+    /// Returns a function that puts other hosts before the address's own.
     private static func behind(_ hosts: String) -> @Sendable (DatabaseAddress) throws -> DatabaseAddress {
         { address in
             let parts = address.description.split(separator: "@", maxSplits: 1)
@@ -12,7 +12,7 @@ import Testing
         }
     }
 
-    /// To wait for the silent one would take longer than the test may.
+    /// Waiting for the silent host would exceed the test's time limit.
     @Test func deadAndSilentHostsDoNotDelayTheOneThatAnswers() async throws {
         var options = PoolOptions.patient
         options.connectLimit = .seconds(3600)

@@ -4,7 +4,7 @@ import PushTesting
 import Synchronization
 import Testing
 
-/// A table whose inserts do what `$1` says when they are committed.
+/// A table whose inserts run the statement `$1` when they are committed.
 private func committing(_ statement: String) -> String {
     """
     create table t(n int8);
@@ -19,7 +19,7 @@ private let killAll = """
     select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()
     """
 
-/// Processes that a test stops, continued when it ends.
+/// Processes that a test suspends. They are resumed when it ends.
 private final class Frozen: Sendable {
     private let pids = Mutex<[Int32]>([])
 
@@ -72,7 +72,7 @@ private final class Frozen: Sendable {
                 _ = try await transaction.query("insert into t(n) values (1)")
                 if runs.increment() == 1 {
                     _ = try fixture.other().query(kill, pid)
-                    // The end has arrived before the next statement is sent.
+                    // The pool has learned of the loss before the next statement is sent.
                     try await eventually { await fixture.pool.counters().lost == 1 }
                 }
             }
@@ -111,7 +111,7 @@ private final class Frozen: Sendable {
             #expect(try await fixture.pool.query("select count(*) from t").first?.integer(0) == 1)
             let single = await failure { _ = try await fixture.pool.query("insert into t(n) values (2)") }
             #expect(single == .unknownOutcome(reason: "not replicated"))
-            // The connection goes on.
+            // The connection stays usable.
             try await fixture.pool.transaction { _ = try await $0.query("delete from t") }
         }
     }
@@ -130,7 +130,7 @@ private final class Frozen: Sendable {
         }
     }
 
-    /// The limit for an attempt to connect alone would end them only after the test's time.
+    /// The connection limit alone would end the attempts only after the test's time limit.
     @Test func aServerThatStaysFrozenIsUnavailableAtTheLimits() async throws {
         var options = PoolOptions.impatient
         options.connectLimit = .seconds(3600)
@@ -144,7 +144,7 @@ private final class Frozen: Sendable {
         }
     }
 
-    /// The other limits would end it only after the test's time.
+    /// The other limits would end it only after the test's time limit.
     @Test func aCommitOnAFrozenServerHasAnUnknownOutcomeAtTheDeadline() async throws {
         var options = PoolOptions.patient
         options.silenceLimit = .seconds(5)
@@ -165,7 +165,8 @@ private final class Frozen: Sendable {
     @Test func aStatementThatTakesTooLongIsRefusedAndTheConnectionStays() async throws {
         var options = PoolOptions.patient
         options.readers = 1
-        // The server ends the statement after four fifths of it; the rest is for its answer.
+        // The server ends the statement after four fifths of the limit; the remaining time is for
+        // its answer.
         options.readLimit = .seconds(10)
         try await withPool("", options) { fixture in
             let pid = try await fixture.pool.query(Fixture.pid).first?.integer(0)

@@ -3,7 +3,7 @@ import PushTesting
 import Synchronization
 import Testing
 
-/// Messages between sessions, and the connection that they come on.
+/// Messages between sessions, and the connection on which they arrive.
 @Suite(.timeLimit(.minutes(5))) struct MessageTests {
     private final class Heard: Sendable {
         private let all = Mutex<[String]>([])
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    /// The others wait behind a lock; what has a connection of its own does not.
+    /// The other statements wait for a lock; statements with their own connection do not.
     @Test func itsStatementsDoNotWaitBehindOthers() async throws {
         try await withPool("create table t (id bigint)") { fixture in
             let other = try fixture.other()

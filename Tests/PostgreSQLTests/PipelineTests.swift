@@ -61,7 +61,8 @@ import Testing
         }
     }
 
-    /// The group is one implicit transaction: what the failure undoes is stored nevertheless, and once.
+    /// The group is one implicit transaction. A write that the failure undoes is still stored,
+    /// exactly once.
     @Test func aWriteBesideAFailureIsStored() async throws {
         try await withPool("create table t(n int8 primary key)") { fixture async throws in
             let pool = fixture.pool
@@ -108,7 +109,7 @@ import Testing
             try fixture.other().execute("alter table t add m int8 default 2")
             #expect(try await pool.query(star).first?.integer(1) == 2)
             #expect(try await pool.transaction { try await $0.query(star).first?.integer(1) } == 2)
-            // On the server the statement is gone.
+            // The prepared statement no longer exists on the server.
             _ = try await pool.query("deallocate all")
             #expect(try await pool.query(star).first?.integer(1) == 2)
         }

@@ -3,8 +3,9 @@ import PostgreSQL
 import PushSimulators
 import PushTesting
 
-/// A server that takes connections over TLS only, on a free port of 127.0.0.1, with a certificate for `localhost` alone. The user
-/// `certified` needs a certificate of the same authority, the user `postgres` nothing.
+/// A server that accepts only TLS connections, on a free port of 127.0.0.1, with a certificate
+/// for `localhost` alone. The user `certified` needs a certificate of the same authority, the
+/// user `postgres` does not.
 ///
 /// It ends with this object, or with the test process.
 final class TLSDatabase: Sendable {
@@ -42,7 +43,7 @@ final class TLSDatabase: Sendable {
         try folder.writeSecret(identity.privateKey, to: "server.key")
         try authority.write(to: folder.file("ca.pem"))
         let stepDown = try PostgreSQLCluster.stepDown(into: folder)
-        // Free once more by the time the server starts.
+        // The port is free again when the server starts.
         self.port = try HeldSocket().port
         self.folder = folder
         let programs = try PostgreSQLCluster.programs()

@@ -116,7 +116,7 @@ private let schema = "create table t(n int8 primary key, m int8 not null default
                 try await group.waitForAll()
             }
             try await eventually { await fixture.pool.counters().open == 1 }
-            // The last one is kept, and serves.
+            // The pool keeps the last connection and uses it.
             #expect(try await fixture.pool.transaction { try await $0.query("select 2::int8") }[0].integer(0) == 2)
             #expect(await fixture.pool.counters().lost == 0)
         }
@@ -151,7 +151,8 @@ private let schema = "create table t(n int8 primary key, m int8 not null default
 
     @Test func aDeadlockIsRunAgain() async throws {
         var options = PoolOptions.patient
-        // The server looks for deadlocks after a second, and must come before the limit of a wait.
+        // The server looks for deadlocks after a second. That must come before the limit of a
+        // wait.
         options.silenceLimit = .seconds(20)
         options.writeLimit = .seconds(30)
         try await withPool(schema, options) { fixture in
@@ -198,7 +199,8 @@ private let schema = "create table t(n int8 primary key, m int8 not null default
 
     @Test func aLockThatIsNotFreeInTimeIsTriedAgain() async throws {
         var options = PoolOptions.patient
-        // A wait for a lock ends after three fifths of it; the transaction then runs again, up to its own limit.
+        // A wait for a lock ends after three fifths of the limit. The transaction then runs
+        // again, up to its own limit.
         options.silenceLimit = .seconds(5)
         try await withPool(schema, options) { fixture in
             let runs = Counter()

@@ -2,7 +2,8 @@ import PostgreSQL
 import PushTesting
 import Testing
 
-/// What a transaction does in another way than usual, and the next one on the same connection does not.
+/// Settings that differ for one transaction, and are back to normal in the next one on the same
+/// connection.
 @Suite(.timeLimit(.minutes(5))) struct TransactionTraitsTests {
     private static let usual = ["on", "on"]
 

@@ -11,7 +11,7 @@ import Testing
             for await isRight in group { #expect(!isRight) }
         }
         #expect(hash.matches("correct horse"))
-        // No more than there were at one time, of this test and of others beside it.
+        // At most as many as existed at one time, by this test and by parallel ones.
         #expect(Argon2Memory.idleCount < 50)
     }
 

@@ -65,7 +65,7 @@ import Testing
         )
     }
 
-    /// A refusal of an address is final only once it is known to be the device's fault.
+    /// A refused address is final only once the device is known to be at fault.
     @Test(arguments: [
         (SendFailure.deviceUnknown(reason: "r"), Blame.device, true), (.deviceUnknown(reason: "r"), .unclear, false),
         (.deviceUnknown(reason: "r"), .us, false), (.deviceGone(reason: "r"), .device, true),
@@ -89,7 +89,8 @@ import Testing
         )
     }
 
-    /// A push is sent at 1010. The last two are since when its device is retired: if that is known to be at fault, and if not.
+    /// A push is sent at 1010. The last two values say since when its device is retired: if the
+    /// device is known to be at fault, and if not.
     @Test(
         arguments: [
             (.success(Acceptance(providerID: "p")), .accepted(providerID: "p"), nil, nil),

@@ -12,12 +12,12 @@ import Testing
         var wall: Date { self.state.withLock(\.wall) }
         var uptime: TimeInterval { self.state.withLock(\.uptime) }
 
-        /// Lets both go on.
+        /// Advances both.
         func wait(_ seconds: TimeInterval) {
             self.state.withLock { $0 = ($0.wall + seconds, $0.uptime + seconds) }
         }
 
-        /// Moves the clock only.
+        /// Moves only the clock.
         func step(_ seconds: TimeInterval) {
             self.state.withLock { $0.wall += seconds }
         }
@@ -64,7 +64,7 @@ import Testing
         #expect(clock.now() == self.machine.wall)
     }
 
-    /// Each step is plausible by itself.
+    /// Each step is plausible alone.
     @Test func smallStepsDoNotAddUp() {
         let clock = self.machine.clock()
         self.machine.step(3000)
@@ -87,7 +87,7 @@ import Testing
         }
     }
 
-    /// The reference outlives the process, and ages as if the process had run on.
+    /// The reference survives the process, and ages as if the process had continued.
     @Test func smallStepsDoNotAddUpOverRestarts() {
         var clock = self.machine.clock()
         for isHeld in [false, true, true] {
@@ -160,7 +160,8 @@ import Testing
         #expect(clock.held == 100 * Self.day)
     }
 
-    /// A machine without a battery begins in 1970, and the server may start before it knows better.
+    /// A machine without a battery starts in 1970, and the server may start before the time is
+    /// corrected.
     @Test func aTimeBeforeTheProgramIsNotHeldOn() {
         let machine = self.machine
         machine.step(-1_800_000_000)

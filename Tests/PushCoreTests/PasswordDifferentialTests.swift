@@ -3,7 +3,7 @@ import PushCore
 import PushTesting
 import Testing
 
-/// Our hashes read by argon2-cffi, and its hashes read by us.
+/// argon2-cffi checks our hashes, and we check its hashes.
 @Suite(.timeLimit(.minutes(5))) struct PasswordDifferentialTests {
     private struct Question: Encodable {
         var phc: String?
@@ -25,7 +25,8 @@ import Testing
         "correct horse ", "pässwörd: ", "🔐 ключ ", "e\u{301}\u{302} ", "$m=8,t=1,p=1$ ", "\"\\ ", "        ",
     ]
 
-    /// Small ones, so that a thousand take seconds; each two hundredth as in production.
+    /// Small parameters, so that a thousand hashes take seconds. Every two hundredth uses those
+    /// of production.
     private static func parameters(_ number: Int) throws -> PasswordParameters {
         if number.isMultiple(of: 200) { return .usual }
         let lanes = number % 3 + 1
@@ -34,7 +35,7 @@ import Testing
         )
     }
 
-    /// A password of 8 to 250 bytes, and another one that differs a little.
+    /// A password of 8 to 250 bytes, and another one that differs slightly.
     private static func passwords(_ number: Int) -> [String] {
         let text = Self.texts[number % Self.texts.count]
         let long = String(repeating: text, count: number % 17 + 1) + "\(number + 10_000_000)"
@@ -59,7 +60,7 @@ import Testing
     @Test func weReadWhatTheyWrite() async throws {
         let questions = try (0..<Self.count).map { number in
             let parameters = try Self.parameters(number)
-            // Also what may not be chosen here, but may be stored.
+            // The text includes characters that users may not choose, but that may be stored.
             let extra = number.isMultiple(of: 10) ? "\u{0}\n" : ""
             return Question(
                 memory: parameters.memory,

@@ -3,7 +3,7 @@ import Testing
 
 @testable import PushCore
 
-/// How hashes are written, and what is read as one.
+/// The text form of hashes, and its reading.
 @Suite(.timeLimit(.minutes(5))) struct PHCStringTests {
     private static let salt = "c2VhbHBvc3QtdGVzdGluZw"
     private static let digest = "NYTYUry8ig4Rbly189AQQqu+5dCLc7aNovw1CUhckrI"
@@ -36,7 +36,7 @@ import Testing
         [
             "m=08,t=1,p=1", "m=+8,t=1,p=1", "m=-8,t=1,p=1", "m= 8,t=1,p=1", "m=,t=1,p=1", "m=8,t=1", "t=1,m=8,p=1",
             "m=8,t=1,p=1,", "m=8,t=1,p=1,keyid=AAAA", "M=8,t=1,p=1", "m=8;t=1;p=1", "m=0x8,t=1,p=1", "m=٨,t=1,p=1",
-            // What nobody shall have to work off.
+            // Costs that no server should have to compute.
             "m=1048577,t=1,p=1", "m=4294967304,t=1,p=1", "m=18446744073709551624,t=1,p=1", "m=8,t=65,p=1",
             "m=8,t=4294967297,p=1", "m=8,t=0,p=1", "m=7,t=1,p=1", "m=8,t=1,p=0", "m=136,t=1,p=17", "m=15,t=1,p=2", "",
         ].map { Self.phc($0) }
@@ -121,7 +121,7 @@ import Testing
     }
 }
 
-/// What may be chosen.
+/// The passwords that users may choose.
 @Suite(.timeLimit(.minutes(5))) struct ChosenPasswordTests {
     private let alice: Username
     private let parameters: PasswordParameters
@@ -190,7 +190,7 @@ import Testing
     }
 
     @Test func whatIsTooLongIsRefusedAtOnceWhateverTheHash() throws {
-        // A check of these would take a minute.
+        // Checking these would take a minute.
         let parameters = try #require(PasswordParameters(memory: 1_048_576, passes: 64, lanes: 16))
         let long = String(repeating: "x", count: 257)
         #expect(!PasswordHash.decoy(parameters).matches(long))

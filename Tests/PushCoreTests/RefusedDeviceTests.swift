@@ -2,11 +2,11 @@ import Foundation
 import PushCore
 import Testing
 
-/// What refusals that may be the device's fault or ours do to a lane.
+/// The effect on a lane of refusals that may be the device's fault or ours.
 @Suite(.timeLimit(.minutes(5))) struct RefusedDeviceTests {
     private static let words = "devices of 5 users in a row refused, none accepted: BadDeviceToken"
 
-    /// One call: how it ended, for a device of which user, and when.
+    /// A call: how it ended, for a device of which user, and when.
     enum Call: Sendable {
         case refused(Int64, at: TimeInterval)
         case accepted(Int64, at: TimeInterval)
@@ -160,7 +160,8 @@ import Testing
         #expect(health.probeChoice == ProbeChoice(.known, avoiding: []))
     }
 
-    /// After a change of the VAPID key, browsers that subscribed again are accepted, and no others.
+    /// After a change of the VAPID key, browsers that subscribed again are accepted, and no
+    /// others.
     @Test func knownAndNewAddressesTakeTurnsAsProbes() {
         var health = self.health(after: Self.refused(1...5))
         var time = Self.at(60)

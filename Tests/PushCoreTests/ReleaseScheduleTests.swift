@@ -5,7 +5,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct ReleaseScheduleTests {
     private static let start = Date(timeIntervalSince1970: 1_800_000_000)
 
-    /// Otherwise the test runs out of its time.
+    /// Waits for the schedule's signal. Without one the test exceeds its time limit.
     private func expectSet(_ schedule: ReleaseSchedule) async {
         await schedule.signal.wait(atMost: .seconds(3600))
     }
@@ -30,7 +30,7 @@ import Testing
         await self.expectNotSet(schedule)
     }
 
-    /// The loop has read the store before the notification was there, and plans afterwards.
+    /// The loop has read the store before the notification existed, and plans afterwards.
     @Test func whatIsNotedWhileTheLoopLooksIsNotLost() async {
         let schedule = ReleaseSchedule()
         schedule.plan(Self.start)

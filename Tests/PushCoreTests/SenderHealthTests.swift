@@ -13,7 +13,7 @@ import Testing
         Date(timeIntervalSince1970: 1000 + seconds)
     }
 
-    /// A health that has seen this, each of a user of its own.
+    /// Makes a health that has noted these results, each for a different user.
     private func health(after results: [SendOutcome]) -> SenderHealth {
         var health = SenderHealth()
         for (user, result) in results.enumerated() {
@@ -92,7 +92,7 @@ import Testing
         #expect(health.pause == nil)
     }
 
-    /// Rests in a row, each ended by a probe that fails.
+    /// Returns consecutive pauses, each ended by a probe that fails.
     private func rests(after results: [SendOutcome], probes failure: SendFailure, isKnown: Bool) -> [TimeInterval] {
         var health = self.health(after: results)
         var time = self.now
@@ -119,7 +119,7 @@ import Testing
         )
     }
 
-    /// Anybody can register an address that will never be reached.
+    /// Anybody can register an address that is never reachable.
     @Test(
         arguments: [
             (failures(down, 10), down, [1, 2, 4, 8, 16, 32, 60, 60, 60, 60]),
@@ -144,7 +144,7 @@ import Testing
         #expect(health.admission(now: self.now) == .rest(until: self.now + 1.5))
         _ = health.note(Self.accepted, user: 1, isKnown: false, now: self.now, jitter: 1)
         #expect(health.admission(now: self.now) == .rest(until: self.now + 1.5))
-        // The longest that any of them asks for counts.
+        // The longest delay that any of them asks for counts.
         let overloaded = SendOutcome.failure(.overloaded(reason: "o", retryAfter: .seconds(30)))
         _ = health.note(overloaded, user: 1, isKnown: false, now: self.now, jitter: 1)
         #expect(health.admission(now: self.now) == .rest(until: self.now + 30))

@@ -16,10 +16,10 @@ import Testing
             await bell?.wait(atMost: .milliseconds(20))
             #expect(start.duration(to: .now) >= .milliseconds(20))
             self.watch.settled([other, own])
-            // What was told before the wait counts.
+            // A settlement that was reported before the wait counts.
             await bell?.wait(atMost: .seconds(3600))
         }
-        // Nobody is there any more.
+        // No caller waits any more.
         self.watch.settled([own])
     }
 

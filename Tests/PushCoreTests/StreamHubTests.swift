@@ -16,7 +16,7 @@ import Testing
         try #require(self.hub.open(devices, ofUser: 1))
     }
 
-    /// Rings reach the one who waits for them.
+    /// Returns a stream that delivers the subscription's signals to its reader.
     private func bell(of subscription: StreamSubscription) -> AsyncStream<Void> {
         let (rings, ring) = AsyncStream.makeStream(of: Void.self)
         subscription.mailbox.attach { ring.yield() }
@@ -80,7 +80,7 @@ import Testing
         var arrived = rings.makeAsyncIterator()
         subscription?.mailbox.attach { ring.yield() }
         _ = await arrived.next()
-        // Comes again, should the push have been slower than this.
+        // The signal comes again if the push was slower than the attachment.
         subscription = nil
         #expect(await delivery == .nobodyThere)
     }
@@ -90,7 +90,7 @@ import Testing
         let outcomes = await withTaskGroup(of: StreamHub.Delivery.self) { group in
             for _ in 0..<150 { group.addTask { await self.hub.deliver(self.id, to: self.device) } }
             var outcomes: [StreamHub.Delivery] = []
-            // Those that are refused come first, as nobody reads.
+            // The refused deliveries end first, because no client reads.
             while outcomes.count < 50, let outcome = await group.next() { outcomes.append(outcome) }
             for event in subscription.mailbox.take().events { event.succeed() }
             for await outcome in group { outcomes.append(outcome) }

@@ -4,16 +4,17 @@ import PushCore
 import PushTesting
 import Testing
 
-/// The vault's format and the derivation of keys, made and read by cryptography, which shares nothing with us.
+/// The Python package cryptography, which shares no code with us, writes and reads the vault's
+/// format and the derivation of keys.
 @Suite(.timeLimit(.minutes(5))) struct VaultDifferentialTests {
     private struct Question: Encodable {
         let key: Data
         let number: UInt32
         let id: Int64
         let sender: Int64
-        /// By us, to be opened there.
+        /// A value that we encrypted, to be decrypted there.
         let sealed: Data
-        /// To be sealed there.
+        /// A text to be encrypted there.
         let plaintext: Data
         let nonce: Data
         let purpose: String

@@ -94,7 +94,8 @@ import Testing
         #expect(Data(KeyedHash(key: key).code { $0.update(data: Data(text.utf8)) }) == Self.bytes(code))
     }
 
-    /// Keys around a block of 64 bytes, and messages in two portions around it; each hash is asked twice.
+    /// Keys around a block of 64 bytes, and messages in two portions around it. Each hash is read
+    /// twice.
     @Test(arguments: [0, 1, 32, 63, 64, 65, 200])
     func aKeyedHashIsAnHMAC(keyLength: Int) {
         let key = SymmetricKey(data: (0..<keyLength).map { UInt8($0) })
@@ -129,7 +130,8 @@ import Testing
         #expect(Fingerprint(of: text[...]).bytes == Self.bytes(hash))
     }
 
-    /// RFC 6979 appendix A.2.5: its key and its signatures with SHA-256. Ours are random, and so are verified with its key.
+    /// RFC 6979 appendix A.2.5: its key and its signatures with SHA-256. Our signatures are
+    /// random, and so are verified with its key.
     @Test(arguments: [
         (
             "sample",

@@ -18,7 +18,7 @@ import Testing
         self.rig = try Rig()
     }
 
-    /// A user with so many devices, and a notification for them.
+    /// Adds a user with `devices` devices, and a notification for them.
     private func fill(_ devices: Int, platform: String = "apns") async throws {
         let alice = try await fixture.addUser("alice")
         for number in 0..<devices {
@@ -28,8 +28,8 @@ import Testing
     }
 
     @Test func whatIsInTheOutboxAtTheStartIsSent() async throws {
-        // The present, and time goes on: until it has seen a good token, APNs may refuse a second stream, and what was
-        // refused comes again after a wait.
+        // The clock starts at the present and advances. APNs may refuse a second stream until it
+        // has seen a valid token, and refused pushes are retried after a delay.
         self.fixture.clock.advance(by: Date().timeIntervalSince(self.fixture.now))
         let alice = try await fixture.addUser("alice")
         try await fixture.addDevice(of: alice, handle: "abcd")
@@ -121,11 +121,12 @@ import Testing
             #expect(Self.pause(status)?.cause == .overloaded)
             self.fixture.clock.advance(by: 599)
             wakeUp()
-            // A second provider's push goes there and back: whatever could be sent to the first would have been.
+            // A push to the second provider completes: by then every push that the first could
+            // get would have been sent.
             try await self.pushToTheOther(wakeUp)
             #expect(self.apns.pushes.received.count <= 3)
             self.apns.pushes.setFaults([])
-            // What was on its way may have been told to wait from now on.
+            // Pushes that were in flight may have been told to wait from now on.
             self.fixture.clock.advance(by: 601)
             wakeUp()
             _ = try await self.apns.pushes.acceptedPush(100, within: .seconds(60))
@@ -135,7 +136,7 @@ import Testing
         #expect(Set(ids).count == 100)
     }
 
-    /// The first push after a rest is leased, and expires before it is sent.
+    /// The first push after a pause is leased, and expires before it is sent.
     @Test(.timeLimit(.minutes(5))) func aProbeThatExpiresAfterItsClaimStopsNothing() async throws {
         let alice = try await fixture.addUser("alice")
         try await fixture.addDevice(of: alice, handle: "abcd")
@@ -144,7 +145,7 @@ import Testing
         let clock = self.fixture.clock
         let reader = Mutex(try #require(self.fixture.store.makeReader() as? SQLiteReader))
         let second = try #require(NotificationID(rawValue: 2))
-        // It is later as soon as the second is leased.
+        // The clock advances as soon as the second push is leased.
         let now: @Sendable () -> Date = {
             let isLeased = reader.withLock { reader in
                 (try? reader.deliveries(of: second, after: 0, limit: 1))?.first?.state == .sending
@@ -167,7 +168,8 @@ import Testing
         #expect(String(decoding: last.request.body, as: UTF8.self).contains("\"3\""))
     }
 
-    /// The calls to the first provider would last ten times as long as the second's push is waited for.
+    /// The calls to the first provider would last ten times as long as the test waits for the
+    /// second's push.
     @Test func aProviderThatNeverAnswersDelaysNoOther() async throws {
         try await self.fill(10)
         self.apns.pushes.setFaults([FaultRule(.noAnswer)])
@@ -205,7 +207,7 @@ import Testing
             try await self.untilTallied { $0.accepted == 1 }
             try await self.fixture.post(3, from: alice, to: "username:alice")
             wakeUp()
-            // The first one, which was kept, ends with the device.
+            // The first push, which was kept, ends with the device.
             try await self.untilTallied { $0.failed == 1 && $0.cancelled == 1 }
         }
         #expect(try await self.fixture.reader.devices(ofUser: alice.id).isEmpty)

@@ -7,7 +7,8 @@ import PushTesting
 import Synchronization
 import Testing
 
-/// Tokens of the other environment, of another app, dead and invented ones, beside those that are good.
+/// Tokens of the other environment, tokens of another app, dead and invented ones, together with
+/// valid tokens.
 @Suite(.timeLimit(.minutes(5))) struct EnvironmentLaneTests {
     private static let (production, sandbox) = (Lane(Platform("apns")), Lane(Platform("apns"), in: .sandbox))
 
@@ -22,13 +23,14 @@ import Testing
         try await self.fixture.reader.tallies()[lane.description] ?? Tally()
     }
 
-    /// The tallies of both environments at one instant: between two reads a push may move, and be in neither.
+    /// Reads the tallies of both environments at one instant. Between two reads a push may move,
+    /// and be in neither.
     private func tallies() async throws -> (production: Tally, sandbox: Tally) {
         let all = try await self.fixture.reader.tallies()
         return (all[Self.production.description] ?? Tally(), all[Self.sandbox.description] ?? Tally())
     }
 
-    /// Moves the clock to when something goes on, if nothing is due; `true` if it did.
+    /// Advances the clock to the next work if nothing is due. Returns `true` if it did.
     @discardableResult
     private func skip(_ status: SenderStatus) async throws -> Bool {
         var next: Date?
@@ -73,7 +75,8 @@ import Testing
         )
     }
 
-    /// A token that neither environment knows is judged where its device has registered.
+    /// A token that neither environment knows is judged in the environment where its device
+    /// registered.
     @Test func anInventedTokenIsTriedInBothAndRetired() async throws {
         let (alice, mallory) = (try await self.fixture.addUser("alice"), try await self.fixture.addUser("mallory"))
         try await self.fixture.addDevice(of: alice, handle: "a11ce0")
@@ -92,7 +95,8 @@ import Testing
         #expect(try await self.environments(of: mallory).isEmpty)
     }
 
-    /// As after a mistake of ours with the app's name: not a single device is moved while the lane is paused for it.
+    /// The operator has configured a wrong app name: no device is moved while the lane is paused
+    /// for that.
     @Test func whenNobodyIsKnownDevicesStayAndNothingIsLost() async throws {
         let refusal = Fault.answer(status: 400, body: #"{"reason":"DeviceTokenNotForTopic"}"#)
         for simulator in [self.rig.apns, self.rig.sandbox] { simulator.pushes.setFaults([FaultRule(refusal)]) }
@@ -117,7 +121,8 @@ import Testing
         }
     }
 
-    /// The herd beside the trouble: 1,000 good devices, and 50 bad ones of as many users, of which one has 20 more.
+    /// A thousand valid devices and 50 invalid ones of as many users; one of these users has 20
+    /// more.
     @Test func aThousandGoodDevicesAreReachedAtOnceBesideFiftyBadOnes() async throws {
         let topic = self.rig.apns.credentials.topic
         let publisher = try await self.fixture.addUser("publisher", role: .publisher)
@@ -142,12 +147,14 @@ import Testing
                 try await self.fixture.addDevice(of: user, handle: handle, tags: ["all"])
             }
         }
-        // A call that ends for its time is made again, and counts twice: on a busy machine some would.
+        // A call that times out is repeated, and counts twice. On a busy machine some calls
+        // would.
         try await self.rig.run(concurrency: 50, hasSandbox: true, timeout: .seconds(60)) { wakeUp, status in
             try await self.fixture.post(1, from: publisher, to: "all")
             wakeUp()
             try await eventually { try await self.tally(Self.production).accepted == 1000 }
-            // The bad ones came last, and in a row: until another one is accepted, it is not clear whose fault that is.
+            // The invalid devices came last, and in a row. Until another push is accepted, the
+            // cause of the failures is unknown.
             let number = Counter()
             try await eventually {
                 if try await self.skip(status) {
@@ -162,7 +169,7 @@ import Testing
             let here = try await self.tally(Self.production)
             #expect(here.expired == 0 && here.failed > 0)
         }
-        // All bad ones are set aside or moved: the next broadcast meets none.
+        // All invalid devices are removed or moved: the next broadcast meets none.
         let asked = self.rig.apns.pushes.received.count
         let accepted = try await self.tally(Self.production).accepted
         try await self.rig.run(concurrency: 50, hasSandbox: true, timeout: .seconds(60)) { wakeUp, _ in
@@ -174,7 +181,7 @@ import Testing
         #expect(self.rig.apns.pushes.received.count == asked + 1000)
     }
 
-    /// Numbers of notifications.
+    /// Gives out numbers of notifications.
     private final class Counter: Sendable {
         private let number = Atomic<Int64>(1000)
 

@@ -12,7 +12,8 @@ import Testing
 
 @testable import PushDelivery
 
-/// Events on their way from a real store through a real connection to a receiver that verifies signatures.
+/// Events are delivered from a real store over a real connection to a receiver that verifies
+/// signatures.
 @Suite(.timeLimit(.minutes(5))) struct EventDeliveryTests {
     private let fixture: StoreFixture
     private let alice: User
@@ -31,7 +32,7 @@ import Testing
 
     private var logger: Logger { Logger(label: "test") { [log] _ in log } }
 
-    /// Makes one event for each number: a push that is cancelled.
+    /// Makes one event for each number: a cancelled push.
     private func makeEvents(_ numbers: ClosedRange<Int64>) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in numbers {
@@ -51,7 +52,7 @@ import Testing
         try await self.fixture.reader.events(after: nil, ofSender: nil, limit: 10_000).events
     }
 
-    /// Delivers as long as `body` does; `store` may stand before the fixture's.
+    /// Delivers events while `body` runs. `store` may replace the fixture's.
     private func deliver(
         secret: String? = nil,
         storing store: (any EventStore)? = nil,
@@ -102,7 +103,7 @@ import Testing
         }
     }
 
-    /// The form is another test's; the simulator wants the numbers.
+    /// Encodes only the numbers, which the simulator needs. Another test covers the format.
     private static func encode(_ events: [PushEvent]) -> [UInt8] {
         let list = events.map { #"{"Number":\#($0.number)}"# }.joined(separator: ",")
         return Array(#"{"type":"sealpost.events","data":{"Events":[\#(list)]}}"#.utf8)
@@ -169,7 +170,7 @@ import Testing
                 try await eventually { self.status.isPaused }
                 #expect(try await self.fixture.reader.eventBacklog().count == 3)
                 #expect(self.hook.pushes.received.count == 1)
-                // What a reload does.
+                // A reload resets the status like this.
                 self.status.reset()
                 try await eventually { try await self.isAllDelivered() }
             }
@@ -191,7 +192,7 @@ import Testing
 
     @Test func aReceiverThatIsDownGetsAllWhenItIsBack() async throws {
         try await self.makeEvents(1...3)
-        // The port is open, and nobody answers the handshake.
+        // The port is open, and no server answers the handshake.
         try await self.deliver {
             try await eventually { self.status.isPaused }
             try await self.hook.whileRunning { _ in
@@ -202,7 +203,7 @@ import Testing
         #expect(try await Set(self.received.flatMap(\.self)) == Set(self.events().map(\.number)))
     }
 
-    /// A process that is killed between the receiver's answer and the next commit, at each message.
+    /// At each message the process is killed between the receiver's answer and the next commit.
     @Test func whatWasAcknowledgedAndNotStoredIsSentAgainAndNothingIsLeftOut() async throws {
         try await self.makeEvents(1...600)
         try await self.hook.whileRunning { _ in
@@ -219,7 +220,7 @@ import Testing
         #expect(self.received.flatMap(\.self) == numbers + numbers + numbers)
     }
 
-    /// A store that does not keep what was delivered.
+    /// A store that does not record which events were delivered.
     private struct Forgetful: EventStore {
         func noteDelivered(eventsUpTo number: Int64) async throws {}
         func trimEvents(before date: Date, limit: Int) async throws -> TrimmedEvents {
@@ -271,7 +272,7 @@ import Testing
             await services.triggerGracefulShutdown()
             try await group.waitForAll()
         }
-        // The newest stays, for its number.
+        // The newest event stays, so that its number is not used again.
         #expect(self.status.counts.dropped == 2)
         #expect(self.log.lines == ["error events deleted for their age before the receiver took them count=2"])
     }

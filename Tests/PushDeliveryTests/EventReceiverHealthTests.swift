@@ -7,7 +7,7 @@ import Testing
 @Suite struct EventReceiverHealthTests {
     private let start = Date(timeIntervalSince1970: 1_800_000_000)
 
-    /// The rests after failures in a row, each at the end of the one before.
+    /// Returns the pauses after failures in a row, each at the end of the one before.
     private func rests(_ failure: SendFailure, _ count: Int, jitter: Double) -> [TimeInterval] {
         var (health, now) = (EventReceiverHealth(), self.start)
         return (0..<count).map { _ in

@@ -6,7 +6,7 @@ import PushStore
 import PushTesting
 import Testing
 
-/// Devices that the provider does not know, and what becomes of the others' pushes.
+/// Devices that the provider does not know, and the effect on other devices' pushes.
 @Suite(.timeLimit(.minutes(5))) struct LaneHealthTests {
     private static let refusal = Fault.answer(status: 400, body: #"{"reason":"BadDeviceToken"}"#)
     private static let lane = Lane(Platform("apns"))
@@ -19,7 +19,7 @@ import Testing
         self.rig = try Rig()
     }
 
-    /// Users with a device each, whose handles begin with `prefix`.
+    /// Adds users with a device each, whose handles begin with `prefix`.
     private func addUsers(_ count: Int, prefix: String) async throws -> [User] {
         var users: [User] = []
         for number in 0..<count {
@@ -42,7 +42,7 @@ import Testing
         status.pauseByLane[self.lane] ?? nil
     }
 
-    /// The devices that were asked for, in their order.
+    /// The devices that the provider was asked for, in order.
     private var asked: [String] {
         self.apns.pushes.received.map { String($0.request.path.dropFirst("/3/device/".count)) }
     }
@@ -54,7 +54,8 @@ import Testing
         }
         let alice = try await self.addUsers(1, prefix: "a11ce0")[0]
         self.apns.pushes.setFaults([FaultRule(Self.refusal, when: [.device("dead")])])
-        // One at a time: before it has seen a good token, APNs may refuse a second stream, which would come again later.
+        // One push at a time: before APNs has seen a valid token, it may refuse a second stream,
+        // and that push would be retried later.
         try await self.rig.run(concurrency: 1) { wakeUp, status in
             try await self.post(1, to: mallory)
             wakeUp()
@@ -68,7 +69,7 @@ import Testing
             try await self.untilTallied { $0.failed == 30 }
             #expect(status.pauseCounts == [Self.lane: [:], Lane(Platform("other")): [:]])
         }
-        // Once others are reached they are dead, and the next time nothing is sent to them.
+        // Once other devices are reached, these are dead, and nothing more is sent to them.
         #expect(try await self.fixture.reader.devices(ofUser: mallory.id).isEmpty)
         let warnings = self.rig.log.lines.filter { $0.hasPrefix("warning") }
         #expect(
@@ -88,7 +89,7 @@ import Testing
             try await eventually { Self.pause(status) != nil }
             #expect(Self.pause(status)?.cause == .devicesRefused)
             #expect(status.pauseCounts[Self.lane] == [.devicesRefused: 1])
-            // The operator mends it.
+            // The operator corrects the cause.
             self.apns.pushes.setFaults([])
             self.fixture.clock.advance(by: SenderHealth.pause)
             wakeUp()
@@ -114,10 +115,10 @@ import Testing
             for (number, user) in users.enumerated() { try await self.post(Int64(number + 1), to: user) }
             wakeUp()
             try await eventually { self.asked.count == 30 }
-            // The operator finds the proxy that answers so.
+            // The operator finds the proxy that answers like this.
             self.apns.pushes.setFaults([])
             try await eventually {
-                // The last answer is perhaps judged only now, and its push waits from now on.
+                // The last answer may be judged only now, and its push waits from now on.
                 let due = try await self.fixture.reader.nextDue(in: Self.lane, .direct)
                 if let due, due > self.fixture.now {
                     self.fixture.clock.advance(by: due.timeIntervalSince(self.fixture.now))
@@ -142,13 +143,13 @@ import Testing
         try await self.rig.run { wakeUp, status in
             try await self.post(1, to: users[0])
             wakeUp()
-            // Written down, which comes a moment after the provider's answer.
+            // The store has recorded it, a moment after the provider's answer.
             try await self.untilTallied { $0.accepted == 1 }
             self.apns.pushes.setFaults([overloaded])
             try await self.post(2, to: users[1])
             wakeUp()
             try await eventually { Self.pause(status) != nil }
-            // All of the hostile user's are older.
+            // All pushes of the hostile user are older.
             try await self.post(3, to: mallory)
             try await self.post(4, to: mallory)
             self.fixture.clock.advance(by: 1)

@@ -13,7 +13,7 @@ import Testing
     private let log = LogRecorder()
     private var now: Date { self.fixture.now }
 
-    /// A lane with four leased pushes and room for two at a time.
+    /// Makes a lane with four leased pushes and room for two at a time.
     init() async throws {
         self.fixture = try StoreFixture()
         let lane = LaneSettings(Lane(Platform("apns")), sender: NoSender(), concurrency: 2)
@@ -95,7 +95,8 @@ import Testing
         #expect(self.lane.withLock { $0.retries } == 1)
     }
 
-    /// Has the lane paused and three pushes given back, and the next probe due.
+    /// Pauses the lane, returns three pushes to the queue, and advances the clock until the next
+    /// probe is due.
     private func pause() throws -> [LeasedDelivery] {
         let others = try (0..<4).map { _ in
             let delivery = try self.next()
@@ -116,7 +117,8 @@ import Testing
         self.lane.withLock { $0.beginClaim(of: [.direct], batch: 100, now: self.now) }
     }
 
-    /// What was leased before the pause was not chosen, and may be of a user whom probes avoid.
+    /// Pushes that were leased before the pause were not chosen as probes, and may belong to a
+    /// user whom probes avoid.
     @Test func onlyWhatWasLeasedAsAProbeIsSentAsOne() throws {
         let others = try self.pause()
         self.lane.withLock { $0.endClaim([.direct: others]) }
@@ -141,7 +143,7 @@ import Testing
         #expect(self.lane.withLock { $0.beginSettling(after: .zero) }.map(\.0) == [others[0]])
     }
 
-    /// Whatever becomes of the one that goes first, it leaves room for another: nothing else ever would.
+    /// However the first probe ends, it makes room for another: nothing else would.
     @Test(arguments: [Settlement.expired, .released, .retried(at: .distantFuture, reason: "withdrawn")])
     func aProbeThatEndsUnansweredIsFollowedByAnother(settlement: Settlement) throws {
         let others = try self.pause()
@@ -176,7 +178,7 @@ import Testing
         self.end(first, with: .overloaded(reason: "later", retryAfter: .seconds(60)))
         let second = SendOutcome.failure(.misconfigured(reason: "no such key"))
         _ = self.lane.withLock { $0.note(second, of: first, now: self.now, jitter: 1) }
-        // Once more, and it is no news.
+        // A second failure of the same kind is not reported again.
         _ = self.lane.withLock { $0.note(second, of: first, now: self.now, jitter: 1) }
         self.fixture.clock.advance(by: 60)
         self.lane.withLock { $0.endClaim(probe: first) }

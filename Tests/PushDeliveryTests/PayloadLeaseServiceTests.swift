@@ -7,7 +7,7 @@ import PushTesting
 import ServiceLifecycle
 import Testing
 
-/// Leases end by themselves, each at its time.
+/// The service ends each lease at its time.
 @Suite(.timeLimit(.minutes(5))) struct PayloadLeaseServiceTests {
     private let fixture: StoreFixture
     private let alice: User
@@ -17,7 +17,7 @@ import Testing
         self.alice = try await self.fixture.addUser("alice")
     }
 
-    /// Posts so many notifications and leases them until that time; returns their ids.
+    /// Posts `count` notifications and leases them until `end`. Returns their ids.
     private func lease(_ count: Int64, until end: Date) async throws -> [NotificationID] {
         let ids = (1...count).compactMap(NotificationID.init)
         for id in ids {
@@ -42,7 +42,7 @@ import Testing
         return true
     }
 
-    /// Runs the service as long as `body` does.
+    /// Runs the service while `body` runs.
     private func run(now: @escaping @Sendable () -> Date, _ body: () async throws -> Void) async throws {
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let service = PayloadLeaseService(store: self.fixture.store, logger: logger, now: now)
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    /// In more than one transaction.
+    /// The store erases them in more than one transaction.
     @Test func whatEndedWhileNoProcessRanIsErasedAtTheStart() async throws {
         let ids = try await self.lease(600, until: self.fixture.now + 60)
         let now = self.fixture.now + 60
@@ -83,7 +83,7 @@ import Testing
         #expect(try await self.areErased(ids))
     }
 
-    /// The first look comes before its end, and no bell rings.
+    /// The service first looks before the lease ends, and no signal wakes it.
     @Test func aLeaseThatEndsLaterIsEndedThen() async throws {
         let start = ContinuousClock.now
         let (early, end) = (self.fixture.now, self.fixture.now + 1)
@@ -95,7 +95,7 @@ import Testing
         #expect(try await self.areErased(ids))
     }
 
-    /// How many recipients have not taken what is theirs.
+    /// Returns how many recipients have not taken their payload.
     private func waiting() async throws -> Int {
         let page = try await self.fixture.reader.notifications(
             ChangeRange(after: nil, limit: 1000, isUnreadOnly: false),

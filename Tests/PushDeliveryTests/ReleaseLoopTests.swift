@@ -5,7 +5,7 @@ import PushStore
 import PushTesting
 import Testing
 
-/// Scheduled notifications leave at their times, by the service's own timer.
+/// The service's own timer releases scheduled notifications at their times.
 @Suite(.timeLimit(.minutes(5))) struct ReleaseLoopTests {
     private let rig: Rig
     private let paul: User
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    /// Long rests, so that only the timer can wake the loop.
+    /// The poll interval is long, so that only the timer can wake the loop.
     @Test func itIsSentWhenItsTimeComes() async throws {
         let now = self.runningClock()
         try await self.schedule(10, at: self.rig.fixture.now + 1)

@@ -8,13 +8,14 @@ import PushTesting
 import Reactor
 import ServiceLifecycle
 
-/// The service between a real outbox and simulated providers, by a clock that stands.
+/// The service between a real outbox and simulated providers, with a clock that only tests
+/// advance.
 struct Rig: Sendable {
     let fixture: StoreFixture
     let apns: APNsSimulator
     /// The other environment of `apns`.
     let sandbox: APNsSimulator
-    /// A second provider, for what one may not do to the other.
+    /// A second provider, to test that one does not affect the other.
     let other: APNsSimulator
     let log = LogRecorder(logLevel: .info)
     let traces = RequestTraces()
@@ -31,10 +32,11 @@ struct Rig: Sendable {
         try authority.write(to: fixture.folder.file("ca.pem"))
     }
 
-    /// Runs the service, with the lanes `apns` and `other`, and perhaps `apns/sandbox`, as long as `body` does; by the
-    /// standing clock unless told otherwise.
+    /// Runs the service while `body` runs, with the lanes `apns` and `other`, and `apns/sandbox`
+    /// if asked. It uses the fixture's clock unless `now` replaces it.
     ///
-    /// A call to `apns` ends after `timeout`; `ending` may end those that still run when `body` has returned.
+    /// A call to `apns` ends after `timeout`. `ending` may end calls that still run when `body`
+    /// has returned.
     func run(
         concurrency: Int = 3,
         hasSandbox: Bool = false,

@@ -8,7 +8,7 @@ import Testing
 
 @testable import PushDelivery
 
-/// The pace of a lane that several servers send from.
+/// The pace of a lane on several servers.
 @Suite(.timeLimit(.minutes(5))) struct SharedPaceTests {
     private static let lane = Lane(Platform("apns"))
     private static let start = Date(timeIntervalSince1970: 1_800_000_000)
@@ -18,7 +18,7 @@ import Testing
         let process: Int64
         var pacer = Pacer(rate: 100)
         var shares = LaneShares()
-        /// When it sends.
+        /// The milliseconds in which it sends.
         let times: Range<Int>
 
         init(_ process: Int64, times: Range<Int>) {
@@ -30,8 +30,8 @@ import Testing
         func sends(_ millisecond: Int) -> Bool { self.times.contains(millisecond) }
     }
 
-    /// Lets servers send for so many milliseconds, exchange each half second one after the other, and returns when each push was
-    /// sent.
+    /// Lets servers send until `end`, in milliseconds, and exchange every half second in turn.
+    /// Returns when each push was sent.
     private func sent(_ servers: [Server], until end: Int) -> [Int] {
         var servers = servers
         var sent: [Int] = []
@@ -39,7 +39,7 @@ import Testing
         for millisecond in 0..<end {
             let now = Self.start + Double(millisecond) / 1000
             for index in servers.indices {
-                // They do not exchange at the same time.
+                // The servers exchange at different times.
                 if millisecond % 500 == index * 37 % 500 {
                     let isUsed = servers[index].sends(millisecond)
                     var answer = LimitAnswer()
@@ -63,7 +63,7 @@ import Testing
         return sent
     }
 
-    /// The most that is sent in any second that begins in the range.
+    /// Returns the largest number of pushes in any second that begins in the range.
     private func most(_ sent: [Int], from range: Range<Int>) -> Int {
         stride(from: range.lowerBound, to: range.upperBound, by: 10).map { start in
             sent.count { $0 >= start && $0 < start + 1000 }
@@ -73,7 +73,7 @@ import Testing
     @Test(arguments: [2, 3, 8]) func serversThatBeginTogetherKeepToTheRate(count: Int) {
         let servers = (1...count).map { Server(Int64($0), times: 2000..<20_000) }
         let sent = self.sent(servers, until: 12_000)
-        // Each may send a tenth of a second's part at once.
+        // Each server may send the share of a tenth of a second at once.
         #expect((90...110).contains(self.most(sent, from: 2000..<11_000)), "\(self.most(sent, from: 2000..<11_000))")
     }
 
@@ -144,7 +144,7 @@ import Testing
         #expect(pause.reason == "slow down")
         #expect((20...62).contains(pause.until.timeIntervalSince(second.fixture.now)))
         #expect(second.lane.withLock { $0.beginClaim(of: [.direct], batch: 1, now: second.fixture.now) } == nil)
-        // New credentials end it here, and it does not come back.
+        // New credentials end the pause here, and it does not return.
         second.status.reset(Self.lane)
         await second.exchange.exchange()
         #expect(second.pause == nil)

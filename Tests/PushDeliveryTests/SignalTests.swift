@@ -5,7 +5,7 @@ import Testing
 @testable import PushDelivery
 
 @Suite(.timeLimit(.minutes(5))) struct SignalTests {
-    /// Whether the bell is heard: the wait for a ring that was lost lasts to its limit.
+    /// Returns whether a wait ends by a ring. After a lost ring it lasts until its limit.
     private func isHeard(_ signal: Signal) async -> Bool {
         let limit = Duration.seconds(30)
         let start = ContinuousClock.now
@@ -18,7 +18,7 @@ import Testing
         signal.set()
         signal.set()
         #expect(await self.isHeard(signal))
-        // Once: the second ring was the same.
+        // The wait ends once: the second ring was merged into the first.
         let start = ContinuousClock.now
         await signal.wait(atMost: .milliseconds(20))
         #expect(ContinuousClock.now - start >= .milliseconds(20))

@@ -4,10 +4,10 @@ import PushStore
 import PushTesting
 import Testing
 
-/// Two processes that change users and devices of one database at the same time.
+/// Two servers change users and devices of one database at the same time.
 @Suite(.timeLimit(.minutes(5))) struct AccountRaceTests {
     private let fixture: StoreFixture
-    /// The stores of two processes.
+    /// The stores of two servers.
     private let stores: [any Store]
 
     init() throws {
@@ -15,7 +15,8 @@ import Testing
         self.stores = [self.fixture.store, try self.fixture.reopened().store]
     }
 
-    /// Runs each piece of work at the same time, every second one in the other process; in the order of the work.
+    /// Runs all work at the same time, every second piece on the other server. Returns the
+    /// outcomes in the order of the work.
     private func atOnce<Work: Sendable, Outcome: Sendable>(
         _ work: [Work],
         _ body: @escaping @Sendable (Work, any Store) async throws -> Outcome
@@ -107,7 +108,7 @@ import Testing
             let outcomes = try await self.atOnce([0, 1]) { index, store in
                 try await store.register(others[index], as: ids[index].1, for: ids[index].0, now: now)
             }
-            // The second one finds itself retired by the first, or both have what they asked for.
+            // The second registration is retired by the first, or both succeed.
             #expect(outcomes.contains(.registered(moved: 0)))
         }
     }

@@ -9,7 +9,7 @@ import Testing
 
 @testable import PushPostgreSQL
 
-/// What processes tell each other beside what they store.
+/// Messages that servers send each other in addition to the rows that they store.
 @Suite(.timeLimit(.minutes(5))) struct AnnouncementTests {
     @Test(
         arguments: [
@@ -35,7 +35,7 @@ import Testing
         #expect(long.description == "7 work=*")
     }
 
-    /// Of two others one fences it, and tells the other.
+    /// The first of two other servers fences it, and tells the second.
     @Test func aServerThatIsFencedWakesTheOthers() async throws {
         let wakeUps = Atomics()
         var options = StoreOptions()
@@ -46,7 +46,8 @@ import Testing
         let second = try fixture.reopened(options: options)
         options.onWork = { wakeUps.other.wrappingAdd(1, ordering: .relaxed) }
         let third = try fixture.reopened(options: options)
-        // Their connections listen as soon as they are open, and this is answered when they have heard of it.
+        // The connections listen as soon as they are open. The change returns once they have
+        // received it.
         let ada = try await fixture.addUser("ada", role: .admin)
         _ = try await fixture.store.changeUser(ada.name, role: .device, now: fixture.now)
         wakeUps.isSilent.store(true, ordering: .relaxed)
@@ -57,7 +58,8 @@ import Testing
         await second.store.close()
     }
 
-    /// Else others look at what it had leased, and has left, some seconds later.
+    /// Otherwise the other servers notice some seconds later the pushes that it had leased and
+    /// left.
     @Test func aServerThatLeavesTellsTheOthersAndACommandDoesNot() async throws {
         let server = try StoreFixture(.postgreSQL)
         var options = StoreOptions()
@@ -87,7 +89,7 @@ import Testing
         let fixture = try StoreFixture(.postgreSQL, options: options)
         options.onWork = { wakeUps.other.wrappingAdd(1, ordering: .relaxed) }
         let other = try fixture.reopened(options: options)
-        // Its connection listens as soon as it is open.
+        // The connection listens as soon as it is open.
         _ = try await fixture.store.changeUser(
             try await fixture.addUser("ada", role: .admin).name,
             role: .admin,

@@ -6,7 +6,8 @@ import Testing
 
 @testable import PushPostgreSQL
 
-/// The audit of two processes, each with a chain of its own, which nobody who can write to the database changes unnoticed.
+/// The audit of two servers, each with its own chain. Nobody who can write to the database can
+/// change it unnoticed.
 @Suite(.timeLimit(.minutes(5))) struct AuditTamperTests {
     /// The number before the second chain's first entry.
     private static let second = AuditNumber.start(ofChain: 1)
@@ -30,14 +31,14 @@ import Testing
         ),
         ("update audit set link = (select link from audit where number = 1) where number = 3", 3),
         ("delete from audit where number = 1", 2), ("delete from audit where number = 3", 3),
-        // The end as it was before, which its code does not fit.
+        // Restores an earlier end of the chain, which does not match its code.
         (
             """
             delete from audit where number = 3;
             update audit_chain set number = 2, link = (select link from audit where number = 2) where chain = 0
             """, 2
         ),
-        // Another chain's end, with its code.
+        // Copies another chain's end with its code.
         (
             """
             update audit_chain c set number = o.number, link = o.link, mac = o.mac from audit_chain o
@@ -58,7 +59,8 @@ import Testing
         await self.other.store.close()
     }
 
-    /// What is not noticed, as the documentation says: monitoring, which somebody in the database cannot reach, knows the count.
+    /// The check does not notice this, as the documentation says. Monitoring outside the database
+    /// knows the count.
     @Test func theLossOfAllOfTheLastChainShowsInTheCountOnly() async throws {
         try await self.fixture.addUsersWithRecords(3)
         try await self.other.addUsersWithRecords(3, from: 3)
@@ -71,7 +73,7 @@ import Testing
         await self.other.store.close()
     }
 
-    /// Such as a process that was stopped for long, and whose chain another one has gone on with.
+    /// A server that was suspended for long may find that another has continued its chain.
     @Test func whoseChainIsTakenGoesOnInAnotherOne() async throws {
         try await self.fixture.addUsersWithRecords(1)
         let connection = try self.fixture.connect()

@@ -1,17 +1,19 @@
 import PostgreSQL
 import PushTesting
 
-/// What connections to the database have read.
+/// Statistics about the reads of connections to the database.
 extension BlockingConnection {
-    /// How many entries of an index were walked over: by this connection, and by others as far as they have told, at their end.
+    /// Returns how many entries of an index were read by this connection, and by other
+    /// connections that have ended and so reported their counts.
     func entriesRead(in index: String) throws -> Int64 {
-        // It tells once a second at most otherwise, so that what it had read itself would count on a slow machine alone.
+        // PostgreSQL otherwise reports at most once a second, so this connection's own reads
+        // would count only on a slow machine.
         _ = try self.query("select pg_stat_force_next_flush()")
         let sql = "select idx_tup_read from pg_stat_user_indexes where indexrelname = $1"
         return try self.query(sql, index)[0].integer(0)
     }
 
-    /// Waits until so many other connections are left.
+    /// Waits until at most `left` other connections remain.
     func awaitEnd(ofOthersBut left: Int64 = 0) async throws {
         try await eventually {
             let count = try self.query(

@@ -4,13 +4,15 @@ import Testing
 
 @testable import PushPostgreSQL
 
-/// Where claims look for due pushes. Times are milliseconds of pushes, and moments of looks.
+/// The time from which leasing looks for due pushes. Times are milliseconds of pushes, and
+/// instants of looks.
 @Suite struct ClaimMarkTests {
     private let marks = ClaimMarks()
     private let lane = Lane(Platform("apns"))
     private let begin = ContinuousClock.now
 
-    /// A claim that begins after `seconds` and takes `time`; where it looked, and whether it could go below that.
+    /// Leases at `seconds`, which takes `time`. Returns where the look began, and whether it
+    /// could go below that.
     @discardableResult
     private func claim(
         after seconds: Double,
@@ -44,7 +46,7 @@ import Testing
         #expect(self.claim(after: 0, first: 100) == (.min, false))
         #expect(self.claim(after: 0.1, first: 200) == (100, true))
         #expect(self.claim(after: 0.2, first: nil) == (200, true))
-        // Nothing was left, and looking was fast.
+        // Nothing was left, and the look was fast.
         #expect(self.claim(after: 0.3, first: nil) == (.min, false))
     }
 
@@ -56,7 +58,8 @@ import Testing
 
     @Test func afterASlowLookNoneGoesToTheStartForTwentyTimesAsLong() {
         self.claim(after: 0, taking: .milliseconds(500), first: nil)
-        // What others are about to commit may be due a second earlier.
+        // Transactions that other servers are about to commit may contain pushes that were due a
+        // second earlier.
         #expect(self.claim(after: 1, first: nil) == (49_000, false))
         #expect(self.claim(after: 9.9, first: 60_000) == (49_000, false))
         #expect(self.claim(after: 10.1, first: nil) == (.min, false))
@@ -73,7 +76,7 @@ import Testing
         #expect(self.question(after: 0.1, taking: .milliseconds(1), first: 70) == .min)
         self.claim(after: 3, taking: .milliseconds(500), first: 100)
         #expect(self.question(after: 4, taking: .milliseconds(1), first: 100) == 100)
-        // The rest is over, looking is slow again, and there was a push below the mark.
+        // The pause is over, looks are slow again, and there was a push below the mark.
         #expect(self.question(after: 13.1, taking: .milliseconds(500), first: 70) == .min)
         #expect(self.question(after: 14, taking: .milliseconds(1), first: 70) == 70)
     }
@@ -83,7 +86,7 @@ import Testing
         let look = self.marks.beginClaim(in: self.lane, .bulk, at: self.begin + .seconds(1))
         #expect(look.start == 49_000)
         self.marks.forgetAll()
-        // It has not seen what has come below its start.
+        // The look has not seen pushes that came below its start.
         self.marks.endClaim(
             look,
             in: self.lane,

@@ -7,7 +7,8 @@ import Testing
 
 @testable import PushPostgreSQL
 
-/// Rows that cannot be read stop neither their lane nor their batch, and the operator is told.
+/// An unreadable row stops neither its lane nor its batch, and the store reports it to the
+/// operator.
 @Suite(.timeLimit(.minutes(5))) struct DamagedRowTests {
     @Test func aPushToADamagedAddressFailsAloneAndIsCounted() async throws {
         let fixture = try StoreFixture(.postgreSQL)
@@ -26,7 +27,8 @@ import Testing
         #expect(store.report.setAside == 1)
     }
 
-    /// Another server, of an older version, has a new key, has sealed an address with it, and this one does not have it yet.
+    /// A server of an older version has encrypted an address with a new key, which this server
+    /// does not have yet.
     @Test func aPushWhoseKeyThisServerLacksWaitsForIt() async throws {
         let events = Mutex([StoreEvent]())
         var options = StoreOptions()
@@ -41,7 +43,7 @@ import Testing
         let (first, second) = (
             try #require(fixture.store as? PostgreSQLStore), try #require(other.store as? PostgreSQLStore)
         )
-        // It waits for nobody.
+        // Makes `second` wait for no other server.
         try BlockingConnection(first.address).execute("update node set keys = ''")
         try await second.settleKeys()
         try await other.addDevice(of: alice, handle: "new")
@@ -51,7 +53,8 @@ import Testing
         #expect(events.withLock { $0 } == [.keyMissing(new.sealing)])
         #expect(try await fixture.reader.tallies()["apns"]?.failed == 0)
         fixture.clock.advance(by: Leasing.keyPause)
-        // Any server that has it sends it, this one as well when it has been given the key.
+        // Any server that has the key sends the push, also this one after it has received the
+        // key.
         #expect(try await fixture.claim().isEmpty)
         _ = try await fixture.store.exchange(new, now: fixture.now)
         fixture.clock.advance(by: Leasing.keyPause)
@@ -59,7 +62,7 @@ import Testing
         await other.store.close()
     }
 
-    /// `sealpost deliveries --wait` would wait for it until it has expired.
+    /// Otherwise `sealpost deliveries --wait` would wait until the broadcast has expired.
     @Test func aBroadcastThatCannotBeReadGoesNoFurther() async throws {
         let fixture = try StoreFixture(.postgreSQL)
         let alice = try await fixture.addUser("alice")

@@ -8,10 +8,12 @@ import Testing
 
 @testable import PushPostgreSQL
 
-/// What becomes of payloads, and of their bytes in all files of a server, when the keys of their days are destroyed.
+/// Tests that payloads, and their bytes in all files of a server, become unreadable when the keys
+/// of their days are destroyed.
 @Suite(.timeLimit(.minutes(5))) struct DayKeyStoreTests {
     private static let day: TimeInterval = 86_400
-    /// Its own, as it looks for old records in the log: that of the tests' shared server is recycled.
+    /// Its own cluster, because it searches the log for old records: the tests' shared server
+    /// recycles its log.
     private static let cluster = PostgreSQLCluster(keptLog: 1024)
 
     private let fixture: StoreFixture
@@ -19,8 +21,8 @@ import Testing
     private let address: DatabaseAddress
     private let alice: User
 
-    /// All happens from noon of ten days ago, since no key is destroyed before its day has passed by the database's clock,
-    /// too, and an hour or two must lead into no other day.
+    /// All happens from noon of ten days ago. No key is destroyed before its day has passed by
+    /// the database's clock too, and an hour or two must not lead into another day.
     init() async throws {
         let folder = try TemporaryFolder()
         self.address = try Self.cluster.newDatabase()
@@ -55,12 +57,13 @@ import Testing
         }
     }
 
-    /// What is in the file of the first server now.
+    /// Returns the current contents of the first server's file.
     private func present() throws -> DayChain { try #require(self.chain.current) }
 
     private func connection() throws -> BlockingConnection { try BlockingConnection(self.address) }
 
-    /// How many copies of the payload can be opened in the files of a server, by their names, with a keyring and day keys.
+    /// Returns how many copies of the payload a keyring and day keys can decrypt in a server's
+    /// files, by the files' kind.
     private func openCopies(
         of number: Int64,
         in files: [(name: String, bytes: Data)],
@@ -70,7 +73,8 @@ import Testing
         let place = SealedPlace.payload(try self.id(number), sender: self.alice.id)
         let length = "payload \(number)".utf8.count
         var copies: [String: Int] = [:]
-        // Of whichever key: all that begins as a sealed value of these days or of the keyring does.
+        // Finds all bytes that begin like a value encrypted with any key of these days or of the
+        // keyring.
         let heads: [Data] =
             [Data([1, 0, 0, 0, 1])]
             + (-2...4).map { days in
@@ -81,7 +85,7 @@ import Testing
             for head in heads {
                 for offset in Self.offsets(of: head, in: bytes) {
                     let value = bytes[(bytes.startIndex + offset)...].prefix(length + Vault.overhead)
-                    // Most that begin so are something else.
+                    // Most bytes that begin this way are something else.
                     guard (try? vault.open(Data(value), in: place)) != nil else { continue }
                     copies[name.contains("pg_wal") ? "log" : "tables", default: 0] += 1
                 }
@@ -90,9 +94,10 @@ import Testing
         return copies
     }
 
-    /// Where the head stands in the bytes. The log is large, and `Data.range(of:)` takes minutes for it.
+    /// Returns the offsets of the head in the bytes. The log is large, and `Data.range(of:)`
+    /// takes minutes for it.
     ///
-    /// It is found by its last byte, as the others are frequent ones.
+    /// It looks for the last byte, because the others are frequent.
     private static func offsets(of head: Data, in bytes: Data) -> [Int] {
         bytes.withUnsafeBytes { all in
             head.withUnsafeBytes { needle in
@@ -117,12 +122,13 @@ import Testing
         while try await store.deleteExpired(now: self.fixture.now, page: 100) {}
         #expect(try self.connection().query("select id from notification").count == 0)
         let (before, stolen) = (try self.present(), try Self.cluster.copyFiles(of: self.address))
-        // The control: no query finds it any more, and whoever has the files and the keys of that day does.
+        // The control: no query finds the payload any more, but a thief with the files and the
+        // keys of that day does.
         let copies = try self.openCopies(of: 5, in: stolen, with: before)
         #expect(copies["log", default: 0] >= 1 && copies["tables", default: 0] >= 1, "\(copies)")
-        // The keyring alone has never opened it.
+        // The keyring alone never decrypts it.
         #expect(try self.openCopies(of: 5, in: stolen, with: nil).isEmpty)
-        // The next day goes on; the hour is the difference that clocks may have.
+        // The next day begins; the hour is the allowed clock skew.
         let turn = try #require(try await store.turnDayKeys(now: self.fixture.now + 2 * 3600))
         #expect(turn.destroyedBefore == Day(of: self.fixture.now))
         let after = try self.present()
@@ -168,7 +174,7 @@ import Testing
             isReadOnce: true,
             expiresIn: 9 * Self.day
         )
-        // As in a backup of the first day, put back on the fifth.
+        // As in a backup of the first day that is restored on the fifth.
         self.chain.advance(to: try self.present().advanced(to: Day(of: self.fixture.now + 4 * Self.day)))
         let later = try self.reopened(self.chain.current)
         self.fixture.clock.advance(by: 4 * Self.day)
@@ -199,7 +205,7 @@ import Testing
         }
         #expect("\(wrong, default: "")".contains("is not the file of this database's servers"))
         #expect(wrong?.isConfiguration == true)
-        // One that has gone on further is as good.
+        // A chain that has advanced further is accepted, too.
         let current = try self.present()
         _ = try self.reopened(current.advanced(to: Day(of: self.fixture.now + 5 * Self.day)))
     }
@@ -245,7 +251,7 @@ import Testing
         let newer = try PostgreSQLPlace(address).open(keyring, options)
         #expect(newer.vault.days?.isSealing == false)
         #expect(try await newer.turnDayKeys(now: Date())?.begins == false)
-        // Beside it, another one of the older version may start.
+        // Another server of the older version may start at the same time.
         await (try old.open(keyring)).close()
         await older.close()
         #expect(try await newer.turnDayKeys(now: Date())?.begins == true)

@@ -45,7 +45,7 @@ import Testing
         try await self.fixture.reader.devices(ofUser: self.alice.id).count
     }
 
-    /// Which knows of no sessions, and so leaves an earlier one's name where it is.
+    /// The older version does not know of sessions, and so keeps the name of an earlier session.
     @Test func whatAServerOfBeforeHasRegisteredBelongsToNoSession() async throws {
         let session = try await self.addSession()
         #expect(try await self.register("phone", with: session, self.fixture.store) == .registered(moved: 0))

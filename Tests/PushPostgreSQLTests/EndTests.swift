@@ -8,7 +8,7 @@ import Testing
 
 @testable import PushPostgreSQL
 
-/// What ends at one of several processes, and when the others know.
+/// Credentials that end at one of several servers, and when the others learn of it.
 @Suite(.timeLimit(.minutes(5))) struct EndTests {
     private let fixture: StoreFixture
     private let other: PostgreSQLStore
@@ -21,7 +21,7 @@ import Testing
         self.other.lease?.onEnd { heard.add($0) }
     }
 
-    /// What a process was told, in order.
+    /// Records the ends that a server received, in order.
     private final class Heard: Sendable {
         private let ends = Mutex<[CredentialLease.End]>([])
 
@@ -47,7 +47,7 @@ import Testing
         #expect(self.heard.all == [.token(token.fingerprint, user: alice.id)])
         try await self.disable(alice)
         #expect(self.heard.all.last == .user(alice.id))
-        // What changes nothing ends nothing.
+        // A change without effect ends nothing.
         #expect(try await self.fixture.store.revokeToken(token.prefix) == nil)
         #expect(try await self.fixture.store.changePassword(of: alice, to: PasswordHash(phc: "new")))
         #expect(try await !self.fixture.store.changePassword(of: alice, to: PasswordHash(phc: "newer")))
@@ -79,7 +79,7 @@ import Testing
         _ = try self.connection().query(Node.trimming)
         #expect(try self.connection().query("select trimmed from epoch")[0].integer(0) == 2)
         #expect(try self.connection().query("select count(*) from account_end")[0].integer(0) == 0)
-        // As after a pause of more than an hour.
+        // Simulates a pause of more than an hour.
         self.other.node.state.withLock { $0.membership.seen = 1 }
         await self.catchUp(self.other)
         #expect(self.heard.all.last == .everything)
@@ -122,7 +122,7 @@ import Testing
         )[0].integer(0)
     }
 
-    /// It never confirms, so who waited for it would be told in the end that the outcome is unknown.
+    /// The server never confirms, so a waiting caller would finally get an unknown outcome.
     @Test func nobodyWaitsForAProcessWhoseLeaseHasRunOut() async throws {
         _ = try self.addNode(until: "-1")
         try await self.disable(try await self.fixture.addUser("alice"))
@@ -147,7 +147,7 @@ import Testing
         await #expect { try await self.disable(alice, in: store) } throws: { error in
             if case StoreError.unknownOutcome = error { true } else { false }
         }
-        // It must not go on renewing its lease.
+        // The server must not renew its lease any more.
         let row = try self.connection().query("select is_fenced from node where number = $1", number)[0]
         #expect(try row.boolean(0))
     }
@@ -166,7 +166,7 @@ import Testing
             await #expect(throws: StoreError.self) {
                 try await CredentialLease.$admission.withValue(term) { try await add(dave) }
             }
-            // Afterwards, too.
+            // The rule also holds afterwards.
             try await eventually { self.other.lease?.term != nil }
         }
         #expect(try await self.fixture.reader.user(named: dave) == nil)

@@ -39,7 +39,8 @@ import Testing
         }
     }
 
-    /// Runs `body` for all while nothing can be read, so that they wait for common queries.
+    /// Runs `body` for all fetches while nothing can be read, so that they wait for shared
+    /// queries.
     private func together<Value: Sendable>(
         _ fetches: [Fetch],
         _ body: @escaping @Sendable (Fetch) async throws -> Value
@@ -78,7 +79,7 @@ import Testing
         #expect(self.store.fetches.waiting == 0)
     }
 
-    /// One that is damaged is its caller's only.
+    /// A damaged row fails only its own caller.
     @Test func aDamagedRowFailsOneCallerOnly() async throws {
         let sender = try await self.fixture.addUser("sender", role: .publisher)
         for number in Int64(1)...20 { _ = try await self.fixture.post(number, from: sender, to: "username:sender") }

@@ -5,9 +5,10 @@ import PushStore
 import PushTesting
 import Testing
 
-/// What other roles of the same database server can do to the store, and what somebody has done to its schema.
+/// The access of other roles of the database server to the store, and changes that somebody has
+/// made to its schema.
 @Suite(.timeLimit(.minutes(5))) struct ForeignRoleTests {
-    /// The name of the server's role, and of its schema and its database.
+    /// The name of the server's role, of its schema and of its database.
     private let name: String
     private let administrator: BlockingConnection
     private let address: DatabaseAddress
@@ -19,7 +20,7 @@ import Testing
         self.address = try DatabaseAddress("\(database)".replacing("postgres@", with: "\(database.database)@"))
         let page = try Repository.text(of: "docs/scale.md")
         let block = try #require(page.firstMatch(of: /```sql\n((?s).*?)```/)).output.1
-        // The database is there, under another name.
+        // The database exists already, under another name.
         let lines = block.split(separator: "\n").filter { !$0.hasPrefix("create database") && !$0.hasPrefix("\\") }
         #expect(lines.count == 3)
         try self.administrator.execute(lines.joined(separator: "\n").replacing("sealpost", with: self.name))
@@ -33,7 +34,7 @@ import Testing
         try self.administrator.execute("set search_path = \(self.name); \(script)")
     }
 
-    /// A start and the doctor.
+    /// Checks that a start and the doctor refuse for this reason.
     private func expectRefusal(_ reason: String) {
         let place = PostgreSQLPlace(self.address)
         let text = reason.replacing("<schema>", with: self.name).replacing("<other>", with: "\(self.name)_other")
@@ -75,7 +76,7 @@ import Testing
         #expect(try BlockingConnection(self.address).query(isEmpty)[0].boolean(0))
     }
 
-    /// On PostgreSQL 14 all roles may make functions in `public`.
+    /// On PostgreSQL 14 every role may create functions in `public`.
     @Test func aFunctionInAnotherSchemaIsNotFound() throws {
         try self.operate(
             """

@@ -5,7 +5,7 @@ import Testing
 
 @testable import PushPostgreSQL
 
-/// Which callers share a group.
+/// How callers are grouped.
 @Suite(.timeLimit(.minutes(5))) struct GroupQueueTests {
     private struct Member: GroupMember {
         let byteCount = 1
@@ -22,13 +22,14 @@ import Testing
         let all = Mutex<[Int]>([])
     }
 
-    /// Has callers come `rounds` times, each when it was answered. The sizes of the groups, in their order.
+    /// Makes each caller come `rounds` times, each time after its answer. Returns the sizes of
+    /// the groups in order.
     private func groups(of callers: Int, rounds: Int) async throws -> [Int] {
         let loop = try EventLoop(index: 0)
         defer { loop.stop() }
         let queue = GroupQueue<Member, End>(GroupLimits(groups: 1, members: 100, bytes: 1000, waiting: 100))
         let sizes = Sizes()
-        // On the loop, so that all callers are there before the first one runs.
+        // On the loop, so that all callers have arrived before the first one runs.
         await withTaskExecutorPreference(loop) {
             await withTaskGroup { group in
                 for _ in 0..<callers {
@@ -50,7 +51,7 @@ import Testing
     @Test func thoseWhoWereAnsweredTogetherShareTheNextGroup() async throws {
         let sizes = try await self.groups(of: 20, rounds: 10)
         #expect(sizes.reduce(0, +) == 200)
-        // The first caller of all has nobody to wait for.
+        // The very first caller has nobody to share with.
         #expect(sizes.dropFirst(2).dropLast().allSatisfy { $0 >= 19 }, "\(sizes)")
     }
 

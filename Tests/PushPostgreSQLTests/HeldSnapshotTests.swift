@@ -7,7 +7,7 @@ import Testing
 
 @testable import PushPostgreSQL
 
-/// Retention beside a session that holds a snapshot, for which all rows that are deleted stay in their indexes.
+/// Cleanup while a session holds a snapshot: all deleted rows stay in their indexes.
 @Suite(.timeLimit(.minutes(5))) struct HeldSnapshotTests {
     private static let devices = 6000
     private static let page = 200
@@ -18,7 +18,7 @@ import Testing
         self.fixture = try StoreFixture(.postgreSQL)
     }
 
-    /// A broadcast that has expired, with the ends of its pushes and its recipients.
+    /// Stores an expired broadcast with the ends of its pushes and its recipients.
     private func store(_ connection: BlockingConnection, sender: User) throws {
         let now = self.fixture.now.milliseconds
         try connection.execute(
@@ -47,16 +47,17 @@ import Testing
         while try await store.deleteExpired(now: self.fixture.now, page: Self.page) { steps += 1 }
         #expect(steps >= Self.devices * 2 / Self.page)
         await store.close()
-        // The reader's stays.
+        // The reader's connection stays.
         try await other.awaitEnd(ofOthersBut: 1)
-        // Each row twice: when it is chosen and when it is deleted. Walks over all that are dead would be 15 times as many.
+        // Each row is read twice: to choose it and to delete it. Walking over all dead rows would
+        // read 15 times as many.
         let most = Int64(Self.devices * 3)
         #expect(try other.entriesRead(in: "push_end_pkey") - before.0 < most)
         #expect(try other.entriesRead(in: "recipient_pkey") - before.1 < most)
         for table in ["notification", "push_end", "recipient"] {
             #expect(try other.query("select count(*) from \(table)")[0].integer(0) == 0)
         }
-        // All are there for the snapshot, and so in the indexes.
+        // All rows exist for the snapshot, and so in the indexes.
         #expect(try reader.query("select count(*) from push_end")[0].integer(0) == Self.devices)
     }
 }

@@ -4,14 +4,14 @@ import Testing
 
 @testable import PushPostgreSQL
 
-/// How rows are looked up by keys of two columns, in a table that the database believes to be empty.
+/// The lookup of rows by two-column keys, in a table that PostgreSQL believes to be empty.
 @Suite(.timeLimit(.minutes(5))) struct KeyLookupTests {
     private let connection: BlockingConnection
 
     init() throws {
         let folder = try TemporaryFolder()
         self.connection = try BlockingConnection(try FolderDatabases.database(of: folder))
-        // What a session of the store has, and a table as push_end is after retention.
+        // The settings of the store's sessions, and a table like push_end after a cleanup.
         try self.connection.execute(
             """
             set plan_cache_mode = force_generic_plan;
@@ -26,7 +26,7 @@ import Testing
         )
     }
 
-    /// How many pages of 8 KiB are read to find 50 rows.
+    /// Returns how many pages of 8 KiB are read to find 50 rows.
     private func pagesRead(_ condition: String) throws -> Int {
         try self.connection.execute(
             """
@@ -49,7 +49,7 @@ import Testing
         #expect(try self.pagesRead(condition) <= 50 * 6)
     }
 
-    /// Or the test above tells nothing.
+    /// The control: without the difference, the test above would prove nothing.
     @Test func comparedWithArraysAloneTheyAreFoundByAll() throws {
         #expect(try self.pagesRead("p.a = any(array[k.a]) and p.b = any(array[k.b])") > 50 * 20)
     }

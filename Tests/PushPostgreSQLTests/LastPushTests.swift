@@ -4,7 +4,7 @@ import PushStore
 import PushTesting
 import Testing
 
-/// How exactly the time of a device's last push is kept.
+/// The precision with which the time of a device's last push is stored.
 @Suite(.timeLimit(.minutes(5))) struct LastPushTests {
     private let fixture: StoreFixture
     private let alice: User
@@ -15,7 +15,7 @@ import Testing
         try await self.fixture.addDevice(of: self.alice, handle: "d", tags: ["news"])
     }
 
-    /// Has a push accepted, and returns the time that is kept.
+    /// Has a push accepted, and returns the stored time.
     private func pushedAt(_ number: Int64, interval: Duration? = nil) async throws -> Date? {
         try await self.fixture.post(number, from: self.alice, to: "news")
         let leased = try #require(try await self.fixture.claim(interval: interval).first)
@@ -32,7 +32,7 @@ import Testing
         #expect(try await self.pushedAt(3) == self.fixture.now)
     }
 
-    /// Or pushes would follow each other faster than the interval.
+    /// Otherwise pushes would follow each other faster than the interval.
     @Test func whereTheNextPushWaitsForAnIntervalItIsExact() async throws {
         #expect(try await self.pushedAt(1, interval: .seconds(5)) == self.fixture.now)
         self.fixture.clock.advance(by: 6)

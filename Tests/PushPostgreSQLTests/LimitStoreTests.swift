@@ -6,7 +6,7 @@ import PushStore
 import PushTesting
 import Testing
 
-/// What servers tell each other through the database.
+/// The limits that servers send each other through the database.
 @Suite(.timeLimit(.minutes(5))) struct LimitStoreTests {
     private let nodes: [StoreFixture]
 
@@ -36,7 +36,7 @@ import Testing
     @Test func eachIsToldOnceWhatTheOthersSay() async throws {
         #expect(try await self.exchange(0, process: 7, self.news("a")).messages.isEmpty)
         _ = try await self.exchange(0, process: 7, number: 2, self.news("b"))
-        // The same round again, as after an answer that was lost.
+        // Repeats the same round, as after a lost answer.
         _ = try await self.exchange(0, process: 7, number: 2, self.news("c"))
         let first = try await self.exchange(1, process: 8)
         #expect(first.messages.map(\.news) == [self.news("a"), self.news("b")])
@@ -114,7 +114,7 @@ import Testing
         #expect((Duration.zero ... .seconds(31)).contains(ongoing.length))
         #expect((Duration.seconds(5) ..< .seconds(60)).contains(ongoing.age))
         #expect(try await self.exchange(0, process: 7).pauses.isEmpty, "it has told itself")
-        // Another one that comes to it makes it no shorter.
+        // A shorter pause that is added does not shorten it.
         _ = try await self.exchange(1, process: 8, self.pause("still gone", length: 1))
         let longer = try #require(try await self.exchange(0, process: 7).pauses.first)
         #expect(longer.number > told.number)
@@ -133,7 +133,7 @@ import Testing
         #expect(try await self.claim(0))
         #expect(try await !self.claim(1))
         #expect(try await self.claim(0), "a push that could not be leased is no probe")
-        // The probe has failed, and the next one is anybody's.
+        // The probe has failed, and any server may send the next one.
         _ = try await self.exchange(0, process: 7, number: 4, self.pause("gone", length: 0, rests: 2))
         #expect(try await self.claim(1))
         #expect(try await !self.claim(0))

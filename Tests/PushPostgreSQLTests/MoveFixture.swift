@@ -8,9 +8,9 @@ import Testing
 
 @testable import PushPostgreSQL
 
-/// A folder with a database of SQLite, and the one of PostgreSQL that it is moved to.
+/// A folder with an SQLite database, and the PostgreSQL database to which it is moved.
 struct MoveFixture {
-    /// Where a test breaks the move off.
+    /// The error with which a test interrupts the move.
     struct Broken: Error {}
 
     let folder: TemporaryFolder
@@ -42,10 +42,10 @@ struct MoveFixture {
         get throws { try #require(try StoreKind.postgreSQL.place(self.folder) as? PostgreSQLPlace) }
     }
 
-    /// A connection to the target.
+    /// Connects to the target.
     func connect() throws -> BlockingConnection { try self.place.connect() }
 
-    /// Moves the one to the other; returns how many rows.
+    /// Moves the source to the target. Returns the number of rows.
     @discardableResult
     func move(
         keyring: String? = nil,
@@ -58,7 +58,7 @@ struct MoveFixture {
         }
     }
 
-    /// Fills the source with something in every table, and closes it. Returns a token of alice's.
+    /// Fills every table of the source, and closes it. Returns a token of alice's.
     func fill() async throws -> BearerToken {
         let fixture = try self.source()
         let (store, now) = (fixture.store, fixture.now)
@@ -90,10 +90,11 @@ struct MoveFixture {
         store.noteFetches(of: [try id(1)], by: bob.id, now: now)
         try await store.writeReceipts()
         _ = try await store.mark(id(1), as: .read, by: bob.id, now: now)
-        // To be read once, and fetched by one of two.
+        // A read-once notification, fetched by one of two recipients.
         try await fixture.post(2, from: bob, to: "username:alice", "username:carol", isReadOnce: true)
         _ = try await store.lease(id(2), to: alice.id, until: now + 60, noting: nil, now: now)
-        // One in another's place, a repeated one, a scheduled one, and one that was dismissed.
+        // A notification that replaces another, a repeated one, a scheduled one, and a dismissed
+        // one.
         for number: Int64 in 3...4 {
             try await fixture.post(number, from: alice, to: "username:bob", collapseID: "c")
         }
@@ -101,10 +102,11 @@ struct MoveFixture {
         try await fixture.post(6, from: alice, to: "username:bob", sendAt: now + 600)
         try await fixture.post(9, from: alice, to: "username:carol")
         _ = try await store.dismiss(id(9), by: carol.id, now: now)
-        // A recall from more than a page, after which somebody has seen a later change.
+        // A recall with more recipients than a page, after which a reader has seen a later
+        // change.
         try await fixture.post(8, from: bob, to: "username:alice", "username:bob", "username:carol")
         #expect(try await store.recall(id(8), by: .sender(bob.id), noting: nil, page: 1, now: now))
-        // On their way when the process ended.
+        // These pushes were leased when the server ended.
         _ = try await fixture.claim(limit: 2)
         try await fixture.post(10, from: alice, to: "username:carol")
         try await fixture.post(7, from: alice, to: "news", page: 1)
@@ -114,13 +116,13 @@ struct MoveFixture {
         return token
     }
 
-    /// A post's key and body.
+    /// The key and the body of a post.
     static let request = IdempotentRequest(
         key: Data(repeating: 1, count: 16),
         request: Data(repeating: 2, count: 16)
     )
 
-    /// Registers a handle that waits for the code that was pushed to it.
+    /// Registers a handle, which then waits for its confirmation code.
     private func claimHandle(of user: User, in fixture: StoreFixture) async throws {
         let id = try await fixture.store.requestRegistration(ofUser: user.id, handle: nil, now: fixture.now)
         let registration = DeviceRegistration(
@@ -138,7 +140,7 @@ struct MoveFixture {
     }
 }
 
-/// What readers are told by a store.
+/// The answers of a store to its readers.
 struct StoreAnswers: Hashable {
     var users: [UserEntry] = []
     var tags: [String: [PushCore.Tag]?] = [:]
@@ -183,7 +185,7 @@ struct StoreAnswers: Hashable {
         self.sendTime = try await reader.sendTime(of: #require(NotificationID(rawValue: 6)))
     }
 
-    /// The list from its beginning, and after each change in it.
+    /// Returns the list from its beginning, and from after each change in it.
     private static func pages(of user: User, _ fixture: StoreFixture) async throws -> [NotificationPage] {
         var pages: [NotificationPage] = []
         var cursors: [Int64?] = [nil, 0]

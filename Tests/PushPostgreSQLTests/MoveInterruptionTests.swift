@@ -8,7 +8,7 @@ import Testing
 
 @testable import PushPostgreSQL
 
-/// Moves that cannot begin, and moves that are broken off.
+/// Moves that cannot begin, and moves that are interrupted.
 @Suite(.timeLimit(.minutes(5))) struct MoveInterruptionTests {
     private let fixture: MoveFixture
 
@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    /// Breaks the move off at a point.
+    /// Interrupts the move at a point.
     private func breakOff(at point: MoveProgress) async throws {
         await #expect(throws: MoveFixture.Broken.self) {
             try await self.fixture.move { if $0 == point { throw MoveFixture.Broken() } }
@@ -41,7 +41,7 @@ import Testing
             let reason = await self.failure { _ = try self.fixture.target() }
             #expect(reason.contains("a move into it has not finished"), "\(table.name): \(reason)")
         }
-        // The file can be served until all is there.
+        // The file can be served until the move is complete.
         let source = try self.fixture.source()
         await source.store.close()
         #expect(try await self.fixture.move() > 50)
@@ -71,7 +71,7 @@ import Testing
         #expect(await self.failure { _ = try self.fixture.source() }.contains("was moved to \(place)"))
         #expect(try self.fixture.file.inspect().move?.contains(place) == true)
         #expect(try self.fixture.place.inspect().move == nil)
-        // But it can be read, and backed up.
+        // It can still be read and backed up.
         let source = try self.fixture.source(admitsMoved: true)
         #expect(try await source.reader.auditFault() == nil)
         await source.store.close()
@@ -134,7 +134,7 @@ import Testing
         #expect(await self.failure { try await self.fixture.move(to: nowhere) }.contains("cannot open postgres://"))
     }
 
-    /// What the target has is compared, and not only counted.
+    /// The move compares the target's rows, and does not only count them.
     @Test func aRowThatIsNotAsItWasIsFound() async throws {
         let connection = try self.fixture.connect()
         let reason = await self.failure {

@@ -7,7 +7,8 @@ import Testing
 
 @testable import PushPostgreSQL
 
-/// A store that was moved from SQLite to PostgreSQL answers as before, and goes on.
+/// A store that was moved from SQLite to PostgreSQL gives the same answers as before, and
+/// continues its work.
 @Suite(.timeLimit(.minutes(5))) struct MoveTests {
     private let fixture: MoveFixture
 
@@ -31,7 +32,7 @@ import Testing
         let count = try await self.fixture.move()
         #expect(count > 50)
         let before = try self.fixture.source(admitsMoved: true)
-        // As a server does when it starts.
+        // A server does this when it starts.
         try await before.store.reclaimLeases(now: before.now)
         let after = try self.fixture.target()
         let (old, new) = (try await StoreAnswers(before), try await StoreAnswers(after))
@@ -67,14 +68,15 @@ import Testing
     @Test func clientsAndDevicesMissNothing() async throws {
         let token = try await self.fixture.fill()
         let before = try self.fixture.source()
-        // What clients may have been told, by a process that has drawn no numbers since it started, too.
+        // The cursor that clients may have received, even from a server that has drawn no number
+        // since its start.
         let cursor = try await before.reader.newestChange(ofUser: 0)
         await before.store.close()
         try await self.fixture.move()
         let after = try self.fixture.target()
         let (alice, now) = (try await after.user("alice"), after.now)
         #expect(try await after.reader.user(withToken: token.fingerprint, now: now)?.user == alice)
-        // The same again is not another notification.
+        // A repeated post does not make another notification.
         let repeated = try await after.post(55, from: alice, to: "username:bob", once: MoveFixture.request)
         guard case .repeated(let first, _, _, _) = repeated else {
             Issue.record("\(repeated)")
@@ -85,7 +87,7 @@ import Testing
             try await after.post(number, from: alice, to: "username:\(name)")
             #expect(try await self.list(after, of: name, after: cursor).entries.map(\.id.rawValue) == [number])
         }
-        // Numbers of users and devices that are gone are not given out again.
+        // Numbers of deleted users and devices are not used again.
         let ids = try await after.reader.devices(ofUser: alice.id).map(\.number)
         #expect(try await after.addUser("gone").id > 7)
         try await after.addDevice(of: alice, handle: "a-3")
@@ -97,7 +99,7 @@ import Testing
         _ = try await self.fixture.fill()
         try await self.fixture.move()
         let after = try self.fixture.target()
-        // What was on its way is due again, and the broadcast reaches the others.
+        // Pushes that were leased are due again, and the broadcast reaches its other devices.
         while try await after.store.expandFanout(page: 2, now: after.now) != nil {}
         let pushed = try await after.claim()
         #expect(Set(pushed.map(\.push.notification.rawValue)).isSuperset(of: [2, 4, 5, 7, 10]))
@@ -106,21 +108,21 @@ import Testing
             pushed.filter { $0.push.notification.rawValue == 7 }.map(\.push.handle).sorted() == ["a-1", "b-1", "c-1"]
         )
         for delivery in pushed { try await after.settle(delivery, as: .accepted(providerID: nil)) }
-        // What was parked waits for its device.
+        // The parked push waits for its device.
         let alice = try await after.user("alice")
         let stream = try #require(
             try await after.reader.devices(ofUser: alice.id).first { $0.platform == Platform("stream") }
         )
         #expect(try await after.store.makeDue(for: [stream.id], ofUser: alice.id, after: nil, now: after.now) > 0)
-        // The lease of what may be read once ends at its time.
+        // The lease of the read-once payload ends at its time.
         #expect(try await after.store.endLeases(now: after.now, limit: 10) == after.now + 60)
-        // The time of what was scheduled comes.
+        // The time of the scheduled notification comes.
         after.clock.advance(by: 600)
         #expect(try await after.store.releaseScheduled(now: after.now).sent == [try self.id(6)])
         await after.store.close()
     }
 
-    /// The order of notifications has another unit in SQLite: there it is that of the numbers of changes.
+    /// SQLite orders notifications by another unit: the numbers of changes.
     @Test func aNewNotificationTakesThePlaceOfAnOldOne() async throws {
         _ = try await self.fixture.fill()
         try await self.fixture.move()

@@ -8,7 +8,8 @@ import Testing
 @testable import PushPostgreSQL
 @testable import PushSQLite
 
-/// Each table and column of both kinds of stores is moved, or named here with the reason why it is not.
+/// Each table and column of both kinds of stores is moved, or listed here with the reason why it
+/// is not.
 @Suite(.timeLimit(.minutes(5))) struct MovedTableTests {
     private static let notFromSQLite = [
         "migration": "each kind of store has its own",
@@ -48,7 +49,8 @@ import Testing
                     """
             )
         }
-        // The chain's row is computed, and the number that all others are below is bound.
+        // The chain's row is computed, and the upper bound of all other numbers is a bound
+        // parameter.
         let statements =
             MovedTable.all.compactMap(\.selection) + [
                 "number, chain, mac from audit_start", "id, reserved from change_number",

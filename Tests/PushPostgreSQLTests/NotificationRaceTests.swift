@@ -4,9 +4,9 @@ import PushStore
 import PushTesting
 import Testing
 
-/// Two processes that store, take and list notifications of one database at the same time.
+/// Two servers store, take and list notifications of one database at the same time.
 @Suite(.timeLimit(.minutes(5))) struct NotificationRaceTests {
-    /// The stores of two processes.
+    /// The stores of two servers.
     private let nodes: [StoreFixture]
     private let alice: User
     private let bob: User
@@ -19,7 +19,7 @@ import Testing
         self.bob = try await fixture.addUser("bob")
     }
 
-    /// Runs the body `count` times at once, every second time in the other process.
+    /// Runs the body `count` times at once, every second time on the other server.
     private func atOnce<Outcome: Sendable>(
         _ count: Int,
         _ body: @escaping @Sendable (Int, StoreFixture) async throws -> Outcome
@@ -160,7 +160,7 @@ import Testing
             }
             #expect(taken == [.taken, .taken])
         }
-        // There is room for one payload only if the others are gone.
+        // There is room for one payload only after the others are deleted.
         let room = "payload 11".utf8.count + Vault.overhead
         let bounds = try #require(StorageBounds(devices: 100, notifications: 100, bytes: room))
         let outcome = try await self.first.post(11, from: self.alice, to: "username:bob", within: bounds)
@@ -195,7 +195,7 @@ import Testing
         _ = try await self.atOnce(4) { _, node in
             while try await node.store.deleteExpired(now: end, page: 3) {}
         }
-        // What another process was deleting at that moment was skipped.
+        // The cleanup skips rows that another server is deleting at that moment.
         while try await self.first.store.deleteExpired(now: end, page: 3) {}
         let bounds = try #require(StorageBounds(devices: 100, notifications: 1, bytes: 1 << 20))
         let outcome = try await self.first.post(21, from: self.alice, to: "username:bob", within: bounds)

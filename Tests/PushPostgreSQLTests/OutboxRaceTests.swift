@@ -4,9 +4,9 @@ import PushStore
 import PushTesting
 import Testing
 
-/// Two processes that send pushes of one database at the same time.
+/// Two servers send pushes of one database at the same time.
 @Suite(.timeLimit(.minutes(5))) struct OutboxRaceTests {
-    /// The stores of two processes.
+    /// The stores of two servers.
     private let nodes: [StoreFixture]
     private let alice: User
     private var first: StoreFixture { self.nodes[0] }
@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    /// Runs the body in both processes at the same time, as often as `rounds` says.
+    /// Runs the body on both servers at the same time, `rounds` times.
     private func atOnce<Outcome: Sendable>(
         rounds: Int = 1,
         _ body: @escaping @Sendable (StoreFixture) async throws -> Outcome
@@ -72,7 +72,7 @@ import Testing
         try await self.addDevices(1)
         try await self.first.post(1, from: self.alice, to: "news")
         let leased = try #require(try await self.first.claim().first)
-        // The other process has never leased it.
+        // The other server has never leased this push.
         for settlement in [Settlement.accepted(providerID: nil), .failed(reason: "no"), .released] {
             try await self.nodes[1].settle(leased, as: settlement)
         }

@@ -4,14 +4,16 @@ import Testing
 
 @testable import PushPostgreSQL
 
-/// By which index pages are read, in tables whose rows are nearly all of one notification or one tag.
+/// The index by which pages are read, in tables whose rows nearly all belong to one notification
+/// or one tag.
 @Suite(.timeLimit(.minutes(5))) struct PairIndexTests {
     private let connection: BlockingConnection
 
     init() throws {
         let folder = try TemporaryFolder()
         self.connection = try BlockingConnection(try FolderDatabases.database(of: folder))
-        // What a session of the store has, and a table with two indexes as push and device_tag have them.
+        // The settings of the store's sessions, and a table with two indexes like push and
+        // device_tag.
         try self.connection.execute(
             """
             set plan_cache_mode = force_generic_plan;
@@ -23,11 +25,11 @@ import Testing
             """
         )
         try self.connection.execute("vacuum analyze pair")
-        // The database learns of it at the next analysis only.
+        // PostgreSQL learns of this row only at the next analysis.
         try self.connection.execute("insert into pair values (2, 10001)")
     }
 
-    /// How many pages of 8 KiB the statement has read.
+    /// Returns how many pages of 8 KiB the statement reads.
     private func pagesRead(_ condition: String, order: String) throws -> Int {
         try self.connection.execute(
             """
@@ -47,7 +49,7 @@ import Testing
         #expect(try self.pagesRead(index.rows(of: "$1", after: "$2"), order: index.order) <= 4)
     }
 
-    /// Or the test above tells nothing.
+    /// The control: without the difference, the test above would prove nothing.
     @Test func comparedOneByOneTheyAreNot() throws {
         #expect(try self.pagesRead("a = $1 and b > $2", order: "b") > 20)
     }

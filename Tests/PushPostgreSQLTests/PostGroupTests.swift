@@ -62,7 +62,7 @@ import Testing
         #expect(after.times.total - before.times.total == 1)
     }
 
-    /// The ids that are stored, and by how many transactions.
+    /// Returns the stored ids, and the number of transactions that stored them.
     private func stored() throws -> (ids: [Int64], transactions: Int64) {
         let other = try BlockingConnection(self.store.address)
         let ids = try other.query("select id from notification order by id").map { try $0.integer(0) }
@@ -70,7 +70,8 @@ import Testing
         return (ids, try row.integer(0))
     }
 
-    /// Has each commit that inserts notifications do this; `nextval('commits')` counts the rows of all, also of those that fail.
+    /// Runs the statement at each commit that inserts notifications. `nextval('commits')` counts
+    /// the rows of all commits, also of failed ones.
     private func onCommit(_ statement: String) throws {
         try BlockingConnection(self.store.address).execute(
             """
@@ -109,7 +110,7 @@ import Testing
         #expect(outcomes[2] == .unknownUser(nobody))
         #expect(outcomes[3] == .tooMuch(.notifications))
         #expect(outcomes[4] == .keyReused)
-        // Of two with one key the second is left to its caller.
+        // The second of two posts with one key is left to its caller.
         #expect(outcomes[5] == nil)
         #expect(outcomes[6] == .stored(pushes: 1))
         #expect(outcomes[7] == .tooMuch(.notifications))
@@ -131,14 +132,14 @@ import Testing
             try self.member(3, from: self.alice, to: "username:alice", within: one),
         ])
         #expect(ends[0] == .stored(pushes: 0, hasWork: false))
-        // Whether the first of two with one id is stored is not known yet.
+        // At this point the outcome of the first of two posts with one id is not known.
         #expect(ends[1] == nil)
         #expect(ends[2] == .idTaken)
         #expect(ends[3] == .tooMuch(.notifications))
         #expect(try self.stored().ids == [1, 2])
     }
 
-    /// The group has found the id free, and waits for the other transaction to insert it.
+    /// The group has found the id free, and now waits for the other transaction to insert it.
     @Test func anIDThatIsTakenMeanwhileIsItsPostsOutcomeOnly() async throws {
         let (one, other) = (try BlockingConnection(self.store.address), try BlockingConnection(self.store.address))
         try one.execute(
@@ -161,7 +162,7 @@ import Testing
         #expect(try self.stored().ids == [1, 2, 3])
     }
 
-    /// The third one breaks a rule of the table, and the others come at the same time.
+    /// The third post breaks a rule of the table; the others come at the same time.
     @Test func aPoisonedMemberFailsAlone() async throws {
         let other = try BlockingConnection(self.store.address)
         try other.execute("begin; select id from account for update")
@@ -212,7 +213,7 @@ import Testing
         }
         let stored = try self.stored()
         #expect(stored.ids == Array(1...20))
-        // Two that led at once, and what the first two who waited have shared.
+        // Two groups that ran at once, and those that the first two waiting callers led.
         #expect(stored.transactions <= 4)
         #expect(fixture.store.report.waiting == 0)
     }
@@ -230,7 +231,7 @@ import Testing
         #expect(try self.stored() == (Array(1...5), 1))
     }
 
-    /// The server says that the commit was not replicated, but it is there.
+    /// The server reports that the commit was not replicated, though it is durable there.
     @Test func aGroupWhoseCommitWasDoneIsNotStoredTwice() async throws {
         try self.onCommit("perform nextval('commits'); raise warning 'not replicated'")
         let nobody = try #require(Username("nobody"))

@@ -4,7 +4,7 @@ import PushStore
 import PushTesting
 import Testing
 
-/// What leasing and settling cost the tables of pushes.
+/// The cost of leasing and settling in the tables of pushes.
 @Suite(.timeLimit(.minutes(5))) struct PushRowTests {
     private let fixture: StoreFixture
     private let alice: User
@@ -28,12 +28,12 @@ import Testing
         try self.connection.query("select count(*) from \(table)")[0].integer(0)
     }
 
-    /// The bytes of all indexes of `push`.
+    /// Returns the size of all indexes of `push`, in bytes.
     private func indexSize() throws -> Int64 {
         try self.connection.query("select pg_indexes_size('push')")[0].integer(0)
     }
 
-    /// The second row is the control: pages as full as they were before P0008.
+    /// The second case is the control: pages as full as before P0008.
     @Test(arguments: [(nil, false), (70, true)] as [(fillFactor: Int?, changesIndexes: Bool)])
     func aLeaseChangesNoIndex(fillFactor: Int?, changesIndexes: Bool) throws {
         if let fillFactor { try self.connection.execute("alter table push set (fillfactor = \(fillFactor))") }
@@ -48,7 +48,7 @@ import Testing
         #expect(try (self.indexSize() > before) == changesIndexes)
     }
 
-    /// Where a device was found twice, and its first push had ended in between.
+    /// A device was found twice, and its first push had ended in between.
     @Test func aPushThatHasEndedBeforeEndsOnce() async throws {
         let leased = try await self.leased(2)
         try self.connection.execute(
@@ -63,7 +63,8 @@ import Testing
         #expect(try self.count("push_end") == 2)
     }
 
-    /// The database believes that the table is empty. One push is tried again, so that the ends are asked for.
+    /// PostgreSQL believes that the table is empty. One push is retried, so that the store looks
+    /// for its end.
     @Test func endsOfBeforeAreLookedForByTheirKeys() async throws {
         let leased = try await self.leased(20)
         let retried = Settlement.retried(at: self.fixture.now, reason: "later")
@@ -90,7 +91,7 @@ import Testing
         await self.fixture.store.close()
         try await self.connection.awaitEnd()
         #expect(try self.connection.entriesRead(in: "push_end_pkey") - read < before)
-        // Last, since it walks over that index itself.
+        // This count comes last, because it walks over that index itself.
         #expect(try self.count("push_end") == before + leased.count - 1)
     }
 }

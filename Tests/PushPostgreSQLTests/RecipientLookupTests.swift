@@ -5,10 +5,10 @@ import PushStore
 import PushTesting
 import Testing
 
-/// One of very many recipients of a broadcast, who has very many notifications, costs what one of few costs, also while the database
-/// has not counted them yet.
+/// A recipient with very many notifications, of a broadcast with very many recipients, costs as
+/// much as one with few. This holds also before PostgreSQL has counted the rows.
 @Suite(.timeLimit(.minutes(5))) struct RecipientLookupTests {
-    /// When the database has counted the rows.
+    /// When PostgreSQL has counted the rows.
     enum Counted: CaseIterable {
         case withOneRecipientEach, asTheyAre
     }
@@ -35,7 +35,7 @@ import Testing
         )
     }
 
-    /// Many notifications of a recipient each: alice's, or some user's.
+    /// Stores many notifications with one recipient each: alice, or another user.
     private func fillNotifications(from first: Int, of user: String) throws {
         let now = self.fixture.now.milliseconds
         try self.fill(
@@ -58,7 +58,8 @@ import Testing
         )
     }
 
-    /// How many entries of the indexes of recipients, notifications and what is untaken `work` walks over.
+    /// Returns how many entries of the indexes of recipients, notifications and untaken payloads
+    /// `work` walks over.
     private func entriesRead(_ work: (StoreFixture) async throws -> Void) async throws -> Int64 {
         let indexes = ["recipient_pkey", "recipient_by_user", "notification_pkey", "untaken_pkey", "untaken_by_lease"]
         let count = { try indexes.map { try self.connection.entriesRead(in: $0) }.reduce(0, +) }

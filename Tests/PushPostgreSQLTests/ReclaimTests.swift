@@ -6,7 +6,7 @@ import Testing
 @testable import PushPostgreSQL
 
 @Suite(.timeLimit(.minutes(5))) struct ReclaimTests {
-    /// A look that was slow leaves a mark at its time, below which is not looked for half a minute.
+    /// A slow look leaves a mark at its time. For half a minute, looks do not go below it.
     @Test func whatIsReclaimedIsFoundBelowAMark() async throws {
         let fixture = try StoreFixture(.postgreSQL)
         let store = try #require(fixture.store as? PostgreSQLStore)

@@ -6,7 +6,7 @@ import PushTesting
 import Synchronization
 import Testing
 
-/// A process whose number is not renewed in time, while another one shares its database.
+/// A server that does not renew its number in time, while another server shares its database.
 @Suite(.timeLimit(.minutes(5))) struct RenewalTests {
     private static let lane = Lane(Platform("apns"))
 
@@ -36,7 +36,7 @@ import Testing
             try await eventually { mine.begun.count == 1 }
             try await self.b.holdRenewals(of: self.a)
             try await eventually { !self.a.fixture.store.maySend }
-            // The push that is on its way ends; the nine that are leased beside it are not begun.
+            // The push in flight ends; the nine others that are leased are not begun.
             mine.letGo()
             try await self.b.whileRunning(self.lane(others, concurrency: 3)) {
                 try await eventually { Set(mine.begun + others.begun).count == 10 }
@@ -55,13 +55,13 @@ import Testing
         }
     }
 
-    /// Accepts each push, the first one only when it is told to.
+    /// Accepts each push; the first waits until the test releases it.
     private final class HeldSender: PushSender {
         private let pushes = Mutex([String]())
         private let gate = Signal()
         private let isOpen = Mutex(false)
 
-        /// The pushes that were begun.
+        /// The pushes that have begun.
         var begun: [String] { self.pushes.withLock { $0 } }
 
         func letGo() {
@@ -71,7 +71,7 @@ import Testing
 
         func send(_ push: Push) async throws(SendFailure) -> Acceptance {
             self.pushes.withLock { $0.append(push.attemptID.uuidString) }
-            // A test that fails before it lets go must end, too.
+            // A test that fails before it releases the push must end, too.
             while !self.isOpen.withLock({ $0 }), !Task.isCancelled { await self.gate.wait(atMost: .milliseconds(100)) }
             return Acceptance()
         }

@@ -3,12 +3,13 @@ import Testing
 
 @testable import PushPostgreSQL
 
-/// Where retention looks for what has expired. Times are milliseconds of rows, and moments of looks.
+/// The time from which cleanup looks for expired rows. Times are milliseconds of rows, and
+/// instants of looks.
 @Suite struct RetentionMarkTests {
     private let marks = RetentionMarks()
     private let begin = ContinuousClock.now
 
-    /// A look that begins after `seconds` and takes `time`; where it looked.
+    /// Looks at `seconds`, which takes `time`. Returns where the look began.
     @discardableResult
     private func look(after seconds: Double, taking time: Duration = .milliseconds(1), first: Int64?) -> Int64 {
         let now = self.begin + .seconds(seconds)
@@ -46,7 +47,7 @@ import Testing
     }
 }
 
-/// How far the rows of expired notifications are deleted.
+/// The progress of deleting the rows of expired notifications.
 @Suite struct RetentionProgressTests {
     private let progress = RetentionProgress()
 
@@ -59,7 +60,7 @@ import Testing
         self.progress.note([1, 2, 3], in: .recipients, upTo: DuePush(notification: 2, device: 70))
         #expect(self.parts(of: [1, 2, 3]) == ["[2] after 70", "[3] all"])
         #expect(self.parts(of: [1, 2, 3], in: .pushes) == ["[1, 2, 3] all"])
-        // Another process had the first ones locked.
+        // Another server had locked the first rows.
         #expect(self.parts(of: [0, 3, 4]) == ["[0, 3, 4] all"])
         self.progress.note([2], in: .recipients, upTo: nil)
         #expect(self.parts(of: [1, 2, 3]) == ["[3] all"])

@@ -2,9 +2,10 @@ import Foundation
 import PushTesting
 import Testing
 
-/// Holds the statements inside the subset that `docs/scale.md` names, so that other engines of this wire can bear them.
+/// Checks that the statements use only the SQL subset in `docs/scale.md`, which other engines
+/// with this protocol support.
 ///
-/// It reads the sources, since a statement that no test runs counts, too.
+/// It reads the sources, because statements that no test runs count, too.
 @Suite(.timeLimit(.minutes(5))) struct SQLSubsetTests {
     private static let types: Set = ["int8", "bigint", "text", "bytea", "boolean"]
 
@@ -13,24 +14,26 @@ import Testing
         "clock_timestamp",
     ]
 
-    /// Words before a parenthesis that call no function.
+    /// Words that may precede a parenthesis without calling a function.
     private static let keywords: Set = [
         "all", "and", "any", "array", "as", "by", "check", "conflict", "else", "exists", "filter", "from", "in", "join",
         "key", "lateral", "not", "on", "or", "select", "set", "then", "unique", "using", "values", "when", "where",
         "with",
     ]
 
-    /// What an engine lacks, or what orders or locks nothing there. `docs/scale.md` says which are left out and why.
+    /// Features that an engine lacks, or that order or lock nothing there. `docs/scale.md` lists
+    /// them with reasons.
     private static let forbidden: Set = [
         "trigger", "procedure", "language", "nextval", "currval", "serial", "bigserial", "pg_advisory_lock",
         "pg_advisory_xact_lock", "enum", "domain", "references", "foreign", "cascade", "savepoint",
         "json", "jsonb", "xmin", "ctid", "merge", "truncate", "inherits", "temp", "temporary",
     ]
 
-    /// Files that ask the server about itself, for operators and at the start, and each function that they call for it.
+    /// Files that query the server about itself, for operators and at the start, with each
+    /// function that they call for this.
     private static let inquiries: [String: Set<String>] = [
         "Announcements.swift": ["pg_notify"],
-        // Each connection is asked on which timeline its server writes.
+        // Each connection asks on which timeline its server writes.
         "ClusterIdentity.swift": [
             "pg_control_system", "pg_walfile_name", "pg_current_wal_insert_lsn", "current_setting", "set_config",
             "quote_ident", "array_remove", "current_schemas",
@@ -43,7 +46,7 @@ import Testing
         ],
         "PostgreSQLPlace.swift": ["to_regclass"],
         "MoveMark.swift": ["to_regclass"],
-        // A move tells the identity columns from where they go on.
+        // A move sets the next values of the identity columns.
         "PostgreSQLMoveTarget.swift": ["pg_get_serial_sequence", "regclass", "setval"],
         "Schema.swift": ["to_regclass", "current_setting"],
         "SchemaOwnership.swift": [
@@ -58,7 +61,7 @@ import Testing
 
     @Test func noStatementLeavesTheSubset() throws {
         let statements = try Self.statements()
-        // Fewer mean that they are not found any more.
+        // Fewer would mean that the test does not find them any more.
         #expect(statements.count > 200)
         for statement in statements {
             let faults = Self.faults(of: statement)
@@ -93,7 +96,7 @@ import Testing
         let sql = statement.sql.replacing(/'[^']*'/, with: "''")
         let words = Set(sql.matches(of: /\b[a-z_][a-z0-9_]*\b/).map { String($0.0) })
         let types = sql.matches(of: /::\s*([a-z0-9_]+)/).map { String($0.1) }
-        // A name after one of these words is a table's, with its columns.
+        // A name after one of these words belongs to a table, with its columns.
         let calls = sql.replacing(/\b(?:into|table|exists|as|on)\s+[a-z_]+\s*\(|\.[a-z]+\(/, with: "$(")
             .matches(of: /\b([a-z_][a-z0-9_]*)\s*\(/).map { String($0.1) }
         let known = self.functions.union(self.keywords).union(self.inquiries[statement.file] ?? [])
@@ -101,10 +104,11 @@ import Testing
         faults.formUnion(Set(types).subtracting(self.types).subtracting(known))
         faults.formUnion(Set(calls).subtracting(known))
         faults.formUnion(self.tablesWrittenTwice(by: sql))
-        // A function for one type is preferred to one for all types, so that somebody's own would be called in its place.
-        // Migrations are as they were released, and run in a schema of the server's own.
+        // PostgreSQL prefers a function for one type to one for all types, so it could call
+        // another role's function instead. Migrations keep their released form, and run in the
+        // server's own schema.
         if statement.file.hasSuffix(".swift") {
-            // With several arguments the server itself takes `unnest` from there.
+            // With several arguments PostgreSQL itself takes `unnest` from `pg_catalog`.
             let single = /(pg_catalog\.)?\b(unnest|count)\s*\((?!\*)(?:[^(),]|\([^()]*\))*\)/
             for match in sql.matches(of: single) where match.1 == nil {
                 faults.insert("\(match.2) without pg_catalog")
@@ -113,7 +117,7 @@ import Testing
         return faults.sorted()
     }
 
-    /// Tables that one statement writes more than once.
+    /// Returns the tables that one statement writes more than once.
     private static func tablesWrittenTwice(by sql: String) -> [String] {
         sql.split(separator: ";").flatMap { one in
             let tables = one.matches(of: /\b(?:insert into|delete from|update)\s+([a-z_]+)/).map { String($0.1) }
@@ -122,7 +126,8 @@ import Testing
         }
     }
 
-    /// The statements of the store and of its schema, those of one file's migration one by one.
+    /// The statements of the store and of its schema. A migration of one file is split into its
+    /// statements.
     private static func statements() throws -> [Statement] {
         let sources = try ["Sources/PushPostgreSQL", "Sources/PostgreSQL"].flatMap { folder in
             try Repository.files(under: folder, ending: ".swift").flatMap { file, text in
@@ -135,7 +140,8 @@ import Testing
         return sources + migrations
     }
 
-    /// The string literals that look like a part of a statement; what is interpolated is left out.
+    /// Returns the string literals that look like parts of statements, without interpolated
+    /// values.
     private static func literals(in source: String) -> [String] {
         let code = source.replacing(/(?m)^\s*\/\/.*$/, with: "")
         let long = code.matches(of: /(?s)"""\n(.*?)"""/).map { String($0.1) }

@@ -9,10 +9,10 @@ import Testing
 
 @testable import PushPostgreSQL
 
-/// A new data key on several servers: none seals with it before all have it.
+/// A new data key on several servers: no server encrypts with it before all have it.
 @Suite(.timeLimit(.minutes(5))) struct SharedKeyTests {
     private let folder: TemporaryFolder
-    /// One key, and two, of which the second and new one is in front.
+    /// A keyring with one key, and one with two keys whose first is the new one.
     private let (old, new): (String, String)
     private let a: Server
     private let b: Server
@@ -25,7 +25,7 @@ import Testing
         self.b = try Server(old, in: self.folder)
     }
 
-    /// One of the processes that share the database.
+    /// A server that shares the database with others.
     private struct Server: Sendable {
         let fixture: StoreFixture
         let store: PostgreSQLStore
@@ -45,7 +45,7 @@ import Testing
         }
 
         var seals: UInt32 { self.store.vault.keyring.sealing }
-        /// How often it was about to renew its number, or to take another one.
+        /// How often the server was about to renew its number, or to take another one.
         var looks: Int { self.log.looks.load(ordering: .relaxed) }
         var events: [StoreEvent] { self.log.events.withLock { $0 } }
 
@@ -54,7 +54,7 @@ import Testing
             _ = try await self.store.exchange(Keyring(text: keyring), now: self.fixture.now)
         }
 
-        /// As SIGSTOP and SIGCONT do.
+        /// Simulates SIGSTOP and SIGCONT.
         func stop() { self.log.isStopped.store(true, ordering: .relaxed) }
         func goOn() { self.log.isStopped.store(false, ordering: .relaxed) }
     }
@@ -81,7 +81,7 @@ import Testing
         )
     }
 
-    /// What a server tells whose new key another one lacks.
+    /// The report of a server whose new key another server lacks.
     private func wait() -> KeyWait { KeyWait(number: 2, sealing: 1, lacking: [Node.name]) }
 
     // MARK: In any order
@@ -149,7 +149,7 @@ import Testing
         }
     }
 
-    /// As when `keys rotate` was run on each server, where one keyring should have been copied.
+    /// The operator has run `keys rotate` on each server, instead of copying one keyring.
     @Test func twoKeysOfOneNumberAreTwo() async throws {
         let other = try Keyring.addingKey(to: self.old).text
         try await self.a.reload(self.new)
@@ -192,7 +192,7 @@ import Testing
             for keyring in [self.old, self.new] {
                 group.addTask {
                     let place = PostgreSQLPlace(try FolderDatabases.database(of: folder))
-                    // Opening waits, which no thread of the tasks' may.
+                    // Opening blocks, which no thread of the tasks may do.
                     return await withCheckedContinuation { continuation in
                         DispatchQueue.global().async {
                             continuation.resume(returning: try? place.open(Keyring(text: keyring)))
@@ -206,11 +206,11 @@ import Testing
             return try await group.reduce(into: [any Store]()) { if let store = $1 { $0.append(store) } }
         }
         let sealing = starts.map(\.vault.keyring.sealing).max()
-        // Either the one with both keys came first, and the other did not start, or it waits.
+        // Either the server with both keys came first and the other did not start, or it waits.
         #expect(sealing == (starts.count == 1 ? 2 : 1))
     }
 
-    /// Commands have the server's keyring, and end soon.
+    /// A command uses the server's keyring, and ends soon.
     @Test func nobodyWaitsForACommandWhichWaitsForServers() async throws {
         let command = try Server(self.old, isCommand: true, in: self.folder)
         let other = try Server(self.new, isCommand: true, in: self.folder)
@@ -245,7 +245,7 @@ import Testing
         try await self.a.fixture.addUser("alice")
     }
 
-    /// It looks twice a second whether it may join, with the keyring that it has by then.
+    /// It checks twice a second whether it may join, with its keyring at that moment.
     @Test func oneThatStaysOutMayLookWhileItTakesTheKey() async throws {
         self.a.stop()
         try self.fence(self.a)
@@ -257,7 +257,8 @@ import Testing
         async let reload: Void = self.a.reload(self.new)
         let watch = try self.connection()
         try await eventually { try watch.query(Self.waiting).count == 1 }
-        // A look asks twice whether it may exchange; one of them has ended when the second after it begins.
+        // A look checks twice whether it may exchange keys. One of them has ended when the second
+        // after it begins.
         let looks = self.a.looks
         try await eventually { self.a.looks >= looks + 5 }
         try database.execute("commit")
@@ -267,7 +268,7 @@ import Testing
         try await self.a.fixture.addUser("alice")
     }
 
-    /// It has told its keys, and renews its number when it goes on.
+    /// It has announced its keys, and renews its number when it resumes.
     @Test func oneThatWasStoppedIsWaitedForUntilItIsFenced() async throws {
         for server in [self.a, self.b] { server.stop() }
         _ = try self.connection().query("update node set until = 0 where number = $1", self.a.store.node.number)
@@ -285,7 +286,7 @@ import Testing
         try self.fence(self.a)
         try await self.b.reload(self.new)
         #expect(try await self.b.store.rewrap()?.unused == [1])
-        // The old key can go.
+        // The old key can now be removed.
         try await self.b.reload(Keyring.removingKey(1, from: self.new))
         #expect(self.a.seals == 1)
         self.a.goOn()
@@ -301,31 +302,31 @@ import Testing
         try await eventually { !self.a.store.node.isAlive }
         let watch = try self.connection()
         let number = self.a.store.node.number
-        // It does not wait, so that it goes on to look.
+        // It does not block, so it keeps looking.
         #expect(try watch.query(Self.waiting).count == 0)
         try database.execute("commit")
         try await eventually { self.a.store.node.isAlive }
         #expect(self.a.store.node.number > number)
     }
 
-    /// The new key is in use then, and nothing is sealed with it yet.
+    /// The new key is then in use, and no value is encrypted with it yet.
     @Test func aServerThatDiesAboutToTakeTheKeyHoldsNobodyUp() async throws {
         try await self.a.reload(self.new)
         let checkValue = try #require(Keyring(text: self.new).checkValue(of: 2))
         _ = try self.connection().query(DataKeyEntry.adding, Int64(2), checkValue, Int64(0))
         self.a.stop()
         self.a.store.node.abandon()
-        // However long the test takes, the other one does not fence it by itself.
+        // However long the test takes, the other server does not fence this one by itself.
         _ = try self.connection().query(
             "update node set until = until + 3600000 where number = $1",
             self.a.store.node.number
         )
-        // As it may seal with the new key, that stays in use.
+        // This server may encrypt with the new key, so that key stays in use.
         let line = try #require(self.new.split(separator: "\n").first { $0.hasPrefix("2 ") })
         try await self.b.reload(self.old + line)
         #expect(self.b.seals == 1)
         #expect(try await self.b.store.rewrap()?.unused == [])
-        // So does the last one, with which it may seal.
+        // The previous key also stays in use, because the server may encrypt with it.
         try await self.b.reload(self.new)
         #expect(self.b.seals == 2)
         #expect(try await self.b.store.rewrap()?.unused == [])
@@ -341,16 +342,16 @@ import Testing
         let older = try place.open(Keyring(text: self.old))
         for server in [self.a, self.b] { try await server.reload(self.new) }
         #expect(self.b.seals == 1 && self.b.store.keyWait == self.wait())
-        // It takes another key at once, as it always did.
+        // An older server takes another key at once, as it always did.
         let checkValue = try #require(Keyring(text: self.new).checkValue(of: 2))
         _ = try self.connection().query(DataKeyEntry.adding, Int64(2), checkValue, Int64(0))
         _ = try self.connection().query("update node set sealing = 2 where keys is null")
         try await self.b.store.settleKeys()
         #expect(self.b.seals == 2)
-        // One that has just started, too.
+        // A newly started server does the same.
         let c = try Server(self.new, in: self.folder)
         #expect(c.seals == 2)
-        // Where none is everybody's, one in use will do.
+        // If no key is on every server, the server takes one that is in use.
         _ = try self.connection().query(
             """
             insert into node (name, release, schema, started_at, until, sealing, seen_epoch)
@@ -377,7 +378,7 @@ import Testing
 }
 
 extension SharedKeyTests {
-    /// The sessions that wait for others.
+    /// Selects the sessions that wait for others.
     private static let waiting = """
         select pid from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()
         """

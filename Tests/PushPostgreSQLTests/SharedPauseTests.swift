@@ -8,7 +8,7 @@ import Testing
 
 @testable import PushDelivery
 
-/// A lane whose provider fails, and that several servers send from.
+/// A lane whose provider fails, on several servers.
 @Suite(.timeLimit(.minutes(5))) struct SharedPauseTests {
     private static let lane = Lane(Platform("apns"))
     private static let failure = SendOutcome.failure(.unavailable(reason: "gone"))
@@ -40,7 +40,7 @@ import Testing
         var pause: Pause? { self.lane.withLock { $0.pause } }
         var rests: Int { self.lane.withLock { $0.health.rests } }
 
-        /// A push is sent, if it may be, and ends so.
+        /// Sends a push if the lane admits one. It ends with this outcome.
         func send(_ outcome: SendOutcome) {
             self.lane.withLock { state in
                 if state.pause == nil {
@@ -58,7 +58,7 @@ import Testing
             for _ in 0..<SenderHealth.failuresInARow { self.send(SharedPauseTests.failure) }
         }
 
-        /// Whether this server sends the next probe.
+        /// Returns whether this server sends the next probe.
         func claimProbe() async throws -> Bool {
             guard self.lane.withLock({ $0.isPauseShared }) else { return true }
             if try await self.fixture.store.claimProbe(of: SharedPauseTests.lane) { return true }
@@ -78,14 +78,14 @@ import Testing
         self.servers = try [Server(fixture, push), Server(fixture.reopened(), push)]
     }
 
-    /// All tell, and then all hear.
+    /// First all servers send, and then all receive.
     private func exchange() async {
         for _ in 0..<2 {
             for server in self.servers { await server.exchange.exchange() }
         }
     }
 
-    /// The end of the rest, for all of them and the database.
+    /// Advances the clocks of all servers and of the database past the pause.
     private func passTheRest() async throws {
         for server in self.servers { server.fixture.clock.advance(by: 1000) }
         let address = try FolderDatabases.database(of: self.servers[0].fixture.folder)
@@ -99,7 +99,7 @@ import Testing
         for round in 1...6 {
             #expect(self.servers.map(\.rests) == [round, round])
             try await self.passTheRest()
-            // In turns the first to ask.
+            // The servers take turns at asking first.
             for server in round % 2 == 0 ? self.servers : self.servers.reversed() {
                 guard try await server.claimProbe() else { continue }
                 probes += 1
@@ -108,7 +108,7 @@ import Testing
             await self.exchange()
         }
         #expect(probes == 6)
-        // The next one is answered.
+        // The provider answers the next probe.
         try await self.passTheRest()
         #expect(try await self.servers[1].claimProbe())
         self.servers[1].send(.success(Acceptance()))
@@ -131,13 +131,13 @@ import Testing
         self.servers[1].send(.success(Acceptance()))
         await self.servers[1].exchange.exchange()
         #expect(self.servers[1].pause == nil)
-        // Until it fails, too.
+        // The pause returns when this server fails, too.
         self.servers[1].fail()
         await self.exchange()
         #expect(self.servers[1].pause != nil)
     }
 
-    /// As one whose way to the provider is cut.
+    /// For example, only this server's route to the provider is cut.
     @Test func aServerThatFailsAfterTheProbeOfAnotherOneHoldsUpNobody() async throws {
         self.servers[0].fail()
         await self.exchange()

@@ -6,7 +6,7 @@ import Testing
 
 @testable import PushPostgreSQL
 
-/// What a server tells operators of the database that it shares.
+/// The report of a server about the database that it shares, for operators.
 @Suite(.timeLimit(.minutes(5))) struct SharingReportTests {
     @Test func eachServerIsCountedUntilItEnds() async throws {
         let first = try StoreFixture(.postgreSQL)
@@ -40,7 +40,7 @@ import Testing
         #expect(try await first.store.servers(limit: 1).map(\.state) == [.alive])
     }
 
-    /// Else each `sealpost user` would be a server that is gone, for a day.
+    /// Otherwise each `sealpost user` would be listed for a day as a server that is gone.
     @Test func aCommandIsListedAsLongAsItRuns() async throws {
         let server = try StoreFixture(.postgreSQL)
         var options = StoreOptions()
@@ -53,7 +53,7 @@ import Testing
 
     @Test func oneThatIsSilentIsLateUntilItIsFenced() async throws {
         var options = StoreOptions()
-        // It neither renews its number nor fences others.
+        // The server neither renews its number nor fences others.
         options.mayExchange = { false }
         let silent = try StoreFixture(.postgreSQL, options: options)
         let other = try silent.reopened(options: options)
@@ -67,7 +67,7 @@ import Testing
         _ = try database.query(Node.fencing, #require(other.store as? PostgreSQLStore).node.number)
         let gone = try await other.store.servers(limit: 10)
         #expect(gone.map(\.state) == [.alive, .gone])
-        // Which it sees itself, too, as long as it has not taken another number.
+        // The fenced server sees the same, as long as it has not taken another number.
         #expect(try await silent.store.servers(limit: 10).map(\.isThis) == [false, true])
     }
 }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import PushPostgreSQL
 
-/// Event streams of one device at two processes: each push comes at both of them.
+/// Event streams of one device at two servers: each push arrives at both.
 @Suite(.timeLimit(.minutes(5))) struct StreamEchoTests {
     private let pair: StreamPair
     private let elsewhere = Inbox()
@@ -15,7 +15,7 @@ import Testing
         self.pair = try await StreamPair()
     }
 
-    /// Opens a stream at `a`, and then one at `b`, which so has the pushes.
+    /// Opens a stream at `a` and then one at `b`, which therefore gets the pushes.
     private func openBoth() async throws -> [StreamSubscription] {
         let first = try await self.pair.open(at: self.pair.a)
         let second = try await self.pair.b.open(self.pair.device, of: self.pair.alice, into: self.elsewhere)
@@ -49,7 +49,7 @@ import Testing
         let first = try await self.pair.open(at: self.pair.a)
         try await self.pair.post(1, at: self.pair.a)
         #expect(try await self.pair.a.deliver() == [1])
-        // Longer ago than clocks may differ.
+        // The time exceeds the allowed clock skew.
         try await self.pair.a.run("update push_end set settled_at = (select min(since) from stream) - 60000")
         let second = try await self.pair.b.open(self.pair.device, of: self.pair.alice, into: self.elsewhere)
         try await self.pair.a.store.echoStreams()
@@ -58,7 +58,7 @@ import Testing
         withExtendedLifetime([first, second]) {}
     }
 
-    /// A message between the nodes comes before the next look, or a look without one.
+    /// A message between the servers arrives before the next look, or triggers one.
     @Test func bothHaveAllWhileNodesRun() async throws {
         let (a, b) = (self.pair.a, self.pair.b)
         try await a.whileRunning {
@@ -80,7 +80,7 @@ import Testing
             into: self.elsewhere
         )
         #expect(try await self.shared(self.pair.a) == 2)
-        // Not yet.
+        // The end of the second stream is not written yet.
         try await self.pair.a.store.compareStreams()
         #expect(try await self.shared(self.pair.a) == 2)
         withExtendedLifetime(second) {}
@@ -95,7 +95,7 @@ import Testing
         withExtendedLifetime(first) {}
     }
 
-    /// Its rows count for nothing as soon as its number does.
+    /// Its rows stop counting together with its number.
     @Test func aNodeThatHasDiedHasNothingRepeated() async throws {
         let streams = try await self.openBoth()
         try self.pair.b.store.node.abandon()

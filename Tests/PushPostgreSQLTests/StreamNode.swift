@@ -11,7 +11,7 @@ import Testing
 
 @testable import PushPostgreSQL
 
-/// Two nodes, with a device of a user whose streams are noted in one inbox.
+/// Two servers, and a device of a user. One inbox records the device's streams.
 struct StreamPair: Sendable {
     let a: StreamNode
     let b: StreamNode
@@ -35,13 +35,13 @@ struct StreamPair: Sendable {
     }
 }
 
-/// One of several processes that share a database, with the event streams that are open at it.
+/// A server that shares a database with others, with its open event streams.
 struct StreamNode: Sendable {
     let fixture: StoreFixture
     let hub: StreamHub
     let wakeUp = WakeUp()
 
-    /// A node with a database of its own, or beside another one.
+    /// Makes a server with its own database, or one that shares another server's.
     init(beside other: StreamNode? = nil) throws {
         var options = StoreOptions()
         options.streamLanes = ["stream"]
@@ -82,7 +82,8 @@ struct StreamNode: Sendable {
         return subscription
     }
 
-    /// Sends what this node may send now, once; returns the notifications that it has leased.
+    /// Sends once the pushes that this server may send now. Returns the notifications that it has
+    /// leased.
     @discardableResult
     func deliver() async throws -> [Int64] {
         let leased = try await self.fixture.claim("stream")
@@ -97,7 +98,7 @@ struct StreamNode: Sendable {
         try await self.fixture.settle(delivery, as: settlement)
     }
 
-    /// Delivers, and keeps the rows of streams, as a server does, as long as `body` runs.
+    /// Delivers pushes and keeps the rows of streams, as a server does, while `body` runs.
     func whileRunning(_ lane: LaneSettings? = nil, _ body: @escaping @Sendable () async throws -> Void) async throws {
         var lane = lane ?? LaneSettings(Lane(Platform("stream")), sender: StreamSender(self.hub))
         lane.rest = .milliseconds(20)
@@ -111,7 +112,7 @@ struct StreamNode: Sendable {
         )
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
-                // Ends by cancellation, and says so.
+                // The service ends by cancellation, and throws then.
                 try? await service.run()
             }
             group.addTask { await self.fixture.store.run() }
@@ -127,18 +128,18 @@ struct StreamNode: Sendable {
         }
     }
 
-    // MARK: - What goes wrong
+    // MARK: - Failures
 
     func run(_ sql: String) async throws {
         _ = try await self.store.database.query(sql, values: [])
     }
 
-    /// Has another process's number fenced, as others do some seconds after its end.
+    /// Marks another server's number as fenced, as servers do some seconds after its end.
     func fence(_ other: StreamNode) async throws {
         try await self.run("update node set is_fenced = true where number = \(other.store.node.number)")
     }
 
-    /// Lets no renewal of another process's number through, and gives no process a new one, until `letRenew`.
+    /// Blocks every renewal of another server's number, and every new number, until `letRenew`.
     func holdRenewals(of other: StreamNode) async throws {
         try await self.run(
             """
@@ -160,7 +161,7 @@ struct StreamNode: Sendable {
     }
 }
 
-/// What has arrived at devices.
+/// Records the events that arrive at devices.
 final class Inbox: Sendable {
     private let events = Mutex([RegistrationID: [Int64]]())
 

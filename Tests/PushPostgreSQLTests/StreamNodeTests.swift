@@ -7,7 +7,7 @@ import Testing
 
 @testable import PushPostgreSQL
 
-/// Event streams at two processes: a device gets what any of them was posted.
+/// Event streams at two servers: a device gets the pushes that either server stored.
 @Suite(.timeLimit(.minutes(5))) struct StreamNodeTests {
     private let pair: StreamPair
 
@@ -17,7 +17,7 @@ import Testing
 
     private var arrived: [Int64] { self.pair.inbox[self.pair.device].sorted() }
 
-    /// When either node next has something to do.
+    /// Returns when each server next has work.
     private func nextDue() async throws -> [Date?] {
         [try await self.pair.a.fixture.nextDue("stream"), try await self.pair.b.fixture.nextDue("stream")]
     }
@@ -25,7 +25,7 @@ import Testing
     @Test func aPushIsSentByTheNodeThatHasTheStream() async throws {
         let stream = try await self.pair.open(at: self.pair.a)
         try await self.pair.post(1, at: self.pair.b)
-        // Otherwise its loop would never rest.
+        // Otherwise its loop would never sleep.
         #expect(try await self.nextDue() == [self.pair.a.fixture.now, nil])
         #expect(try await self.pair.b.deliver() == [])
         #expect(try await self.pair.a.deliver() == [1])
@@ -45,7 +45,7 @@ import Testing
     @Test func aStreamThatMovesBetweenPostAndClaimTakesItsPushesAlong() async throws {
         let first = try await self.pair.open(at: self.pair.a)
         try await self.pair.post(1, at: self.pair.a)
-        // The first may be one that has not noticed that its client is gone.
+        // The first server may not have noticed that its client is gone.
         let second = try await self.pair.open(at: self.pair.b)
         #expect(try await self.pair.a.deliver() == [])
         #expect(try await self.pair.b.deliver() == [1])
@@ -135,7 +135,8 @@ import Testing
         withExtendedLifetime((stream, second)) {}
     }
 
-    /// It comes within a second after the node, while the dead one's number is still good.
+    /// The device comes within a second after its server died, while that server's number is
+    /// still valid.
     @Test func aDeviceThatComesBeforeItsNodeIsFencedGetsTheRest() async throws {
         let stream = try await self.pair.open(at: self.pair.a)
         try await self.pair.post(1, 2, at: self.pair.b)

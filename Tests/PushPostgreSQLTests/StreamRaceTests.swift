@@ -6,7 +6,7 @@ import PushTesting
 import Synchronization
 import Testing
 
-/// Streams that open and end at two processes while both are posted to.
+/// Streams open and end at two servers while both store pushes.
 @Suite(.timeLimit(.minutes(5))) struct StreamRaceTests {
     private static let devices = 100
     private static let steps = 12
@@ -23,7 +23,8 @@ import Testing
 
     private func node() throws -> StreamNode { try #require(self.nodes.randomElement()) }
 
-    /// Opens and closes streams of one device and posts to it, at random, and leaves it with a stream; returns what was posted.
+    /// Opens and closes streams of one device and posts to it at random. Leaves the device with a
+    /// stream, and returns the posted notifications.
     private func live(_ number: Int64, of user: User, _ device: RegistrationID) async throws -> (
         Set<Int64>, [StreamSubscription]
     ) {

@@ -8,7 +8,8 @@ import Testing
 
 @testable import PushPostgreSQL
 
-/// A stream that opens or ends at one process while another one posts to its device: one waits for the other.
+/// A stream opens or ends at one server while another server posts to its device: one waits for
+/// the other.
 @Suite(.timeLimit(.minutes(5))) struct StreamTurnTests {
     private let pair: StreamPair
 
@@ -16,7 +17,7 @@ import Testing
         self.pair = try await StreamPair()
     }
 
-    /// The post looks for a stream, and finds none, while one is opened.
+    /// The post looks for a stream and finds none while one opens.
     @Test func aStreamThatOpensWaitsForAPostThatHasFoundNone() async throws {
         let opened = Opened()
         try await self.post(1, at: self.pair.b) { opened.stream = try await self.pair.open(at: self.pair.a) }
@@ -33,8 +34,8 @@ import Testing
         #expect(try await self.pair.a.store.database.query("select 1 from push where due_at is null").count == 1)
     }
 
-    /// Posts, and begins `other` once the post has looked for a stream and only its commit is left, which comes when `other` has
-    /// ended or waits for it.
+    /// Posts, and begins `other` once the post has looked for a stream and only its commit is
+    /// left. The commit comes when `other` has ended or waits for it.
     private func post(
         _ number: Int64,
         at node: StreamNode,
@@ -46,7 +47,7 @@ import Testing
                 "select count(*) from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
             )[0].integer(0)
         }
-        // The counts of pushes are what a transaction writes last.
+        // A transaction writes the counts of pushes last.
         try gate.execute("begin; lock table tally in exclusive mode")
         let hasEnded = Flag()
         try await withThrowingTaskGroup(of: Void.self) { group in

@@ -7,15 +7,15 @@ import PushStore
 import PushTesting
 import Testing
 
-/// Servers of two versions beside each other, over a migration.
+/// Servers of two versions share a database during a migration.
 @Suite(.timeLimit(.minutes(5))) struct VersionTests {
-    /// Adds what older servers do without.
+    /// Adds a column and a table that older servers do not use.
     private static let expansion = Migration(
         name: "P9001_expansion",
         sql: "alter table notification add column note text; create table note (id bigint primary key);",
         oldestKnown: Migration.allPostgreSQL.map(\.name).max()
     )
-    /// Takes away what servers before the expansion use.
+    /// Removes a column that servers before the expansion use.
     private static let contraction = Migration(
         name: "P9002_contraction",
         sql: "alter table notification drop column collapse_id;",
@@ -40,7 +40,7 @@ import Testing
         try await self.old.addDevice(of: alice, handle: "d-1")
         try await self.old.post(1, from: alice, to: "username:alice")
         let later = try self.open(Self.expansion)
-        // Its statements were prepared before the migration.
+        // The old server prepared its statements before the migration.
         let outcome = try await self.old.post(2, from: alice, to: "username:alice")
         guard case .stored = outcome else {
             Issue.record("\(outcome)")
@@ -56,7 +56,7 @@ import Testing
             #expect(found != nil)
         }
         #expect(try await self.old.claim().count == 2)
-        // An older one may also start now.
+        // An older server may also start now.
         let again = try self.open()
         #expect(try await again.makeReader().user(named: alice.name) != nil)
         #expect(throws: Never.self) { try PostgreSQLPlace(self.address).inspect() }
@@ -78,7 +78,8 @@ import Testing
         #expect(try PostgreSQLPlace(self.address).inspect().unknownMigration == Self.contraction.name)
     }
 
-    /// Such as a `pg_dump`: all that use the table would wait behind a migration that waits for it.
+    /// For example a `pg_dump`. All users of the table would wait behind a migration that waits
+    /// for it.
     @Test func aMigrationWaitsForALongReadAndLetsOthersGoOn() async throws {
         let alice = try await self.old.addUser("alice", role: .publisher)
         let reader = try BlockingConnection(self.address)
@@ -87,7 +88,7 @@ import Testing
             let (address, keyring) = (self.address, self.old.keyring)
             group.addTask {
                 let place = PostgreSQLPlace(address, Migration.allPostgreSQL + [Self.expansion])
-                // Opening waits, which no thread of the tasks' may.
+                // Opening blocks, which no thread of the tasks may do.
                 let store = try await withCheckedThrowingContinuation { continuation in
                     DispatchQueue.global().async { continuation.resume(with: Result { try place.open(keyring) }) }
                 }
@@ -97,7 +98,8 @@ import Testing
             try await eventually {
                 try watch.query("select 1 from pg_locks where mode = 'AccessExclusiveLock' and not granted").count > 0
             }
-            // They wait behind it, for as long as a statement may wait for a lock.
+            // The posts wait behind the migration, for as long as a statement may wait for a
+            // lock.
             for number in Int64(1)...3 {
                 let outcome = try await self.old.post(number, from: alice, to: "username:alice")
                 guard case .stored = outcome else {

@@ -7,7 +7,7 @@ import Testing
 
 @testable import PushSQLite
 
-/// What the column `notification.alert` holds, and when it is erased.
+/// The contents of the column `notification.alert`, and when they are erased.
 @Suite(.timeLimit(.minutes(5))) struct AlertRowTests {
     private let fixture: StoreFixture
 
@@ -54,7 +54,7 @@ import Testing
         #expect(try await self.column(1) == nil)
     }
 
-    /// A value that does not open fails the pushes of its own notification.
+    /// A value that cannot be decrypted fails only the pushes of its own notification.
     @Test func anotherNotificationsAlertIsNeverShown() async throws {
         let alice = try await fixture.addUser("alice")
         try await fixture.addDevice(of: alice, handle: "a")

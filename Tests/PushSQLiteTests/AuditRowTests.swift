@@ -5,7 +5,7 @@ import Testing
 
 @testable import PushSQLite
 
-/// The rows of the audit, which nobody changes unnoticed.
+/// The rows of the audit, which nobody can change unnoticed.
 @Suite(.timeLimit(.minutes(5))) struct AuditRowTests {
     private let fixture: StoreFixture
 
@@ -13,7 +13,7 @@ import Testing
         self.fixture = try StoreFixture()
     }
 
-    /// Changes the table as somebody could who has the file, without the triggers.
+    /// Changes the table like somebody who has the file, without the triggers.
     private func tamper(_ sql: String) async throws {
         try await self.fixture.sqlite.writer.write { db in
             try db.execute(sql: "drop trigger audit_is_not_changed; drop trigger audit_is_not_deleted")

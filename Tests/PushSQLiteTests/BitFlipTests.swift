@@ -4,9 +4,9 @@ import PushStore
 import PushTesting
 import Testing
 
-/// A disk that turns a bit over, anywhere in the database.
+/// A disk that flips a bit anywhere in the database.
 @Suite(.timeLimit(.minutes(5))) struct BitFlipTests {
-    /// A closed database and what is in it.
+    /// A closed database and its contents.
     private struct Original {
         let bytes: Data
         let keyring: String
@@ -14,14 +14,15 @@ import Testing
         let users: [String: User]
         let tokens: [String: Fingerprint]
         let payloads: [NotificationID: Data]
-        /// Who collects what while all is whole.
+        /// The users who can fetch each notification while the database is intact.
         var readers: [NotificationID: Set<String>] = [:]
     }
 
     private static let names = ["alice", "bob", "carol", "dave"]
-    /// Within a page, about as long as one, and over several overflow pages.
+    /// Payloads that fit in a page, that fill about one page, and that take several overflow
+    /// pages.
     private static let sizes = [8, 300, 2000, 4060, 4096, 9000, 30_000]
-    /// How many bits are tried; `make e2e` asks for more.
+    /// The number of flipped bits; `make e2e` sets a larger one.
     private static let count = ProcessInfo.processInfo.environment["SEALPOST_TEST_FLIPS"].flatMap { Int($0) } ?? 100
 
     @Test func aFlippedBitGivesTheRightPayloadOrNone() async throws {
@@ -37,7 +38,8 @@ import Testing
         #expect(original.readers.values.allSatisfy { (1...3).contains($0.count) })
         var (collected, missed, refused) = (0, 0, 0)
         for number in 0..<Self.count {
-            // Spread evenly, and moved a little, so that all parts of all pages are met.
+            // The bits are evenly spread and slightly shifted, so that they reach all parts of
+            // all pages.
             let bits = original.bytes.count * 8
             let bit = (bits / Self.count * number + Int.random(in: 0..<max(1, bits / Self.count))) % bits
             var bytes = original.bytes
@@ -60,7 +62,7 @@ import Testing
             await storage.store.close()
         }
         #expect(collected > 0)
-        // Otherwise nothing was damaged that anybody looked at.
+        // Otherwise the flips damaged nothing that a test read.
         #expect(missed + refused > 0)
     }
 
@@ -72,7 +74,8 @@ import Testing
         return try StoreFixture(in: folder, keyring: keyring)
     }
 
-    /// Whom a server takes somebody for who has one user's token and password, and tries any name with it.
+    /// Returns the users as whom a server authenticates a caller who tries any name with one
+    /// user's token and password.
     private static func callers(with name: String, in storage: StoreFixture, _ original: Original) async throws
         -> [User]
     {
@@ -93,7 +96,7 @@ import Testing
         PasswordHash(phc: "that of \(name)")
     }
 
-    /// As a server does it: the notification for the caller, then the payload.
+    /// Fetches as a server does: the notification for the caller, then the payload.
     private static func collect(
         _ id: NotificationID,
         as callers: [User],
@@ -102,7 +105,7 @@ import Testing
     ) async throws -> Set<Data> {
         var payloads: Set<Data> = []
         for user in callers {
-            // An error is an answer that gives nothing away.
+            // An error reveals nothing.
             let found = try? await storage.reader.notification(
                 id,
                 for: user.id,
@@ -120,7 +123,7 @@ import Testing
         return payloads
     }
 
-    /// Whatever else reads rows; all that may come of it is an error.
+    /// Reads rows in all other ways. The only permitted failure is an error.
     private static func exercise(_ storage: StoreFixture, _ original: Original) async {
         for (name, user) in original.users {
             if let name = Username(name), let found = try? await storage.reader.user(named: name) {

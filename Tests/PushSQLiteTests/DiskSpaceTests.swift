@@ -8,7 +8,7 @@ import Testing
 
 @testable import PushSQLite
 
-/// A disk that is full for a while, here by a bound of SQLite's that has the same effect.
+/// A disk that is full for a while, simulated with a limit of SQLite that has the same effect.
 @Suite(.timeLimit(.minutes(5))) struct DiskSpaceTests {
     @Test func aFullDiskIsToldOnceAndHealsByItself() async throws {
         let folder = try TemporaryFolder()
@@ -35,7 +35,8 @@ import Testing
             }
         }
         #expect(events.withLock { $0 }.first == .diskFull)
-        // What takes no room still works, and there is room again as soon as it is made.
+        // Work that takes no space still succeeds, and the store recovers as soon as there is
+        // space.
         try await store.writer.connection.writeWithoutTransaction { db in
             try db.execute(sql: "pragma max_page_count = 1000000")
         }
@@ -45,7 +46,7 @@ import Testing
         #expect(events.withLock { $0.count { $0 == .diskFull } <= 3 })
         await store.close()
     }
-    /// On a small disk it is the log itself that takes the room: nothing is deleted from elsewhere.
+    /// On a small disk the log itself takes the space: the store deletes nothing else.
     @Test func theLogGivesItsRoomBackWhenTheDiskIsFull() async throws {
         let fixture = try StoreFixture()
         let (store, log) = (fixture.sqlite, fixture.sqlite.path + "-wal")
@@ -57,7 +58,7 @@ import Testing
         store.writer.noteFull()
         #expect(store.isFull)
         try await eventually { !store.isFull }
-        // What was committed since to see that it works.
+        // The commits since then, which check that the store works.
         #expect(try Self.length(of: log) < 100_000)
         #expect(store.report.logBytes < 100_000)
         await store.close()

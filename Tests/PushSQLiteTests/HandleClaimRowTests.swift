@@ -8,7 +8,7 @@ import Testing
 
 @testable import PushSQLite
 
-/// Claims to handles, as they are in the database.
+/// The database's rows of claims to handles.
 @Suite(.timeLimit(.minutes(5))) struct HandleClaimRowTests {
     private let keyring = Keyring.generateText()
     private let fixture: StoreFixture
@@ -81,7 +81,7 @@ import Testing
         try look()
     }
 
-    /// With the rows, but with another secret than the database's, the code is another.
+    /// The same rows with another secret than the database's give another code.
     @Test func whoHasTheRowsOfACodeCannotComputeIt() async throws {
         try await self.claim("b", "x", of: self.bob, confirmation: 1)
         let code = try await self.leasedCode()

@@ -35,7 +35,7 @@ import Testing
         #expect(try await self.rows() == [counts])
     }
 
-    /// Its answer said nothing of counts, and does not count now.
+    /// The answer of that time had no counts, and still has none.
     @Test func aRowFromBeforeTheMigrationHasNoCounts() async throws {
         let connection = try DatabaseQueue()
         try await connection.writeWithoutTransaction { db in

@@ -23,7 +23,7 @@ import Testing
         _ = try LockFile(forDatabase: self.path)
     }
 
-    /// As a child process does between `fork` and `exec`.
+    /// A child process shares it like this between `fork` and `exec`.
     @Test func aLockIsReleasedThoughAnotherDescriptorSharesIt() throws {
         let lock = try LockFile(forDatabase: self.path)
         let descriptor = try Self.descriptor(of: self.path + ".lock")
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    /// The file that the link leads to would be emptied.
+    /// Following the link would empty its target.
     @Test(arguments: ["", ".lock"]) func aLinkInItsPlaceIsNotFollowed(suffix: String) throws {
         let (file, text) = (self.folder.file("other"), Data("kept".utf8))
         for isHard in [false, true] {

@@ -8,12 +8,12 @@ import Testing
 @testable import PushSQLite
 
 @Suite(.timeLimit(.minutes(5))) struct LogTests {
-    /// Readers that always have a transaction open keep SQLite from beginning its log anew by itself.
+    /// Readers with a permanently open transaction keep SQLite from restarting its log by itself.
     @Test func theLogStaysShortBesideReadersThatNeverRest() async throws {
         let fixture = try StoreFixture()
         try await fixture.sqlite.writer.write { try $0.execute(sql: "create table page (content blob)") }
         let isDone = Flag()
-        // Threads of their own: they never wait.
+        // The readers run on their own threads, because they never suspend.
         for _ in 0..<2 {
             let reader = try fixture.sqlite.makeSQLiteReader()
             Thread.detachNewThread {
@@ -21,8 +21,8 @@ import Testing
             }
         }
         defer { isDone.raise() }
-        // A log that never begins anew is always longer than what was moved out of it. How soon it can depends on how often
-        // the readers' threads are kept from running just while they read.
+        // A log that never restarts is always longer than the part that was moved out of it. How
+        // soon it restarts depends on how often the readers' threads are preempted during a read.
         var (longest, moved) = (0, 0)
         for _ in 0..<1000 where moved < longest + 16 << 20 {
             try await fixture.sqlite.writer.write { db in

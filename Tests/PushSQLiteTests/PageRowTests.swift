@@ -7,7 +7,7 @@ import Testing
 
 @testable import PushSQLite
 
-/// The rows of lists, and how they are found.
+/// The rows of lists, and the queries that find them.
 @Suite(.timeLimit(.minutes(5))) struct PageRowTests {
     private let fixture: StoreFixture
     private let alice: User
@@ -67,10 +67,10 @@ import Testing
             let reserved = try Int64.fetchOne(db, sql: "select reserved from change_number") ?? 0
             let lost = try ChangeNumbers(db, now: now + 10)
             for _ in 0..<1000 { _ = lost.next() }
-            // As it was in the backup.
+            // Restores the state of the backup.
             try db.execute(sql: "update change_number set reserved = ?", arguments: [reserved])
             let found = try ChangeNumbers(db, now: now + 3600).newest
-            // A clock that was set back does no harm to a database that was not.
+            // A clock that was set back does no harm to a database that was not restored.
             let later = try ChangeNumbers(db, now: now - 10_000_000).newest
             try db.execute(sql: "update change_number set reserved = ?", arguments: [Int64.max])
             return [lost.newest, found, later]
@@ -119,7 +119,7 @@ import Testing
         let second = try await self.page(after: first.end)
         #expect(second.entries.map(\.isGone) == Array(repeating: true, count: 9) + [false])
         #expect(!second.hasMore)
-        // The same with what has expired.
+        // The same holds for expired notifications.
         self.fixture.clock.advance(by: 1)
         let expired = try await self.page(after: 0)
         #expect(expired.entries.isEmpty)
@@ -128,7 +128,8 @@ import Testing
         #expect(try await self.page(after: expired.end).hasMore == false)
     }
 
-    /// `recipient_mac(notification, user)`, for rows that a test makes by SQL.
+    /// The SQL function `recipient_mac(notification, user)`, for rows that a test inserts with
+    /// SQL.
     private var recipientSeal: DatabaseFunction {
         let rows = self.fixture.sqlite.sealing.rows
         return DatabaseFunction("recipient_mac", argumentCount: 2, pure: true) { values in

@@ -6,7 +6,7 @@ import Testing
 
 @testable import PushSQLite
 
-/// The rows of pushes to devices that are not there, which are in no index until their device comes.
+/// Rows of pushes to absent devices. No index contains them until the device comes.
 @Suite(.timeLimit(.minutes(5))) struct ParkingRowTests {
     private let fixture: StoreFixture
     private let alice: User
@@ -37,7 +37,8 @@ import Testing
         #expect(try await self.parked() == 0)
     }
 
-    /// Its recipient may have become one before the device last came: along the recipient's row it would not be found.
+    /// The recipient may have been added before the device last came. A search along the
+    /// recipient's row would miss the push.
     @Test func aDeviceOfALaterPageIsNotParked() async throws {
         let other = try await self.fixture.addDevice(of: self.alice, platform: "stream", handle: "two")
         try await self.fixture.post(1, from: self.alice, to: "username:alice", page: 1)

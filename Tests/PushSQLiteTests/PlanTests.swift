@@ -5,7 +5,7 @@ import Testing
 
 @testable import PushSQLite
 
-/// What an operation costs must not grow with what else is in the database.
+/// The cost of an operation must not grow with the rest of the database.
 @Suite(.timeLimit(.minutes(5))) struct PlanTests {
     private static let queries: [(name: String, sql: String, indexes: [String])] = [
         ("receipt", SQLiteStore.pacedDevices, ["device_by_user", "PRIMARY KEY (notification_id=? AND device=?)"]),
@@ -77,7 +77,7 @@ import Testing
                 try $0.decode(String.self, forColumn: "detail")
             }
         }
-        // What a subquery gives, and what is given to the query as a list, are no tables.
+        // Results of subqueries, and lists that are bound to the query, are not tables.
         let scans = plan.filter { $0.hasPrefix("SCAN") && !$0.hasPrefix("SCAN (subquery") && !$0.contains("json_each") }
         #expect(scans.isEmpty, "\(query.name): \(plan)")
         for index in query.indexes { #expect(plan.contains { $0.contains(index) }, "\(query.name): \(plan)") }

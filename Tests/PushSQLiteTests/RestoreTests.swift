@@ -7,7 +7,7 @@ import Testing
 
 @testable import PushSQLite
 
-/// A database is put back from a backup.
+/// Restoring a database from a backup.
 @Suite(.timeLimit(.minutes(5))) struct RestoreTests {
     private let fixture: StoreFixture
     private let database: SQLiteDatabase
@@ -34,7 +34,7 @@ import Testing
         try DatabaseQueue.readOnly(path: path).read { try Int64.fetchAll($0, sql: "select id from notification") }
     }
 
-    /// All rows of all tables, as text.
+    /// Returns all rows of all tables, as text.
     private func rows(at path: String) throws -> [String: [String]] {
         try DatabaseQueue.readOnly(path: path).read { db in
             let tables = try String.fetchAll(db, sql: "select name from sqlite_schema where type = 'table'")
@@ -134,7 +134,7 @@ import Testing
         await (try self.fixture.reopened()).store.close()
     }
 
-    /// Somebody who can write where backups lie, and has no keyring, gives a user another role.
+    /// An attacker who can write to the backups but has no keyring gives a user another role.
     @Test(arguments: [true, false]) func aBackupThatWasChangedIsRefused(isVacuumed: Bool) async throws {
         await self.fixture.store.close()
         let file = isVacuumed ? self.elsewhere.file("vacuumed.db") : self.backup
@@ -161,7 +161,8 @@ import Testing
         #expect(try self.ids(at: self.database.path).sorted() == [1, 2])
     }
 
-    /// As a process leaves it that ends in the middle: `moved` are the files that it has moved away by then.
+    /// Reproduces the state after a process that ended in the middle: `moved` are the files that
+    /// it had already moved away.
     @Test(arguments: [[], [""], ["", "-wal"]])
     func aRestoreThatWasInterruptedIsFinishedBeforeAnythingElse(moved: [String]) async throws {
         await self.fixture.store.close()

@@ -7,7 +7,7 @@ import Testing
 
 @testable import PushSQLite
 
-/// The rows of sealed values when the keys change.
+/// The rows of encrypted values when the keys change.
 @Suite(.timeLimit(.minutes(5))) struct RewrapRowTests {
     private let old = Keyring.generateText()
     private let fixture: StoreFixture
@@ -20,10 +20,11 @@ import Testing
         get throws { try Keyring.addingKey(to: self.old).text }
     }
 
-    /// How many values `fillSealed` has sealed: the secret, names, handles, tags, expressions, payloads and alerts.
+    /// The number of values that `fillSealed` encrypts: the secret, names, handles, tags,
+    /// expressions, payloads and alerts.
     private static let count: Int = [1, 2, 6, 6, 2, 2, 2].reduce(0, +)
 
-    /// What is sealed, each with the number of its key.
+    /// Returns the key numbers of all encrypted values.
     private func keyNumbers(_ store: SQLiteStore) async throws -> [UInt32] {
         try await store.writer.write { db in
             try SealedColumn.all.flatMap { column in
@@ -42,7 +43,7 @@ import Testing
         #expect(before == [UInt32](repeating: 1, count: Self.count))
         #expect(try await fixture.store.exchange(Keyring(text: self.both), now: fixture.now))
         let result = try await fixture.store.rewrap(page: page)
-        // One more: the audit's entry about the change.
+        // The additional value is the audit's entry about the change.
         #expect(result?.renewed == before.count + 1)
         #expect(try await self.keyNumbers(fixture.sqlite) == [UInt32](repeating: 2, count: before.count + 1))
     }
@@ -81,7 +82,7 @@ import Testing
         try await self.fixture.fillSealed()
         try await fixture.store.writeSealCounts()
         try await fixture.store.writeSealCounts()
-        // The secret, and what `fillSealed` has made.
+        // The secret, and the values of `fillSealed`.
         let seals = try SQLiteDatabase(path: fixture.sqlite.path).dataKeys().map(\.seals)
         #expect(seals == [Self.count])
     }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import PushSQLite
 
-/// Rows that are changed past the store: by the disk, or by somebody who has the file.
+/// Rows that are changed without the store: by the disk, or by somebody who has the file.
 @Suite(.timeLimit(.minutes(5))) struct RowMACTests {
     private let fixture: StoreFixture
     private let alice: User
@@ -70,7 +70,7 @@ import Testing
         await #expect(throws: StoreError.self) { try await reader.user(withToken: token, now: self.fixture.now) }
     }
 
-    /// A token of mallory's.
+    /// Adds a token of mallory's.
     private func addToken() async throws -> Fingerprint {
         let session = try await self.fixture.store.addSession(
             for: self.mallory,

@@ -7,7 +7,7 @@ import Testing
 
 @testable import PushSQLite
 
-/// Which rows stay, and in memory what could not be written.
+/// The rows that are kept, and values in memory that could not be written.
 @Suite(.timeLimit(.minutes(5))) struct RowTests {
     private let fixture: StoreFixture
     private let alice: User
@@ -29,7 +29,7 @@ import Testing
         return try #require(token)
     }
 
-    /// Registering anew with sixty tags must not cost sixty rows each time.
+    /// Registering again with sixty tags must not write sixty rows each time.
     @Test func tagsThatStayAreNotWrittenAgain() async throws {
         let tags = { (count: Int) in Set((0..<count).compactMap { PushCore.Tag("t\($0)") }) }
         var counts: [Int] = []
@@ -52,7 +52,7 @@ import Testing
         #expect(found?.count == 50, "and the user's own")
     }
 
-    /// What was sent long ago is not looked at again.
+    /// The store does not read old notifications again.
     @Test func theNewestOfAKeyIsOneRowForADeviceAndGoesWithItsNotification() async throws {
         for number in Int64(1)...5 {
             try await fixture.post(number, from: alice, to: "username:alice", collapseID: "inbox")

@@ -6,7 +6,7 @@ import Testing
 
 @testable import PushSQLite
 
-/// A copy that is watched, or given up.
+/// A copy that reports its progress, or is cancelled.
 @Suite(.timeLimit(.minutes(5))) struct RunningCopyTests {
     @Test func aStatementEndsOnceItIsSet() async throws {
         let copy = RunningCopy()
@@ -39,7 +39,8 @@ import Testing
         await fixture.store.close()
     }
 
-    /// Without /proc, which does not tell a process that nobody may look into what it has read.
+    /// Does not use /proc, which does not report the bytes read by a process that nobody may
+    /// inspect.
     @Test func whatIsReadWhileACopyIsVerifiedIsCounted() async throws {
         let fixture = try StoreFixture(.sqlite)
         try await fixture.sqlite.writer.write { db in
@@ -76,7 +77,7 @@ import Testing
         await fixture.store.close()
     }
 
-    /// What somebody else could read, or have put there.
+    /// A file that another user could read, or could have put there.
     @Test func aFileThatIsNoCopyIsNotWrittenInto() async throws {
         let fixture = try StoreFixture(.sqlite)
         let path = fixture.folder.file("copy.db")

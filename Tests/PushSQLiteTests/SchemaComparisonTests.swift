@@ -7,7 +7,7 @@ import Testing
 
 @testable import PushSQLite
 
-/// What somebody has changed in the schema of a file.
+/// Changes that somebody has made to the schema of a file.
 @Suite(.timeLimit(.minutes(5))) struct SchemaComparisonTests {
     private let fixture: StoreFixture
     private let backup: String

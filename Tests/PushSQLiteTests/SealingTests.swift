@@ -7,7 +7,7 @@ import Testing
 
 @testable import PushSQLite
 
-/// What a thief of the database can neither read nor move.
+/// Values that a thief of the database can neither read nor move.
 @Suite(.timeLimit(.minutes(5))) struct SealingTests {
     private let fixture: StoreFixture
 
@@ -15,7 +15,7 @@ import Testing
         self.fixture = try StoreFixture()
     }
 
-    /// Two rows of each sealed column: users, devices, payloads, and broadcasts that run.
+    /// Fills two rows of each encrypted column: users, devices, payloads, and running broadcasts.
     private func fill() async throws {
         for name in ["Margrethe", "Wilhelmina"] {
             let user = try await fixture.addUser(name, role: .publisher)
@@ -122,7 +122,7 @@ import Testing
         #expect(release.nextDue == nil)
         #expect(fixture.store.report.setAside == 1)
         #expect(try await fixture.store.releaseScheduled(now: fixture.now) == Release())
-        // It goes with the notification.
+        // It is deleted with the notification.
         fixture.clock.advance(by: 3600)
         while try await fixture.store.deleteExpired(now: fixture.now, page: 10) {}
         #expect(try await fixture.reader.schedule() == Schedule(count: 0, firstDue: nil))
@@ -142,7 +142,7 @@ import Testing
         }
         #expect(left == 0)
         #expect(aside == 1)
-        // `sealpost deliveries --wait` would wait for it until it has expired.
+        // Otherwise `sealpost deliveries --wait` would wait until the broadcast has expired.
         for number: Int64 in [9, 10] {
             #expect(try await !fixture.reader.isFanningOut(#require(NotificationID(rawValue: number))))
         }

@@ -8,7 +8,7 @@ import Testing
 
 @testable import PushSQLite
 
-/// Room that was made is given back to the file system, in steps that hold nobody up.
+/// The store returns free space to the file system, in steps that do not block other work.
 @Suite(.timeLimit(.minutes(5))) struct SpaceTests {
     private let folder: TemporaryFolder
     private let keyring: Keyring
@@ -22,7 +22,7 @@ import Testing
         try SQLiteStore(path: self.folder.file("a.db"), keyring: self.keyring, options)
     }
 
-    /// Stores so many MiB, and deletes all but each tenth row.
+    /// Stores this many MiB, and deletes all but every tenth row.
     private func growAndThin(_ store: SQLiteStore, mebibytes: Int) async throws {
         try await store.writer.write {
             try $0.execute(sql: "create table filling (id integer primary key, bytes blob)")
@@ -77,7 +77,7 @@ import Testing
         #expect(damage == ["ok"])
         #expect(events.withLock { $0 } == [.spaceGivenBack(bytes: given)])
         #expect(store.report.file?.bytes == length - given)
-        // What is left is a reserve.
+        // The remaining free space is a reserve.
         #expect(try await store.giveSpaceBack(pause: .zero) == 0)
         await store.close()
     }
@@ -88,7 +88,7 @@ import Testing
         var space = try #require(try await store.writer.fileSpace())
         for _ in 0..<20 {
             let next = try await store.writer.shrink()
-            // With a page that says what refers to others, if the last of these is gone.
+            // A page of the pointer map goes too, if the last page that it describes is gone.
             #expect((1...Writer.shrinkPages + 1).contains(space.pages - next.pages))
             try await store.writer.write { try $0.execute(sql: "insert into filling (bytes) values (randomblob(100))") }
             space = try #require(try await store.writer.fileSpace())

@@ -6,7 +6,7 @@ import Testing
 
 @testable import PushSQLite
 
-/// The page that says what a thief sees says it of every column there is.
+/// The documentation of a stolen database lists every column.
 @Suite(.timeLimit(.minutes(5))) struct StolenDatabaseTests {
     @Test func eachColumnIsInTheTableAndWhatIsSealedIsCalledSealed() async throws {
         let fixture = try StoreFixture()
@@ -27,7 +27,8 @@ import Testing
         #expect(Set(page.filter { $0.value == "sealed" }.keys).subtracting(["index_secret.id"]) == sealed)
     }
 
-    /// What each column is, by `table.column`; the columns behind the first of a line are of the same table.
+    /// Returns the description of each column, by `table.column`. The further columns of a line
+    /// belong to the same table as its first.
     private func columns() throws -> [String: String] {
         var columns: [String: String] = [:]
         let page = try Repository.text(of: "docs/stolen-database.md")

@@ -7,11 +7,11 @@ import Testing
 
 @testable import PushSQLite
 
-/// The rows of what one user may leave behind, and what they cost.
+/// The rows of one user's storage limits, and their cost.
 @Suite(.timeLimit(.minutes(5))) struct StorageBoundsRowTests {
     private let fixture: StoreFixture
     private let alice: User
-    /// Sealed, 9 bytes of payload.
+    /// The length of an encrypted payload of 9 bytes.
     private static let length = 9 + Vault.overhead
 
     init() async throws {
@@ -53,7 +53,7 @@ import Testing
             try await self.post(number, within: bounds, isReadOnce: number == 1, expiresIn: number == 2 ? 10 : 3600)
         }
         #expect(try await self.usage() == [6, 6 * Self.length])
-        // An id that is taken changes nothing.
+        // A taken id changes nothing.
         #expect(try await self.post(1, within: bounds) == .idTaken)
         #expect(try await fixture.store.take(#require(NotificationID(rawValue: 1)), by: alice.id, now: fixture.now))
         #expect(

@@ -64,7 +64,7 @@ import Testing
             try await writer.holding(until: 200) {
                 for index in 0..<200 {
                     group.addTask {
-                        // Half of the names are there twice: their jobs fail alone.
+                        // Half of the names exist twice: those jobs fail alone.
                         try await fixture.store.addUser(
                             #require(Username("user\(index % 100)")),
                             role: .device,
@@ -77,7 +77,7 @@ import Testing
             return try await group.reduce(into: [Bool]()) { $0.append($1) }
         }
         #expect(outcomes.filter(\.self).count == 100)
-        // One of the job that held the writer, and one of all the others.
+        // One commit of the job that held the writer, and one of all the others.
         #expect(writer.commits.value - commits == 2)
     }
 }

@@ -6,12 +6,12 @@ import Testing
 
 @testable import PushSQLite
 
-/// What SQLite asks its files to put on the disk is timed, and done.
+/// The store measures SQLite's sync calls, and really performs them.
 @Suite(.timeLimit(.minutes(5))) struct SyncTimesTests {
     private let fixture: StoreFixture
 
     init() throws {
-        // In memory it takes no time.
+        // A sync in memory takes no time.
         self.fixture = try StoreFixture(in: TemporaryFolder(on: .disk))
     }
 
@@ -28,7 +28,7 @@ import Testing
         let (syncs, earlier) = (try #require(after.syncs), try #require(before.syncs))
         #expect(syncs.log.total - earlier.log.total == 5)
         #expect(syncs.database == earlier.database)
-        // Of those before, not all are of commits that are counted.
+        // Earlier syncs may belong to commits that are not counted.
         let time = syncs.log.microseconds - earlier.log.microseconds
         let commits = try #require(after.commits?.times.microseconds) - #require(before.commits?.times.microseconds)
         #expect(time > 0 && time <= commits)
@@ -43,7 +43,8 @@ import Testing
         #expect(after.database > before.database)
     }
 
-    /// SQLite is told what the file's own method has answered, and the file's own memory is freed with it.
+    /// SQLite gets the result of the file's own method, and the file's own memory is freed with
+    /// it.
     @Test func aStoreThatIsClosedHasAllThatWasStored() async throws {
         _ = try await self.fixture.addUser("first")
         let syncs = self.fixture.sqlite.writer.syncs

@@ -9,8 +9,8 @@ import Testing
 
 @testable import PushSQLite
 
-/// What was erased is not in the database's file any more, and not in its log: neither where it was nor where SQLite has
-/// once moved it from.
+/// Erased values are gone from the database's file and its log, also from places from which
+/// SQLite has moved them.
 @Suite(.timeLimit(.minutes(5))) struct WipingTests {
     enum Way: Sendable {
         case readOnce, leaseEnd, recall, expiry
@@ -27,8 +27,8 @@ import Testing
         self.bob = try await self.fixture.addUser("bob")
     }
 
-    /// Payloads of many sizes under random ids, so that pages are divided, each with an alert; returns what is in the database
-    /// of both.
+    /// Posts payloads of many sizes under random ids, so that pages are split, each with an
+    /// alert. Returns the encrypted values of both.
     private func post(isReadOnce: Bool) async throws -> [Data] {
         let numbers = (0..<Self.count).map { _ in Int64.random(in: 1...(.max)) }
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -62,7 +62,7 @@ import Testing
         return try await self.sealed()
     }
 
-    /// All payloads and alerts.
+    /// Returns all encrypted payloads and alerts.
     private func sealed() async throws -> [Data] {
         try await fixture.sqlite.writer.write { db in
             try Data.fetchAll(
@@ -75,8 +75,8 @@ import Testing
         }
     }
 
-    /// Copied in the writer's own turn, so that it does not cut its log meanwhile: of a file that gets shorter Foundation's
-    /// copy never ends.
+    /// Copies the files during the writer's own turn, so that the writer does not truncate its
+    /// log meanwhile. Foundation's copy of a file that gets shorter never ends.
     private func copyAsAKillLeavesIt() async throws -> TemporaryFolder {
         let (folder, other) = (fixture.folder, try TemporaryFolder())
         try await fixture.sqlite.writer.write { _ in
@@ -87,7 +87,8 @@ import Testing
         return other
     }
 
-    /// The same, and then opened by another program, which moves the log.
+    /// Does the same, and then opens the copy with another program, which moves the log into the
+    /// file.
     private func copyAsAnotherProgramLeavesIt() async throws -> TemporaryFolder {
         let other = try await self.copyAsAKillLeavesIt()
         let program = try DatabaseQueue(path: other.file("test.db"))
@@ -99,7 +100,8 @@ import Testing
 
     private static let planted = Data("a copy of a cell that is gone".utf8)
 
-    /// Puts into the room of the first page with enough of it what SQLite may have left there.
+    /// Writes into the first page with enough free space the bytes that SQLite may have left
+    /// there.
     private static func plant(in path: String, behind first: Int) throws {
         let descriptor = self.open(path)
         defer { close(descriptor) }
@@ -143,13 +145,15 @@ import Testing
         try await fixture.store.lease(id, to: alice.id, until: fixture.now + 60, noting: nil, now: fixture.now)
     }
 
-    /// How many of the values can be found, even in part: by eight bytes near their begin or at their end.
+    /// Returns how many of the values can be found, even in part: by eight bytes near their start
+    /// or at their end.
     private func found(_ values: [Data], in folder: TemporaryFolder) throws -> Int {
         var parts: [UInt64: Int] = [:]
-        // What a part begins with: a glance at it spares most look-ups, of which there are millions.
+        // The first bytes of the parts: a quick check of them avoids most of the millions of
+        // lookups.
         var isBegin = [Bool](repeating: false, count: 1 << 16)
         for (index, value) in values.enumerated() {
-            // Behind the format and the key's number, which all have.
+            // Skips the format and the key's number, which are equal in all values.
             for part in [value[5..<13], value.suffix(8)] {
                 let word = part.reduce(into: UInt64(0)) { $0 = $0 >> 8 | UInt64($1) << 56 }
                 parts[word] = index
@@ -188,7 +192,7 @@ import Testing
         try await self.expectWiping { _ = try await store.trimAudit(before: .distantFuture, limit: 10) }
     }
 
-    /// Has `work` leave something to be wiped.
+    /// Checks that `work` leaves something to wipe.
     private func expectWiping(
         sourceLocation: SourceLocation = #_sourceLocation,
         by work: () async throws -> Void
@@ -209,7 +213,8 @@ import Testing
                 + Data.fetchAll(db, sql: "select name from user where id = \(alice.id)")
         }
         #expect(sealed.count == 121)
-        // Deleted, retired, moved to another user, given another handle; and the rest goes with the user.
+        // These are deleted, retired, moved to another user, or given another handle; the others
+        // are deleted with the user.
         for id in ids[..<10] { #expect(try await fixture.store.unregister(id, ofUser: alice.id)) }
         let devices = try await fixture.reader.devices(ofUser: alice.id)
         for device in devices[..<10] {
@@ -231,7 +236,7 @@ import Testing
 
     @Test func whatWasErasedBeforeACrashIsWipedByTheNextStart() async throws {
         let sealed = try await self.post(isReadOnce: true)
-        // As long as it reads, the log stays.
+        // The log stays as long as the report reads.
         let report = try fixture.sqlite.makeSQLiteReader()
         #expect(report.hold())
         try await self.erase(.readOnce)
@@ -272,7 +277,8 @@ import Testing
         await next.close()
     }
 
-    /// As an operator's `sqlite3 … "select …"` does it: the log is gone then, and with it the word of what there is to wipe.
+    /// An operator's `sqlite3 … "select …"` does this. The log is then gone, and with it the
+    /// record of the pages to wipe.
     @Test func whatAnotherProgramMovedAfterACrashIsWipedToo() async throws {
         _ = try await self.post(isReadOnce: true)
         let other = try await self.copyAsAnotherProgramLeavesIt()
@@ -285,7 +291,7 @@ import Testing
     }
 
     @Test func ofALargeFileTheRestIsWipedWhileItIsServed() async throws {
-        // So that there are more pages than a start looks at.
+        // More pages than a start checks.
         try await fixture.sqlite.writer.write { db in
             try db.execute(sql: "insert into collapse values (0, hex(zeroblob(10000000)), 0, 0)")
         }
@@ -299,7 +305,7 @@ import Testing
         await next.close()
     }
 
-    /// What broke off before all was wiped begins anew.
+    /// A wiping that was interrupted starts again.
     @Test func aFileThatIsNotAllWipedIsNotLeftAsKnown() async throws {
         try await fixture.sqlite.writer.write { db in
             try db.execute(sql: "insert into collapse values (0, hex(zeroblob(10000000)), 0, 0)")
@@ -336,7 +342,7 @@ import Testing
         #expect(try !String(contentsOfFile: lock, encoding: .utf8).isEmpty)
     }
 
-    /// As where the process has no descriptor left.
+    /// Simulates a process without free descriptors.
     @Test func aLogThatCannotBeReadLeavesAllPagesUnknown() throws {
         let folder = try TemporaryFolder()
         let log = folder.file("test.db-wal")
@@ -350,7 +356,8 @@ import Testing
         wiper.close()
     }
 
-    /// Pages that were divided have copies of cells that are erased from other pages, in the file and in memory.
+    /// Split pages have copies of cells that are erased from other pages, in the file and in
+    /// memory.
     @Test func whatSQLiteHasInMemoryDoesNotComeBack() async throws {
         _ = try await self.post(isReadOnce: false)
         let ids = try await fixture.sqlite.writer.write { db in
@@ -364,7 +371,7 @@ import Testing
         }
         try await self.wipe()
         #expect(try self.found(sealed, in: fixture.folder) == 0)
-        // A change of each page, none of which takes the room where a copy may be.
+        // Changes each page without using the free space where a copy may be.
         try await fixture.sqlite.writer.write {
             try $0.execute(sql: "update notification set expires_at = expires_at + 1")
         }
@@ -375,7 +382,7 @@ import Testing
         let sealed = try await self.post(isReadOnce: true)
         try await self.erase(.readOnce)
         let report = try fixture.sqlite.makeSQLiteReader()
-        // As long as it reads.
+        // The wiping waits as long as the report reads.
         #expect(report.hold())
         let isDone = try await fixture.sqlite.wipe()
         report.letGo()
@@ -408,7 +415,8 @@ import Testing
         #expect(DatabaseFile.room(in: page, isFirst: false) == 18..<400)
         page.replaceSubrange(100..<108, with: [0x0D, 0, 0, 0, 1, 2, 0, 0])
         #expect(DatabaseFile.room(in: page, isFirst: true) == 110..<512)
-        // Cells that begin before their pointers end, or behind the page: not as SQLite writes it.
+        // Cells that begin before the end of their pointers, or after the page. SQLite does not
+        // write such pages.
         for start in [[0, 9], [2, 1], [0, 0]] as [[UInt8]] {
             page.replaceSubrange(5..<7, with: start)
             #expect(DatabaseFile.room(in: page, isFirst: false) == nil)
@@ -432,10 +440,10 @@ import Testing
         try program.close()
         let storage = try StoreFixture(in: folder, keyring: keyring)
         try await storage.addUser("alice")
-        // Room of many sizes, and free pages among others.
+        // Free space of many sizes, and free pages among others.
         for number: Int64 in 1...200 { try await storage.post(number, from: bob, to: "username:alice", expiresIn: 60) }
         while try await storage.store.deleteExpired(now: storage.now + 60, page: 100) {}
-        // Behind the second map stands a page of cells, so that it begins like one.
+        // A page of cells follows the second pointer map, so that it begins like one.
         try await storage.sqlite.writer.write { db in
             try db.execute(sql: "create table filling (number integer primary key, bytes blob) strict")
             try db.execute(
@@ -475,9 +483,9 @@ import Testing
 
     // MARK: The locks
 
-    /// POSIX drops all locks that a process has on a file as soon as it closes any descriptor of it.
-    /// The kernel gives `/proc/locks` page by page, and what other processes lock meanwhile may hide a line from one look. A lock
-    /// that is lost never comes back.
+    /// POSIX drops all locks of a process on a file as soon as it closes any descriptor of the
+    /// file. The kernel returns `/proc/locks` page by page, and other processes' locks may hide a
+    /// line from one read. A lost lock never returns.
     @Test func lookingAtTheBytesKeepsTheLocks() async throws {
         try await eventually { try !self.locks().isEmpty }
         let before = try self.locks()
@@ -485,13 +493,13 @@ import Testing
         try await eventually { try Set(before).isSubset(of: self.locks()) }
     }
 
-    /// The lines of `/proc/locks` about the database's file.
+    /// Returns the lines of `/proc/locks` about the database's file.
     private func locks() throws -> [String] {
         var status = stat()
         #expect(stat(fixture.sqlite.path, &status) == 0)
         let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: "/proc/locks"))
         let lines = String(decoding: try file.readToEnd() ?? Data(), as: UTF8.self).split(separator: "\n")
-        // The number at the begin of a line is none of the lock's.
+        // The number at the start of a line does not belong to the lock.
         return lines.filter { $0.contains(":\(status.st_ino) ") }.map { $0.drop { $0 != ":" }.description }.sorted()
     }
 
@@ -501,7 +509,7 @@ import Testing
         Glibc.open(path, O_RDWR | O_CLOEXEC)
     }
 
-    /// The wiping that follows by itself may be under way.
+    /// The automatic wiping may be running.
     private func wipe() async throws {
         try await eventually { try await fixture.sqlite.wipe() }
     }

@@ -3,10 +3,10 @@ import Foundation
 @testable import PushSQLite
 
 extension Writer {
-    /// Keeps the writer busy until `count` jobs wait, which `body` hands in or has others hand in: they are then committed
-    /// together.
+    /// Keeps the writer busy until `count` jobs wait, so that they are committed together. `body`
+    /// adds them, or makes others add them.
     ///
-    /// Gives up after a minute, so that a test that hands in fewer fails by what it counts.
+    /// Stops after a minute, so that a test with too few jobs fails at its count.
     func holding(until count: Int, _ body: () async throws -> Void) async throws {
         let (begun, signal) = AsyncStream<Void>.makeStream()
         async let held: Void = self.write(.delivery) { _ in

@@ -9,7 +9,8 @@ import Testing
         WriterQueue(bound: bound, boundInBytes: bytes, batch: batch)
     }
 
-    /// Takes turns until nothing is left, with receipts in each that asks; each turn is written as its jobs.
+    /// Takes turns until the queue is empty, with `receipts` turns of receipts. Returns each turn
+    /// as the text of its jobs.
     private func drain(_ queue: inout WriterQueue<String>, receipts: Int = 0, after wait: Duration = .zero) -> [String]
     {
         var turns: [String] = []
@@ -68,7 +69,7 @@ import Testing
     func requestsAreBoundedInBytesToo(bytes: Int, expected: Bool) {
         var queue = self.queue()
         let isTaken = queue.add("a", .request, bytes: bytes, timeout: .zero, now: self.start)
-        // What a settlement tells is lost if it has no place.
+        // A settlement that finds no place in the queue would be lost.
         let isSettled = queue.add("b", .delivery, bytes: 50, timeout: .zero, now: self.start)
         #expect(isTaken == expected)
         #expect(isSettled)

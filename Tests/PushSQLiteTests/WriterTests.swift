@@ -8,7 +8,7 @@ import Testing
 
 @testable import PushSQLite
 
-/// Work that is committed together, of which none may spoil it for the others.
+/// Jobs that are committed together. A failing job must not affect the others.
 @Suite(.timeLimit(.minutes(5))) struct WriterTests {
     private let fixture: StoreFixture
     private var writer: Writer { self.fixture.sqlite.writer }
@@ -28,7 +28,7 @@ import Testing
         try await self.writer.write { try String.fetchAll($0, sql: "select name from done order by name") }
     }
 
-    /// Keeps the writer busy until all that `body` hands in is waiting, so that it is committed together.
+    /// Keeps the writer busy until all jobs of `body` wait, so that they are committed together.
     private func together(
         in writer: Writer? = nil,
         _ works: [@Sendable (Database) throws -> Void],
@@ -61,7 +61,7 @@ import Testing
             }
             try await group.waitForAll()
         }
-        // What changes nothing waits for no disk.
+        // A job that changes nothing does not wait for the disk.
         _ = try await self.done()
         let after = try #require(self.fixture.sqlite.report.commits)
         #expect(after.writes - before.writes == 50)
@@ -81,7 +81,7 @@ import Testing
         #expect(self.writer.counts.repeated.load(ordering: .relaxed) == 1)
     }
 
-    /// A damaged page ends a transaction as a whole, also for those who have not touched it.
+    /// A damaged page ends a whole transaction, also for jobs that did not touch it.
     @Test(.timeLimit(.minutes(5)))
     func whatEndsTheTransactionEndsItForItselfOnly() async throws {
         let corrupt: @Sendable (Database) throws -> Void = { _ in throw DatabaseError(resultCode: .SQLITE_CORRUPT) }
@@ -216,7 +216,7 @@ import Testing
         options.onEvent = { events.add($0) }
         let store = try SQLiteStore(path: path, keyring: self.fixture.keyring, options)
         try await store.writer.write { try $0.execute(sql: "create table page (content blob)") }
-        // A program of somebody else's, which the store cannot ask to let go.
+        // Another program, which the store cannot ask to release its lock.
         var configuration = Configuration()
         configuration.readonly = true
         configuration.allowsUnsafeTransactions = true

@@ -5,9 +5,9 @@ import PushSenders
 import PushSimulators
 import Testing
 
-/// The sender against the simulator, over HTTP/2 and TLS.
+/// Tests the sender with the simulator, over HTTP/2 and TLS.
 @Suite(.timeLimit(.minutes(5))) struct APNsEndToEndTests {
-    /// The two clocks may be set apart, as they are in life.
+    /// The clocks of sender and simulator may differ, as they do in production.
     private func withAPNs<Result: Sendable>(
         change: @Sendable (inout APNsSettings) -> Void = { _ in },
         _ body: @Sendable (APNsSender, APNsSimulator, _ ours: SetClock, _ theirs: SetClock) async throws -> Result
@@ -54,7 +54,7 @@ import Testing
 
     @Test func oneConnectionCarriesMoreThanAThousandPushes() async throws {
         let (accepted, connections) = try await self.withAPNs { sender, apns, _, _ in
-            // Before it is known what the connection can carry, another may be opened beside it.
+            // Before the client knows the connection's capacity, it may open another.
             var accepted = try await sender.accepted(1) { _ in try Samples.push() }
             for _ in 0..<16 { accepted += try await sender.accepted(90) { _ in try Samples.push() } }
             return (accepted, Set(apns.pushes.received.map(\.request.connection)))
@@ -72,7 +72,7 @@ import Testing
         #expect(outcome == .failure(.deviceGone(reason: "Unregistered", since: since)))
     }
 
-    /// What makes Apple refuse a push, beside a text that a test has ordered.
+    /// A reason for which Apple refuses a push, in addition to an answer that a test has set.
     enum Circumstance: CaseIterable {
         case otherEnvironment, otherApp, expiredToken, busyDevice, keyOfTheOtherEnvironment
 

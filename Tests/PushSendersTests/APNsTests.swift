@@ -274,7 +274,7 @@ import Testing
     }
 
     @Test func theErrorNamesWhatIsWrong() throws {
-        // Made by openssl genpkey for this test, and used nowhere else.
+        // `openssl genpkey` made this key for this test; nothing else uses it.
         let p384 = """
             -----BEGIN PRIVATE KEY-----
             MIG2AgEAMBAGByqGSM49AgEGBSuBBAAiBIGeMIGbAgEBBDBkAEiDJyEQW+XBwZdp

@@ -5,7 +5,8 @@ import Testing
 
 @testable import PushSenders
 
-/// How a push tells a device with several accounts whose it is, for each provider.
+/// How a push tells a device with several accounts to which account it belongs, for each
+/// provider.
 @Suite(.timeLimit(.minutes(5))) struct AccountHintTests {
     private static let registration = RegistrationID.random()
 
@@ -78,7 +79,8 @@ import Testing
         #expect(body.hasPrefix(#"{"secureId":"7","accountHint":"\#(hint)","handle":"#))
     }
 
-    /// What providers log: of two accounts on one device they see two random texts for each notification.
+    /// Providers may log the hints. For two accounts on one device they see two random texts for
+    /// each notification.
     @Test func hintsOfOneAccountHaveNothingInCommon() throws {
         let registrations = [Self.registration, .random()]
         let hints = try (1...200).flatMap { number in
@@ -87,7 +89,7 @@ import Testing
         }
         #expect(Set(hints).count == 400)
         #expect(hints.allSatisfy { $0.utf8.count == AccountHint.length })
-        // Of each place in the text, the first letters of one account are as spread as those of both.
+        // At each position, the first letters of one account are as spread as those of both.
         for place in 0..<10 { #expect(Set(hints.map { Array($0)[place] }).count > 40) }
     }
 }

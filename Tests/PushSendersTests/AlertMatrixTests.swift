@@ -6,10 +6,11 @@ import PushSimulators
 import PushTesting
 import Testing
 
-/// The table "What a push shows" in `docs/providers.md` has what each sender really sends, as its provider's simulator has
-/// received and accepted it.
+/// The table "What a push shows" in `docs/providers.md` lists what each sender really sends, as
+/// its provider's simulator has received and accepted it.
 @Suite(.timeLimit(.minutes(5))) struct AlertMatrixTests {
-    /// A row's first columns: the sender, the alert, the kind of push as the provider is told it, and the body.
+    /// The first columns of a row: the sender, the alert, the kind of push that the provider
+    /// gets, and the body.
     private typealias Row = (sender: String, alert: String, kind: String, body: String)
 
     private static let alerts: [(name: String, alert: PushAlert?)] = [
@@ -39,7 +40,7 @@ import Testing
         }
     }
 
-    /// The rows of the table, without its head.
+    /// Returns the rows of the table, without its head.
     private static func documented() throws -> [Substring] {
         let page = try Repository.text(of: "docs/providers.md")
         let section = try #require(page.components(separatedBy: "\n### What a push shows\n").dropFirst().first)
@@ -47,7 +48,7 @@ import Testing
         return table.components(separatedBy: "\n#")[0].split(separator: "\n").filter { $0.hasPrefix("| `") }
     }
 
-    /// Rows that differ in their alert only are one.
+    /// Joins rows that differ only in their alert.
     private static func rows(_ sender: String, _ sent: [(kind: String, body: String)]) -> [Row] {
         let isOne = sent.allSatisfy { $0 == sent[0] }
         return zip(self.alerts, sent).map { (sender, $0.name, $1.kind, $1.body) }.prefix(isOne ? 1 : sent.count).map {
@@ -55,7 +56,7 @@ import Testing
         }
     }
 
-    /// What the simulator has accepted, without the device's address.
+    /// Returns the pushes that the simulator has accepted, without the device's address.
     private static func accepted(_ received: [ReceivedPush], handle: String) throws -> [(SimulatedRequest, String)] {
         try #require(received.count == self.alerts.count)
         return received.map { push in
@@ -140,7 +141,7 @@ import Testing
         )
     }
 
-    /// The priority in a part of a message.
+    /// Returns the priority in a part of a message.
     private static func priority(_ part: String, in request: SimulatedRequest) throws -> String {
         let body = try JSONSerialization.jsonObject(with: Data(request.body)) as? [String: Any]
         let part = (body?["message"] as? [String: Any])?[part] as? [String: Any]

@@ -1,6 +1,6 @@
 import PushCore
 
-/// Alerts as a publisher would choose them.
+/// Alerts that a publisher could choose.
 enum AlertSamples {
     /// A template with a value for every member, and a badge.
     static let appointment: PushAlert = {
@@ -26,7 +26,7 @@ enum AlertSamples {
         return alert
     }
 
-    /// What allows `appointment` and `badge`.
+    /// A policy that allows `appointment` and `badge`.
     static let policy: AlertPolicy = {
         var policy = AlertPolicy()
         policy.templates = ["appointment": Self.appointment]

@@ -5,11 +5,11 @@ import Testing
 
 @testable import PushSenders
 
-/// How an alert is written for each provider; `AlertMatrixTests` has the whole bodies.
+/// The form of an alert for each provider; `AlertMatrixTests` has the whole bodies.
 @Suite(.timeLimit(.minutes(5))) struct AlertTextTests {
     // MARK: Apple
 
-    /// What an alert does not say is the sender's; what it says takes that place.
+    /// The sender's values are the defaults; an alert's own values replace them.
     @Test(arguments: [
         (AlertMember.titleKey, #"{"alert":{"title-loc-key":"a \"b\"","loc-key":"BODY"},"sound":"s","category":"c","#),
         (.bodyKey, #"{"alert":{"title-loc-key":"TITLE","loc-key":"a \"b\""},"sound":"s","category":"c","#),
@@ -68,7 +68,7 @@ import Testing
                     + #""tag":"8c2f9f437d2d4d8b9a550c1e8e6c2a11"}"#
             ]
         )
-        // Android would show a text in place of the one with that name.
+        // Android would show a text in place of the resource with that name.
         let chosen = AndroidPlaceholder().notification(AlertSamples.text("KEY", as: .bodyKey), tag: "t")
         #expect(chosen == #"{"body_loc_key":"KEY","sound":"default","tag":"t"}"#)
     }
@@ -98,7 +98,7 @@ import Testing
         #expect(WebPushContent(AlertPolicy()).paddedSize == 127)
     }
 
-    /// A member's longest value may be a template's or a listed one.
+    /// The longest value of a member may come from a template or from a list.
     @Test func theLongestOfEachMemberCounts() {
         var policy = AlertSamples.policy
         let before = WebPushContent(policy).paddedSize
@@ -116,7 +116,8 @@ import Testing
         var policy = AlertPolicy()
         for member in AlertMember.allCases { policy.allowed[member] = [String(repeating: "\\", count: 100)] }
         policy.largestBadge = 9999
-        // RFC 8291 section 4: a push service takes 4096 bytes; 86 are the head, 17 the delimiter and the tag.
+        // RFC 8291 section 4: a push service accepts 4096 bytes. The head takes 86, and the
+        // delimiter and the tag 17.
         #expect(WebPushContent(policy).paddedSize <= 4096 - 86 - 17)
     }
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import PushSenders
 
-/// The largest answers of the worst shapes, which a host that a device has named may give.
+/// The largest answers of the worst shapes, which a host that a device has named may send.
 @Suite(.timeLimit(.minutes(5))) struct AnswerReaderTests {
     enum Reader: String, CaseIterable {
         case apns, fcm, wns, webpush, webhook, token
@@ -17,19 +17,19 @@ import Testing
             case .wns: _ = WNSResponse.outcome(response, now: Samples.now)
             case .webpush: _ = WebPushResponse.outcome(response, now: Samples.now)
             case .webhook: _ = WebhookResponse.outcome(response, now: Samples.now)
-            // What is no token is refused.
+            // An invalid token is refused.
             case .token: _ = try? AccessToken(response, now: Samples.now)
             }
         }
     }
 
-    /// Texts that a search which begins anew at each byte reads again and again.
+    /// Texts that a search reads again and again if it restarts at each byte.
     private static let units = ["a", "a ", " ", ":/", "://", "a://", "9", ",", ";", "%", "\\", "é", "e\u{301}"]
-    /// What readers look for in a header.
+    /// Header fields that the readers look for.
     private static let fields = [
         "x-wns-error-description", "x-wns-status", "x-wns-msg-id", "retry-after", "apns-id", "content-type",
     ]
-    /// A text of JSON before and behind what is repeated.
+    /// JSON text before and after the repeated part.
     private static let frames = [
         ("", ""), (#"{"name":""#, #""}"#), (#"{"reason":""#, #""}"#), (#"{"errno":109,"message":""#, #""}"#),
         (#"{"error":{"status":"x","message":""#, #""}}"#), (#"{"error":""#, #""}"#), (#"{"access_token":""#, #""}"#),
@@ -46,7 +46,7 @@ import Testing
                 } _: {
                     reader.read($0)
                 }
-                // Another one may take minutes.
+                // Another reading may take minutes.
                 #expect(isInProportion, "\(unit) with \(status)")
                 if !isInProportion { return }
             }

@@ -104,7 +104,7 @@ import Testing
         #expect(SendFailure(error) == .unavailable(reason: error.description))
     }
 
-    /// Under a star a device can name any host: what happens there holds up no other device.
+    /// With a wildcard a device can name any host: a failure there delays no other device.
     @Test(arguments: [OutboundError.timedOut, .couldNotConnect("x"), .tls("x"), .interrupted("x"), .responseTooLarge])
     func aHostThatADeviceHasNamedHoldsUpThatDeviceOnly(error: OutboundError) throws {
         let (named, own) = (try #require(HostPattern("*.push.example")), try #require(HostPattern("push.example")))
@@ -184,7 +184,7 @@ import Testing
     }
 }
 
-/// A token endpoint under the test's control.
+/// A token endpoint that the test controls.
 private final class Endpoint: Sendable {
     struct State {
         var fetches = 0
@@ -245,7 +245,7 @@ private final class Endpoint: Sendable {
             for _ in 0..<200 { await Task.yield() }
             open.finish()
         }
-        // Tasks that came to wait only after the first flight had landed start one of their own.
+        // Tasks that began to wait only after the first fetch had ended start their own.
         #expect(endpoint.fetches < 50)
         endpoint.state.withLock { $0.failure = nil }
         #expect(try await cache.token().exposed == "t\(endpoint.fetches)")

@@ -5,7 +5,7 @@ import PushSenders
 import PushSimulators
 import Testing
 
-/// The sender against the simulator, over HTTP/2 and TLS, access tokens included.
+/// Tests the sender with the simulator, over HTTP/2 and TLS, including access tokens.
 @Suite(.timeLimit(.minutes(5))) struct FCMEndToEndTests {
     private func withFCM<Result: Sendable>(
         change: @Sendable (inout FCMSettings) throws -> Void = { _ in },
@@ -54,7 +54,7 @@ import Testing
         #expect(outcome == .failure(.deviceGone(reason: "UNREGISTERED")))
     }
 
-    /// What makes Google refuse a push, beside a text that a test has ordered.
+    /// A reason for which Google refuses a push, in addition to an answer that a test has set.
     enum Circumstance: CaseIterable {
         case otherProject, noKeyForApple, quota
 

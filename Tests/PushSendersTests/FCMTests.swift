@@ -74,7 +74,7 @@ import Testing
     @Test func anInstallationIDHasAFieldOfItsOwn() throws {
         let body = try self.request(Samples.push(handle: "fid:cXyZ0123456789abcdef-_")).bodyText
         #expect(body.hasPrefix(#"{"message":{"fid":"cXyZ0123456789abcdef-_","data""#))
-        // As registration tokens begin today: it is the prefix that tells, and not the form.
+        // Registration tokens begin like this today: the prefix decides, and not the form.
         let token = try self.request(Samples.push(handle: "cXyZ0123456789abcdef-_:APA91b")).bodyText
         #expect(token.hasPrefix(#"{"message":{"token":"cXyZ0123456789abcdef-_:APA91b","data""#))
     }

@@ -2,7 +2,8 @@ import PushCore
 import PushSenders
 import Testing
 
-/// What registration says of a handle; each provider's own tests have what it sends to.
+/// The rules for handles at registration; each provider's own tests cover the addresses to which
+/// it sends.
 @Suite(.timeLimit(.minutes(5))) struct HandleRuleTests {
     @Test(arguments: try Self.refusals())
     func aRefusalSaysWhy(rule: any HandleRule, handle: String, flaw: HandleFlaw) {
@@ -15,7 +16,7 @@ import Testing
         #expect(try rule.part(of: handle) == part)
     }
 
-    /// Whose handle can be guessed must show that it arrives there.
+    /// The user of a guessable handle must prove that pushes arrive there.
     @Test func onlyTheHandlesOfAWebhookCanBeGuessed() throws {
         let rules: [any HandleRule] = [
             APNsHandleRule(), FCMHandleRule(), StreamHandleRule(), WebhookHandleRule(), try Self.wns(),

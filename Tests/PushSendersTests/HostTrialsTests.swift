@@ -45,7 +45,7 @@ import Testing
         trials.noteSilence(of: "a", now: self.start)
         #expect(trials.admit("a", now: self.start) == .trial)
         #expect(trials.admit("a", now: self.start) == .wait)
-        // A call from before that fails late is no second chance lost.
+        // A late failure of a call from before that does not use up the second chance.
         trials.noteAnswer(of: "a")
         trials.endTrial("a")
         #expect(trials.admit("a", now: self.start) == .go)
@@ -59,7 +59,7 @@ import Testing
             trials.endTrial("\(number)")
         }
         #expect(trials.count <= HostTrials.rememberedHosts)
-        // What is over makes room.
+        // Entries that are over make room.
         let later = self.start + HostTrials.rest
         trials.noteSilence(of: "new", now: later)
         #expect(trials.admit("new", now: later) == .leaveAlone(HostTrials.rest))

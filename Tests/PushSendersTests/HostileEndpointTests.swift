@@ -5,7 +5,7 @@ import PushSenders
 import Reactor
 import Testing
 
-/// Whatever a device names: our own network is not called.
+/// The server never calls its own network, whatever address a device names.
 @Suite(.timeLimit(.minutes(5))) struct HostileEndpointTests {
     private static let count = 10_000
 
@@ -27,8 +27,8 @@ import Testing
         }
     }
 
-    /// As if every host were allowed: the address is judged when the socket is opened, whatever libcurl and libc read
-    /// in its spelling.
+    /// Acts as if every host were allowed. The client checks the address when the socket is
+    /// opened, however libcurl and libc read its spelling.
     @Test func noneIsConnectedToWhenItIsCalled() async throws {
         let loop = try EventLoop(index: 0)
         defer { loop.stop() }
@@ -37,11 +37,12 @@ import Testing
         var refused = 0
         for _ in 0..<Self.count {
             let host = endpoints.host()
-            // What is no URL to us goes nowhere; digits with a dot behind them are a name, about which DNS would be asked.
+            // A text that our parser refuses is not called. Digits with a dot after them are a
+            // name, for which the client would ask DNS.
             guard let url = OutboundURL("https://\(host)/"), !host.hasSuffix(".") else { continue }
             switch await Self.outcome(of: url, by: client) {
             case .refusedAddress: refused += 1
-            // libcurl does not take every spelling that we let through.
+            // libcurl refuses some spellings that our parser accepts.
             case .badRequest: break
             case let outcome: Issue.record("\(host): \(String(describing: outcome))")
             }
@@ -50,7 +51,7 @@ import Testing
         #expect(refused > Self.count / 2)
     }
 
-    /// The test above would see a connection if there were one.
+    /// The control: the test above would notice a connection.
     @Test func theSameSpellingsLeadToALoopbackThatIsAllowed() async throws {
         let loop = try EventLoop(index: 0)
         defer { loop.stop() }
@@ -62,7 +63,7 @@ import Testing
         let client = try HTTPClient(HTTPClientSettings(addresses: .any), on: loop)
         for host in ["127.0.0.1", "2130706433", "0x7f000001", "017700000001", "0x7f.0.0.1", "0177.0.0.01", "127.1"] {
             let url = try #require(OutboundURL("https://\(host):\(port)/"))
-            // Nobody accepts, so that it is connected and then waits.
+            // No server accepts, so the client connects and then waits.
             #expect(await Self.outcome(of: url, by: client, within: .milliseconds(300)) == .timedOut, "\(host)")
         }
         await client.close()

@@ -1,5 +1,5 @@
-/// Addresses that no client may have called, in every spelling that some parser takes for one, and what is put around
-/// them to confuse another. The same for the same seed.
+/// Addresses that no client may call, in every spelling that some parser accepts, with additions
+/// that confuse other parsers. The same seed gives the same addresses.
 struct HostileEndpoints {
     /// SplitMix64.
     private struct Random: RandomNumberGenerator {
@@ -20,28 +20,29 @@ struct HostileEndpoints {
         self.random = Random(state: seed)
     }
 
-    /// What https://www.iana.org/assignments/iana-ipv4-special-registry does not call globally reachable, and multicast.
+    /// The ranges that https://www.iana.org/assignments/iana-ipv4-special-registry does not call
+    /// globally reachable, and multicast.
     private static let v4Ranges: [(network: UInt32, bits: UInt32)] = [
         (0, 8), (0x0A00_0000, 8), (0x6440_0000, 10), (0x7F00_0000, 8), (0xA9FE_0000, 16), (0xAC10_0000, 12),
         (0xC000_0000, 24), (0xC000_0200, 24), (0xC058_6300, 24), (0xC0A8_0000, 16), (0xC612_0000, 15),
         (0xC633_6400, 24), (0xCB00_7100, 24), (0xE000_0000, 4), (0xF000_0000, 4), (0xFFFF_FFFF, 32),
-        // By name: where clouds keep their credentials.
+        // Single addresses at which clouds keep their credentials.
         (0xA9FE_A9FE, 32), (0x6464_64C8, 32), (0x7F00_0001, 32), (0, 32),
     ]
 
-    /// The same of IPv6, by the first 32 bits, and what is not global unicast at all.
+    /// The same for IPv6, by the first 32 bits, and addresses that are not global unicast.
     private static let v6Ranges: [(network: UInt32, bits: UInt32)] = [
         (0x0100_0000, 32), (0x2001_0000, 24), (0x2001_0DB8, 32), (0x2002_0000, 16), (0x3FFF_0000, 20),
         (0x5F00_0000, 16), (0xFC00_0000, 7), (0xFE80_0000, 10), (0xFEC0_0000, 10), (0xFF00_0000, 8), (0x0064_FF9B, 32),
         (0, 32), (0x4000_0000, 3), (0x8000_0000, 1),
     ]
 
-    /// An address as the host of a URL.
+    /// Returns an address as the host of a URL.
     mutating func host() -> String {
         Int.random(in: 0..<10, using: &self.random) < 7 ? self.v4Host() : "[\(self.v6Address())]"
     }
 
-    /// A whole URL, of which some are none.
+    /// Returns a whole URL; some are invalid.
     mutating func endpoint() -> String {
         let (host, friend) = (self.host(), "fcm.googleapis.com")
         let wide = String(
@@ -88,7 +89,7 @@ struct HostileEndpoints {
             bytes.map { "000" + String($0, radix: 8) }.joined(separator: "."),
             "\(bytes[0]).0x\(String(bytes[1], radix: 16)).0\(String(bytes[2], radix: 8)).\(bytes[3])",
             "\(bytes[0]).\(address & 0xFF_FFFF)", "0x\(String(bytes[0], radix: 16)).\(bytes[1]).\(address & 0xFFFF)",
-            // Inside of IPv6: mapped, compatible, NAT64 of both kinds, 6to4, Teredo.
+            // IPv4 inside IPv6: mapped, compatible, NAT64 of both kinds, 6to4, Teredo.
             "[::ffff:\(dotted)]", "[::ffff:\(pairs)]", "[0:0:0:0:0:ffff:\(pairs)]", "[::FFFF:\(dotted)]",
             "[::\(dotted)]",
             "[64:ff9b::\(pairs)]", "[64:ff9b::\(dotted)]", "[64:ff9b:1::\(pairs)]", "[2002:\(pairs)::]",

@@ -5,7 +5,7 @@ import PushCore
 import PushSenders
 import Testing
 
-/// Made anew for each run: no key is ever kept.
+/// Values that are made in each run: no key is ever stored.
 enum Samples {
     static let now = Date(timeIntervalSince1970: 1_800_000_000)
     static let key = P256.Signing.PrivateKey()
@@ -60,9 +60,9 @@ enum Samples {
 }
 
 extension HandleRule {
-    /// Whether it takes a text for a handle.
+    /// Returns whether the rule accepts a text as a handle.
     func takes(_ text: String) -> Bool {
-        // Why it does not is not asked here.
+        // The reason for a refusal does not matter here.
         (try? self.address(text)) != nil
     }
 }
@@ -71,7 +71,7 @@ extension OutboundRequest {
     var bodyText: String { String(decoding: self.body, as: UTF8.self) }
 }
 
-/// The parts of a JWT, its signature not checked.
+/// The parts of a JWT, without a check of its signature.
 struct DecodedToken {
     /// JSON, to the byte.
     let header: String

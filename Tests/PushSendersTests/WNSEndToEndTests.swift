@@ -5,7 +5,7 @@ import PushSenders
 import PushSimulators
 import Testing
 
-/// The sender against the simulator, over TLS, access tokens included.
+/// Tests the sender with the simulator, over TLS, including access tokens.
 @Suite(.timeLimit(.minutes(5))) struct WNSEndToEndTests {
     private func withWNS<Result: Sendable>(
         change: @Sendable (inout WNSSettings, WNSSimulator) -> Void = { _, _ in },
@@ -122,7 +122,7 @@ import Testing
         #expect(received.isEmpty)
     }
 
-    /// Under a star anybody can name a host that never was: only that device is put off.
+    /// With a wildcard anybody can name a host that never existed: only that device is delayed.
     @Test func aNamedHostThatCannotBeReachedIsNoOutage() async throws {
         let outcomes = try await self.withWNS { settings, _ in
             settings.allowedHosts += ["*.does-not-exist.invalid", "does-not-exist.invalid"]
@@ -153,7 +153,8 @@ import Testing
         #expect(fetched == 1)
     }
 
-    /// Under a star a device can name any host of that domain: none of them can stop the lane, or refuse our credentials.
+    /// With a wildcard a device can name any host of that domain. None of these hosts can pause
+    /// the lane, or reject our credentials.
     @Test(arguments: [
         (503, "Retry-After", "3600"), (429, "Retry-After", "3600"), (406, "X-Any", "x"), (500, "X-Any", "x"),
         (401, "X-Any", "x"), (410, "X-WNS-Error-Description", "The domain is blocked."),
@@ -162,7 +163,7 @@ import Testing
         let outcome = try await self.withWNS { settings, _ in
             settings.allowedHosts = settings.allowedHosts.map { "*.services.\($0)" }
         } _: { sender, wns in
-            // A 401 is asked for again with a new token.
+            // After a 401 the sender asks again with a new token.
             for _ in 0..<2 { wns.pushes.answerNext(status: status, headers: [HeaderField(header, value)]) }
             let channel = wns.makeChannel(host: SimulatorOptions.namedHost)
             return await sender.outcome(of: try Samples.push(handle: channel))

@@ -5,7 +5,8 @@ import PushSimulators
 import PushTesting
 import Testing
 
-/// What our sender really sends, read by http_ece and py_vapid, which share nothing with us.
+/// The bytes that our sender really sends, read by http_ece and py_vapid, which share no code
+/// with us.
 @Suite(.timeLimit(.minutes(5))) struct WebPushDifferentialTests {
     private struct Message: Encodable {
         let body: String

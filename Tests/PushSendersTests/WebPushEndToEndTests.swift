@@ -5,7 +5,7 @@ import PushSenders
 import PushSimulators
 import Testing
 
-/// The sender against the simulator, over TLS; its browsers decrypt with OpenSSL.
+/// Tests the sender with the simulator, over TLS. The simulator's browsers decrypt with OpenSSL.
 @Suite(.timeLimit(.minutes(5))) struct WebPushEndToEndTests {
     @Test func aBrowserReadsTheIDAndNothingElse() async throws {
         let (outcome, requests, texts) = try await withWebPush { sender, service, key in
@@ -96,7 +96,7 @@ import Testing
         #expect(outcome == .failure(.rejected(reason: "the push service's host is not in allowedHosts")))
     }
 
-    /// Under a star anybody can name a host that never was: only that device is put off.
+    /// With a wildcard anybody can name a host that never existed: only that device is delayed.
     @Test func aNamedHostThatCannotBeReachedIsNoOutage() async throws {
         let outcomes = try await withWebPush {
             $0.allowedHosts += ["*.does-not-exist.invalid", "does-not-exist.invalid"]
@@ -117,7 +117,8 @@ import Testing
         }
     }
 
-    /// Under a star a device can name any host of that domain: none of them can stop the lane, or refuse our key.
+    /// With a wildcard a device can name any host of that domain. None of these hosts can pause
+    /// the lane, or reject our key.
     @Test(arguments: [(503, "3600", ""), (408, "3600", ""), (500, "x", ""), (401, "x", #"{"errno":109}"#)])
     func aNamedHostSpeaksForItsDeviceOnly(status: Int, retryAfter: String, body: String) async throws {
         let outcome = try await withWebPush {
@@ -134,7 +135,8 @@ import Testing
         }
     }
 
-    /// Under a star a device can name a host that takes requests and never answers: most calls stay for the others.
+    /// With a wildcard a device can name a host that accepts requests and never answers. Most
+    /// calls stay free for the others.
     @Test func aNamedHostThatNeverAnswersHoldsFewCalls() async throws {
         let (busy, received, others) = try await withWebPush {
             $0.allowedHosts = $0.allowedHosts.map { "*.services.\($0)" }
@@ -149,7 +151,7 @@ import Testing
             }
             let received = service.pushes.received.count
             service.pushes.setFaults([])
-            // A push service would refuse a token for another name than its own.
+            // A push service would refuse a token for another origin than its own.
             for _ in 0..<20 { service.pushes.answerNext(status: 201) }
             let others = try await sender.accepted(20) { _ in
                 try Samples.push(

@@ -5,9 +5,9 @@ import Testing
 
 @testable import PushSimulators
 
-/// The simulator's judgement on what a sender got right, and on the same with one thing wrong.
+/// The simulator's verdict on a correct message, and on the same message with one error.
 @Suite(.timeLimit(.minutes(5))) struct WebPushSimulatorTests {
-    /// What the sender has really sent, judged again after `change`.
+    /// Returns the simulator's status for the bytes that the sender sent, after `change`.
     private func status(_ change: @Sendable (inout SimulatedRequest) -> Void) async throws -> Int {
         try await withWebPush { sender, service, key in
             let subscription = try service.makeSubscription(applicationServerKey: key.publicText)
@@ -33,7 +33,7 @@ import Testing
         #expect(answered == status)
     }
 
-    /// The first byte of the size of records among them, which only grows.
+    /// One of these bytes is the first of the record size, which only grows.
     @Test(arguments: [(0, 400), (15, 400), (16, 201), (20, 400), (21, 400), (30, 400), (86, 400), (229, 400)])
     func aByteThatIsChangedIsFound(index: Int, status: Int) async throws {
         #expect(try await self.status { $0.body[index] ^= 0x10 } == status)

@@ -49,7 +49,7 @@ private func subscription(
         (subscription(#"https://fcm.googleapis.com/\u000d\u000aX: y"#), .badEndpoint),
         (subscription(key: ""), .badKey), (subscription(key: "!" + point.dropFirst()), .badKey),
         (subscription(key: String(point.dropLast(2))), .badKey),
-        // Compressed, and with a Y that is on no curve.
+        // A compressed point, and one whose Y is not on the curve.
         (subscription(key: "A" + point.dropFirst()), .badKey), (subscription(key: point.dropLast() + "8"), .badKey),
         (subscription(auth: ""), .badSecret), (subscription(auth: secret + "AA"), .badSecret),
         (subscription(auth: String(secret.dropLast(2))), .badSecret),
@@ -81,7 +81,8 @@ private func subscription(
         #expect(publicKey.isValidSignature(signature, for: token.signedText))
     }
 
-    /// What we say has the form of RFC 8292's example: only the claims' values and the signature differ.
+    /// The header has the form of RFC 8292's example: only the values of the claims and the
+    /// signature differ.
     @Test func anAuthorizationIsSignedAndNamesItsKey() throws {
         let key = try VAPIDKey(Secret(VAPIDKey.generateText()))
         let text = try self.tokens(key).authorization(for: "https://push.example.net", now: Samples.now).exposed
@@ -108,7 +109,8 @@ private func subscription(
         #expect(try token("https://b", after: 0) != first)
         let second = try token("https://a", after: 11 * 3600 + 1)
         #expect(second != first)
-        // The clock was wrong and has been set back: this one would be good for longer than a service allows.
+        // The clock was wrong and has been set back: the second token would be valid for longer
+        // than a service allows.
         #expect(try token("https://a", after: -3600) != second)
     }
 
@@ -198,7 +200,7 @@ private func subscription(
         #expect(try self.request(endpoint, expiresIn: left).header("x-wns-cache-policy") == expected)
     }
 
-    /// RFC 8292 section 2: without path and default port.
+    /// RFC 8292 section 2: the origin has neither a path nor a default port.
     @Test(arguments: [
         ("https://WEB.push.apple.com/QD1", "https://web.push.apple.com"),
         ("https://web.push.apple.com:443/QD1", "https://web.push.apple.com"),
@@ -264,7 +266,7 @@ private func subscription(
         }
     }
 
-    /// Some services repeat the endpoint in what they say.
+    /// Some services repeat the endpoint in their answers.
     @Test func noReasonHoldsWhatTheDeviceChose() {
         let body = #"{"reason":"https://a/ secret","message":"/secret","errno":5}"#
         let outcome = WebPushResponse.outcome(Samples.response(400, body), now: Samples.now)

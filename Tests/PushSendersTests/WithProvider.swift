@@ -5,21 +5,23 @@ import PushSimulators
 import Reactor
 import Synchronization
 
-/// A loop and a file of the authority that the simulators' certificates come from, for the length of a test.
+/// Makes a loop, and a file of the authority that issues the simulators' certificates, for the
+/// duration of a test.
 func withProvider<Result: Sendable>(
     _ body: @Sendable (TestAuthority, _ connection: ConnectionSettings, EventLoop) async throws -> Result
 ) async throws -> Result {
     let path = FileManager.default.temporaryDirectory.path + "/sealpost-\(UUID().uuidString).crt"
     let authority = try TestAuthority()
     try authority.write(to: path)
-    // Nothing else depends on it being gone.
+    // No other code depends on the removal.
     defer { try? FileManager.default.removeItem(atPath: path) }
     let loop = try EventLoop(index: 0)
     defer { loop.stop() }
     return try await body(authority, ConnectionSettings(caFile: path, connections: 2, timeout: .seconds(10)), loop)
 }
 
-/// A simulator that also has names under `*.services.localhost`, which libcurl resolves to this machine.
+/// A simulator that also has names under `*.services.localhost`, which libcurl resolves to this
+/// machine.
 extension SimulatorOptions {
     static let namedHost = "a.services.localhost"
     static let otherNamedHost = "b.services.localhost"
@@ -32,7 +34,7 @@ extension SimulatorOptions {
 }
 
 extension PushSender {
-    /// Sends that many at once and counts the accepted.
+    /// Sends `count` pushes at once. Returns how many were accepted.
     func accepted(_ count: Int, _ push: @Sendable @escaping (Int) throws -> Push) async throws -> Int {
         try await withThrowingTaskGroup(of: Bool.self) { group in
             for index in 1...count {

@@ -4,7 +4,7 @@ import PushCore
 import PushSenders
 import PushSimulators
 
-/// A Web Push sender and a push service for the length of a test.
+/// Makes a Web Push sender and a push service for the duration of a test.
 func withWebPush<Result: Sendable>(
     change: @Sendable (inout WebPushSettings) -> Void = { _ in },
     _ body: @Sendable (WebPushSender, WebPushSimulator, VAPIDKey) async throws -> Result

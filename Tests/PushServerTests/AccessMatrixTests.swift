@@ -9,10 +9,11 @@ import Testing
 
 @testable import PushServer
 
-/// Every route, to everybody, about what is their own, another's and nobody's; generated from the route table.
+/// Calls every route as each kind of caller, for resources of the caller, of another user and of
+/// nobody. The cases are generated from the route table.
 @Suite(.timeLimit(.minutes(5))) struct AccessMatrixTests {
     private enum Owner: CaseIterable {
-        // The caller's own last: it may be what the caller needs.
+        // `caller` comes last, because the other requests may need the caller's own resource.
         case nobody, another, caller
     }
 
@@ -22,7 +23,7 @@ import Testing
         #expect(Set(Self.routes) == Set(AccessRow.all.keys))
     }
 
-    /// The list that the search for secrets goes by.
+    /// `scripts/routes` is the list that the search for secrets uses.
     @Test func everyRouteIsInTheListOfTheScripts() throws {
         let lines = try Repository.text(of: "scripts/routes").split(separator: "\n").map(String.init)
         #expect(lines == Self.routes.sorted())
@@ -41,14 +42,16 @@ import Testing
             #expect(answer.status.code == expected, "\(owner): \(answer.text)")
             answers[owner] = answer
         }
-        // Headers and body, to the byte: nobody learns whether there is something that is not theirs.
+        // Header fields and body must be equal to the byte. A caller must not learn whether a
+        // resource of another user exists.
         if let foreign = answers[.another], let missing = answers[.nobody], foreign.status == missing.status {
             #expect(foreign.body == missing.body)
             #expect(foreign.fields == missing.fields)
         }
     }
 
-    /// A route cannot be declared without saying who may, and what nobody declared is not there, to nobody.
+    /// Every route must declare who may call it. An undeclared route does not exist for any
+    /// caller.
     @Test(arguments: AccessCaller.all)
     func whatIsNotDeclaredIsNotThere(caller: AccessCaller) async throws {
         let fixture = try await ServerFixture()
@@ -61,7 +64,8 @@ import Testing
 
     // MARK: - Private
 
-    /// For each caller the server that requests are sent to that change nothing: to make one takes longer than all of them.
+    /// One server per caller for requests that change nothing. Making a server takes longer than
+    /// all these requests.
     private static let readServers = Dictionary(
         uniqueKeysWithValues: AccessCaller.all.map { caller in
             (caller.testDescription, Task.detached { try await ServerFixture(settings: Self.settings) })
@@ -75,7 +79,7 @@ import Testing
         return try await server.value
     }
 
-    /// With a platform of each kind that a route asks for.
+    /// Platforms of each kind that a route asks for.
     private static let settings = ServerSettings(
         platforms: [
             Platform("apns"): .init(SampleHandleRule()),
@@ -128,7 +132,7 @@ import Testing
         return try #require(token)
     }
 
-    /// The request line's method and target, about something that is the owner's.
+    /// Returns the method and target of a request about a resource of the owner.
     private static func target(
         of route: String,
         _ row: AccessRow,
@@ -136,7 +140,7 @@ import Testing
         caller: AccessCaller,
         in fixture: ServerFixture
     ) async throws -> String {
-        // What is a stranger's own is alice's.
+        // Resources that belong to a stranger are alice's.
         let owner: String? =
             switch owner {
             case .nobody: nil
@@ -147,7 +151,7 @@ import Testing
         switch row.resource {
         case .nothing: return route
         case .notification:
-            // Everybody may send to themselves, and is then the sender, too.
+            // Every user may send to itself, and is then also the sender.
             id = try await owner.asyncMap { try await fixture.post(#"{"Payload":1}"#, user: $0) } ?? "/1"
         case .registration:
             id = try await owner.asyncMap { try await fixture.requestRegistration(user: $0) } ?? "none"
@@ -159,10 +163,10 @@ import Testing
                 try await owner.asyncMap { try await Self.token(of: $0, .fetch, in: fixture).prefix.description }
                 ?? "spt_00000000"
         case .user: id = owner ?? "nobody"
-        // Nobody's own.
+        // No user with this name exists.
         case .file: id = owner == nil ? "nothing.js" : "console.js"
         }
-        // Of a path only the end.
+        // The id is the last segment of the path.
         let name = String(id.split(separator: "/").last ?? "")
         return row.resource == .streamDevice ? "\(route)?device=\(name)" : route.filled(with: name)
     }
@@ -175,7 +179,8 @@ import Testing
         ).description
     }
 
-    /// Sends a request while a provider accepts whatever there is to push, as the test of a device waits for that.
+    /// Sends a request while a simulated provider accepts every push. The test of a device waits
+    /// for that.
     private static func send(
         _ target: String,
         _ body: String,
@@ -191,7 +196,7 @@ import Testing
             }
             if words[1].hasSuffix("/test") {
                 group.addTask {
-                    // Until it is cancelled.
+                    // Runs until the task group cancels it.
                     try await eventually {
                         for delivery in try await fixture.storage.claim() {
                             try await fixture.storage.settle(delivery, as: .accepted(providerID: nil))
@@ -210,7 +215,7 @@ import Testing
 }
 
 extension Optional where Wrapped: Sendable {
-    /// `map` with a function that waits.
+    /// An asynchronous `map`.
     fileprivate func asyncMap<Result>(_ transform: (Wrapped) async throws -> Result) async rethrows -> Result? {
         guard let value = self else { return nil }
         return try await transform(value)

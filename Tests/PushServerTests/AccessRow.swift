@@ -1,28 +1,29 @@
 import PushCore
 import Testing
 
-/// What a route answers to those who may use it; who may is in `AuthorisationTests.least`.
+/// The answers of a route to callers who may use it. `AuthorisationTests.least` says who may.
 struct AccessRow: Sendable {
-    /// What `{id}` names, or for the stream its parameter.
+    /// The resource that `{id}` names, or, for the stream, the parameter.
     enum Resource: Sendable {
         case nothing, notification, registration, device, streamDevice, token, user, file
     }
 
     let resource: Resource
     let own: Int
-    /// To one who came with a password; `nil`: the same as with a token.
+    /// The answer to a caller with a password; `nil`: the same as with a token.
     var ownByPassword: Int?
     var foreign: Int?
-    /// To an administrator who may send; `nil`: the same as to others.
+    /// The answer to an administrator who may send; `nil`: the same as to others.
     var foreignToAdministrator: Int?
-    /// To a publisher about itself; `nil`: the same as to others.
+    /// The answer to a publisher about itself; `nil`: the same as to others.
     var ownToPublisher: Int?
-    /// To a publisher; `nil`: the same as to others.
+    /// The answer to a publisher; `nil`: the same as to others.
     var toPublisher: Int?
     var missing: Int?
     var body = ""
 
-    /// Every route. A new one belongs in here, and what is another's or missing in it must be one answer.
+    /// Every route. Add each new route here. A foreign and a missing resource must get the same
+    /// answer.
     static let all: [String: AccessRow] = [
         "POST /api/register": AccessRow(resource: .nothing, own: 200),
         "GET /api/register": AccessRow(resource: .nothing, own: 200),
@@ -34,7 +35,7 @@ struct AccessRow: Sendable {
             body: #"{"Platform":"apns","Handle":"aabb"}"#
         ),
         "DELETE /api/register/{id}": AccessRow(resource: .registration, own: 200, foreign: 200, missing: 200),
-        // Nothing is claimed; what is, is in `HandleClaimTests`.
+        // No handle is claimed here; `HandleClaimTests` covers claims.
         "POST /api/register/{id}/confirmation": AccessRow(
             resource: .registration,
             own: 409,
@@ -52,7 +53,8 @@ struct AccessRow: Sendable {
             missing: 404,
             body: #"{"Read":true}"#
         ),
-        // It was sent without `ReadOnce`; one that was is in `ReadOnceTests`.
+        // The notification was sent without `ReadOnce`; `ReadOnceTests` covers read-once
+        // payloads.
         "POST /api/notifications/{id}/taken": AccessRow(resource: .notification, own: 409, foreign: 404, missing: 404),
         "POST /api/notifications/batch": AccessRow(
             resource: .nothing,
@@ -74,7 +76,7 @@ struct AccessRow: Sendable {
             foreignToAdministrator: 200,
             missing: 404
         ),
-        // The notification is there, and has no push to that device.
+        // The notification exists and has no push to that device.
         "DELETE /api/notifications/{id}/deliveries/{device}": AccessRow(
             resource: .notification,
             own: 404,
@@ -143,7 +145,7 @@ struct AccessRow: Sendable {
             missing: 404,
             body: #"{"Tags":["board"]}"#
         ),
-        // All have a password here; those without are in `EnrolmentTests`.
+        // All users have a password here; `EnrolmentTests` covers users without one.
         "POST /api/users/{id}/enrolment": AccessRow(
             resource: .user,
             own: 201,
@@ -152,7 +154,7 @@ struct AccessRow: Sendable {
             missing: 404
         ),
         "POST /api/enrolment": AccessRow(resource: .nothing, own: 403, body: #"{"Code":"x"}"#),
-        // The only administrator stays.
+        // The server refuses to delete the only administrator.
         "DELETE /api/users/{id}": AccessRow(resource: .user, own: 409, foreign: 204, missing: 404),
         "GET /api/webpush/key": AccessRow(resource: .nothing, own: 200),
         "GET /healthz": AccessRow(resource: .nothing, own: 200),
@@ -173,10 +175,10 @@ struct AccessRow: Sendable {
     ]
 }
 
-/// One who calls: a stranger, a user with a password, or a user with a token.
+/// A caller: a stranger, a user with a password, or a user with a token.
 struct AccessCaller: Sendable, CustomTestStringConvertible {
     let user: String?
-    /// The token's; `nil` with a password.
+    /// The token's scopes; `nil` with a password.
     var scopes: Scopes?
 
     static let all: [AccessCaller] =

@@ -26,7 +26,7 @@ import Testing
         let fields = response.fields.lines.filter { $0.name.rawName == "Sealpost-Account" }.map(\.value)
         let caller: String? =
             switch sample {
-            // Nobody has signed in, or the route is open and asks for nobody.
+            // No caller has signed in, or the route is open and checks no credentials.
             case .unauthorized, .serviceUnavailable: nil
             case .forbidden: "alice"
             case .notModified: "paul"
@@ -83,7 +83,8 @@ import Testing
         #expect(current.fields[.account] == session["Account"]?.text)
     }
 
-    /// All servers of a database give an account one identifier, also after a restart; another database gives another.
+    /// All servers of a database give a user the same identifier, also after a restart. Another
+    /// database gives another identifier.
     @Test func anIdentifierIsOfTheDatabase() async throws {
         let fixture = try await ServerFixture()
         let second = try await ServerFixture(storage: fixture.storage)

@@ -9,9 +9,9 @@ import Testing
 
 @testable import PushServer
 
-/// What a sender may have pushes show: what the operator lists, and nothing else.
+/// The alert members that a sender may use: the values that the operator lists, and no others.
 @Suite(.timeLimit(.minutes(5))) struct AlertTests {
-    /// Each list has one value, and the template others.
+    /// Each list has one value; the template has others.
     private static let policy: AlertPolicy = {
         var policy = AlertPolicy()
         policy.allowed = [
@@ -47,7 +47,7 @@ import Testing
 
     // MARK: Taken
 
-    /// What is pushed, and the member of the answer.
+    /// The pushed alert, and the member of the answer.
     @Test(arguments: [
         (
             #"{"titlekey":"TITLE","BodyKey":"BODY","Category":"LETTER","Thread":"letters","Sound":"ping.caf","#
@@ -107,7 +107,8 @@ import Testing
 
     // MARK: Refused
 
-    /// Every member refuses what the configuration does not list, and names its key.
+    /// Every member refuses values that the configuration does not list. The error names the
+    /// member's key.
     @Test(arguments: [
         (#"{"TitleKey":"title"}"#, "Alert.TitleKey has a value that alerts.allowed.titleKeys does not list"),
         (#"{"BodyKey":"TITLE"}"#, "alerts.allowed.bodyKeys"), (#"{"Category":""}"#, "alerts.allowed.categories"),
@@ -115,7 +116,7 @@ import Testing
         (#"{"Channel":"urgent "}"#, "alerts.allowed.channels"),
         (#"{"InterruptionLevel":"active"}"#, "alerts.allowed.interruptionLevels"),
         (#"{"InterruptionLevel":"critical"}"#, "alerts.allowed.interruptionLevels"),
-        // A template's values are allowed in the template only.
+        // A template's values are allowed only in the template.
         (#"{"TitleKey":"VISIT_TITLE"}"#, "alerts.allowed.titleKeys"),
         (#"{"Badge":100}"#, "Alert.Badge is larger than alerts.allowed.badge"),
         (#""Visit""#, "alerts.templates"), (#"{"Template":"a secret"}"#, "alerts.templates"),

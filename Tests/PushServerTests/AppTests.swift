@@ -8,13 +8,14 @@ import Testing
 
 @testable import PushServer
 
-/// Accounts, devices and notifications of two apps behind one API: nothing crosses over.
+/// Users, devices and notifications of two apps on one server: neither app can reach the other's.
 @Suite(.timeLimit(.minutes(5))) struct AppTests {
     private static let bank = AppName("bank") ?? .usual
 
     private let fixture: ServerFixture
 
-    /// Alice belongs to both apps, Bob and the publisher Paul to the usual one, and the publisher Tess to the bank.
+    /// Alice belongs to both apps, Bob and the publisher Paul to the usual one, and the publisher
+    /// Tess to the bank.
     init() async throws {
         let rules = [
             Platform("apns"): ServerSettings.PlatformRule(SampleHandleRule()),
@@ -57,7 +58,7 @@ import Testing
         #expect(list.text.contains(#""App":"\#(words)","Platform":"apns""#), "\(list.text)")
     }
 
-    /// Clients never write the form that the database has.
+    /// Clients never use the database's form of a platform's name.
     @Test func aPlatformOfAnotherAppCannotBeNamedInOneWord() async throws {
         let id = try await self.fixture.requestRegistration(user: "bob")
         let body = #"{"Platform":"bank:apns","Handle":"aa"}"#

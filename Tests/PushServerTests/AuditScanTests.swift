@@ -6,9 +6,10 @@ import Testing
 
 @testable import PushServer
 
-/// How a search goes through the audit: in bounded steps, so that it stalls nobody.
+/// A search goes through the audit in bounded steps, so that it does not block other work.
 @Suite(.timeLimit(.minutes(5))) struct AuditScanTests {
-    /// Entries with the numbers `count` to 1, of which every hundredth is about bob, and the others about `subject`.
+    /// Makes entries numbered from `count` down to 1. Every hundredth is about bob; the others
+    /// are about `subject`.
     private func audit(_ count: Int, subject: String = "7") -> [AuditEntry] {
         (1...count).reversed().map { number in
             AuditEntry(
@@ -29,7 +30,8 @@ import Testing
         AuditScan(try #require(try AuditFilter(Query(query))), before: before, limit: limit)
     }
 
-    /// Goes through `audit` to the end of one request, and returns how many entries each read has had.
+    /// Goes through `audit` to the end of one request. Returns the number of entries of each
+    /// read.
     private func run(_ scan: inout AuditScan, _ audit: [AuditEntry]) -> [Int] {
         var reads: [Int] = []
         while let next = scan.next {
@@ -68,7 +70,8 @@ import Testing
         #expect(found == audit.map(\.number).filter { $0.isMultiple(of: 100) })
     }
 
-    /// Each number of entries from none to some more than two reads, and each place for the last one that is found.
+    /// Covers audits from empty to slightly more than two reads, and each position of the last
+    /// match.
     @Test(arguments: [0, 1, 99, 100, 101, 499, 500, 501, 1000, 1001], [1, 2, 5])
     func pagesNeitherRepeatNorMissAnEntry(count: Int, limit: Int) throws {
         let audit = count == 0 ? [] : self.audit(count)
@@ -78,7 +81,7 @@ import Testing
             _ = self.run(&scan, audit)
             found += scan.found.map(\.number)
             #expect(scan.found.count <= limit)
-            // Whether there are more is known even where a read ended just there.
+            // The scan knows whether there are more matches even if a read ended exactly there.
             #expect(scan.hasMore == (scan.last ?? 0 > 1))
             rounds += 1
             guard scan.hasMore, rounds < 20 else { break }

@@ -10,7 +10,8 @@ import Testing
 @testable import PushServer
 
 @Suite(.timeLimit(.minutes(5))) struct AuditTests {
-    /// Each route that changes something, and what the audit calls it; `nil` where there is nothing worth keeping.
+    /// The audit actions of each route that changes something; `nil` if the audit records nothing
+    /// for it.
     private static let actions: [String: [AuditRecord.Action]?] = [
         "POST /api/register": nil, "PUT /api/register/{id}": [.registerDevice, .claimDevice, .moveDevice],
         "POST /api/register/{id}/confirmation": [.registerDevice, .moveDevice],
@@ -49,7 +50,7 @@ import Testing
     @Test func everyRouteThatChangesSomethingIsInTheTableAbove() {
         let routes = ServerFixture.routes.filter { $0.method != .get }
         #expect(Set(routes.map { "\($0.method.rawValue) \($0.path)" }) == Set(Self.actions.keys))
-        // A GET leases a payload that can be read once; commands of operators change files and the clock.
+        // A GET leases a read-once payload; commands of operators change files and the clock.
         let others: [AuditRecord.Action] = [.take, .changeKeys, .rotateKeys, .removeKey, .backUp, .acceptClock]
         let actions = Set(Self.actions.values.flatMap { $0 ?? [] } + others)
         #expect(actions == Set(AuditRecord.Action.allCases))

@@ -9,7 +9,8 @@ import Testing
 @testable import PushServer
 
 @Suite(.eachReader, .timeLimit(.minutes(5))) struct AuthenticationTests {
-    /// Fields that are no right credentials, each for a reason of its own; `nil` stands for no field.
+    /// Invalid values of `Authorization`, each for a different reason; `nil` stands for a missing
+    /// field.
     static let wrong: [String?] = [
         nil, "", "Basic", "Basic ", "Basic !!!!", "Basic \(encoded("alice"))", "Basic \(encoded("alice:wrong"))",
         "Basic \(encoded("alice:"))", "Basic \(encoded(":\(ServerFixture.password)"))", "Basic \(encoded(":"))",
@@ -101,8 +102,8 @@ import Testing
         }
         #expect(statuses[200] == 25)
         #expect(statuses.values.reduce(0, +) == 50)
-        // The others are too many to be looked at. When the right one has been checked, which counts as failed until then, the
-        // count begins anew.
+        // The limiter refuses the other attempts without a check. A successful check restarts the
+        // count; until it ends, its attempt counts as failed.
         #expect((1...11).contains(statuses[401] ?? 0))
         #expect(Set(statuses.keys) == [200, 401, 429])
     }

@@ -59,7 +59,7 @@ import Testing
     }
 
     private static func number(_ post: NewPost) -> Int {
-        // Each has a lifetime of its own.
+        // Each post has its own lifetime.
         Int(post.notification.expiresAt.timeIntervalSince(post.notification.createdAt)) - 1
     }
 
@@ -84,7 +84,7 @@ import Testing
     }
 }
 
-/// Another store, but for posts that shall fail.
+/// Forwards to another store, except for posts that must fail.
 private struct FailingStore: PostStore, KeyStore {
     let base: any Store
     let failure: @Sendable ([NewPost]) -> StoreError?

@@ -9,7 +9,8 @@ import Testing
 
 @testable import PushServer
 
-/// `POST /api/notifications/batch`: many notifications in one request, each with an outcome of its own.
+/// `POST /api/notifications/batch`: many notifications in one request, each with an outcome of its
+/// own.
 @Suite(.timeLimit(.minutes(5))) struct BatchTests {
     private static func body(_ elements: [String]) -> String {
         #"{"Notifications":[\#(elements.joined(separator: ","))]}"#
@@ -117,7 +118,7 @@ import Testing
         #expect(listed.compactMap { $0["Payload"]?.text } == (0..<500).map { "payload \($0)" })
     }
 
-    /// Of 1000 ids below 65,536 some are drawn twice.
+    /// Among 1000 random ids below 65,536 some occur twice.
     @Test func whoseIDIsTakenGetsAnother() async throws {
         let fixture = try await ServerFixture(settings: .forTests(\.idBits, 16))
         for _ in 0..<2 {
@@ -256,7 +257,7 @@ import Testing
         let ids = try self.outcomes(response).compactMap { $0["Id"]?.integer }.map(String.init)
         try #require(ids.count == 4)
         let entries = try await fixture.storage.reader.auditEntries(before: nil, limit: 10)
-        // Those that differ in nothing else share an entry.
+        // Posts that differ in nothing else share an entry.
         #expect(
             entries.filter { $0.action == "notification.send" }.map(\.subject)
                 == [ids[3], ids[2], "\(ids[0]) \(ids[1])"]

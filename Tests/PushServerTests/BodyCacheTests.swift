@@ -9,7 +9,7 @@ import Testing
 
 @testable import PushServer
 
-/// The cache of decrypted bodies by itself.
+/// The cache of decrypted bodies without a server.
 @Suite(.timeLimit(.minutes(5))) struct BodyCacheTests {
     private let cache = BodyCache(loopCount: 2)
     private let id: NotificationID
@@ -40,7 +40,7 @@ import Testing
         )
     }
 
-    /// Fetches a notification several times, and returns how often the cache had it decrypted.
+    /// Fetches a notification several times. Returns how often the cache asked for a decryption.
     private func decryptions(
         _ notification: StoredNotification,
         times: Int,

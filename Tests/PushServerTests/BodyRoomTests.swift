@@ -8,7 +8,7 @@ import Testing
 
 @testable import PushServer
 
-/// The bodies of strangers are short, and have bounded memory together.
+/// Bodies of callers that are not signed in are short, and share a memory limit.
 @Suite(.timeLimit(.minutes(5))) struct BodyRoomTests {
     @Test func aRouteThatIsOpenToStrangersTakesAFewKibibytes() {
         for route in ServerFixture.routes where route.access == .anybody {
@@ -21,7 +21,7 @@ import Testing
     func aStrangersBodyIsRefusedAboveItsBound(path: String, bound: Int) async throws {
         let fixture = try await ServerFixture()
         let method: HTTPRequest.Method = path == "/healthz" ? .get : .post
-        // A strict request has its body read on any route.
+        // The server reads the body of a strict request on any route.
         let headers = [("Prefer", "handling=strict")]
         let fits = String(repeating: " ", count: bound)
         let answer = try await fixture.send(method, path, user: nil, headers: headers, body: fits)
@@ -30,7 +30,7 @@ import Testing
             .expectProblem(.payloadTooLarge)
     }
 
-    /// Four bodies of the enrolment have room here, each twice because arrays grow.
+    /// The limit has room for four enrolment bodies, each counted twice because arrays grow.
     @Test func strangersWhoWithholdBytesHaveBoundedRoomAndKnownCallersGoOn() async throws {
         let fixture = try await ServerFixture(settings: .forTests(\.strangersBodies, 4 * 2 * 1024))
         try await Self.serving(fixture) { address in
@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    /// Serves the fixture's server at a port of this machine as long as `body` runs.
+    /// Serves the fixture's server on a port of this machine while `body` runs.
     private static func serving(
         _ fixture: ServerFixture,
         _ body: @escaping @Sendable (SocketAddress) async throws -> Void
@@ -86,7 +86,7 @@ import Testing
     }
 }
 
-/// A connection whose calls block; the server has loops of its own.
+/// A connection whose calls block the test's thread. The server has its own loops.
 private final class RawConnection: Sendable {
     private let socket: Int32
 
@@ -105,7 +105,7 @@ private final class RawConnection: Sendable {
         _ = Glibc.send(self.socket, text, text.utf8.count, Int32(MSG_NOSIGNAL))
     }
 
-    /// The status line and the fields that come next; shorter if nothing more comes.
+    /// Returns the status line and the header fields; less if the server sends no more.
     func head() -> String {
         var bytes: [UInt8] = []
         var byte: UInt8 = 0

@@ -8,7 +8,7 @@ import Testing
 
 @testable import PushServer
 
-/// Callers who are known by their TLS certificate.
+/// Callers that authenticate with a TLS certificate.
 @Suite(.eachReader, .timeLimit(.minutes(5))) struct CertificateTests {
     private let fixture: ServerFixture
 
@@ -17,7 +17,7 @@ import Testing
         try await self.fixture.storage.addDevice(of: self.fixture.storage.user("alice"), handle: "a1")
     }
 
-    /// The answer to a list of the caller's devices, of which only alice has one.
+    /// Lists the caller's devices. Only alice has one.
     private func list(_ certificate: String?, authorization: [String] = []) async throws -> Response {
         let fields = authorization.map { "Authorization: \($0)\r\n" }.joined()
         return try await self.send("GET /api/register HTTP/1.1\r\n\(fields)", body: "", certificate)
@@ -80,7 +80,7 @@ import Testing
         #expect(begun.status == .created)
         let bearer = "Bearer \(try #require(begun.json["Token"]?.text))"
         for _ in 0..<2 {
-            // The first request looks it up, and the second finds it remembered.
+            // The first request reads the token from the store; the second finds it in the cache.
             #expect(try await self.list("alice", authorization: [bearer]).json != .array([]))
             for other in [nil, "bob", "ALICE", "nobody", ""] {
                 try await self.list(other, authorization: [bearer]).expectProblem(.invalidBearerToken)

@@ -9,7 +9,7 @@ import Testing
 
 @testable import PushServer
 
-/// How many of a day's requests may store something.
+/// The number of a day's requests that may change stored data.
 @Suite(.timeLimit(.minutes(5))) struct ChangeQuotaTests {
     private static func fixture(_ changes: Int) async throws -> ServerFixture {
         let quota = try #require(Quota(requests: 1000, window: 60, changes: changes))

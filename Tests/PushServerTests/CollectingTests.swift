@@ -10,7 +10,7 @@ import Testing
 
 @testable import PushServer
 
-/// `GET` and `HEAD` of a notification: its members, its freshness, its end.
+/// `GET` and `HEAD` of a notification: members, freshness and expiry.
 @Suite(.eachReader, .timeLimit(.minutes(5))) struct CollectingTests {
     private let fixture: ServerFixture
 
@@ -104,7 +104,7 @@ import Testing
         }
     }
 
-    /// In the item, too: signed answers are `no-store` whatever they hold.
+    /// The rule holds for list items too: signed answers are `no-store` whatever they contain.
     @Test(
         arguments: [
             (#""Store":"never""#, #","Store":"never"}"#), (#""ReadOnce":true"#, #","ReadOnce":true}"#),

@@ -10,7 +10,7 @@ import Testing
 
 @testable import PushServer
 
-/// RFC 9110 section 13, as far as the API has something to compare.
+/// RFC 9110 section 13, where the API has a validator to compare.
 @Suite(.eachReader, .timeLimit(.minutes(5))) struct ConditionalTests {
     private let fixture: ServerFixture
 
@@ -49,7 +49,7 @@ import Testing
         #expect(Set(tags).count == 6)
     }
 
-    /// Also of what a caller without an account sees.
+    /// Covers also the body that a caller without an account gets.
     @Test func theTagChangesWithAllThatTheBodyDependsOn() throws {
         func tag(_ id: Int64, isRead: Bool = false, at time: Int64, account: AccountID? = nil) throws -> String {
             let (id, date) = (try #require(NotificationID(rawValue: id)), Date(milliseconds: time))
@@ -63,7 +63,7 @@ import Testing
 
     // MARK: If-None-Match
 
-    /// `TAG` stands for the right tag.
+    /// `TAG` stands for the notification's entity tag.
     @Test(arguments: [
         "TAG", "W/TAG", "*", " TAG ", #""other", TAG"#, #"TAG, "other""#, #""a,b",TAG"#, #"W/"a, \", TAG"#, ",,TAG,,",
         "\"\", TAG", #""other",W/TAG"#, "*,\u{301}",
@@ -108,14 +108,15 @@ import Testing
 
     // MARK: If-Modified-Since
 
-    /// Seconds after the notification was made.
+    /// The seconds after the notification's creation.
     @Test(arguments: [-1000, -1, 0, 1, 1000], DateForm.allCases)
     func whoeverHasSeenItSinceIsToldSo(seconds: Int, form: DateForm) async throws {
         let path = try await self.post()
         let date = form.text(self.fixture.clock.now + TimeInterval(seconds))
         self.fixture.clock.advance(by: 2)
         let response = try await self.get(path, [("If-Modified-Since", date)])
-        // In the second that it was made in, it could have been made another after that.
+        // Within the second of its creation, the notification could have changed after that
+        // moment.
         #expect(response.status == (seconds >= 1 ? .notModified : .ok), "\(date)")
     }
 
@@ -194,7 +195,7 @@ import Testing
     }
 }
 
-/// The three ways of writing a date, RFC 9110 section 5.6.7.
+/// The three date formats of RFC 9110 section 5.6.7.
 enum DateForm: String, CaseIterable, Sendable {
     case fixed = "%a, %d %b %Y %H:%M:%S GMT"
     case rfc850 = "%A, %d-%b-%y %H:%M:%S GMT"

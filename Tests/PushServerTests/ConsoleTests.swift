@@ -32,7 +32,7 @@ import Testing
         #expect(try await fixture.send(.get, "/console", user: nil).fields[.location] == "/console/")
     }
 
-    /// Nothing in the page could run that is not in its own files, and nothing is asked of another host.
+    /// The page can run only scripts from its own files, and can contact no other host.
     @Test func thePolicyForbidsAllButItsOwnFiles() async throws {
         let fixture = try await ServerFixture()
         let response = try await fixture.send(.get, "/console/", user: nil)
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    /// Its page is loaded over slow links, too.
+    /// The page must also load over slow links.
     @Test func itIsSmall() {
         #expect(ConsoleFile.all.values.reduce(0) { $0 + $1.bytes.count } <= 100 << 10)
     }

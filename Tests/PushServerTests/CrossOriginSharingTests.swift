@@ -7,7 +7,8 @@ import Testing
 
 @testable import PushServer
 
-/// What pages of allowed origins may read (the CORS protocol of the Fetch standard), and what browsers do with answers.
+/// The answers that pages of allowed origins may read (the CORS protocol of the Fetch standard),
+/// and how browsers treat them.
 @Suite(.timeLimit(.minutes(5))) struct CrossOriginSharingTests {
     private static let app = [("Origin", "https://app.example"), ("Sec-Fetch-Site", "cross-site")]
 
@@ -22,7 +23,7 @@ import Testing
         response.fields.lines.filter { $0.name == name }.map(\.value)
     }
 
-    /// Those by which a browser lets a page read.
+    /// The fields by which a browser lets a page read an answer.
     private static let sharing: [HTTPField.Name] = [
         .accessControlAllowOrigin, .accessControlAllowCredentials, .accessControlExposeHeaders,
         .accessControlAllowMethods, .accessControlAllowHeaders, .accessControlMaxAge,
@@ -51,7 +52,8 @@ import Testing
         #expect(Self.values(.vary, response).count { $0 == "Origin" } == 1)
     }
 
-    /// Caches must not give one's answer to the other, so `Vary` is there as soon as it can depend on the origin.
+    /// A cache must not give one origin's answer to another. `Vary` is set as soon as the answer
+    /// can depend on the origin.
     @Test(arguments: EnvelopeTests.Sample.allCases)
     func othersGetNoneOfItButAreToldThatItDependsOnTheOrigin(sample: EnvelopeTests.Sample) async throws {
         for (settings, vary) in [(CrossOriginTests.settings, 1), (.forTests, 0)] {
@@ -120,7 +122,8 @@ import Testing
         }
     }
 
-    /// What is no preflight of an allowed origin's page is answered as if there were none.
+    /// Requests that are not preflights of an allowed origin's page get the same answer as
+    /// without this feature.
     @Test(arguments: [
         asking("PUT", origin: "https://evil.example"), asking("PUT", origin: "null"), asking("PUT", origin: "*"),
         Array(asking("PUT").dropFirst()), [("Origin", "https://app.example")], [],

@@ -10,10 +10,11 @@ import Testing
 
 @testable import PushServer
 
-/// Which requests of browsers are refused, and that nothing has happened then. What a real browser does is in
-/// `scripts/e2e run browsers`.
+/// Requests of browsers that the server refuses, without any effect. `scripts/e2e run browsers`
+/// tests a real browser.
 @Suite(.timeLimit(.minutes(5))) struct CrossOriginTests {
-    /// Fields of a request to `sealpost.test`, and whether they are a foreign page's; `app.example` is allowed.
+    /// The fields of a request to `sealpost.test`, and whether a foreign page sent it.
+    /// `app.example` is allowed.
     struct Row: Sendable {
         let fields: [(String, String)]
         let isForeign: Bool
@@ -25,26 +26,26 @@ import Testing
     }
 
     static let rows = [
-        // No browser.
+        // Not a browser.
         Row(false),
-        // A browser that says only `Origin`, as all do without TLS.
+        // A browser that sends only `Origin`, as all do without TLS.
         Row(false, origin: "https://sealpost.test"), Row(false, origin: "http://sealpost.test"),
         Row(true, origin: "https://sealpost.test:8443"), Row(true, origin: "https://evil.example"),
         Row(true, origin: "https://sealpost.test.evil.example"), Row(true, origin: "https://evil.sealpost.test"),
         Row(true, origin: "null"), Row(true, origin: ""), Row(true, origin: "https://sealpost.test/"),
         Row(true, origin: "capacitor://sealpost.test"),
         Row(true, origin: "https://sealpost.test", "https://sealpost.test"),
-        // One that says whose page it is.
+        // A browser that sends `Sec-Fetch-Site`.
         Row(false, site: "same-origin"), Row(false, site: "none"),
         Row(true, site: "same-site"), Row(true, site: "cross-site"), Row(true, site: "next-door"), Row(true, site: ""),
         Row(true, site: "Same-Origin"), Row(true, site: "same-origin, same-origin"),
-        // Both: the browser's word counts, for a proxy may have changed `Host`.
+        // Both fields: `Sec-Fetch-Site` decides, because a proxy may have changed `Host`.
         Row(false, origin: "https://sealpost.test", site: "same-origin"),
         Row(false, origin: "https://push.example", site: "same-origin"),
         Row(true, origin: "null", site: "same-origin"), Row(true, origin: "https://evil.example", site: "none"),
         Row(true, origin: "https://sealpost.test", site: "cross-site"),
         Row(true, origin: "https://evil.example", site: "same-site"),
-        // One that is allowed, and what only looks like it.
+        // An allowed origin, and origins that resemble it.
         Row(false, origin: "https://app.example"), Row(false, origin: "https://app.example", site: "cross-site"),
         Row(false, origin: "https://app.example", site: "same-site"), Row(false, origin: "capacitor://localhost"),
         Row(true, origin: "http://app.example", site: "cross-site"), Row(true, origin: "https://APP.example"),
@@ -73,7 +74,8 @@ import Testing
         #expect(response.fields[.accessControlAllowOrigin] == nil)
     }
 
-    /// Whatever the route, the caller and the body: 403, as nothing of them is looked at.
+    /// Any route, caller and body gets a 403, because the server checks the origin before all of
+    /// them.
     @Test(arguments: ServerFixture.routes.map { "\($0.method.rawValue) \($0.path)" })
     func everyRouteThatChangesSomethingOrAsksWhoCallsRefusesForeignPages(name: String) async throws {
         let fixture = try await ServerFixture()
@@ -100,7 +102,7 @@ import Testing
         #expect(refusals.count == (isOpen ? 0 : 1))
     }
 
-    /// With an administrator's credentials, as a browser adds them.
+    /// The requests have an administrator's credentials, as a browser would add them.
     @Test func nothingHasChangedAfterwards() async throws {
         let fixture = try await ServerFixture()
         let once = try await fixture.post(#"{"Payload":"once","ReadOnce":true,"To":["username:ada"]}"#, user: "ada")
@@ -152,7 +154,8 @@ import Testing
 
     // MARK: The server's own origin
 
-    /// How a connection came to be, what a proxy says of its client's, and the pages that are the server's own.
+    /// A kind of connection, a proxy's statement about its client's connection, and the origins
+    /// that belong to the server.
     struct Way: Sendable {
         let isEncrypted: Bool
         let forwarded: String?
@@ -170,16 +173,16 @@ import Testing
     }
 
     static let ways = [
-        // TLS of the server's own: the scheme is certain.
+        // The server ends TLS itself: the scheme is certain.
         Way(true, nil, "h", "https://h", true), Way(true, nil, "h", "http://h", false),
         Way(true, nil, "h:8443", "https://h:8443", true),
         Way(true, "http", "h", "https://h", true), Way(true, nil, "H:443", "https://h", true),
         Way(true, nil, "h:80", "https://h", false),
-        // In clear: a proxy that says nothing may have ended the TLS.
+        // No TLS here: a proxy that sends no `X-Forwarded-Proto` may have ended it.
         Way(false, nil, "h", "https://h", true), Way(false, nil, "h", "http://h", true),
         Way(false, nil, "h:80", "http://h", true),
         Way(false, nil, "h:443", "http://h", false), Way(false, nil, "h:8080", "http://h", false),
-        // One that says it.
+        // A proxy that sends `X-Forwarded-Proto`.
         Way(false, "https", "h", "https://h", true), Way(false, "https", "h", "http://h", false),
         Way(false, "http", "h", "http://h", true), Way(false, "http", "h", "https://h", false),
         Way(false, "HTTPS", "[::1]:1", "https://[::1]:1", true), Way(false, "https, http", "h", "http://h", true),
@@ -194,7 +197,7 @@ import Testing
             "POST /api/register HTTP/1.1\r\nHost: \(way.host)\r\nOrigin: \(way.origin)\r\n\(proto)",
             isEncrypted: way.isEncrypted
         )
-        // Let through, it is asked for credentials.
+        // A request that passes the origin check is asked for credentials.
         try response.expectProblem(way.isOwn ? .unauthorized : .crossOrigin)
     }
 
@@ -225,7 +228,8 @@ import Testing
         return response
     }
 
-    /// What administrators see of users, tokens, devices and what was done, and the receipts of their notifications.
+    /// Reads everything that administrators see of users, tokens, devices and the audit, and the
+    /// receipts of their notifications.
     private func state(of fixture: ServerFixture, _ paths: [String]) async throws -> [String] {
         try await fixture.storage.store.writeReceipts()
         var state: [String] = []

@@ -49,7 +49,7 @@ import Testing
         #expect(try self.count("accepted", before) == 1)
         #expect(try self.count("queued", before) == 2)
         #expect(try await self.fixture.send(.get, path, user: "alice").status == .ok)
-        // The receipt is written behind the answer; what is awaited is written after it.
+        // The server writes the receipt after the answer; `writeReceipts` waits for it.
         try await self.fixture.storage.store.writeReceipts()
         let after = try await self.deliveries(path)
         for (state, count) in [
@@ -118,7 +118,7 @@ import Testing
 
     // MARK: Testing a device
 
-    /// Tests alice's first device, whose push ends so.
+    /// Tests alice's first device. Its push ends with the given settlement.
     private func test(
         by user: String = "alice",
         _ end: @escaping @Sendable (Date) -> Settlement
@@ -153,10 +153,10 @@ import Testing
         #expect(self.fixture.wakeUps.count == 1)
     }
 
-    /// It is told, and does not look now and then.
+    /// The store notifies the waiting request; the request does not poll.
     @Test func aTestIsAnsweredAsSoonAsItsPushIsSettled() async throws {
         let clock = ContinuousClock()
-        // What other requests take on this machine now.
+        // The time that other requests take on this machine now.
         let usual = try await clock.measure {
             for _ in 0..<3 { try await self.fixture.send(.get, Paths.devices) }
         }

@@ -5,12 +5,12 @@ import Testing
 
 @testable import PushServer
 
-/// How often a notification's pushes are counted.
+/// How often the server counts the pushes of a notification.
 @Suite(.timeLimit(.minutes(5))) struct DeliveryCountsTests {
     private static let start = Date(timeIntervalSince1970: 1_800_000_000)
     private let counts = DeliveryCounts()
 
-    /// Counts so many pages, and adds to `counted` for each.
+    /// Counts `pages` pages, and increments `counted` for each.
     private func count(_ pages: Int64, _ counted: Counter, at now: Date) async throws -> [DeliveryStage: Int] {
         try await self.counts.counts(of: #require(NotificationID(rawValue: 1)), now: now) { device in
             counted.increment()
@@ -18,7 +18,8 @@ import Testing
         }.counts
     }
 
-    /// The number of pages that a request for a part tells of, and whether those are all.
+    /// Returns the number of pages that a partial request has counted, and whether the count is
+    /// complete.
     private func part(_ pages: Int64, _ counted: Counter, at now: Date) async throws -> (Int?, Bool) {
         let id = try #require(NotificationID(rawValue: 1))
         let (counts, isComplete) = try await self.counts.counts(of: id, steps: 2, now: now) { device in

@@ -94,7 +94,7 @@ import Testing
         #expect(report["Counts"]?["queued"] == .number(1))
         #expect(try await self.fixture.storage.claim().map(\.push.handle) == ["a2"])
         try await self.fixture.send(.delete, Paths.device(id.description), user: "ada").expectProblem(.notFound)
-        // The user is not kept out: the client asks for a new id.
+        // The user is not locked out: the client asks for a new id.
         let body = #"{"Platform":"apns","Handle":"a1"}"#
         try await self.fixture.send(.put, Paths.registration(id.description), body: body)
             .expectProblem(.registrationGone)

@@ -5,7 +5,7 @@ import PushTesting
 import SocketHTTP
 import Testing
 
-/// What the server can say is what its documentation explains.
+/// The documentation explains every error that the server can return.
 @Suite(.timeLimit(.minutes(5))) struct DocumentedErrorsTests {
     /// The headings of `docs/errors.md`.
     private func headings() throws -> [Substring] {

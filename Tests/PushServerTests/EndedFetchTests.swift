@@ -7,9 +7,10 @@ import PushTesting
 import SocketHTTP
 import Testing
 
-/// Fetches that share a statement, of which the servers' lease ends meanwhile.
+/// Fetches that share a statement while the server's lease ends.
 @Suite(.timeLimit(.minutes(5))) struct EndedFetchTests {
-    /// One that was to read for those who wait must do so, though its own answer is refused by then.
+    /// A fetch that reads for other waiting fetches must still read, even if its own answer is
+    /// refused by then.
     @Test func nobodyWaitsForARefusedOne() async throws {
         let storage = try StoreFixture(.postgreSQL)
         let fixture = try await ServerFixture(storage: storage)
@@ -30,7 +31,7 @@ import Testing
             return try await fixture.send(.get, "\(Paths.notifications)/1", user: nil, headers: [field]).status
         }
         #expect(try await fetch() == .ok)
-        // Each time as many may be lost as read at the same time.
+        // Each round may lose as many fetches as read at the same time.
         for _ in 0..<2 {
             let lock = try storage.lock("recipient")
             try await withThrowingTaskGroup { group in
@@ -38,7 +39,8 @@ import Testing
                 try await eventually { try lock.isAwaited() }
                 storage.store.lease?.end(isFinal: false)
                 try lock.release()
-                // One that begins after the end goes by what the database says then.
+                // A fetch that begins after the lease's end answers with what the database
+                // contains then.
                 for try await status in group { #expect([.serviceUnavailable, .ok].contains(status)) }
             }
             try await eventually { try await fetch() == .ok }

@@ -10,9 +10,10 @@ import Testing
 
 @testable import PushServer
 
-/// Two servers over one database: what one ends, and what the other then takes.
+/// Two servers share one database. Tests which credentials the second server accepts after the
+/// first has ended them.
 @Suite(.timeLimit(.minutes(5))) struct EndingElsewhereTests {
-    /// What ends credentials, or changes what they mean.
+    /// An operation that ends credentials or changes their rights.
     enum Ending: CaseIterable, Sendable {
         case signingOut, revoking, tooManySessions, ownPassword, password, role, apps, disabling, deleting
     }
@@ -41,7 +42,7 @@ import Testing
         self.there = try await ServerFixture(storage: storage.reopened(options: options))
     }
 
-    /// A publisher with all kinds of credentials.
+    /// A publisher with credentials of every kind.
     private struct Subject {
         let name: String
         let session: BearerToken
@@ -71,7 +72,7 @@ import Testing
         return Subject(name: name, session: try #require(session?.token), token: try #require(token))
     }
 
-    /// What the other server answers to a publisher's request.
+    /// Returns the other server's answer to a request of the publisher.
     private func status(_ subject: Subject, _ shown: Shown) async throws -> HTTPResponse.Status {
         try await self.there.send(
             .get,
@@ -127,7 +128,8 @@ import Testing
         #expect(answer.status.kind == .successful, "\(answer.text)")
     }
 
-    /// The credentials that each change concerns, and what the other server says to the next request with them.
+    /// The credentials that each change concerns, and the other server's answer to the next
+    /// request with them.
     @Test(
         arguments: [
             (.signingOut, [.session], .unauthorized), (.revoking, [.token], .unauthorized),
@@ -168,7 +170,8 @@ import Testing
             }
             try await group.waitForAll()
         }
-        // Longer than the answer of a server that runs. Who waited for more than the lease would fail.
+        // Longer than a running server needs to answer. A request that waited for more than the
+        // lease would fail.
         let waited = ContinuousClock.now - start
         #expect(waited > .milliseconds(500), "\(waited)")
         let expected: [[HTTPResponse.Status]] = [
@@ -180,7 +183,7 @@ import Testing
             if isOpen { try await eventually { self.there.storage.store.lease?.term != nil } }
             for (subject, statuses) in zip(subjects, expected) {
                 for (shown, status) in zip(Shown.allCases, statuses) {
-                    // What did not end may be remembered again.
+                    // Credentials that did not end may be cached again.
                     if !isOpen || status != .ok { #expect(try !self.isRemembered(subject, shown)) }
                     #expect(try await self.status(subject, shown) == status)
                 }

@@ -9,9 +9,10 @@ import Testing
 
 @testable import PushServer
 
-/// What every answer has, whatever it says. Most of it is checked by the fixture, on every request of every test.
+/// The fields that every answer has. The fixture checks most of them on every request of every
+/// test.
 @Suite(.timeLimit(.minutes(5))) struct EnvelopeTests {
-    /// One request for each status that can be had without breaking something first.
+    /// One request for each status that a test can provoke without breaking something first.
     enum Sample: Int, CaseIterable, Sendable {
         case ok = 200
         case created = 201
@@ -32,7 +33,7 @@ import Testing
         try await self.send(sample, headers: headers, signingKeys: SigningKeys(.random())).response
     }
 
-    /// Its answer, and the fixture that has sent it last.
+    /// Returns the sample's answer, and the fixture that sent it last.
     func send(
         _ sample: Sample,
         headers: [(String, String)],
@@ -178,7 +179,7 @@ import Testing
         return try await send(.put, Paths.registration("one"), body)
     }
 
-    /// A payload that was sealed for another place.
+    /// Makes a notification whose payload was encrypted for another row.
     private func unreadableNotification(
         _ fixture: ServerFixture,
         headers: [(String, String)]

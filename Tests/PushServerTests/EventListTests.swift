@@ -106,7 +106,7 @@ import Testing
         let late = try await self.events("?cursor=\(first)")
         #expect(try late.json["Truncated"] == .bool(true))
         #expect(try self.list(late).count == 1)
-        // Who asks for no number has missed none.
+        // A request without a number cannot have missed events.
         #expect(try await self.events().json["Truncated"] == .bool(false))
     }
 

@@ -6,7 +6,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct FailureCountTests {
     private static let start = Date(timeIntervalSince1970: 1_800_000_000)
 
-    /// Failures at once, and the seconds to wait after them.
+    /// Failures at the same moment, and the delay after them in seconds.
     @Test(arguments: [
         (FailureCount.Rule.pair, 1, 0.0), (.pair, 5, 0), (.pair, 6, 1), (.pair, 7, 2), (.pair, 15, 512),
         (.pair, 16, 900),
@@ -23,7 +23,7 @@ import Testing
         if wait > 0 { #expect(count.remaining(at: Self.start + wait - 0.25) == 0.25) }
     }
 
-    /// Seconds after so many failures, and how many are left.
+    /// Seconds after a number of failures, and the failures that still count.
     @Test(arguments: [(0, 0.0, 0), (3, 0, 3), (3, 1, 3), (3, 1800, 2), (3, 5399, 1), (3, 5400, 0), (3, 1e9, 0)])
     func oneAfterTheOtherIsForgiven(failures: Int, seconds: TimeInterval, left: Int) {
         var count = FailureCount(now: Self.start)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import PushServer
 
-/// Whose job is next.
+/// The order in which the queue gives out jobs.
 @Suite(.timeLimit(.minutes(5))) struct FairQueueTests {
     @Test func eachWorkerStartsOnceAndComesBack() {
         var queue = FairQueue<Int>(workers: 2)

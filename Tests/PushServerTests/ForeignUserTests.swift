@@ -8,15 +8,17 @@ import Testing
 
 @testable import PushServer
 
-/// Every route that a publisher may call, with users outside of its apps: they are answered like a name that nobody has.
+/// Every route that a publisher may call, with users outside of its apps: the answers are the
+/// same as for an unknown name.
 @Suite(.timeLimit(.minutes(5))) struct ForeignUserTests {
-    /// A request that names a user, whose name stands for `NAME`.
+    /// A request that names a user; `NAME` stands for the name.
     private struct Naming: Sendable {
         var query = ""
         var body = ""
     }
 
-    /// Every route that a publisher may call, with the requests by which it names another user; most name none.
+    /// Every route that a publisher may call, with its requests that name another user. Most
+    /// routes name no user.
     private static let namings: [String: [Naming]] = {
         let orders = [
             #""To":["username:NAME"]"#, #""To":["username:paul","username:NAME"]"#,
@@ -53,8 +55,8 @@ import Testing
 
     private let fixture: ServerFixture
 
-    /// Vera, a device without a password, the publisher Tess and the administrator Boss belong to the bank only, Dual to both
-    /// apps, and Dora, like Paul, to the usual one.
+    /// Vera, a device without a password, the publisher Tess and the administrator Boss belong
+    /// only to the bank. Dual belongs to both apps, and Dora, like Paul, to the usual one.
     init() async throws {
         self.fixture = try await ServerFixture()
         let (storage, none) = (self.fixture.storage, PasswordHash.none(.usual))
@@ -107,7 +109,8 @@ import Testing
 
     private static let managing = namingRoutes.filter { $0.contains("/users/{id}/") }
 
-    /// Of a user whom a publisher may know of, tags and codes open the other apps, too, or the rights of a higher role.
+    /// A user's tags and codes also give access to the user's other apps, or to the rights of a
+    /// higher role.
     @Test(arguments: managing, ["dual", "paul", "ada"])
     func aPublisherManagesOnlyDevicesAllOfWhoseAppsItHas(route: String, name: String) async throws {
         for naming in try #require(Self.namings[route]) {

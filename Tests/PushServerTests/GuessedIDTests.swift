@@ -6,29 +6,31 @@ import Testing
 
 @testable import PushServer
 
-/// A user with an account of their own who tries the ids of others' notifications.
+/// A signed-in user tries the ids of other users' notifications.
 @Suite(.timeLimit(.minutes(5))) struct GuessedIDTests {
-    /// All ids below two to this power are guessed, so that each real one is among them; `make e2e` asks for more.
+    /// The test tries all ids below two to this power, so each real id is among them. `make e2e`
+    /// sets a larger power.
     private static let bits = ProcessInfo.processInfo.environment["SEALPOST_TEST_ID_BITS"].flatMap { Int($0) } ?? 12
     private static let headers = [("X-Request-Id", "same"), ("MyToken", "7")]
-    /// A path that no notification has: its number has one bit too many.
+    /// The path of a notification that cannot exist: its number has one bit too many.
     private static let missing = Paths.notification(1 << Self.bits)
 
-    /// By route, the users who may not use it for alice's notifications, of which every other one can be read once. Administrators may delete them and look at their
-    /// deliveries, but neither read nor mark them.
+    /// By route, the users who may not use it for alice's notifications. Every second one is
+    /// read-once. Administrators may delete notifications and read their deliveries, but may
+    /// neither read nor mark them.
     private static let strangers = [
         "GET /api/notifications/{id}": ["bob", "ada"],
         "PATCH /api/notifications/{id}": ["bob", "ada"],
         "POST /api/notifications/{id}/taken": ["bob", "paul", "ada"],
         "DELETE /api/notifications/{id}": ["bob"],
         "GET /api/notifications/{id}/deliveries": ["bob"],
-        // Without a push to that device, for nobody.
+        // Nobody may, since no push to that device exists.
         "DELETE /api/notifications/{id}/deliveries/{device}": ["bob", "paul", "ada"],
         "POST /api/notifications/{id}/deliveries/{device}": ["bob", "paul", "ada"],
     ]
 
     private let fixture: ServerFixture
-    /// Of notifications for alice, from paul.
+    /// The paths of notifications from paul to alice.
     private let paths: Set<String>
 
     init() async throws {
@@ -69,7 +71,7 @@ import Testing
                 }
             }
         }
-        // They are still there for alice.
+        // The notifications still exist for alice.
         for path in self.paths { #expect(try await self.ask(.get, path, user: "alice").status == .ok) }
     }
 

@@ -9,9 +9,9 @@ import Testing
 
 @testable import PushServer
 
-/// Nobody learns from a registration whether another account has the handle, or the id.
+/// A registration does not reveal whether another account has the handle or the id.
 @Suite(.timeLimit(.minutes(5))) struct HandleOracleTests {
-    /// Whose a handle or an id is when bob registers with it.
+    /// The owner of a handle or an id at the time when bob registers with it.
     enum Owner: String, CaseIterable {
         case nobody, another, caller
     }
@@ -43,12 +43,12 @@ import Testing
         try await self.fixture.send(.post, Paths.confirmation(id), user: user, body: #""\#(code)""#)
     }
 
-    /// The codes that are pushed to the hook now.
+    /// Returns the confirmation codes that are now queued for the hook.
     private func codes() async throws -> [String] {
         try await self.fixture.storage.claim("hook").compactMap { $0.push.confirmation?.exposed }
     }
 
-    /// Registers a handle, and confirms it where that is needed.
+    /// Registers a handle, and confirms it if the server requires that.
     private func hold(_ platform: String, _ handle: String, user: String) async throws -> String {
         let id = try await self.fixture.requestRegistration(user: user)
         _ = try await self.codes()
@@ -85,7 +85,7 @@ import Testing
             let own = try #require(answers[idOwner])
             #expect(own.map(\.status.code) == [status, status, status], "\(idOwner)")
         }
-        // To the byte, also between ids that are another's and nobody's.
+        // The answers are equal to the byte, also between ids of another account and unknown ids.
         for group in [answers[.caller] ?? [], (answers[.another] ?? []) + (answers[.nobody] ?? [])] {
             let first = try #require(group.first)
             for answer in group {
@@ -105,7 +105,7 @@ import Testing
         #expect(retired.body == none.body)
     }
 
-    /// Neither the list, nor a test push, nor a notification to oneself tells more than the answer.
+    /// The list, a test push and a notification to oneself reveal no more than the answer does.
     @Test(arguments: ["free", "taken"])
     func whatIsClaimedIsNoDevice(handle: String) async throws {
         let old = try await self.hold("hook", "taken", user: "alice")

@@ -6,14 +6,14 @@ import Testing
 @testable import PushServer
 
 @Suite(.timeLimit(.minutes(5))) struct HashingQueueTests {
-    /// With one worker, which is at work.
+    /// The queue has one worker, which is busy.
     private var queue = HashingQueue<Int>(workers: 1)
 
     init() {
         self.add(-1, .server)
     }
 
-    /// What became of it, in a word.
+    /// Adds a job. Returns the outcome as one word.
     @discardableResult
     private mutating func add(_ job: Int, _ requester: HashingRequester) -> String {
         switch self.queue.add(job, requester) {
@@ -107,7 +107,8 @@ import Testing
                             return true
                         }
                     } catch {
-                        // The gate opens when the first is told, so that somebody must be.
+                        // The gate opens when the first caller is refused, so at least one must
+                        // be refused.
                         gate.withLock {
                             isOpen.value = true
                             gate.broadcast()
@@ -136,6 +137,6 @@ import Testing
 }
 
 extension HashingRequester {
-    /// Goes before all others, and counts for no account and no address.
+    /// A requester that precedes all others and counts for no account and no address.
     fileprivate static let server = HashingRequester(account: nil, address: nil, rank: 0)
 }

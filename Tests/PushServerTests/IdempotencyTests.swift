@@ -32,7 +32,7 @@ import Testing
         )
     }
 
-    /// The device gets a push for each notification.
+    /// Makes a server with a device that gets a push for each notification.
     private func fixture() async throws -> (ServerFixture, pushes: @Sendable () async throws -> Int) {
         let fixture = try await ServerFixture()
         for name in ["alice", "bob"] {

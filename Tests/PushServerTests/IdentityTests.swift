@@ -8,7 +8,7 @@ import Testing
 
 @testable import PushServer
 
-/// Callers whom a trusted proxy has signed in.
+/// Callers that a trusted proxy has authenticated.
 @Suite(.eachReader, .timeLimit(.minutes(5))) struct IdentityTests {
     private static let field = "X-Remote-User"
     private static let proxies = TrustedProxies(
@@ -26,7 +26,7 @@ import Testing
         try await self.fixture.storage.addDevice(of: self.fixture.storage.user("alice"), handle: "a1")
     }
 
-    /// The answer to a list of the caller's devices, of which only alice has one.
+    /// Lists the caller's devices. Only alice has one.
     private func list(
         _ fields: [(String, String)],
         from peer: PeerAddress = .unix,
@@ -69,7 +69,7 @@ import Testing
         ("10.1.2.3", true), ("::ffff:10.1.2.3", true), ("11.1.2.3", false), ("127.0.0.1", false), ("::1", false),
     ])
     func onlyTheOtherEndOfTheConnectionMakesItCount(peer: String, isTrusted: Bool) async throws {
-        // What it claims about the client decides nothing.
+        // The forwarded client address does not affect the decision.
         let fields = [(Self.field, "alice"), ("X-Forwarded-For", "10.1.2.3")]
         let response = try await self.list(fields, from: try self.address(peer))
         #expect(response.status == (isTrusted ? .ok : .unauthorized))
@@ -187,7 +187,7 @@ import Testing
         }
     }
 
-    /// A token narrows what its user may do, also where a proxy names the user.
+    /// A token narrows its user's rights, also if a proxy names the user.
     @Test func aTokenOfTheServersOwnCountsBesideTheProxysWord() async throws {
         let fetching = try await self.fixture.storage.store.addToken(
             for: #require(Username("alice")),

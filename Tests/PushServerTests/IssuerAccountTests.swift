@@ -9,7 +9,7 @@ import Testing
 
 @testable import PushServer
 
-/// The accounts of an issuer's users, and what their claims give them.
+/// Accounts of an issuer's users, and the rights that their claims give them.
 @Suite(.timeLimit(.minutes(5))) struct IssuerAccountTests {
     private let issuer: TestIssuer
     private let storage: StoreFixture
@@ -19,7 +19,7 @@ import Testing
         self.issuer = try TestIssuer(self.storage.clock)
     }
 
-    /// A server with the fixture's users, and these rules.
+    /// Makes a server with the fixture's users and these rules.
     private func server(_ change: (inout IssuerRules) -> Void = { _ in }) async throws -> ServerFixture {
         var rules = TestIssuer.rules
         change(&rules)
@@ -36,7 +36,7 @@ import Testing
         #expect(try await fixture.send(bearing: self.issuer.token()).json["Role"] == .string("publisher"))
     }
 
-    /// Dex encodes `sub` as base64url: each of these values is another person.
+    /// Dex encodes `sub` as base64url: each of these values is a different person.
     @Test(arguments: ["CgRIb3NzEgRsZGFw", "cgrib3nzegrszgfw", "CGRIB3NZEGRSZGFW"])
     func aNameInAnotherCaseIsAnotherPerson(other: String) async throws {
         let fixture = try await self.server()
@@ -149,7 +149,8 @@ import Testing
         #expect(try await fixture.send(bearing: self.issuer.token()).json["Role"] == .string("device"))
     }
 
-    /// The claims of an old token and of a new one, and whether the server takes the old one afterwards.
+    /// The claims of an old and a new token, and whether the server still accepts the old one
+    /// afterwards.
     struct Pair: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let old: [String: JSONValue?]
@@ -225,7 +226,7 @@ import Testing
         let new = try self.issuer.token(pair.new)
         let hasScopes = pair.new["scope"] != .some(.string("none"))
         #expect(try await fixture.send(bearing: new).status == (hasScopes ? .ok : .forbidden))
-        // Another server, or this one after a restart.
+        // `again` is another server, or this one after a restart.
         let again = try await ServerFixture(storage: self.storage, issuer: self.issuer.issuer(self.rules(Self.mapped)))
         for (fixture, token) in [(fixture, old), (again, unseen), (again, old)] {
             let answer = try await fixture.send(bearing: token)
@@ -253,7 +254,7 @@ import Testing
         try await fixture.send(bearing: old).expectProblem(.invalidBearerToken, "later token")
     }
 
-    /// Otherwise each request would write.
+    /// Otherwise each request would write to the store.
     @Test func aTokenIsStoredOnceAndOnlyNewRightsAreInTheAudit() async throws {
         let fixture = try await self.server(Self.mapped)
         let changes = { () async throws -> Int in
@@ -316,7 +317,7 @@ import Testing
             rules.formerIssuers = former
             let moved = try await ServerFixture(storage: self.storage, issuer: self.issuer.issuer(rules))
             let answer = try await moved.send(bearing: token)
-            // Once it was opened, the account belongs to the new name.
+            // After the account was opened, it belongs to the new name.
             let stored = try await self.storage.reader.issuedAccount(of: self.storage.user("alina"))
             let isMoved =
                 stored?.owner == IssuedOwners(secret: self.storage.store.indexSecret).hash(of: "alina", at: name)
@@ -337,7 +338,8 @@ import Testing
         #expect(try await fixture.send(bearing: token).json["Role"] == .string("device"))
         try await fixture.send(.get, Paths.users, bearing: token).expectProblem(.forbidden)
         #expect(try await self.storage.user("alina").role == .admin)
-        // The token of then has a higher role than the newest one, though the account has it still.
+        // The older token gives a higher role than the newest one, though the account still has
+        // that role.
         try await fixture.send(bearing: first).expectProblem(.invalidBearerToken, "later token")
     }
 

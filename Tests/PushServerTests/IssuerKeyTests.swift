@@ -9,7 +9,7 @@ import Testing
 
 @testable import PushServer
 
-/// The keys of an issuer: those that are taken, that come, and that go.
+/// The keys of an issuer: which the server accepts, adds and removes.
 @Suite(.timeLimit(.minutes(5))) struct IssuerKeyTests {
     private let fixture: ServerFixture
     private let issuer: TestIssuer
@@ -46,7 +46,7 @@ import Testing
         #expect(try await answers == [200, 200, 200])
     }
 
-    /// The key may be newer than what it read.
+    /// The issuer may have published the key after that reading began.
     @Test func aReadingThatBeganBeforeTheWaitDoesNotCount() async throws {
         let keys = self.known.keys
         let early = keys.begin()
@@ -86,7 +86,7 @@ import Testing
         let token = try self.issuer.token(.es256)
         #expect(try await self.fixture.send(bearing: token).status == .ok)
         #expect(try self.isRemembered(token))
-        // More keys change nothing.
+        // Additional keys change nothing.
         try self.issuer.publish(in: self.known)
         #expect(try self.isRemembered(token))
         try self.issuer.publish([.edDSA], in: self.known)

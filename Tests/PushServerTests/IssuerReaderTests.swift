@@ -2,7 +2,8 @@ import PushServer
 import PushTesting
 import Testing
 
-/// The largest documents of the worst shapes, which an issuer, or who answers in its place, may give.
+/// The largest documents of the worst shapes that an issuer, or an attacker in its place, may
+/// send.
 @Suite(.timeLimit(.minutes(5))) struct IssuerReaderTests {
     private static let frames = [
         ("", ""), (#"{"issuer":""#, #""}"#), (#"{"issuer":"https://id.example","jwks_uri":""#, #""}"#),
@@ -20,7 +21,7 @@ import Testing
             let isInProportion = ComputingTime.isInProportion(to: 262_000 / unit.utf8.count) { count in
                 Array((start + String(repeating: unit, count: count) + end).utf8)
             } _: { bytes in
-                // What is none is refused.
+                // Invalid documents are refused.
                 _ = try? IssuerDocument(bytes, of: "https://id.example")
                 _ = try? IssuerKeySet(bytes)
             }

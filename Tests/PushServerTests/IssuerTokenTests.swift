@@ -10,7 +10,7 @@ import Testing
 
 @testable import PushServer
 
-/// Which tokens of an issuer are taken.
+/// The issuer's tokens that the server accepts.
 @Suite(.timeLimit(.minutes(5))) struct IssuerTokenTests {
     private let fixture: ServerFixture
     private let issuer: TestIssuer
@@ -52,7 +52,7 @@ import Testing
         #expect(response.status == .ok, "\(response.text)")
     }
 
-    /// A header that is refused, and a word of the reason.
+    /// A refused header, and a word of the reason.
     @Test(
         arguments: [
             (["alg": .string("none")], "algorithm"), (["alg": .string("HS256")], "algorithm"),
@@ -71,7 +71,7 @@ import Testing
         ] as [([String: JSONValue?], String)]
     )
     func aHeaderIsRefused(header: [String: JSONValue?], reason: String) async throws {
-        // RS256 is the key of another algorithm; nothing but its own name leads to it.
+        // RS256 is a key of another algorithm; only its own key id selects it.
         var header = header
         if header["alg"] == .some(.string("RS256")) { header["kid"] = .some(.string("RS256")) }
         let token = try self.issuer.token(header: header)
@@ -80,7 +80,7 @@ import Testing
         try await answer.expectProblem(.invalidBearerToken, reason)
     }
 
-    /// Reads the keys when a request waits for them.
+    /// Reads the keys once a request waits for them.
     private func readAgain() async throws {
         let issuer = try #require(self.fixture.authenticator.issuer)
         await issuer.keys.wanted.wait(atMost: .seconds(60))
@@ -165,7 +165,7 @@ import Testing
 
     @Test func noByteOfATokenMayChange() async throws {
         let text = try self.issuer.token(.edDSA)
-        // Each of a thousand sign-ins would be slow, and count as a guess.
+        // A thousand sign-ins would be slow, and each would count as a guess.
         let rules = TestIssuer.rules
         let keys = try self.issuer.keySet()
         for index in text.indices {

@@ -7,7 +7,7 @@ import Testing
 
 @testable import PushServer
 
-/// What is done with bodies that are no JSON, or other JSON than is wanted.
+/// The server's answers to bodies that are not JSON, or not the expected JSON.
 @Suite(.timeLimit(.minutes(5))) struct JSONBodyTests {
     static let routes: [(method: HTTPRequest.Method, target: String)] = [
         (.put, "/api/register/one"), (.post, "/api/notifications"), (.post, "/api/users"),
@@ -57,7 +57,7 @@ import Testing
     }
 
     @Test func nestingIsTakenUpToItsBound() async throws {
-        // The body itself is the first level.
+        // The body itself counts as the first level.
         let (deepest, tooDeep) = (Self.nested(63), Self.nested(64))
         #expect(try await self.fixture.send(.post, "/api/notifications", body: deepest).status == .created)
         try await self.fixture.send(.post, "/api/notifications", body: tooDeep)

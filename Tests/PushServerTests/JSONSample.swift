@@ -1,6 +1,7 @@
 import Testing
 
-/// A document as JSONTestSuite has them: `y` must be taken, `n` must not, and of `i` the RFC leaves the choice.
+/// A document as in JSONTestSuite: the parser must accept `y`, must refuse `n`, and may do either
+/// with `i`.
 struct JSONSample: Sendable, CustomTestStringConvertible {
     enum Kind: Sendable, Hashable {
         case y, n, i
@@ -9,9 +10,10 @@ struct JSONSample: Sendable, CustomTestStringConvertible {
     let name: String
     let kind: Kind
     let bytes: [UInt8]
-    /// What comes back when it is taken, if it is not the same bytes; `nil` if it is refused.
+    /// The text that the server returns for an accepted document, if it differs from the input;
+    /// `nil` if the server refuses it.
     let given: String?
-    /// CPython decides otherwise, for the reason that is in the name.
+    /// Whether CPython decides otherwise, for the reason in the name.
     let differsFromPython: Bool
 
     var testDescription: String { "\(self.kind)_\(self.name)" }
@@ -35,7 +37,7 @@ struct JSONSample: Sendable, CustomTestStringConvertible {
         JSONSample(name: name, kind: .n, bytes: bytes, given: nil, differsFromPython: false)
     }
 
-    /// Taken, and given back as it is.
+    /// Makes a document that the server accepts and returns unchanged.
     private static func taken(_ name: String, _ text: String) -> JSONSample {
         JSONSample(name: name, kind: .i, bytes: Array(text.utf8), given: text, differsFromPython: false)
     }
@@ -48,7 +50,7 @@ struct JSONSample: Sendable, CustomTestStringConvertible {
         Self.refused(name, Array(text.utf8), differsFromPython: differsFromPython)
     }
 
-    /// In quotes.
+    /// Returns the bytes in quotes.
     private static func quoted(_ bytes: UInt8...) -> [UInt8] { [0x22] + bytes + [0x22] }
 
     private static let goodNumbers: [String] = [

@@ -7,14 +7,14 @@ import Testing
 
 @testable import PushServer
 
-/// Valid and invalid documents as bodies, and what becomes of them on their way through the server.
+/// Valid and invalid documents as bodies, and their form after the server has processed them.
 @Suite(.timeLimit(.minutes(5))) struct JSONTableTests {
     private struct Question: Encodable {
         let document: Data
     }
 
     private struct Verdict: Decodable {
-        /// How CPython reads it, without any freedom of spelling; `nil` if it refuses it.
+        /// CPython's reading in a canonical spelling; `nil` if CPython refuses the document.
         let value: String?
     }
 
@@ -25,7 +25,7 @@ import Testing
         for sample in JSONSample.all { #expect((sample.kind == .n) <= (sample.given == nil)) }
     }
 
-    /// As the body itself and as the payload in an object.
+    /// Sends each document as the body itself and as the payload in an object.
     @Test func whatIsValidIsGivenBackAndWhatIsNotIsRefused() async throws {
         let fixture = try await ServerFixture()
         for sample in JSONSample.all {
@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    /// What is `null` says nothing, and no bytes at all are the form without a body.
+    /// A `null` member counts as missing, and an empty body as a request without a body.
     @Test func nullAndNothingAreNoPayload() async throws {
         let fixture = try await ServerFixture()
         try await self.post(fixture, Array(#"{"Payload":null}"#.utf8)).expectProblem(.invalidMember, "Payload")
@@ -91,12 +91,12 @@ import Testing
 }
 
 extension Bool {
-    /// Whether the other follows from the first.
+    /// Whether `other` follows from `one`.
     fileprivate static func <= (one: Bool, other: Bool) -> Bool { !one || other }
 }
 
 extension JSONValue {
-    /// With strings in hexadecimal, so that there is one spelling for each value.
+    /// The value with strings in hexadecimal, so that each value has only one spelling.
     fileprivate var plain: String {
         switch self {
         case .null: "null"

@@ -8,14 +8,15 @@ import Testing
 
 @testable import PushServer
 
-/// What senders and recipients can do with notifications of an app after they have left it: nothing.
+/// Senders and recipients who have left an app can do nothing with its notifications.
 @Suite(.eachReader, .timeLimit(.minutes(5))) struct LeftAppTests {
     private static let bank = AppName("bank") ?? .usual
 
     private let fixture: ServerFixture
     private let device: String
 
-    /// Alice and the publisher Paul belong to the usual app and to the bank; Alice has a device of the bank.
+    /// Alice and the publisher Paul belong to the usual app and to the bank; Alice has a device of
+    /// the bank.
     init() async throws {
         let rules = [
             Platform("apns"): ServerSettings.PlatformRule(SampleHandleRule()),
@@ -33,7 +34,7 @@ import Testing
         #expect(try await fixture.send(.patch, Paths.user(user), user: "ada", body: body).status == .noContent)
     }
 
-    /// A notification of the bank for Alice.
+    /// Posts a notification of the bank for Alice.
     private func post(_ more: String = "") async throws -> String {
         try await self.fixture.post(#"{"App":"bank","Payload":1,"To":["username:alice"]\#(more)}"#)
     }

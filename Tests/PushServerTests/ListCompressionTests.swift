@@ -8,7 +8,7 @@ import Testing
 
 @testable import PushServer
 
-/// Long lists for those who accept gzip.
+/// Long lists for clients that accept gzip.
 @Suite(.timeLimit(.minutes(5))) struct ListCompressionTests {
     private let fixture: ServerFixture
 
@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    /// What another decoder makes of it.
+    /// Unpacks the bytes with another decoder.
     private func unpacked(_ bytes: [UInt8]) async throws -> String {
         let folder = try TemporaryFolder()
         let file = folder.file("list.gz")

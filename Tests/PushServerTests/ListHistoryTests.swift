@@ -9,9 +9,9 @@ import Testing
 
 @testable import PushServer
 
-/// Whatever happens to a user's notifications, and whenever: lists stay true.
+/// Lists stay correct after any sequence of changes to a user's notifications.
 @Suite(.timeLimit(.minutes(5))) struct ListHistoryTests {
-    /// What some device has made of the pages that it got.
+    /// A device's copy of the list, made from the pages that it got.
     private struct Copy {
         var items: [Int: JSONValue] = [:]
         var cursor: String?
@@ -24,7 +24,7 @@ import Testing
             self.cursor = try page.listed.cursor
         }
 
-        /// Clients know what has expired without being told.
+        /// Clients remove expired notifications by themselves.
         func shown(at now: Date) -> [Int: JSONValue] {
             self.items.filter { item in
                 item.value["ExpiresAt"]?.text.flatMap { Date(rfc3339: $0) }.map { $0 > now } ?? false
@@ -50,7 +50,8 @@ import Testing
                         let page = try await self.page(query, limit, copy.cursor, user)
                         try copy.apply(page)
                         if try !page.listed.hasMore { break }
-                        // In between, too: and then the rest is asked for until nothing more is there.
+                        // Changes may also happen between pages; the client then asks for more
+                        // until the list is complete.
                         if Bool.random(using: &history.random) { try await history.step() }
                     }
                     copies[user] = copy
@@ -68,7 +69,7 @@ import Testing
     @Test(arguments: 0..<6) func theTagIsAnotherIfAndOnlyIfTheBytesAre(seed: Int) async throws {
         var history = History(self.fixture, seed: UInt64(seed))
         var cursors: [String] = []
-        // Of each list: the bytes by their tag, and the tags by their bytes.
+        // For each list: the bodies by their tag, and the tags by their body.
         var bodies: [String: [String: String]] = [:]
         var tags: [String: [String: String]] = [:]
         for step in 0..<40 {
@@ -82,7 +83,8 @@ import Testing
                 let response = try await self.fixture.send(.get, target)
                 let tag = try #require(response.fields[.eTag])
                 #expect(bodies[query, default: [:]][tag] ?? response.text == response.text, "\(query): \(history.log)")
-                // What was marked and then not has another tag, and without a cursor the same bytes.
+                // A notification that was marked and unmarked has another tag but, without a
+                // cursor, the same bytes.
                 let isNamed = query.hasPrefix("?ids=")
                 let earlier = isNamed ? tag : tags[query, default: [:]][response.text]
                 #expect(earlier ?? tag == tag, "\(query): \(history.log)")
@@ -95,7 +97,7 @@ import Testing
         #expect(bodies.values.map(\.count).reduce(0, +) > 40)
     }
 
-    /// Whoever was given a time as the last change is told the truth when coming back with it.
+    /// A client that returns with the time of the last change gets a correct answer.
     @Test(arguments: 0..<6) func aTimeThatIsGivenIsOneToRelyOn(seed: Int) async throws {
         var history = History(self.fixture, seed: UInt64(seed))
         var known: [String: (date: String, body: String)] = [:]
@@ -124,7 +126,7 @@ import Testing
 
     // MARK: - Private
 
-    /// What the user is a recipient of, asked for one by one.
+    /// Fetches one by one the notifications of which the user is a recipient.
     private func there(
         for user: String,
         in history: History,
@@ -133,7 +135,7 @@ import Testing
         var items: [Int: JSONValue] = [:]
         for (id, recipients) in history.recipients where recipients.contains(user) {
             let path = Paths.notification(Int64(id))
-            // Nothing is taken by looking.
+            // A HEAD request does not lease the payload.
             let head = try await self.fixture.send(.head, path, user: user)
             guard head.status == .ok else { continue }
             guard head.fields[.cacheControl] == "no-store" else {
@@ -163,7 +165,7 @@ import Testing
     }
 }
 
-/// Things that happen, one after the other, the same for the same seed.
+/// A random sequence of changes, the same for the same seed.
 private struct History {
     let fixture: ServerFixture
     var random: SplitMix
@@ -189,14 +191,14 @@ private struct History {
         case 9: try await self.fixture.send(.delete, path, user: user)
         case 10: try await self.fixture.send(.delete, path, user: "paul")
         case 11:
-            // As if it had too many recipients to tell each.
+            // A page size of 0 stands for too many recipients to notify each.
             guard let id = NotificationID(rawValue: Int64(id)) else { break }
             let store = self.fixture.storage.store
             _ = try await store.recall(id, by: .administrator, noting: nil, page: 0, now: self.fixture.clock.now)
         case 12: try await self.fixture.send(.get, path, user: user)
         case 13, 14:
             self.fixture.clock.advance(by: [0.3, 0.7, 1, 5, 60].randomElement(using: &self.random) ?? 1)
-            // As the service does with the moment.
+            // The service does this at the current time.
             _ = try await self.fixture.storage.store.endLeases(now: self.fixture.clock.now, limit: 100)
         case 15: try await self.fixture.send(.post, "\(path)/taken", user: user)
         default: _ = try await self.fixture.storage.store.deleteExpired(now: self.fixture.clock.now, page: 3)

@@ -10,7 +10,7 @@ import Testing
 
 @testable import PushServer
 
-/// `GET /api/notifications`: what it shows to whom, and from where on.
+/// `GET /api/notifications`: which notifications it shows to which user, and from which position.
 @Suite(.eachReader, .timeLimit(.minutes(5))) struct ListTests {
     private let fixture: ServerFixture
 
@@ -18,7 +18,7 @@ import Testing
         self.fixture = try await ServerFixture()
     }
 
-    /// The id of a new notification.
+    /// Posts a notification and returns its id.
     private func post(_ body: String = #"{"Payload":"x"}"#, user: String = "alice") async throws -> Int {
         let path = try await self.fixture.post(body, user: user)
         return try #require(path.split(separator: "/").last.flatMap { Int($0) })
@@ -97,7 +97,7 @@ import Testing
             try await self.fixture.storage.settle(delivery, as: .accepted(providerID: nil))
         }
         func fetched(_ path: String) async throws -> Int? {
-            // The receipt is written behind the answer; what is awaited is written after it.
+            // The server writes the receipt after the answer; `writeReceipts` waits for it.
             try await self.fixture.storage.store.writeReceipts()
             let report = try await self.fixture.send(.get, "\(path)/deliveries", user: "paul")
             return try report.json["Counts"]?["fetched"]?.integer
@@ -186,7 +186,7 @@ import Testing
     @Test func aCursorHasOneSpelling() async throws {
         let cursor = try await self.cursor()
         let last = try #require(cursor.last)
-        // Four bits of the last character are of no byte.
+        // Four bits of the last character belong to no byte.
         for other in "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_" where other != last {
             try await self.list("?since=\(cursor.dropLast())\(other)").expectProblem(.invalidCursor)
         }
@@ -348,7 +348,7 @@ import Testing
     }
 }
 
-/// What a list says, without the items' other members.
+/// The content of a list, without the items' other members.
 struct Listed: Hashable {
     var items: [Int] = []
     var deleted: [Int] = []

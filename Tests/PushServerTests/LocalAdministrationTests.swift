@@ -10,7 +10,7 @@ import Testing
 
 @testable import PushServer
 
-/// What the local admin socket answers, and to whom.
+/// The answers of the local admin socket to each kind of caller.
 @Suite(.timeLimit(.minutes(5))) struct LocalAdministrationTests {
     private let fixture: ServerFixture
     private let administration: LocalAdministration
@@ -65,7 +65,8 @@ import Testing
         #expect(self.fixture.log.lines.contains { $0.contains("local request refused") })
     }
 
-    /// A proxy that runs as root, and passes on to the socket by mistake, makes nobody an administrator.
+    /// A proxy that runs as root and by mistake forwards requests to the socket makes nobody an
+    /// administrator.
     @Test(arguments: [
         "X-Forwarded-For: 192.0.2.1", "X-Forwarded-Host: push.example", "X-Forwarded-Proto: https",
         "X-Real-IP: 192.0.2.1", "Forwarded: for=192.0.2.1", "Via: 1.1 proxy", "Origin: http://sealpost.local",
@@ -97,7 +98,7 @@ import Testing
             #expect(try await self.fixture.send(.delete, "\(LocalPaths.keyring)/1", user: "ada").status == .notFound)
             #expect(!ServerFixture.routes.contains { $0.path.hasPrefix("/local") })
         }
-        // And the kernel's word counts for nothing on the way of everybody.
+        // The kernel's statement about the process counts for nothing on the public interface.
         let answer = try await self.fixture.send(.get, Paths.users, user: nil, bytes: [], client: .process(user: 0))
         #expect(answer.status == .unauthorized)
     }
@@ -115,13 +116,14 @@ import Testing
         #expect(elsewhere.status == .notFound)
     }
 
-    /// What was counted before the last devices were found would tell that all is over.
+    /// A count that was made before the last devices were found could report that all pushes have
+    /// ended.
     @Test func whatWasCountedDuringFanoutIsNotToldAfterIt() async throws {
         let storage = self.fixture.storage
         let (paul, alice) = (try await storage.user("paul"), try await storage.user("alice"))
         for number in 0..<4 { try await storage.addDevice(of: alice, handle: "a-\(number)", tags: ["news"]) }
         try await storage.post(1, from: paul, to: "news", page: 2)
-        // One push at a time: two are a long count, which is kept.
+        // With a limit of one push, two pushes are a long count, which the handler caches.
         let handler = LocalDeliveryHandler(reports: self.fixture.reports, limit: 1)
         let growing = try await self.counts(by: handler)
         #expect(growing["FanningOut"] == .bool(true) && growing["Counts"]?["queued"]?.integer == 2)
@@ -130,7 +132,7 @@ import Testing
         #expect(settled["FanningOut"] == .bool(false) && settled["Counts"]?["queued"]?.integer == 4)
     }
 
-    /// The answer for the notification 1.
+    /// Returns the answer for notification 1.
     private func counts(by handler: LocalDeliveryHandler) async throws -> JSONValue {
         let head = try #require(RequestHead("GET /local/deliveries/1 HTTP/1.1\r\nHost: a\r\n\r\n"))
         let context = RequestContext(
@@ -158,7 +160,7 @@ import Testing
         #expect(try await self.send("DELETE", "\(LocalPaths.keyring)/\(text)").status == .notFound)
     }
 
-    /// The operator at the machine is no account: it has no devices and no notifications.
+    /// The operator at the machine is not a user: it has no devices and no notifications.
     @Test(arguments: [
         ("POST", Paths.notifications), ("GET", Paths.notifications), ("POST", Paths.sessions), ("POST", Paths.register),
         ("GET", Paths.stream), ("PUT", Paths.ownPassword), ("GET", "/console/"), ("POST", Paths.setup),

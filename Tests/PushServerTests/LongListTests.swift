@@ -9,9 +9,9 @@ import Testing
 
 @testable import PushServer
 
-/// Lists that would keep an event loop for long are made by the pool.
+/// The pool makes lists that would block an event loop for long.
 @Suite(.timeLimit(.minutes(5))) struct LongListTests {
-    /// What makes a list long.
+    /// The property that makes a list long.
     enum Reason: Sendable, CaseIterable {
         case rows, gzip, ids, bytes
     }
@@ -32,7 +32,7 @@ import Testing
         return try await self.fixture.send(.get, "/api/notifications\(query)", headers: headers)
     }
 
-    /// The items of all pages, as a loop makes them.
+    /// Returns the items of all pages, as a loop makes them.
     private func items(inPagesOf limit: Int) async throws -> [JSONValue] {
         var (items, query) = ([JSONValue](), "?limit=\(limit)")
         while true {
@@ -43,10 +43,10 @@ import Testing
         }
     }
 
-    /// Keeps the pool's only thread until `body` ends it.
+    /// Occupies the pool's only thread until `body` ends it.
     private func whilePoolIsBusy(_ body: (_ end: () -> Void) async throws -> Void) async throws {
         let (started, start) = AsyncStream.makeStream(of: Void.self)
-        // For a thread of the pool, which is there to be kept.
+        // The semaphore blocks a thread of the pool, which is the purpose of this test.
         let gate = DispatchSemaphore(value: 0)
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
@@ -56,7 +56,7 @@ import Testing
                 }
             }
             for await _ in started {}
-            // Once more than necessary does no harm.
+            // A second signal does no harm.
             defer { gate.signal() }
             try await body { gate.signal() }
         }
@@ -85,7 +85,8 @@ import Testing
         let items = try await self.items(inPagesOf: reason == .bytes ? 1 : 50)
         let ids = try items.map { String(try #require($0["Id"]?.integer)) }.joined(separator: ",")
         let query = reason == .ids ? "?ids=\(ids)" : "?limit=500"
-        // One more than may wait: were they made elsewhere, none of them would be refused.
+        // One request more than may wait. If another place made the lists, no request would be
+        // refused.
         let count = FairQueue<Int>.boundOfUser + 1
         try await withThrowingTaskGroup(of: Response.self) { group in
             try await self.whilePoolIsBusy { end in

@@ -21,7 +21,7 @@ import Testing
         #expect(Set(moment).count > 95)
         let moments = (0..<100).compactMap { ids.draw(at: Date(timeIntervalSince1970: Double($0))) }
         #expect(Set(moments.map { $0.rawValue >> 16 }).count > 90)
-        // In no order of time.
+        // The ids are not in the order of time.
         #expect(zip(moments, moments.dropFirst()).count { $0.rawValue < $1.rawValue } < 80)
     }
 

@@ -9,7 +9,7 @@ import Testing
 
 @testable import PushServer
 
-/// The members of the full form, each at its boundaries.
+/// The members of the full form, each at its limits.
 @Suite(.timeLimit(.minutes(5))) struct NotificationOrderTests {
     static let longest = 2_592_000
 
@@ -107,7 +107,7 @@ import Testing
         #expect(push.expiresAt == now + 60)
     }
 
-    /// The newest notification of a key replaces those of the same sender only.
+    /// The newest notification with a key replaces only those of the same sender.
     @Test func aKeyOfAnotherSenderIsAnotherKey() async throws {
         try await self.fixture.storage.addDevice(of: self.fixture.storage.user("bob"), handle: "b1")
         let body = #"{"Payload":1,"To":["username:bob"],"CollapseKey":"inbox"}"#

@@ -8,7 +8,7 @@ import Testing
 
 @testable import PushServer
 
-/// What the server really answers is what its document says, in the eyes of jsonschema.
+/// The server's answers match its OpenAPI document, as jsonschema validates it.
 @Suite(.timeLimit(.minutes(5))) struct OpenAPIDifferentialTests {
     private struct Question: Encodable {
         let route: String
@@ -54,7 +54,7 @@ import Testing
 
     // MARK: - Private
 
-    /// Every row of the matrix of who may what, to each kind of caller.
+    /// Sends every row of the access matrix as each kind of caller.
     private func tour() async throws -> [Question] {
         let fixture = try await ServerFixture(quotas: [.device: try #require(Quota(requests: 1000, window: 60))])
         var questions: [Question] = []
@@ -171,7 +171,7 @@ import Testing
         _ = try await send("DELETE /api/sessions/current", Paths.currentSession, user: nil, bearer)
         _ = try await send("GET /api/users/{id}", Paths.user("alice"), user: "ada")
         _ = try await send("GET /openapi.json", Paths.openAPI, user: nil, [("If-None-Match", "*")])
-        // Last, as nothing else can be asked with the old one.
+        // This request comes last, because it invalidates the old password.
         _ = try await send(ownPassword, Paths.ownPassword, user: "ada", body: AccessRow.all[ownPassword]?.body ?? "")
         return questions
     }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import PushServer
 
-/// The document that is given out tells of every route, and of nothing else.
+/// The published document describes every route, and nothing else.
 @Suite(.timeLimit(.minutes(5))) struct OpenAPITests {
     private static let document = (try? JSONValue(reading: OpenAPIDocument.bytes)) ?? .null
     /// Each operation by its method and path.
@@ -16,7 +16,7 @@ import Testing
     }
     private static let paths = (document["paths"] ?? .null).members
     private static let routes = ServerFixture.routes.map { "\($0.method.rawValue) \($0.path)" }
-    /// What HTTP itself may be answered with, on any path.
+    /// Statuses that the HTTP layer may answer on any path.
     private static let wire = [400, 408, 413, 414, 417, 431, 500, 501, 503, 505]
 
     @Test func everyRouteIsInTheDocumentAndNothingElse() {
@@ -35,7 +35,7 @@ import Testing
             #expect(operation["security"] == .array([]))
             #expect(description.hasSuffix("For anybody, without credentials."))
         case .atLeast(let role, let scopes):
-            // What holds for the whole document: a password or a token.
+            // The document's default applies: a password or a token.
             #expect(operation["security"] == nil)
             #expect(description.contains(role == .device ? "For every user" : "the role `\(role.rawValue)`"))
             #expect(description.contains("a token needs the scope `\(scopes)`") == !scopes.isEmpty)
@@ -70,7 +70,7 @@ import Testing
             #expect(values.contains(value))
             #expect(name == "status" || values.count == ProblemCode.allCases.count)
         }
-        // In the answer of its status, too, and in no other.
+        // The code is also in the answer of its status, and in no other.
         let answers = (Self.document["components"]?["responses"] ?? .null).members.filter {
             String(decoding: $0.value.bytes, as: UTF8.self).contains("\"\(code.type)\"")
         }
@@ -122,7 +122,7 @@ import Testing
 }
 
 extension JSONValue {
-    /// Of an object; none of anything else.
+    /// The members of an object; empty for other values.
     fileprivate var members: [Member] {
         if case .object(let members) = self { members } else { [] }
     }

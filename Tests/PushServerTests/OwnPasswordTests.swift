@@ -9,7 +9,7 @@ import Testing
 
 @testable import PushServer
 
-/// Passwords are changed by those who know them.
+/// Users change their own password if they know it.
 @Suite(.timeLimit(.minutes(5))) struct OwnPasswordTests {
     private func change(
         _ fixture: ServerFixture,
@@ -54,7 +54,7 @@ import Testing
         #expect(fixture.authenticator.samples == before)
     }
 
-    /// Before, it went ahead of every sign-in and had no bound.
+    /// In an earlier version this hash preceded every sign-in, without a limit.
     @Test func theHashOfANewPasswordWaitsItsTurn() async throws {
         let authenticator = try await ServerFixture().authenticator
         let alice = try #require(Username("alice"))
@@ -82,7 +82,7 @@ import Testing
     @Test(arguments: ["wrong password", "", "pass: wo\u{308}rd: 123", String(repeating: "x", count: 300)])
     func whoeverDoesNotKnowItChangesNothing(current: String) async throws {
         let fixture = try await ServerFixture()
-        // Not 401, at which a client would ask for the credentials again.
+        // Not 401: a client would then ask the user for the credentials again.
         let response = try await self.change(fixture, from: current, to: "another password")
         try response.expectProblem(.forbidden, "Current is not the current password")
         #expect(response.fields[.wwwAuthenticate] == nil)

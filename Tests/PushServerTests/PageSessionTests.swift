@@ -16,7 +16,7 @@ import Testing
         self.fixture = try await ServerFixture()
     }
 
-    /// A session as the browser has it.
+    /// A session as a browser holds it.
     private struct Session {
         let cookie: String
         let pageToken: String
@@ -81,7 +81,7 @@ import Testing
         #expect(try await self.status([("Cookie", cookies), ("Page-Token", session.pageToken)]) == 200)
     }
 
-    /// Else a form of another site, which sends the browser's cookies, would delete a user.
+    /// Otherwise a form on another site, which sends the browser's cookies, could delete a user.
     @Test func theCookieAloneChangesNothing() async throws {
         let session = try await self.signIn()
         let forged = try await self.fixture.send(
@@ -113,7 +113,7 @@ import Testing
         )
     }
 
-    /// A browser that is told of Basic asks for a password in a dialogue of its own.
+    /// A browser that receives a Basic challenge shows its own password dialogue.
     @Test func thePageIsNotToldOfBasic() async throws {
         for headers in [[("Page-Token", "new")], [("Page-Token", "new"), ("Authorization", "Basic eDp5")]] {
             let response = try await self.fixture.send(.get, Paths.currentSession, user: nil, headers: headers)

@@ -9,13 +9,13 @@ import Testing
 
 @testable import PushServer
 
-/// All lists are read page by page in one way: `limit` and `cursor`, `Cursor` and `More`.
+/// All lists use the same paging: `limit` and `cursor`, `Cursor` and `More`.
 @Suite(.timeLimit(.minutes(5))) struct PagingTests {
     struct List: Sendable, CustomTestStringConvertible {
         let path: String
         let entries: String
         let user: String
-        /// What its cursor was called before.
+        /// The earlier name of the cursor parameter.
         var older: String?
         var badCursor = ProblemCode.invalidCursor
 
@@ -40,13 +40,13 @@ import Testing
         ),
     ]
 
-    /// A server with something in each list, and one of its notifications.
+    /// A server with entries in each list, and one of its notifications.
     private struct Filled {
         let fixture: ServerFixture
         let notification: String
     }
 
-    /// One for all tests, as they only read.
+    /// One server for all tests, because they only read.
     private static let filled = Task.detached {
         let fixture = try await ServerFixture()
         var last = ""
@@ -56,16 +56,18 @@ import Testing
                 try await fixture.storage.addDevice(of: user, handle: "\(name)-\(number)", tags: ["all"])
                 try await fixture.send(.post, Paths.sessions, user: name)
             }
-            // Some of them have the time of others.
+            // Some entries have the same time as others.
             if number.isMultiple(of: 2) { fixture.clock.advance(by: 1) }
             last = try await fixture.post(#"{"Payload":1,"To":["all"]}"#)
         }
         for delivery in try await fixture.storage.claim(limit: 5) {
             try await fixture.storage.settle(delivery, as: .accepted(providerID: nil))
         }
-        // The server remembers her password, as it does the others' by now. It refuses some of many first sign-ins at once.
+        // The server then has her password in its cache, like the other users'. It refuses some
+        // of many simultaneous first sign-ins.
         #expect(try await fixture.send(.get, Paths.users, user: "ada").status == .ok)
-        // The first fetch is shown with devices and deliveries; later ones change nothing.
+        // The first fetch appears in the lists of devices and deliveries; later fetches change
+        // nothing.
         #expect(try await fixture.send(.get, Paths.notifications, user: "alice").status == .ok)
         try await fixture.storage.store.writeReceipts()
         return Filled(fixture: fixture, notification: String(last.split(separator: "/").last ?? ""))
@@ -85,7 +87,7 @@ import Testing
         return try await self.fixture.send(.get, path + separator + query, user: list.user)
     }
 
-    /// All entries, as pages of a size give them.
+    /// Returns all entries, read in pages of this size.
     private func walk(_ list: List, by size: Int, _ parameter: String) async throws -> [JSONValue] {
         var (entries, query) = ([JSONValue](), "limit=\(size)")
         for _ in 0..<100 {
@@ -120,9 +122,9 @@ import Testing
 
     @Test(arguments: Self.lists, ["", "%20", "a%20b", "%C3%A4", "-1", "1.", "1.0", "x.1", "9223372036854775808"])
     func whatIsNoCursorIsRefused(list: List, cursor: String) async throws {
-        // A name may look like this.
+        // A user name may look like this.
         if list.path == Paths.users, !cursor.contains("%"), !cursor.isEmpty { return }
-        // The number of an entry.
+        // The cursor is a valid entry number.
         if list.path == Paths.audit, Int64(cursor) ?? 0 > 0 { return }
         try await self.get(list, "cursor=\(cursor)").expectProblem(list.badCursor, "cursor")
     }

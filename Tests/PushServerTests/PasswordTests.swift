@@ -9,7 +9,7 @@ import Testing
 
 @testable import PushServer
 
-/// What becomes of the hashes of passwords, and what stands in for them.
+/// How password hashes change, and the hashes that stand in for missing ones.
 @Suite(.timeLimit(.minutes(5))) struct PasswordTests {
     private static let weak = PasswordParameters(memory: 8, passes: 1, lanes: 1)
     private static let strong = PasswordParameters(memory: 16, passes: 2, lanes: 2)
@@ -69,7 +69,7 @@ import Testing
         let (authenticator, reader) = (fixture.authenticator, fixture.storage.reader)
         let names = try (0..<400).map { try #require(Username("nobody\($0)")) }
         let costs = try await Self.costs(of: names, authenticator, reader)
-        // Four users have either.
+        // Four users have each cost, so each of the two occurs about equally often.
         #expect((120...280).contains(costs.count { $0 == Self.strong }))
         #expect(costs.allSatisfy { $0 == Self.strong || $0 == Self.weak })
         #expect(try await Self.costs(of: names, authenticator, reader) == costs)

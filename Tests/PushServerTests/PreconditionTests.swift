@@ -6,14 +6,14 @@ import Testing
 
 @testable import PushServer
 
-/// RFC 9110 section 13.2.2, row by row.
+/// RFC 9110 section 13.2.2, one row for each case.
 @Suite(.timeLimit(.minutes(5))) struct PreconditionTests {
     struct Row: Sendable, CustomTestStringConvertible {
         enum Expected: Sendable { case proceed, unchanged, failed }
 
         let fields: [String]
         let get: Expected
-        /// Of HEAD it is GET's.
+        /// The result of DELETE. HEAD has the result of GET.
         let delete: Expected
 
         init(_ fields: String..., get: Expected, delete: Expected) {
@@ -25,7 +25,7 @@ import Testing
         var testDescription: String { self.fields.joined(separator: " | ") }
     }
 
-    /// The representation is `"a"`, and last changed at second 1000; it is second 2000 now.
+    /// The representation is `"a"`, last changed at second 1000. The current time is second 2000.
     static let rows: [Row] = [
         // If-Match: strong comparison.
         Row(#"If-Match: "a""#, get: .proceed, delete: .proceed),
@@ -66,7 +66,7 @@ import Testing
         Row("If-None-Match:", get: .proceed, delete: .proceed),
         Row("If-None-Match: a", get: .proceed, delete: .proceed),
         Row(#"If-None-Match: w/"a""#, get: .proceed, delete: .proceed),
-        // If-Modified-Since, only to read and only without If-None-Match.
+        // If-Modified-Since, only for reads and only without If-None-Match.
         Row("If-Modified-Since: @1001", get: .unchanged, delete: .proceed),
         Row("If-Modified-Since: @2000", get: .unchanged, delete: .proceed),
         Row("If-Modified-Since: @9000", get: .unchanged, delete: .proceed),
@@ -77,7 +77,7 @@ import Testing
         Row(#"If-None-Match: "a""#, "If-Modified-Since: @0", get: .unchanged, delete: .failed),
         Row(#"If-None-Match: "b""#, "If-Modified-Since: @2000", get: .proceed, delete: .proceed),
         Row("If-None-Match:", "If-Modified-Since: @2000", get: .proceed, delete: .proceed),
-        // Together: first whether it may be done, then whether it must.
+        // Together: first whether the request may run, then whether it must.
         Row(#"If-Match: "a""#, #"If-None-Match: "a""#, get: .unchanged, delete: .failed),
         Row(#"If-Match: "b""#, #"If-None-Match: "a""#, get: .failed, delete: .failed),
         Row(#"If-Match: "a""#, #"If-None-Match: "b""#, get: .proceed, delete: .proceed),
@@ -106,7 +106,7 @@ import Testing
             get: .unchanged,
             delete: .failed
         ),
-        // What there is no rule for.
+        // Fields without a rule.
         Row("If-Range: \"b\"", get: .proceed, delete: .proceed),
         Row("If-Else: \"a\"", get: .proceed, delete: .proceed),
         Row("X-If-Match: \"b\"", get: .proceed, delete: .proceed),
@@ -172,7 +172,7 @@ import Testing
     }
 
     @Test func aTagIsComparedInBytes() {
-        // To a String the KELVIN SIGN is a K.
+        // `String` compares the KELVIN SIGN as equal to K.
         #expect(EntityTag(description: "\"K\"").isNamed(by: "\"K\""))
         #expect(!EntityTag(description: "\"K\"").isNamed(by: "\"\u{212A}\""))
     }

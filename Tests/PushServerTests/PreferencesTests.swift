@@ -2,7 +2,7 @@ import Testing
 
 @testable import PushServer
 
-/// `Prefer` is read as RFC 7240 has it.
+/// The server reads `Prefer` as RFC 7240 defines it.
 @Suite(.timeLimit(.minutes(5))) struct PreferencesTests {
     @Test(arguments: [
         "handling=strict", "Handling=Strict", "HANDLING = strict", "handling=\"strict\"", " handling=strict ",

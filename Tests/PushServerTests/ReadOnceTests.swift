@@ -9,7 +9,8 @@ import Testing
 
 @testable import PushServer
 
-/// What can be read once: the first fetch leases it for a minute, `taken` ends that at once.
+/// Read-once payloads: the first fetch leases the payload for a minute, and `taken` ends the
+/// lease at once.
 @Suite(.eachReader, .timeLimit(.minutes(5))) struct ReadOnceTests {
     private let fixture: ServerFixture
 
@@ -30,7 +31,7 @@ import Testing
         try await self.fixture.send(.post, "\(path)/taken", user: user)
     }
 
-    /// What the service does when leases end.
+    /// Does the service's work when leases end.
     private func endLeases() async throws {
         _ = try await self.fixture.storage.store.endLeases(now: self.fixture.clock.now, limit: 100)
     }
@@ -42,7 +43,7 @@ import Testing
 
     // MARK: The lease
 
-    /// An answer can be lost on its way; and a proxy may ask again by itself.
+    /// An answer can be lost in transit, and a proxy may repeat a request by itself.
     @Test func whoAsksAgainWithinAMinuteIsGivenTheSame() async throws {
         let path = try await self.post(to: "alice")
         let first = try await self.get(path)
@@ -157,7 +158,7 @@ import Testing
         let path = try await self.post(to: "alice")
         #expect(try await self.get(path).status == .ok)
         let id = [("X-Request-Id", "same")]
-        // The sender and administrators, too.
+        // The rule includes the sender and administrators.
         for user in ["bob", "paul", "ada"] {
             let foreign = try await self.fixture.send(.post, "\(path)/taken", user: user, headers: id)
             let missing = try await self.fixture.send(.post, Paths.taken(1), user: user, headers: id)

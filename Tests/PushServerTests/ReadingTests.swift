@@ -10,7 +10,7 @@ import Testing
 
 @testable import PushServer
 
-/// Marking as read, one by one and many at once.
+/// Marking notifications as read, one by one and many at once.
 @Suite(.eachReader, .timeLimit(.minutes(5))) struct ReadingTests {
     private let fixture: ServerFixture
 

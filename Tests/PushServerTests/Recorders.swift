@@ -15,7 +15,7 @@ final class Counter: Sendable {
     }
 }
 
-/// Two lanes, of which one is paused, and those that were retried.
+/// Two lanes, one of them paused, and a record of the lanes that were retried.
 final class LaneRecorder: Sendable {
     private let lanes = Mutex<[Lane]>([])
 

@@ -8,7 +8,7 @@ import Testing
 
 @testable import PushServer
 
-/// To whom ids and handles belong, and what becomes of the others.
+/// The owners of ids and handles, and what happens to other registrations.
 @Suite(.timeLimit(.minutes(5))) struct RegistrationOwnersTests {
     private let fixture: ServerFixture
 
@@ -16,7 +16,7 @@ import Testing
         self.fixture = try await ServerFixture()
     }
 
-    /// Registers a device under an id that is issued for it, unless another user has it.
+    /// Registers a device under an id that is issued for the user, unless another user has it.
     private func put(_ id: String, handle: String, user: String = "alice") async throws -> Response {
         try await self.fixture.issue(id, to: user)
         let body = #"{"Platform":"apns","Handle":"\#(handle)"}"#
@@ -27,7 +27,7 @@ import Testing
         try await self.fixture.send(.get, Paths.register, user: user).text
     }
 
-    /// How many pushes to a platform are waiting to be sent.
+    /// Returns the number of queued pushes.
     private func waitingPushes() async throws -> Int {
         try await self.fixture.storage.claim().count
     }
@@ -38,7 +38,7 @@ import Testing
         #expect(try await self.put("old", handle: "aa").status == .ok)
         #expect(try await self.put("new", handle: "AA").status == .ok)
         try await self.put("old", handle: "aa").expectProblem(.registrationGone, "registered again")
-        // What the tutorial's clients do then: forget the id, ask for another, and register once more.
+        // The tutorial's clients then drop the id, ask for another, and register once more.
         let id = try await self.fixture.requestRegistration(handle: "aa")
         #expect(try await self.put(id, handle: "aa").status == .ok)
         #expect(try await self.list().contains("\"\(id)\""))

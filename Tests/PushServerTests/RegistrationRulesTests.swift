@@ -7,7 +7,7 @@ import Testing
 
 @testable import PushServer
 
-/// What a registration may hold.
+/// The values that a registration may contain.
 @Suite(.timeLimit(.minutes(5))) struct RegistrationRulesTests {
     private let fixture: ServerFixture
 

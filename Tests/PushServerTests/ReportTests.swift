@@ -7,19 +7,20 @@ import Testing
 
 @testable import PushServer
 
-/// Lists for administrators, which are made apart from the loops.
+/// Lists for administrators, which a separate thread makes.
 @Suite(.timeLimit(.minutes(5))) struct ReportTests {
     @Test(arguments: [Paths.users, Paths.tokens, "/api/audit"])
     func aReportWaitsForItsThreadOrIsRefused(path: String) async throws {
         let fixture = try await ServerFixture()
-        // Known from here on: what follows waits for nothing else.
+        // The server now has ada's password in its cache, so that later requests wait only for
+        // the thread.
         #expect(try await fixture.send(.get, path, user: "ada").status == .ok)
         let reports = fixture.reports
-        // For the thread of the reports, which is there to be kept.
+        // The semaphore blocks the thread of the reports, which is the purpose of this test.
         let gate = DispatchSemaphore(value: 0)
         try await withThrowingTaskGroup(of: Bool.self) { group in
             defer { gate.signal() }
-            // One more than may wait: its refusal is the first to be told.
+            // One request more than may wait; its refusal is the first answer.
             for _ in 0..<101 {
                 group.addTask {
                     do {

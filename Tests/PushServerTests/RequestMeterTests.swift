@@ -6,7 +6,7 @@ import Testing
 
 @testable import PushServer
 
-/// What `/metrics` counts of requests.
+/// The request metrics in `/metrics`.
 @Suite(.timeLimit(.minutes(5))) struct RequestMeterTests {
     @Test func answersAreCountedByRouteAndStatus() async throws {
         let fixture = try await ServerFixture()
@@ -30,7 +30,7 @@ import Testing
             #"sealpost_request_duration_seconds_bucket{\#(fetch),le="+Inf"} 4"#,
             #"sealpost_request_duration_seconds_count{\#(fetch)} 4"#,
             #"sealpost_request_duration_seconds_count{method="",route=""} 2"#,
-            // The one that asks.
+            // The request for the metrics itself.
             "sealpost_requests_in_flight 1",
         ] {
             #expect(lines.contains(line), "\(line)")
@@ -38,7 +38,8 @@ import Testing
         #expect(!lines.contains { $0.contains(#"route="/api/users""#) }, "nobody has asked for it")
     }
 
-    /// The route that shows the metrics of all routes must not keep them alive, and with them the database.
+    /// The route that shows the metrics of all routes must not retain them, and with them the
+    /// database.
     @Test func aServerThatIsDroppedIsGone() async throws {
         weak var server: PushServer?
         weak var store: AnyObject?
@@ -49,7 +50,7 @@ import Testing
             store = fixture.storage.store as AnyObject
             #expect(server != nil && store != nil)
         }
-        // What the last request has begun may still hold them for a moment.
+        // Work of the last request may still hold them for a moment.
         try await eventually { server == nil && store == nil }
     }
 

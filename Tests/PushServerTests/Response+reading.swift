@@ -15,7 +15,7 @@ extension Response {
         get throws { try JSONValue(reading: self.body) }
     }
 
-    /// The error; throws if the answer is none.
+    /// The body as a problem; throws if the answer is not an error.
     var problem: Problem {
         get throws {
             #expect(self.fields[.contentType] == Problem.contentType)
@@ -23,10 +23,10 @@ extension Response {
         }
     }
 
-    /// The field names as they go out, which `HTTPField.Name` compares without case.
+    /// The field names as sent. `HTTPField.Name` would compare them without case.
     var rawNames: [String] { self.fields.lines.map(\.name.rawName) }
 
-    /// Checks that this is an error of that code, and that its detail speaks of something.
+    /// Checks that this is an error with that code, and that its detail contains a word.
     func expectProblem(
         _ code: ProblemCode,
         _ word: String = "",
@@ -40,7 +40,7 @@ extension Response {
         #expect(detail.contains(word), "\(detail)", sourceLocation: sourceLocation)
     }
 
-    /// Checks what belongs on every answer, whatever its status.
+    /// Checks the fields that every answer must have, whatever its status.
     func expectEnvelope(sourceLocation: SourceLocation = #_sourceLocation) {
         let lines = self.fields.lines
         func values(_ name: HTTPField.Name) -> [String] { lines.filter { $0.name == name }.map(\.value) }
@@ -48,9 +48,10 @@ extension Response {
             #expect(values(name).count == 1, "\(name)", sourceLocation: sourceLocation)
         }
         #expect(values(.myToken).count <= 1, sourceLocation: sourceLocation)
-        // What a device may keep is one user's; lists are also compressed.
+        // A response that a device may store belongs to one user; lists are also compressed.
         let isKept = values(.cacheControl).first?.hasPrefix("private") == true
-        // Where pages of other origins are allowed, all answers vary by that; answers to strict requests by `Prefer`.
+        // If pages of other origins are allowed, all answers vary by `Origin`. Answers to strict
+        // requests vary by `Prefer`.
         let vary = values(.vary).filter { !["Origin", "Prefer"].contains($0) }
         let isOneUsers = vary.first?.hasPrefix("Authorization") == true
         #expect(isOneUsers && vary.count == 1 || !isKept && vary.isEmpty, sourceLocation: sourceLocation)
@@ -62,7 +63,7 @@ extension Response {
         if self.status.code >= 400 { self.expectErrorForm(sourceLocation: sourceLocation) }
     }
 
-    /// RFC 9457, and never kept.
+    /// Errors follow RFC 9457 and are never cached.
     private func expectErrorForm(sourceLocation: SourceLocation) {
         #expect(self.fields[.cacheControl] == "no-store", sourceLocation: sourceLocation)
         #expect(self.fields[.eTag] == nil, sourceLocation: sourceLocation)

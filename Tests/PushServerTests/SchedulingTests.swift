@@ -9,7 +9,7 @@ import Testing
 
 @testable import PushServer
 
-/// `SendAt`: notifications that are sent later, as their senders and recipients meet them.
+/// `SendAt`: scheduled notifications, from the view of senders and recipients.
 @Suite(.timeLimit(.minutes(5))) struct SchedulingTests {
     private let fixture: ServerFixture
 

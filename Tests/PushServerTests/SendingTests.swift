@@ -9,7 +9,7 @@ import Testing
 
 @testable import PushServer
 
-/// The three forms of `POST /api/notifications`, and what the answers say.
+/// The three forms of `POST /api/notifications`, and their answers.
 @Suite(.timeLimit(.minutes(5))) struct SendingTests {
     private let fixture: ServerFixture
 
@@ -28,7 +28,7 @@ import Testing
         try await self.fixture.send(.post, Paths.notifications + query, user: user, body: body)
     }
 
-    /// The handles to which a push is waiting, in order.
+    /// Returns the handles with a queued push, sorted.
     private func waiting() async throws -> [String] {
         var handles: [String] = []
         for platform in ["apns", "fcm", "wns"] {
@@ -175,7 +175,7 @@ import Testing
         var ids: Set<Int> = []
         for _ in 0..<40 {
             ids.insert(try #require(try await fixture.send(.post, Paths.notifications).json["Id"]?.integer))
-            // Those of one moment are near each other.
+            // Ids of the same moment are close to each other.
             fixture.clock.advance(by: 1)
         }
         #expect(ids.count == 40)

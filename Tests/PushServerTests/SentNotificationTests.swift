@@ -9,7 +9,8 @@ import Testing
 
 @testable import PushServer
 
-/// The 201 tells the options in force, and how many users and devices the notification reaches.
+/// The 201 contains the options in force, and the number of users and devices that the
+/// notification reaches.
 @Suite(.timeLimit(.minutes(5))) struct SentNotificationTests {
     private let fixture: ServerFixture
 
@@ -33,7 +34,7 @@ import Testing
 
     @Test(arguments: [
         (#"{"Payload":1}"#, #"["username:paul"] null "high" null "cacheable" false"#),
-        // A misspelt member shows.
+        // The answer reveals a misspelt member, because its option keeps the default.
         (#"{"Payload":1,"ExpireIn":5,"ReadOne":true}"#, #"["username:paul"] null "high" null "cacheable" false"#),
         (
             #"{"Payload":1,"To":["b||a&&c"],"Platforms":["wns","gcm","fcm"],"Priority":"normal","CollapseKey":"k","#
@@ -75,7 +76,7 @@ import Testing
         let storage = self.fixture.storage
         let alice = try await storage.user("alice")
         for first in stride(from: 0, through: 1000, by: 10) {
-            // Only the last twenty ids that were issued and not used are kept.
+            // The server keeps only the last twenty unused ids.
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for number in first..<first + 10 {
                     group.addTask { try await storage.addDevice(of: alice, handle: "h\(number)", tags: ["all"]) }
@@ -107,7 +108,8 @@ import Testing
 
     // MARK: What the counts do not tell
 
-    /// The role device sends only to itself, and is refused before a tag or a name is looked up.
+    /// A user with the role device sends only to itself. The server refuses other recipients
+    /// before it looks up a tag or a name.
     @Test(arguments: ["news", "nosuchtag", "username:bob", "username:nobody", "username:alice && news", "!news"])
     func aDeviceCountsNobodyElse(expression: String) async throws {
         let bob = try await self.fixture.storage.user("bob")
@@ -122,7 +124,7 @@ import Testing
         #expect(Self.text(try await self.send(#"{"Payload":1}"#, user: "alice"), "Recipients", "Pushes") == "1 0")
     }
 
-    /// What a publisher is told at once is what its report tells it.
+    /// The publisher's immediate answer has the same number of pushes as the report.
     @Test func thePushesAreThoseOfTheReport() async throws {
         for (user, handle) in [("alice", "a1"), ("alice", "a2"), ("bob", "b1")] {
             let owner = try await self.fixture.storage.user(user)
@@ -138,7 +140,7 @@ import Testing
 }
 
 extension Array {
-    /// `map` with a function that waits.
+    /// An asynchronous `map`.
     fileprivate func asyncMap<Result>(_ transform: (Element) async throws -> Result) async rethrows -> [Result] {
         var results: [Result] = []
         for element in self { results.append(try await transform(element)) }

@@ -9,7 +9,7 @@ import Testing
 @testable import PushServer
 
 extension ServerFixture {
-    /// What a user is told who asks for the own devices with a password.
+    /// Lists a user's own devices with a password.
     func list(
         _ user: String = "alice",
         password: String = Self.password,

@@ -11,21 +11,23 @@ import Testing
 
 @testable import PushServer
 
-/// A server without sockets on a store of its own, and four users: alice and bob are devices, paul publishes, ada
-/// administers. All have the same password.
+/// A server without sockets on its own store, with four users: alice and bob are devices, paul
+/// publishes, ada administers. All have the same password.
 struct ServerFixture: Sendable {
-    /// With what is easily mistaken: colons, blanks, and a letter outside ASCII.
+    /// The password has characters that are easily misread: colons, blanks, and a letter outside
+    /// ASCII.
     static let password = "pass: wörd: 123"
-    /// A real hash of it with the smallest parameters there are, as checking one with the usual ones takes long.
+    /// A real hash of the password with the smallest possible parameters, because checking one
+    /// with the usual parameters takes long.
     static let passwordHash = PasswordHash(
         phc: "$argon2id$v=19$m=8,t=1,p=1$c2VhbHBvc3QtdGVzdGluZw$NYTYUry8ig4Rbly189AQQqu+5dCLc7aNovw1CUhckrI"
     )
     static let roles: [String: Role] = ["alice": .device, "bob": .device, "paul": .publisher, "ada": .admin]
 
-    /// What that hash has cost, so that it is not made anew at each sign-in.
+    /// The parameters of that hash, so that a sign-in does not hash the password again.
     static let parameters = PasswordParameters(memory: 8, passes: 1, lanes: 1)
 
-    /// Each with a memory of its own; requests say which they are on.
+    /// The number of loops, each with its own memory. Requests say which loop they use.
     static let loops = 2
 
     let storage: StoreFixture
@@ -43,8 +45,8 @@ struct ServerFixture: Sendable {
     let setup = SetupCode()
     let traces = RequestTraces()
 
-    /// `storage` is for a second server on the same store, without users of its own; without `parameters` passwords are
-    /// hashed as usual.
+    /// `storage` makes a second server on the same store, without new users. Without
+    /// `parameters`, passwords are hashed as usual.
     init(
         settings: ServerSettings = .forTests,
         keyring: String? = nil,
@@ -83,7 +85,8 @@ struct ServerFixture: Sendable {
         let (lanes, history, setup) = (self.lanes, self.history, self.setup)
         let logger = Logger(label: "test") { _ in log }
         self.storage = storage
-        // One for all: a connection for each would be most of what a fixture costs.
+        // All readers share one connection. A connection for each would be most of a fixture's
+        // cost.
         let reader = storage.reader
         self.reports = ReportReader(reader)
         self.lists = ListPool([reader])
@@ -123,7 +126,7 @@ struct ServerFixture: Sendable {
         )
     }
 
-    /// A store with the users.
+    /// Makes a store with the users.
     private static func makeStorage(_ keyring: String?) async throws -> StoreFixture {
         if keyring == nil, StoreKind.current.name == StoreKind.sqlite.name { return try await self.filled.value.copy() }
         let storage = try StoreFixture(keyring: keyring ?? Keyring.generateText(), options: .withEvents)
@@ -131,7 +134,8 @@ struct ServerFixture: Sendable {
         return storage
     }
 
-    /// The file of a store with the users, and its keyring; to copy it takes less time than to add them.
+    /// The file of a store with the users, and its keyring. Copying it takes less time than
+    /// adding the users.
     private struct Filled {
         let file: Data
         let keyring: String
@@ -153,7 +157,7 @@ struct ServerFixture: Sendable {
         )
     }
 
-    /// The routes that every server has, for tables of tests.
+    /// The routes of every server, for tables of tests.
     static let routes: [Route] = {
         guard let fixture = try? ServerFixture(on: StoreFixture()) else {
             preconditionFailure("a server starts on a new database")
@@ -163,9 +167,10 @@ struct ServerFixture: Sendable {
 
     var clock: ManualClock { self.storage.clock }
 
-    /// Sends a request and returns the answer, which is checked for what every answer must have.
+    /// Sends a request, checks that the answer has everything that every answer must have, and
+    /// returns it.
     ///
-    /// `user` is one of the fixture's, and `nil` sends no credentials.
+    /// `user` is one of the fixture's users; `nil` sends no credentials.
     @discardableResult
     func send(
         _ method: HTTPRequest.Method,
@@ -191,7 +196,7 @@ struct ServerFixture: Sendable {
         )
     }
 
-    /// The same with a body that may be no text.
+    /// Does the same with a body that may not be text.
     func send(
         _ method: HTTPRequest.Method,
         _ target: String,
@@ -238,7 +243,7 @@ struct ServerFixture: Sendable {
         return try #require(response.fields[.location], sourceLocation: sourceLocation)
     }
 
-    /// Asks for a registration id, as the tutorial's clients do: by cutting the quotes off.
+    /// Asks for a registration id and removes the quotes, as the tutorial's clients do.
     func requestRegistration(user: String = "alice", handle: String? = nil) async throws -> String {
         let query = handle.map { "?handle=\($0)" } ?? ""
         let response = try await self.send(.post, Paths.register + query, user: user)
@@ -260,7 +265,7 @@ struct ServerFixture: Sendable {
 extension ServerSettings {
     /// The tutorial's platforms; a handle of WNS must be an address.
     static let forTests = ServerSettings(
-        // On a busy machine the usual one may pass.
+        // On a busy machine the usual timeout may pass.
         batchTimeout: .seconds(60),
         platforms: [
             Platform("apns"): .init(SampleHandleRule()), Platform("fcm"): .init(SampleHandleRule()),
@@ -269,7 +274,7 @@ extension ServerSettings {
         events: .listed
     )
 
-    /// The same with one thing changed.
+    /// The settings for tests with one change.
     static func forTests<Value>(_ member: WritableKeyPath<Self, Value>, _ value: Value) -> Self {
         var settings = Self.forTests
         settings[keyPath: member] = value
@@ -277,7 +282,7 @@ extension ServerSettings {
     }
 }
 
-/// Takes any handle about which nothing is said.
+/// Accepts every handle for which the test defines no rule.
 struct SampleHandleRule: HandleRule {
     let form: HandleForm
     let isGuessable: Bool
@@ -305,14 +310,14 @@ struct SampleHandleRule: HandleRule {
 }
 
 extension StoreFixture {
-    /// Makes a user who can sign in.
+    /// Adds a user who can sign in.
     func addUser(_ name: String, role: Role, _ password: PasswordHash) async throws {
         let username = try #require(Username(name))
         #expect(try await self.store.addUser(username, role: role, password: password, now: self.now))
     }
 }
 
-/// Method and target of the request that was sent last.
+/// The method and target of the last request.
 final class RequestLine: Sendable {
     private let last = Mutex((method: "", target: ""))
 

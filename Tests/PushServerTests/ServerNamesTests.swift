@@ -6,7 +6,8 @@ import Testing
 
 @testable import PushServer
 
-/// Requests for hosts that are not the server's, such as a page sends whose name resolves to the server's address.
+/// Requests for hosts that are not the server's. A page sends such requests if its name resolves
+/// to the server's address.
 @Suite(.timeLimit(.minutes(5))) struct ServerNamesTests {
     private static let names: Set = ["push.example.com", "[2001:db8::1]", "192.0.2.1"]
 
@@ -65,7 +66,7 @@ import Testing
         #expect(try await self.answer(to: "GET /healthz HTTP/1.0", []).status == .ok)
     }
 
-    /// Its origin and its host agree, and the browser calls it same-origin.
+    /// The request's origin and host agree, and the browser calls it same-origin.
     @Test func aPageWhoseNameLeadsToTheServerGetsNothingByAFieldOfItsOwn() async throws {
         var settings = ServerSettings.forTests(\.names, Self.names)
         settings.identityField = IdentityField("X-Remote-User")

@@ -9,9 +9,9 @@ import Testing
 
 @testable import PushServer
 
-/// The first administrator, made with the code of the server's start.
+/// The first administrator, created with the code that the server shows at its start.
 @Suite(.timeLimit(.minutes(5))) struct SetupTests {
-    /// A server without users.
+    /// Makes a server without users.
     private func fixture() async throws -> ServerFixture {
         try await ServerFixture(storage: StoreFixture(options: .withEvents))
     }
@@ -38,7 +38,8 @@ import Testing
         #expect(entries.map(\.detail) == ["admin, by the link"])
     }
 
-    /// Each would find no user and make one, while the other's is not stored yet.
+    /// Otherwise each request would find no user and create one before the other's user is
+    /// stored.
     @Test func ofSeveralRequestsAtOnceOneMakesTheAdministrator() async throws {
         let fixture = try await self.fixture()
         let code = fixture.setup.make().exposed
@@ -62,7 +63,7 @@ import Testing
         #expect(try await !fixture.reports.run { try await $0.hasUsers() })
     }
 
-    /// Otherwise whoever has read an old line of a terminal would become an administrator.
+    /// Otherwise anybody who has read an old line of a terminal could become an administrator.
     @Test func theCodeIsWorthNothingWhereThereAreUsers() async throws {
         let fixture = try await ServerFixture()
         try await self.setUp(fixture, fixture.setup.make().exposed, name: "eve").expectProblem(.forbidden)

@@ -11,9 +11,9 @@ import Testing
 
 @testable import PushServer
 
-/// What the limits mean that three servers of a store share.
+/// The limits that three servers of a store share.
 @Suite(.timeLimit(.minutes(5))) struct SharedLimitTests {
-    /// What a device may ask in two minutes: 30 requests.
+    /// The quota of a device: 30 requests in two minutes.
     private static let quotas: [Role: Quota] =
         Quota(requests: 30, window: 120, changes: 24).map { [.device: $0] } ?? [:]
 
@@ -50,11 +50,11 @@ import Testing
                 try await Server(first.fixture.storage, quotas: Self.quotas),
             ]
         }
-        // Now each knows how many there are.
+        // After the exchange, each server knows how many servers there are.
         await self.exchange()
     }
 
-    /// Each server tells and hears, one after the other, until all have heard everything.
+    /// Each server sends and receives in turn, until all servers have received everything.
     private func exchange(rounds: Int = 2) async {
         for _ in 0..<rounds {
             for server in self.servers { await server.exchange.exchange() }
@@ -67,7 +67,7 @@ import Testing
 
     // MARK: Quotas
 
-    /// How many of so many requests a server admits.
+    /// Returns how many of `count` requests a server admits.
     private func admitted(_ server: Int, of count: Int = 1000) async throws -> Int {
         for number in 0..<count {
             let response = try await self.servers[server].fixture.send(.get, "/api/register", client: self.guesser)
@@ -103,7 +103,7 @@ import Testing
     @Test func atOnceThereIsAtMostAQuotaForEachServerAndThenItIsPaidBack() async throws {
         for server in 0..<3 { #expect(try await self.admitted(server) == 30) }
         await self.exchange()
-        // 90 are used on each, and 15 come back in a minute.
+        // Each server has counted 90 used requests; 15 become free in a minute.
         for minute in 0..<4 {
             for server in 0..<3 { #expect(try await self.admitted(server) == 0, "minute \(minute)") }
             self.advance(by: 60)
@@ -118,7 +118,8 @@ import Testing
             for server in 0..<3 { total += try await self.admitted(server, of: 2) }
             await self.exchange(rounds: 1)
         }
-        // Six are admitted between two exchanges, and a server hears of them within two.
+        // The servers admit six requests between two exchanges, and a server learns of them
+        // within two.
         #expect((30...30 + 2 * 6).contains(total), "\(total)")
     }
 
@@ -153,7 +154,7 @@ import Testing
 
     // MARK: Sign-ins
 
-    /// What a server answers to a password.
+    /// Returns a server's answer to a password.
     private func guess(_ server: Int, _ name: String, _ number: Int = 0, password: String? = nil) async throws
         -> Response
     {
@@ -171,7 +172,8 @@ import Testing
                 if try await self.guess(server, name, number * 3 + server).status == .unauthorized { guesses += 1 }
             }
         }
-        // Until the servers hear of each other, each lets as many through as one alone: five that are free, and one.
+        // Until the servers exchange their counts, each admits as many guesses as a single
+        // server: five that are free, and one.
         #expect(guesses == 18)
         await self.exchange()
         for server in 0..<3 {
@@ -179,7 +181,7 @@ import Testing
             try response.expectProblem(.tooManyAttempts)
             #expect(response.fields[.retryAfter] == "900")
         }
-        // From then on they are like one.
+        // From here on the servers act like one.
         self.advance(by: 900)
         #expect(try await self.guess(1, name).status == .unauthorized)
         await self.exchange()

@@ -8,7 +8,7 @@ import Testing
 
 @testable import PushServer
 
-/// `"Shared": true` over HTTP, and what a hostile account gets by it.
+/// `"Shared": true` over HTTP, and what a hostile user gains from it.
 @Suite(.timeLimit(.minutes(5))) struct SharedRegistrationTests {
     private let fixture: ServerFixture
 
@@ -49,7 +49,7 @@ import Testing
         try response.expectProblem(.invalidMember, "Shared must be true or false")
     }
 
-    /// Hints are keyed with the id; one that a client made up can be guessed.
+    /// Hints are keyed with the id, and an id that a client chose can be guessed.
     @Test func anIDThatCanBeGuessedIsExchangedFirst() async throws {
         try await self.fixture.issue("my-phone", to: "alice")
         let body = #"{"Platform":"apns","Handle":"aabb","Shared":true}"#
@@ -61,7 +61,7 @@ import Testing
         let honest = try await self.register("alice", shared: nil)
         let hostile = try await self.register("bob", shared: "true")
         #expect(hostile.response.status == .ok)
-        // Alice's device is where it was, and what is sent to her is pushed once, for her.
+        // Alice's device is unchanged, and a notification for her is pushed once, for her.
         #expect(try await self.list("alice").contains(honest.id))
         let posted = try await self.fixture.send(
             .post,
@@ -74,14 +74,15 @@ import Testing
         let push = try #require(pushes.first)
         #expect(pushes.count == 1)
         #expect(push.accountHint == nil)
-        // With the id of her push, which the device that he named has seen, he is answered as if there were none.
+        // He knows the id of her push, because the device that he named has seen it. He gets the
+        // answer for an unknown id.
         let path = Paths.notification(push.notification.rawValue)
         let answer = try await self.fixture.send(.get, path, user: "bob")
         try answer.expectProblem(.notFound)
         #expect(!answer.text.contains("for alice alone"))
         #expect(try await !self.fixture.send(.get, Paths.notifications, user: "bob").text.contains("for alice alone"))
         #expect(try await self.fixture.send(.get, path, user: "alice").text.contains("for alice alone"))
-        // What is sent to him reaches the device that he named, with a hint that is not hers.
+        // Notifications for him reach the device that he named, with a hint that is not hers.
         let toBob = "/api/notifications?to_tag=bob"
         _ = try await self.fixture.send(.post, toBob, user: "paul", body: #""for bob""#)
         let own = try #require(try await self.fixture.storage.claim().map(\.push).first)

@@ -9,7 +9,7 @@ import Testing
     private var failures = SignInFailures()
     private var now = Self.start
 
-    /// `password` is 0 for a wrong one.
+    /// `password` is 0 for a wrong password.
     private static func attempt(_ account: UInt64, _ address: UInt64?, password: UInt64 = 0) -> SignInAttempt {
         .init(
             account: account,
@@ -19,7 +19,8 @@ import Testing
         )
     }
 
-    /// Tries with a wrong password: the seconds to wait, or `nil` if it was looked at.
+    /// Tries a wrong password. Returns the seconds to wait, or `nil` if the limiter admitted the
+    /// attempt.
     private mutating func fail(_ account: UInt64, _ address: UInt64?) -> TimeInterval? {
         switch self.failures.begin(Self.attempt(account, address), now: self.now) {
         case .mayTry: nil
@@ -27,7 +28,7 @@ import Testing
         }
     }
 
-    /// The same with the right one.
+    /// Does the same with the right password.
     private mutating func signIn(_ account: UInt64, _ address: UInt64?) -> TimeInterval? {
         switch self.failures.begin(Self.attempt(account, address, password: 1), now: self.now) {
         case .mayTry(let attempt):
@@ -37,14 +38,14 @@ import Testing
         }
     }
 
-    /// How many of the next tries are free.
+    /// Returns how many of the next attempts are free.
     private mutating func freeTries(_ account: UInt64, _ address: UInt64?) -> Int {
         var count = 0
         while count < 1000, self.fail(account, address) == nil { count += 1 }
         return count
     }
 
-    /// Strangers' failures from as many addresses, as make an attack.
+    /// Lets strangers fail from as many addresses as make an attack.
     private mutating func attack(_ account: UInt64) {
         for address in 0..<UInt64(SignInFailures.attack) { #expect(self.fail(account, 1000 + address) == nil) }
     }
@@ -53,7 +54,7 @@ import Testing
         #expect(self.freeTries(1, 1) == 6)
         for wait in [1.0, 2, 4, 8, 16, 32, 64, 128, 256, 512, 900, 900] {
             let told = self.fail(1, 1)
-            // A little less than a doubling where one failure was forgiven meanwhile.
+            // The delay doubles, or is half of that if one failure was forgiven meanwhile.
             #expect(told == wait || told == wait / 2, "\(told ?? 0) for \(wait)")
             self.now += told ?? 0
             #expect(self.fail(1, 1) == nil, "after the wait there is a try")
@@ -161,7 +162,8 @@ import Testing
 
     // MARK: Networks
 
-    /// An attempt from the /64 of that number: 256 of them are a site, 65,536 an organisation.
+    /// Makes an attempt from the /64 with that number. 256 of them are a site, and 65,536 an
+    /// organisation.
     private static func attempt(_ account: UInt64, subnet: UInt64) -> SignInAttempt {
         let (site, organisation) = (subnet / 256, subnet / 65_536)
         return .init(
@@ -180,7 +182,8 @@ import Testing
         )
     }
 
-    /// How many of ten thousand tries from subnets `stride` apart are free, each on the account that `account` names.
+    /// Returns how many of ten thousand attempts from subnets `stride` apart are free. `account`
+    /// chooses the account of each.
     private mutating func freeTries(stride: UInt64, account: (UInt64) -> UInt64) -> Int {
         for number in 0..<10_000 as Range<UInt64> {
             let attempt = Self.attempt(account(number), subnet: number * stride)
@@ -306,12 +309,12 @@ import Testing
         /// How often the address has failed on the account.
         var failures = 0
         let rank: Int
-        /// Whether one more failure counts for the account, and for the address.
+        /// Whether one more failure counts for the account and for the address.
         let countsForAccount: Bool
         let countsForAddress: Bool
     }
 
-    /// Begins an attempt on a copy, so that it counts for nothing.
+    /// Begins an attempt on a copy, so that it does not count.
     private func probe(_ account: UInt64, _ address: UInt64) throws -> SignInAttempt {
         var failures = self.failures
         guard case .mayTry(let attempt) = failures.begin(Self.attempt(account, address), now: self.now) else {
@@ -349,7 +352,7 @@ import Testing
     mutating func anAttemptIsRankedAndCountedByHowTheAddressStandsToTheAccount(row: Row) throws {
         if row.isKnown { #expect(self.signIn(1, 7) == nil) }
         for _ in 0..<row.failures { #expect(self.fail(1, 7) == nil) }
-        // One failure of a stranger less than an attack.
+        // The account has one failure of a stranger less than makes an attack.
         let strangers = SignInFailures.attack - 1 - (row.isKnown ? 0 : row.failures)
         for address in 0..<UInt64(strangers) { #expect(self.fail(1, 1000 + address) == nil) }
         let before = try self.probe(2, 7).rank

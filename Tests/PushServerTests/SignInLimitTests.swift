@@ -8,9 +8,9 @@ import Testing
 
 @testable import PushServer
 
-/// What the limiter means over HTTP.
+/// The sign-in limiter over HTTP.
 @Suite(.timeLimit(.minutes(5))) struct SignInLimitTests {
-    /// Wrong credentials of each kind; the number makes them another each time.
+    /// Wrong credentials of each kind; the number makes each attempt different.
     enum Kind: String, CaseIterable, Sendable {
         case password, nobodysPassword, malformed, token, almostToken, certificate
 
@@ -59,7 +59,7 @@ import Testing
         return try await self.fixture.send(.get, "/api/register", user: user, client: client ?? .unknown).status.code
     }
 
-    /// Wrong credentials until they are refused for their number. That answer.
+    /// Sends wrong credentials until the limiter refuses them. Returns that answer.
     private func exhaust(
         _ kind: Kind,
         to route: (method: HTTPRequest.Method, target: String) = (.get, "/api/register"),
@@ -84,7 +84,7 @@ import Testing
 
     // MARK: Everywhere
 
-    /// Every closed route, a path that there is not, and a method that one does not know.
+    /// Every closed route, a missing path, and a method that a route does not support.
     static let targets: [String] =
         ServerFixture.routes.filter { $0.access != .anybody }.map { "\($0.method.rawValue) \($0.path)" }
         + ["GET /api/nothing", "GET /api", "DELETE /api/notifications", "OPTIONS /api/register", "PUT /metrics"]
@@ -96,7 +96,8 @@ import Testing
 
     @Test(arguments: Kind.allCases)
     func everyRouteThatTakesCredentialsIsBehindTheLimiter(kind: Kind) async throws {
-        // One limiter: where another route has exhausted it, there is none left here.
+        // All routes share one limiter: after another route has exhausted it, no attempt is left
+        // here.
         try self.expectRefusal(try await self.exhaust(kind))
         for (number, target) in Self.targets.enumerated() {
             let route = try Self.route(target)
@@ -178,7 +179,7 @@ import Testing
     func manySubnetsOfOneNetworkAreSlowedTogether(form: String, free: Int) async throws {
         var statuses: [Int] = []
         for number in 0..<45 {
-            // The first form has a /56 for each.
+            // The first form gives each attempt its own /56.
             let address = String(format: form, form.contains("%02x") ? number : number << 8)
             let client = PeerAddress.ip(try #require(IPAddress(address))).origin
             statuses.append(try await self.send(.password, number, from: client).status.code)

@@ -9,8 +9,8 @@ import Testing
 
 @testable import PushServer
 
-/// What is signed, with which key, and what the signed answer then says about caches. That the bytes of the wire verify is
-/// in `SignatureTests`.
+/// The signed components, the key, and the cache fields of a signed answer. `SignatureTests`
+/// verifies signatures of bytes on the wire.
 @Suite(.timeLimit(.minutes(5))) struct SigningTests {
     private static let asking = [("MyToken", "1000"), ("Accept-Signature", ResponseVerifier.acceptSignature())]
     private static let askingForLess = [
@@ -20,7 +20,8 @@ import Testing
         asking[0], ("Accept-Signature", ResponseVerifier.acceptSignature(coverage: .account)),
     ]
 
-    /// Throws what the verifier says of an answer to the fixture's last request, or to another.
+    /// Verifies an answer to the fixture's last request, or to another. Throws the verifier's
+    /// error.
     private func verify(
         _ response: Response,
         of fixture: ServerFixture,
@@ -87,7 +88,7 @@ import Testing
         try self.verify(response, of: fixture)
     }
 
-    /// Its digest is made where the list is made, unless nothing of it goes out.
+    /// The digest is computed where the list is made, unless the answer has no body.
     @Test func aLongListIsSignedAsAnyOtherAnswer() async throws {
         let fixture = try await ServerFixture()
         for _ in 0..<101 { _ = try await fixture.post(#"{"Payload":1}"#, user: "alice") }
@@ -140,7 +141,8 @@ import Testing
 
     // MARK: The request
 
-    /// In the bytes in which they were received: nothing is decoded, and of absolute-form the authority does not count.
+    /// The signature covers the bytes as received: the server decodes nothing, and leaves out the
+    /// authority of absolute-form.
     @Test(
         arguments: [
             ("/", "/", nil), ("/?", "/", ""), ("/a%2db/~%7e;c+d?e=%c3%BC&f+g;?/", "/a%2db/~%7e;c+d", "e=%c3%BC&f+g;?/"),
@@ -166,7 +168,7 @@ import Testing
         }
     }
 
-    /// RFC 9110 §7.1: the path of the asterisk is empty.
+    /// RFC 9110 §7.1: `*` has an empty path.
     @Test func thePathOfTheAsteriskIsASlash() async throws {
         let fixture = try await ServerFixture()
         let response = try await fixture.send(.options, "*", headers: Self.asking)
@@ -174,7 +176,8 @@ import Testing
         try self.verify(response, of: fixture, to: ("OPTIONS", "/"))
     }
 
-    /// A registration that is swallowed: what the shorter list lets through, and the longer one does not.
+    /// A swallowed registration: the shorter list of components accepts the wrong answer, and the
+    /// longer one does not.
     @Test func anAnswerToAnotherRequestDoesNotPassForARegistration() async throws {
         let fixture = try await ServerFixture()
         let path = Paths.registration(try await fixture.requestRegistration())
@@ -188,12 +191,12 @@ import Testing
         #expect(weak.right.fields[.signature] == weak.other.fields[.signature])
         #expect(weak.right.fields[.signatureInput] == weak.other.fields[.signatureInput])
         try self.verify(weak.right, of: fixture, to: ("HEAD", path), coverage: .answer)
-        // Of an answer to HEAD there is no content.
+        // An answer to HEAD has no content.
         try self.verify(weak.other, of: fixture, to: ("HEAD", path), coverage: .answer)
         let strong = try await exchanged(Self.asking)
         try self.verify(strong.right, of: fixture, to: ("PUT", path))
         try self.verify(strong.other, of: fixture, to: ("HEAD", "/healthz"))
-        // The digest is right each time, as none of these has a content.
+        // The digest is right each time, because none of these answers has content.
         for (response, method) in [(strong.other, "HEAD"), (strong.right, "HEAD"), (strong.right, "DELETE")] {
             let error = #expect(throws: SignatureFailure.self) {
                 try self.verify(response, of: fixture, to: (method, path))
@@ -202,7 +205,7 @@ import Testing
         }
     }
 
-    /// The same request with a proxy's own credentials: all else that is signed is equal.
+    /// The same request with a proxy's own credentials: all other signed values are equal.
     @Test func anAnswerForAnotherAccountDoesNotPassWithTheOwnAccount() async throws {
         let fixture = try await ServerFixture()
         let path = "\(Paths.notifications)/4711"
@@ -216,7 +219,7 @@ import Testing
         other.fields.remove(.account)
         other.fields.append(.account, try #require(account))
         #expect(throws: SignatureFailure.self) { try self.verify(other, of: fixture, coverage: .account) }
-        // A proxy that takes the field away and asks for less is found out by the list.
+        // If a proxy removes the field and asks for fewer components, the list reveals it.
         #expect(throws: SignatureFailure.self) {
             try self.verify(other, of: fixture, coverage: .exchange)
         }
@@ -238,7 +241,8 @@ import Testing
         try self.verify(refused, of: fixture, to: ("POST", "/"), coverage: .account)
     }
 
-    /// A client of this version asks a server of the version before, and a client of the version before this server.
+    /// A current client asks a server of the previous version, and a client of the previous
+    /// version asks this server.
     @Test func aClientThatAsksForEitherListGetsTheFirst() async throws {
         let fixture = try await ServerFixture()
         let either = ResponseVerifier.acceptSignature(coverage: .account, otherwise: .exchange)
@@ -249,7 +253,7 @@ import Testing
         )
         #expect(response.fields[.signature]?.hasPrefix("sig=:") == true)
         try self.verify(response, of: fixture, coverage: .account)
-        // `sig` is nothing that the version before can make.
+        // A server of the previous version cannot make the signature `sig`.
         let before = try await fixture.send(
             .get,
             "/api/register",
@@ -259,7 +263,8 @@ import Testing
         try self.verify(before, of: fixture, coverage: .exchange)
     }
 
-    /// Before anything is done: whoever sees the answer must be able to trust it, and this one cannot be signed.
+    /// The server refuses before it does anything. The client must be able to trust the answer,
+    /// and the server cannot sign this one.
     @Test(arguments: [
         [("MyToken", "1"), ("Accept-Signature", "")], [("MyToken", "1"), ("Accept-Signature", "sig")],
         [("MyToken", "1"), ("Accept-Signature", "sig=(\"@method\")")],

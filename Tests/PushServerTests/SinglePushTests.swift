@@ -8,11 +8,11 @@ import Testing
 
 @testable import PushServer
 
-/// One push of many is cancelled or tried at once, by its sender or an administrator.
+/// The sender or an administrator cancels or retries one push of many.
 @Suite(.eachReader, .timeLimit(.minutes(5))) struct SinglePushTests {
     private let fixture: ServerFixture
     private let devices: [RegistrationID]
-    /// Of a notification of paul's to both.
+    /// The path of a notification from paul to both devices.
     private let path: String
 
     init() async throws {
@@ -45,7 +45,7 @@ import Testing
         let audit = try await self.fixture.send(.get, Paths.audit, user: "ada").text
         #expect(audit.matches(of: #/"Action":"notification.cancel"/#).count == 1)
         #expect(audit.contains("device \(self.devices[0])"))
-        // The notification stays.
+        // The notification still exists.
         let item = String(self.path.dropLast("/deliveries".count))
         #expect(try await self.fixture.send(.get, item, user: "alice").status == .ok)
     }
@@ -58,7 +58,7 @@ import Testing
             for device in self.devices { #expect(try await self.ask(.post, device).status == .noContent) }
         }
         #expect(try await self.fixture.storage.claim(limit: 3).count == 2)
-        // The other one was due anyway.
+        // The other push was due anyway.
         let audit = try await self.fixture.send(.get, Paths.audit, user: "ada").text
         #expect(audit.matches(of: #/"Action":"notification.retry"/#).count == 1)
     }

@@ -9,7 +9,7 @@ import Testing
 
 @testable import PushServer
 
-/// How the server is doing, as the console shows it.
+/// The server's status, as the console shows it.
 @Suite(.timeLimit(.minutes(5))) struct StatusTests {
     private func status(of fixture: ServerFixture) async throws -> JSONValue {
         try await fixture.send(.get, Paths.status, user: "ada").json
@@ -137,7 +137,7 @@ import Testing
     }
 }
 
-/// What of an hour is kept.
+/// The samples of the last hour that the server keeps.
 @Suite(.timeLimit(.minutes(5))) struct StatusHistoryTests {
     private let start = Date(timeIntervalSince1970: 1_500_000_000)
 
@@ -173,7 +173,7 @@ import Testing
         #expect(history.steps(at: self.start + 20_000).steps.allSatisfy { $0 == nil })
     }
 
-    /// As after a change of the clock.
+    /// The clock may have been changed.
     @Test func timeThatGoesBackIsNoTrap() {
         let history = StatusHistory()
         self.note(5, after: 3000, in: history)

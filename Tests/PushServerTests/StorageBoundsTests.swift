@@ -8,7 +8,7 @@ import Testing
 
 @testable import PushServer
 
-/// What users of a role may have stored, as they meet it.
+/// The storage limits of a role, as users meet them.
 @Suite(.timeLimit(.minutes(5))) struct StorageBoundsTests {
     private static func fixture() async throws -> ServerFixture {
         let few = try #require(StorageBounds(devices: 1, notifications: 1, bytes: 1000))
@@ -27,7 +27,7 @@ import Testing
             .tooMuchStored,
             "at most 1 stored notifications per user; recall some or send with a shorter ExpiresIn"
         )
-        // Each user and each role has its own; one without bounds has none.
+        // Each user and each role has its own limit; a role without one has no limit.
         #expect(try await self.post(fixture, as: "bob").status == .created)
         #expect(try await self.post(fixture, as: "paul").status == .created)
         try await self.post(fixture, as: "paul", String(repeating: "x", count: 100))

@@ -9,7 +9,7 @@ import Testing
 
 @testable import PushServer
 
-/// `Prefer: handling=strict` has a request refused that has a name without a meaning.
+/// With `Prefer: handling=strict` the server refuses a request with a name that has no meaning.
 @Suite(.timeLimit(.minutes(5))) struct StrictHandlingTests {
     private static let routes = ServerFixture.routes.map { "\($0.method.rawValue) \($0.path)" }
     private static let strict = [("Prefer", "handling=strict")]
@@ -35,19 +35,19 @@ import Testing
         let row = try #require(AccessRow.all[route])
         // A post without a payload would be refused anyway.
         var known = route == "POST /api/notifications" ? #"{"Payload":1}"# : row.body
-        // Whose body is a text has no members.
+        // A body that is a string has no members.
         if known.hasPrefix("\"") { known = "" }
         let body = known.isEmpty ? #"{"Unheard-of":1}"# : known.dropLast() + #","Unheard-of":1}"#
         try await self.expectRefusal(route, "", String(body), .unknownMember)
     }
 
-    /// Sends the request about what is there, so that it would have an effect.
+    /// Sends the request about existing resources, so that it would have an effect.
     private func expectRefusal(_ route: String, _ query: String, _ body: String, _ code: ProblemCode) async throws {
         let fixture = try await ServerFixture()
         let ada = try await fixture.storage.user("ada")
         let device = try await fixture.storage.addDevice(of: ada, handle: "ada-1").description
         let notification = try await fixture.post(#"{"Payload":1,"ReadOnce":true}"#, user: "ada")
-        // For the lease that could be confirmed.
+        // Leases the payload, so that the lease could be confirmed.
         try await fixture.send(.get, notification, user: "ada")
         let token = try await fixture.send(.post, Paths.tokens, user: "ada", body: #"{"User":"bob"}"#)
         let words = route.split(separator: " ").map(String.init)
@@ -73,7 +73,7 @@ import Testing
 
     @Test(arguments: AccessRow.all.keys.sorted())
     func aRequestWithKnownNamesIsAnsweredAsWithoutThePreference(route: String) async throws {
-        // The provider of a tested device would have to answer, and of two sessions' ends the second finds none.
+        // Testing a device needs a provider that answers, and a session can be ended only once.
         guard !route.hasSuffix("/test"), route != "DELETE /api/sessions/current" else { return }
         let row = try #require(AccessRow.all[route])
         let words = route.split(separator: " ").map(String.init)
@@ -93,7 +93,8 @@ import Testing
 
     private static let document = (try? JSONValue(reading: OpenAPIDocument.bytes)) ?? .null
 
-    /// A name that a route reads and does not declare would be refused from strict clients.
+    /// If a route reads a name without declaring it, the server refuses that name from strict
+    /// clients.
     @Test(arguments: Self.routes)
     func aRouteKnowsTheNamesThatTheDocumentHas(name: String) throws {
         let route = try #require(ServerFixture.routes.first { "\($0.method.rawValue) \($0.path)" == name })
@@ -110,7 +111,7 @@ import Testing
         return path.reduce(self.document) { $0[$1] ?? .null }
     }
 
-    /// The members of a body's schema, in all of its forms.
+    /// Returns the members of a body's schema, in all of its forms.
     private static func members(_ schema: JSONValue) -> Set<String> {
         let schema = self.resolved(schema)
         let own = schema["properties"]?.names ?? []
@@ -209,12 +210,12 @@ import Testing
 }
 
 extension JSONValue {
-    /// Of an array; none of anything else.
+    /// The elements of an array; empty for other values.
     fileprivate var elements: [JSONValue] {
         if case .array(let elements) = self { elements } else { [] }
     }
 
-    /// Of an object's members; none of anything else.
+    /// The names of an object's members; empty for other values.
     fileprivate var names: [String] {
         if case .object(let members) = self { members.map(\.name) } else { [] }
     }

@@ -10,7 +10,7 @@ import Testing
 
 @testable import PushServer
 
-/// An issuer with a key for each algorithm, whose tokens say what a test wants.
+/// An issuer with a key for each algorithm. A test chooses the contents of its tokens.
 struct TestIssuer: Sendable {
     static let name = "https://id.example/realm"
     static let audience = "sealpost"
@@ -24,7 +24,7 @@ struct TestIssuer: Sendable {
         self.clock = clock
     }
 
-    /// The rules that most tests want: users are made.
+    /// The rules that most tests need: the server creates users.
     static var rules: IssuerRules {
         var rules = IssuerRules(issuer: Self.name, audiences: [Self.audience])
         rules.createsUsers = true
@@ -32,14 +32,14 @@ struct TestIssuer: Sendable {
         return rules
     }
 
-    /// An issuer whose keys are known, as the server sees it.
+    /// Makes the server's view of this issuer, with its keys already read.
     func issuer(_ rules: IssuerRules = Self.rules, kept: TimeInterval = 86_400) throws -> Issuer {
         let issuer = Issuer(rules: rules, keys: IssuerKeys(kept: kept)) { [clock] in clock.now }
         try self.publish(in: issuer)
         return issuer
     }
 
-    /// Has the server read the keys of these algorithms.
+    /// Makes the server read the keys of these algorithms.
     func publish(_ algorithms: [TokenAlgorithm] = TokenAlgorithm.allCases, in issuer: Issuer) throws {
         issuer.keys.end(issuer.keys.begin(), with: try self.keySet(algorithms), now: self.clock.now)
     }
@@ -48,17 +48,18 @@ struct TestIssuer: Sendable {
         try IssuerKeySet(JSONValue.object([.init("keys", .array(algorithms.map(self.keys.json)))]).bytes)
     }
 
-    /// The key of an algorithm as the issuer publishes it, with other members.
+    /// Returns the key of an algorithm as the issuer publishes it, with changed members.
     func key(_ algorithm: TokenAlgorithm, _ changes: [String: JSONValue?] = [:]) -> JSONValue {
         self.keys.json(algorithm).with(changes)
     }
 
-    /// The same with other claims only.
+    /// Makes a token with changed claims and the default header.
     func token(_ claims: [String: JSONValue?]) throws -> String {
         try self.token(.es256, claims)
     }
 
-    /// A token of alina, whose header and claims have these members, or not those that are `nil`.
+    /// Makes a token of alina. The given members replace those of the header and the claims;
+    /// `nil` removes a member.
     func token(
         _ algorithm: TokenAlgorithm = .es256,
         header: [String: JSONValue?] = [:],
@@ -79,7 +80,7 @@ struct TestIssuer: Sendable {
         ])
     }
 
-    /// A token of these bytes.
+    /// Makes a token of these bytes.
     func token(_ algorithm: TokenAlgorithm, header: [UInt8], claims: [UInt8]) throws -> String {
         let message = "\(Base64.url.text(of: header)).\(Base64.url.text(of: claims))"
         return "\(message).\(Base64.url.text(of: try self.keys.sign(Data(message.utf8), algorithm)))"
@@ -133,7 +134,8 @@ private struct SampleKeys: Sendable {
 }
 
 extension JSONValue {
-    /// The object with these members in place of those of the same names, and without those that are `nil`.
+    /// Returns the object with these members in place of those with the same names; `nil` removes
+    /// a member.
     fileprivate func with(_ changes: [String: JSONValue?]) -> JSONValue {
         guard case .object(let members) = self else { return self }
         let new = changes.compactMap { name, value in value.map { Member(name, $0) } }

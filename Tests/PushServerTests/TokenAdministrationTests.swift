@@ -8,7 +8,7 @@ import Testing
 
 @testable import PushServer
 
-/// What administrators do with tokens.
+/// Administration of tokens.
 @Suite(.timeLimit(.minutes(5))) struct TokenAdministrationTests {
     private let fixture: ServerFixture
 

@@ -9,7 +9,7 @@ import Testing
 
 @testable import PushServer
 
-/// Signing in for a token, using it, and its end.
+/// Signing in for a token, its use, and its end.
 @Suite(.eachReader, .timeLimit(.minutes(5))) struct TokenTests {
     private let fixture: ServerFixture
 
@@ -36,7 +36,7 @@ import Testing
         return try await self.fixture.send(method, target, user: nil, headers: headers, body: body, loop: loop)
     }
 
-    /// Uses the token on each loop, so that all remember it, and checks whether it is good.
+    /// Uses the token on each loop, so that all cache it, and checks whether it is valid.
     private func expect(_ token: String, isGood: Bool, sourceLocation: SourceLocation = #_sourceLocation) async throws {
         for loop in 0..<ServerFixture.loops {
             let response = try await self.send(bearer: token, loop: loop)
@@ -60,7 +60,8 @@ import Testing
 
     // MARK: The device
 
-    /// What registers a device with a handle of 32 equal bytes, two hexadecimal digits each.
+    /// Returns the body that registers a device with a handle of 32 equal bytes, two hexadecimal
+    /// digits each.
     private static func registration(_ byte: String) -> String {
         #"{"Platform":"apns","Handle":"\#(String(repeating: byte, count: 32))"}"#
     }
@@ -277,7 +278,7 @@ import Testing
                     loop: loop
                 )
             }
-            // The session ends with the rise of the role.
+            // A change to a higher role ends the session.
             for (role, status) in [("device", 403), ("publisher", 401)] {
                 let body = #"{"Role":"\#(role)"}"#
                 #expect(

@@ -16,7 +16,7 @@ import Testing
         self.fixture = try await ServerFixture()
     }
 
-    /// A device of alice with tags of its own.
+    /// Registers a device of alice with its own tags.
     private func device(_ fixture: ServerFixture, tags: [String] = ["first"]) async throws -> String {
         try await fixture.storage.addDevice(of: fixture.storage.user("alice"), handle: "aa", tags: tags).description
     }
@@ -105,7 +105,7 @@ import Testing
         let device = try await self.device(self.fixture, tags: (1...59).map { "tag\($0)" })
         #expect(try await self.send(.put, "tag60", of: device, self.fixture).status == .noContent)
         try await self.send(.put, "tag61", of: device, self.fixture).expectProblem(.invalidParameter, "60 topics")
-        // The device is in it already.
+        // The device has this topic already.
         #expect(try await self.send(.put, "tag60", of: device, self.fixture).status == .noContent)
         #expect(try await self.tags(self.fixture).count == 61)
     }

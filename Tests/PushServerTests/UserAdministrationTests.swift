@@ -9,7 +9,7 @@ import Testing
 
 @testable import PushServer
 
-/// Administrators look at users, and disable them.
+/// Administrators list users and disable them.
 @Suite(.timeLimit(.minutes(5))) struct UserAdministrationTests {
     private let fixture: ServerFixture
 
@@ -84,7 +84,7 @@ import Testing
         try await self.fixture.send(.get, Paths.user(name), user: "ada").expectProblem(.notFound)
     }
 
-    /// Their paths have a dot segment, and are refused.
+    /// The paths of these users would contain a dot segment, which the server refuses.
     @Test(arguments: [(".", false), ("..", false), ("...", true), (".a", true)])
     func aNameThatNoPathCanHaveIsRefused(name: String, isTaken: Bool) async throws {
         let body = #"{"Name":"\#(name)","Password":"seven of nine 42"}"#

@@ -7,7 +7,7 @@ import Testing
 
 @testable import PushServer
 
-/// Users as lines: what is exported, and what an import makes of each line.
+/// Users as lines: the export, and the import's outcome for each line.
 @Suite(.timeLimit(.minutes(5))) struct UserImportTests {
     private static let bank = AppName("bank") ?? .usual
     private let fixture: StoreFixture

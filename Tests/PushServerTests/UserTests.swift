@@ -8,7 +8,7 @@ import Testing
 
 @testable import PushServer
 
-/// Administrators make users while the server runs.
+/// Administrators add users while the server runs.
 @Suite(.timeLimit(.minutes(5))) struct UserTests {
     private let fixture: ServerFixture
 

@@ -8,7 +8,8 @@ import Testing
 
 @testable import PushServer
 
-/// Platforms whose handles are JSON objects, of which there is one spelling, and the key that browsers subscribe with.
+/// Platforms whose handles are JSON objects with one canonical spelling, and the key with which
+/// browsers subscribe.
 @Suite(.timeLimit(.minutes(5))) struct WebPushTests {
     private static let rule = ServerSettings.PlatformRule(
         SampleHandleRule(.object(canonical: canonical), part: "a") {
@@ -44,7 +45,7 @@ import Testing
     func anObjectAndItsTextAreOneHandleHoweverTheyAreWritten(handle: String) async throws {
         let fixture = try await self.fixture(["webpush": Self.rule])
         #expect(try await self.put(handle, fixture).status == .ok)
-        // The same handle under another id takes the place of the first.
+        // The same handle under another id replaces the first registration.
         #expect(try await self.put(#"{"endpoint":"https://a"}"#, fixture, id: "two").status == .ok)
         let list = try await fixture.send(.get, Paths.register).text
         #expect(list.contains(#""Id":"two""#))
@@ -70,7 +71,7 @@ import Testing
         #expect(try await self.put(#"{"endpoint":"https://a"}"#, fixture).status == .ok)
         let text = "%7B%20%22endpoint%22%3A%20%22https%3A%2F%2Fa%22%20%7D"
         #expect(try await fixture.requestRegistration(handle: text) == "one")
-        // Of no platform, and with blanks: then it is no handle at all.
+        // The text belongs to no platform and contains blanks, so it is not a handle.
         try await fixture.send(.post, "/api/register?handle=%7B%20%7D").expectProblem(.invalidParameter, "handle")
     }
 

@@ -15,7 +15,7 @@ import Testing
     )
     private static let silent = #"{"aps":{"content-available":1}}"#
 
-    /// The good request with headers set, or with `nil` taken away.
+    /// Returns the valid request with headers set, or removed where `nil`.
     private static func request(_ changes: KeyValuePairs<String, String?>, body: String? = nil) -> SimulatedRequest {
         var request = self.good
         if let body { request.body = Array(body.utf8) }
@@ -40,7 +40,8 @@ import Testing
         }
     }
 
-    /// What Apple answers for a token that it has issued in one environment, for the app `app` or another one.
+    /// Apple's answers for a token that it has issued in one environment, for the app `app` or
+    /// another one.
     @Test(arguments: [
         (APNsEnvironment.production, "app", APNsEnvironment.production, nil),
         (.sandbox, "app", .sandbox, nil),
@@ -176,7 +177,7 @@ import Testing
         #expect(self.refusal(of: request) == reason)
     }
 
-    /// What is visible must be a push of that type, and each member must have its own.
+    /// A visible push must have the matching push type, and each member its own type.
     @Test(arguments: [
         ("alert", #"{"badge":3}"#, nil), ("alert", #"{"badge":0}"#, nil), ("alert", #"{"sound":"ping.caf"}"#, nil),
         (
@@ -189,7 +190,7 @@ import Testing
         ("alert", #"{"alert":{"loc-key":1}}"#, .payloadInvalid), ("alert", #"{"alert":{"key":"K"}}"#, .payloadInvalid),
         ("alert", #"{"alert":"x","category":1}"#, .payloadInvalid),
         ("alert", #"{"alert":"x","interruption-level":"loud"}"#, .payloadInvalid),
-        // There is no alert that an extension could change.
+        // The push has no alert that an extension could change.
         ("alert", #"{"badge":3,"mutable-content":1}"#, .payloadInvalid),
         ("alert", #"{"content-available":1}"#, .invalidPushType), ("background", #"{"content-available":1}"#, nil),
         ("background", #"{"content-available":1,"badge":3}"#, .invalidPushType),

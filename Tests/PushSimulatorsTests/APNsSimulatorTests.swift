@@ -128,7 +128,7 @@ import Testing
         #expect(self.apns.judge(request).response.provesClient == isProven)
     }
 
-    /// Seconds after the first token on which connection another one comes.
+    /// The seconds after the first token, and the connection on which another one arrives.
     @Test(arguments: [(0.0, 1, 429), (1199, 1, 429), (1200, 1, 200), (0, 2, 200)])
     func aConnectionTakesANewTokenEveryTwentyMinutes(later: Double, connection: Int, expected: Int) throws {
         let now = Mutex(Tokens.now)

@@ -2,7 +2,7 @@ import Foundation
 import PushSimulators
 import PushTesting
 
-/// An independent client: the `curl` command, trusting one authority.
+/// An independent client: the command `curl`, which trusts one authority.
 struct Curl {
     struct Answer {
         let status: Int
@@ -45,7 +45,7 @@ struct Curl {
     /// Runs curl to its end; throws `Failure` with its code if that is not 0.
     private func run(_ arguments: [String]) async throws -> (head: String, body: String) {
         defer {
-            // Left over it harms nobody.
+            // A leftover directory does no harm.
             try? FileManager.default.removeItem(at: self.directory)
         }
         let ca = self.directory.appending(path: "ca.crt").path

@@ -9,7 +9,7 @@ import Testing
         case quota(Int)
     }
 
-    /// Making one takes longer than a test.
+    /// Making a key takes longer than a test.
     private static let key = Result { try SigningKey.rsa2048() }
 
     private let authority: TestAuthority

@@ -66,7 +66,7 @@ import Testing
 
     // MARK: - Which requests
 
-    /// Which of the first requests meet the fault, counted from 1.
+    /// Returns which of the first requests get the fault, counted from 1.
     private static func hits(_ text: String, among count: Int = 12, device: String = "abcd") throws -> [Int] {
         let script = FaultScript([try FaultRule(text)], now: { Date(timeIntervalSince1970: 0) })
         return (1...count).filter { _ in script.faultOfRequest { device } != nil }

@@ -1,4 +1,4 @@
-/// A frame of HTTP/2, read and written by hand: RFC 9113 section 4.1.
+/// An HTTP/2 frame, read and written by hand: RFC 9113 section 4.1.
 struct Frame: Equatable {
     let type: UInt8
     let flags: UInt8
@@ -9,7 +9,7 @@ struct Frame: Equatable {
     var isGoAway: Bool { self.type == 7 }
     var isHeaders: Bool { self.type == 1 }
 
-    /// What a client sends first.
+    /// The first bytes that a client sends.
     static let opening = Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8) + Self.bytes(type: 4, flags: 0, stream: 0)
 
     /// `POST https://a/` in the static table of RFC 7541.
@@ -23,7 +23,7 @@ struct Frame: Equatable {
         return length + [type, flags, 0, 0, 0, stream] + payload
     }
 
-    /// The whole frames at the start of the bytes.
+    /// Returns the complete frames at the start of the bytes.
     static func all(in bytes: [UInt8]) -> [Frame] {
         var rest = bytes[...]
         var frames: [Frame] = []

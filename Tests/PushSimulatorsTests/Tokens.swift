@@ -9,13 +9,13 @@ import SocketTLS
 enum Tokens {
     static let now = Date(timeIntervalSince1970: 1_800_000_000)
 
-    /// A JWT of this header and these claims, both JSON text.
+    /// Makes a JWT of this header and these claims, both JSON text.
     static func make(header: String, claims: String, sign: ([UInt8]) throws -> [UInt8]) rethrows -> String {
         let text = Base64.url.text(of: header.utf8) + "." + Base64.url.text(of: claims.utf8)
         return text + "." + Base64.url.text(of: try sign(Array(text.utf8)))
     }
 
-    /// A good APNs provider token.
+    /// Makes a valid APNs provider token.
     static func provider(of apns: APNsSimulator, issued: Date = .now) throws -> String {
         try self.make(
             header: #"{"alg":"ES256","kid":"\#(apns.credentials.keyID)"}"#,
@@ -44,7 +44,8 @@ extension SigningKey {
         return raw
     }
 
-    /// The signature in OpenSSL's own form: DER for a P-256 key, PKCS#1 version 1.5 for an RSA key.
+    /// The signature in OpenSSL's own form: DER for a P-256 key, PKCS#1 version 1.5 for an RSA
+    /// key.
     func sign(_ message: [UInt8]) throws -> [UInt8] {
         try self.withPointer { key in
             let context = try OpenSSLError.check("EVP_MD_CTX_new", EVP_MD_CTX_new())
@@ -59,7 +60,7 @@ extension SigningKey {
 }
 
 extension Tokens {
-    /// The assertion of a service account; the arguments replace what is right.
+    /// Makes the assertion of a service account. The arguments replace the valid values.
     static func assertion(
         for verifier: AssertionVerifier,
         issued: Date,

@@ -4,7 +4,7 @@ import PushStore
 import PushTesting
 import Testing
 
-/// What the pushes of a notification show, from the post to the lease.
+/// The alert of a notification's pushes, from the post to the lease.
 @Suite(.eachStore, .timeLimit(.minutes(5))) struct AlertStoreTests {
     private let old = Keyring.generateText()
     private let fixture: StoreFixture
@@ -13,7 +13,7 @@ import Testing
         self.fixture = try StoreFixture(keyring: self.old)
     }
 
-    /// Each member has a value of its own.
+    /// An alert whose members all have different values.
     private static var alert: PushAlert {
         var alert = PushAlert()
         for member in AlertMember.allCases { alert[member] = "value of \(member.rawValue)" }

@@ -53,7 +53,8 @@ import Testing
         #expect(Set(platforms) == [Self.own, Self.others])
     }
 
-    /// A user of both apps, one of each, and a tag that devices of both have; with pages of one device and of all.
+    /// A user of both apps, one of each, and a tag that devices of both have. Pages hold one
+    /// device, or all.
     @Test(arguments: [1, 1000])
     func aNotificationReachesUsersAndDevicesOfItsAppOnly(page: Int) async throws {
         let both = try await self.addUser("both", of: [Self.bank, .usual])
@@ -128,7 +129,7 @@ import Testing
         #expect(page.entries.map(\.id.rawValue) == [2, 4, 6])
     }
 
-    /// More apps are more rights: a token on an old phone must not gain them.
+    /// More apps mean more rights, and a token on an old phone must not gain them.
     @Test(arguments: [
         (Role.device, ["default"], Role?.none, ["default", "bank"] as [String]?, true),
         (.device, [], nil, ["bank"], true),

@@ -4,7 +4,7 @@ import PushStore
 import PushTesting
 import Testing
 
-/// The audit, which tells who has changed what.
+/// The audit, which records who has changed what.
 @Suite(.eachStore, .timeLimit(.minutes(5))) struct AuditStoreTests {
     private let fixture: StoreFixture
 

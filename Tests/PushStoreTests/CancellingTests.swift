@@ -4,7 +4,7 @@ import PushStore
 import PushTesting
 import Testing
 
-/// What takes a queued push back, and that each push ends in exactly one way.
+/// Operations that cancel a queued push. Each push ends in exactly one way.
 @Suite(.eachStore, .timeLimit(.minutes(5))) struct CancellingTests {
     private let fixture: StoreFixture
     private var store: any Store { self.fixture.store }
@@ -102,7 +102,7 @@ import Testing
 
     // MARK: Collapse keys
 
-    /// The order is the one in which they came, whatever the clock says.
+    /// Notifications keep the order of their arrival, whatever the clock says.
     @Test func aClockThatGoesBackLeavesTheNewestTheNewest() async throws {
         try await self.post(1, collapseID: "inbox")
         fixture.clock.advance(by: -600)
@@ -203,7 +203,7 @@ import Testing
     @Test func ofSeveralPushesWithinTheIntervalTheLatestIsSentAtItsEnd() async throws {
         try await self.post(1)
         let first = try #require(try await fixture.claim(interval: Self.pace).first)
-        // Also while the first is still on its way.
+        // The interval also holds while the first push is in flight.
         try await self.post(2)
         #expect(try await self.claimed(interval: Self.pace).isEmpty)
         try await fixture.settle(first, as: .accepted(providerID: nil))

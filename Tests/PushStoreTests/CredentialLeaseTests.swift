@@ -3,7 +3,7 @@ import PushStore
 import Synchronization
 import Testing
 
-/// Until when remembered credentials count.
+/// How long cached credentials are valid.
 @Suite(.timeLimit(.minutes(5))) struct CredentialLeaseTests {
     /// A clock that a test sets, in seconds after its start.
     private final class Clock: Sendable {
@@ -22,16 +22,16 @@ import Testing
 
     private let clock = Clock()
 
-    /// When the lease, which at first is good until 4, is changed, and whether a term of its beginning holds at a time, and
-    /// whether another one runs.
+    /// The time and kind of a change of the lease, which at first lasts until 4. Then whether a
+    /// term that began with the lease holds at a time, and whether a new term runs.
     @Test(
         arguments: [
             ([], 3.9, true, true), ([], 4, false, false),
             ([(1, Step.extend(to: 5))], 4.9, true, true), ([(1, .extend(to: 5))], 5, false, false),
             ([(3.9, .extend(to: 8))], 7, true, true),
-            // After a gap, however short, what was begun before does not go on.
+            // After a gap, however short, requests that began before it are abandoned.
             ([(4, .extend(to: 8))], 7, false, true), ([(100, .extend(to: 104))], 101, false, true),
-            // A renewal that took long makes it no shorter.
+            // A slow renewal does not shorten the lease.
             ([(1, .extend(to: 3))], 3.9, true, true),
             ([(1, .end(isFinal: false))], 1, false, false),
             ([(1, .end(isFinal: false)), (2, .extend(to: 6))], 3, false, true),

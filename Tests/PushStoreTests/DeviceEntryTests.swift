@@ -34,7 +34,8 @@ import Testing
         #expect(entry.pushedAt == nil)
     }
 
-    /// Of the user, whichever device collects; and of the latest notifications only, so that a page costs the same with many.
+    /// The time belongs to the user, whichever device fetches. Only the latest notifications
+    /// count, so that a page costs the same for many.
     @Test func theUsersLastFetchIsThatOfTheLatestNotifications() async throws {
         let alice = try await self.fixture.addUser("alice")
         for handle in ["a1", "a2"] { try await self.fixture.addDevice(of: alice, handle: handle) }
@@ -82,14 +83,14 @@ import Testing
         #expect(try await times() == ["alice": [pushed, self.fixture.now], "bob": [nil, nil]])
         let one = try await self.fixture.reader.userEntry(named: alice.name)
         #expect(one?.pushedAt == pushed && one?.fetchedAt == self.fixture.now)
-        // Of a user with very many devices, those that are newest count.
+        // For a user with very many devices, only the newest count.
         for number in 1...UserEntry.countedForPush {
             try await self.fixture.addDevice(of: alice, handle: "b\(number)")
         }
         #expect(try await times()["alice"] == [nil, self.fixture.now])
     }
 
-    /// Devices of the same millisecond, and a clock that was set back.
+    /// The devices have the same millisecond, and the clock was set back.
     @Test(arguments: [1, 2, 3, 7])
     func pagesOfAUserNeitherRepeatNorMissADevice(limit: Int) async throws {
         let alice = try await self.fixture.addUser("alice")

@@ -4,7 +4,7 @@ import PushStore
 import PushTesting
 import Testing
 
-/// Which devices end with a session, and which do not.
+/// The devices that end with a session, and those that stay.
 @Suite(.eachStore, .timeLimit(.minutes(5))) struct DeviceSessionTests {
     private let fixture: StoreFixture
     private let alice: User
@@ -34,7 +34,7 @@ import Testing
         return try #require(token)
     }
 
-    /// Registers a device under an id of the user's, which is issued if there is none yet.
+    /// Registers a device under an id of the user. The store issues the id if it does not exist.
     private func register(
         _ id: String,
         handle: String = "abc",
@@ -85,7 +85,7 @@ import Testing
         for id in ["phone", "pad"] {
             #expect(try await self.register(id, handle: id, with: other) == Self.gone)
         }
-        // What waited for it goes nowhere.
+        // The store sends none of the device's queued pushes.
         let handles = try await self.fixture.claim().map(\.push.handle).sorted()
         #expect(handles == ["given", "other", "password"])
         let entries = try await self.fixture.reader.auditEntries(before: nil, limit: 10)
@@ -119,7 +119,7 @@ import Testing
         #expect(try await self.devices() == ["phone"])
     }
 
-    /// By an administrator, and by the user.
+    /// An administrator or the user sets the password.
     @Test(arguments: [true, false])
     func aNewPasswordEndsTheDevicesOfAllSessions(isByAdministrator: Bool) async throws {
         let bob = try await self.fixture.addUser("bob")
@@ -131,7 +131,7 @@ import Testing
         #expect(try await self.register("bobs", handle: "bobs", of: bob, with: bobs) == .registered(moved: 0))
         let hash = PasswordHash(phc: "new")
         if isByAdministrator {
-            // A role that rises at the same time ends the sessions first.
+            // If the role rises at the same time, that ends the sessions first.
             let outcome = try await self.store.changeUser(
                 self.alice.name,
                 role: .admin,
@@ -150,7 +150,7 @@ import Testing
         #expect(try await self.devices(of: bob) == ["bobs"])
     }
 
-    /// Nobody has decided that the device must go: its user signs in there again.
+    /// No user has decided to remove the device: its user signs in there again.
     @Test func aDeviceStaysWhoseSessionExpiresOrMakesRoomOrRises() async throws {
         let short = try await self.addSession(lifetime: 10)
         #expect(try await self.register("phone", handle: "a", with: short) == .registered(moved: 0))
@@ -178,7 +178,7 @@ import Testing
             #expect(try await self.register("phone", with: token) == .signedOut)
         }
         #expect(try await self.devices().isEmpty)
-        // Nor are others that have the handle disturbed.
+        // Other devices with the handle are not affected.
         #expect(try await self.register("pad", with: nil) == .registered(moved: 0))
         #expect(try await self.register("phone", with: session) == .signedOut)
         #expect(try await self.devices() == ["pad"])
@@ -194,7 +194,8 @@ import Testing
         #expect(try await self.devices(of: bob) == ["bobs"])
     }
 
-    /// Either the session's end finds the device, or the registration finds that the session has ended.
+    /// Either the session's end finds the device, or the registration finds that the session has
+    /// ended.
     @Test func noDeviceOutlivesASessionThatEndsMeanwhile() async throws {
         let outcomes = try await withThrowingTaskGroup(of: RegisterOutcome?.self) { group in
             for number in 0..<20 {

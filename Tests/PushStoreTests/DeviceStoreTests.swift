@@ -82,7 +82,7 @@ import Testing
         let (alice, bob) = (try await fixture.addUser("alice"), try await fixture.addUser("bob"))
         let made = fixture.now
         let old = try await fixture.addDevice(of: alice, platform: "fcm", handle: "abc")
-        // What the user's own devices replace is not told.
+        // The store does not report the user's own devices that were replaced.
         try await fixture.addDevice(of: alice, handle: "xyz")
         try await fixture.addDevice(of: alice, handle: "xyz")
         fixture.clock.advance(by: 5)
@@ -155,7 +155,8 @@ import Testing
             fixture.clock.advance(by: 1)
             ids.append(try await store.requestRegistration(ofUser: alice.id, handle: nil, now: fixture.now))
         }
-        // Only an id that is still known may be used: the newest may, the oldest was forgotten.
+        // Only an id that the store still has may be used: the newest one; the oldest was
+        // dropped.
         let first = try await store.register(registration("abc"), as: ids[0], for: alice, now: fixture.now)
         let last = try await store.register(registration("abc"), as: ids[24], for: alice, now: fixture.now)
         #expect(first == .gone(reason: "the registration id was not issued to this account"))

@@ -4,7 +4,7 @@ import PushStore
 import PushTesting
 import Testing
 
-/// Codes for enrolment: each works once, for its user, until its end.
+/// Enrolment codes: each works once, for its user, until it expires.
 @Suite(.eachStore, .timeLimit(.minutes(5))) struct EnrolmentStoreTests {
     private let fixture: StoreFixture
     private let alice: User

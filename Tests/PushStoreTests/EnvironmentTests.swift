@@ -4,7 +4,7 @@ import PushStore
 import PushTesting
 import Testing
 
-/// Devices that are moved to the other environment of their platform, with what is queued for them.
+/// Devices that are moved to the other environment of their platform, with their queued pushes.
 @Suite(.eachStore, .timeLimit(.minutes(5))) struct EnvironmentTests {
     private static let platform = Platform("apns")
     private static let production = Lane(platform, in: .production)
@@ -33,7 +33,7 @@ import Testing
         )
     }
 
-    /// The device as a client registers it that says this of its environment.
+    /// Registers the device like a client that states this environment.
     private func register(_ environment: PushEnvironment, handle: String = "aa") async throws {
         let registration = DeviceRegistration(
             platform: Self.platform,
@@ -88,11 +88,13 @@ import Testing
         #expect(try await self.move(from: Self.production, to: Self.sandbox, handle: "bb"))
     }
 
-    /// The environment that a client states counts, until the device was moved: then it is the handle that counts.
+    /// The environment that a client states counts until the device was moved. From then on the
+    /// handle decides.
     @Test(arguments: [
-        // Moved to the sandbox, and the client goes on saying production, or learns better.
+        // The device was moved to the sandbox. The client repeats production, or states the
+        // sandbox.
         (1, PushEnvironment.production, "aa", PushEnvironment.sandbox, false), (1, .sandbox, "aa", .sandbox, true),
-        // Another handle is another chance, and so is a handle that was known in neither.
+        // A new handle starts again, and so does a handle that neither environment knew.
         (1, .production, "bb", .production, true), (2, .production, "aa", .production, true),
         (2, .sandbox, "aa", .sandbox, true), (0, .sandbox, "aa", .sandbox, true),
         (0, .production, "aa", .production, true),

@@ -39,7 +39,7 @@ import Testing
         return try #require(try await self.fixture.claim().first)
     }
 
-    /// Of a fetch whose notification is deleted, the apps of the user who has fetched it decide.
+    /// If the notification of a fetch is deleted, the apps of the user who fetched it decide.
     @Test(arguments: [false, true])
     func aSenderReadsNoEventsOfAppsThatItHasLeft(isDeleted: Bool) async throws {
         let (bank, now) = (try #require(AppName("bank")), self.fixture.now)
@@ -96,7 +96,7 @@ import Testing
                     reason: reason
                 )
         )
-        // Settling it again changes nothing.
+        // Settling the push again changes nothing.
         try await self.fixture.settle(delivery, as: .failed(reason: "late"))
         #expect(try await self.events() == [event])
     }
@@ -120,7 +120,7 @@ import Testing
         #expect(events.first?.reason == "dismissed by the user")
     }
 
-    /// The ends that no lane brings about.
+    /// Ends of pushes that no lane causes.
     @Test(arguments: ["dismissal", "recall", "unregistration", "deletion of the user", "retirement"])
     func aPushInTheQueueThatIsNoLongerNeededIsCancelled(cause: String) async throws {
         try await self.fixture.post(1, from: self.paul, to: "username:alice")
@@ -260,7 +260,7 @@ import Testing
         fixture.clock.advance(by: 100)
         _ = try await store.deleteExpired(now: fixture.now, page: 100)
         let events = try await fixture.reader.events(after: nil, ofSender: nil, limit: 100).events
-        // The fourth push was on its way when its notification expired.
+        // The fourth push was in flight when its notification expired.
         #expect(events.map(\.kind) == (kind == .expired ? [kind, kind] : [kind]))
     }
 
@@ -311,10 +311,12 @@ import Testing
         try await fixture.settle(delivery, as: .accepted(providerID: nil))
         let events = try await fixture.reader.events(after: first, ofSender: nil, limit: 10).events
         #expect(events.count == 1)
-        // A database that was put back from before the first would otherwise give its number to another event.
+        // Otherwise a database that was restored from before the first event would give its
+        // number to another event.
         #expect(try #require(events.first).number > first + 1)
         #expect(try await fixture.reader.eventBacklog().count == 2)
-        // The first process's start and its event are gone, and with them what the gap began at.
+        // The start of the first process and its event are deleted, and so is the start of the
+        // gap.
         let trimmed = try await fixture.store.trimEvents(before: .distantFuture, limit: 2)
         #expect(trimmed == TrimmedEvents(count: 2, undelivered: 1))
         #expect(try await fixture.reader.eventBacklog().count == 1)
@@ -336,7 +338,7 @@ import Testing
             #expect(try await self.fixture.reader.lastDeliveredEvent() == event.number)
         }
         #expect(try await self.fixture.reader.eventBacklog() == EventBacklog(count: 0, oldest: nil))
-        // A late answer to an earlier batch takes nothing back.
+        // A late answer to an earlier batch does not lower the number.
         try await self.store.noteDelivered(eventsUpTo: events[0].number)
         #expect(try await self.fixture.reader.lastDeliveredEvent() == events[3].number)
     }
@@ -348,7 +350,7 @@ import Testing
         }
         let events = try await self.events()
         try await self.store.noteDelivered(eventsUpTo: events[0].number)
-        // The row of the process's start has the time of this machine.
+        // The row of the process's start has this machine's time.
         _ = try await self.store.trimEvents(before: .distantFuture, limit: 1)
         let date = events[2].at + 1
         #expect(try await self.store.trimEvents(before: date, limit: 2) == TrimmedEvents(count: 2, undelivered: 1))
@@ -358,7 +360,7 @@ import Testing
         #expect(try await self.page(after: events[0].number).isTruncated)
         #expect(try await !self.page(after: events[2].number).isTruncated)
         #expect(try await self.fixture.reader.eventBacklog().count == 2)
-        // The newest stays, and so does its number.
+        // The newest event stays, so that its number is not used again.
         while try await self.store.trimEvents(before: .distantFuture, limit: 2).count > 0 {}
         #expect(try await self.events() == [events[4]])
     }

@@ -5,14 +5,15 @@ import PushTesting
 import Synchronization
 import Testing
 
-/// Handles that can be guessed: registered once their user has returned the code that was pushed to them.
+/// Guessable handles: the store registers them once their user has returned the code that was
+/// pushed to them.
 @Suite(.eachStore, .timeLimit(.minutes(5))) struct HandleClaimTests {
     private let fixture: StoreFixture
     private let alice: User
     private let bob: User
     private var store: any Store { self.fixture.store }
     private var reader: any StoreReader { self.fixture.reader }
-    /// Ids for the notifications of codes.
+    /// Makes ids for the notifications of codes.
     private let ids = Numbers()
 
     init() async throws {
@@ -72,14 +73,14 @@ import Testing
         AuditRecord.Actor(name: user.name, token: nil, client: "192.0.2.1", request: "r")
     }
 
-    /// Leases the pushes to the hook that are due, and has them accepted.
+    /// Leases the due pushes to the hook, and settles them as accepted.
     private func pushes() async throws -> [Push] {
         let leased = try await self.fixture.claim("hook")
         try await self.store.settle(leased.map { ($0, .accepted(providerID: nil)) }, now: self.fixture.now)
         return leased.map(\.push)
     }
 
-    /// The code of the one push that is due.
+    /// Returns the code of the only due push.
     private func pushedCode(to handle: String) async throws -> String {
         let pushes = try await self.pushes()
         #expect(pushes.map(\.handle) == [handle])
@@ -97,7 +98,7 @@ import Testing
         try await self.reader.devices(ofUser: user.id).map(\.handle.value)
     }
 
-    /// The account's rows of the other app stay as they are.
+    /// The user's rows of the other app are not changed.
     @Test(arguments: ["a", "b"])
     func anAccountThatLeavesAnAppLosesItsClaimsThere(id: String) async throws {
         let (bank, now) = (try #require(AppName("bank")), self.fixture.now)
@@ -216,7 +217,7 @@ import Testing
     @Test func aConfirmedHandleStaysConfirmed() async throws {
         try await self.hold("b", "x", of: self.bob)
         #expect(try await self.register("b", "x", of: self.bob) == .registered(moved: 0))
-        // Under another id of the same user, too.
+        // The rule also holds under another id of the same user.
         #expect(try await self.register("c", "x", of: self.bob) == .registered(moved: 0))
         #expect(try await self.pushes().isEmpty)
         #expect(try await self.reader.devices(ofUser: self.bob.id).map(\.id.description) == ["c"])
@@ -248,10 +249,10 @@ import Testing
         _ = try await self.register("b", "x", of: self.bob)
         let code = try await self.pushedCode(to: "x")
         for _ in 0..<4 { #expect(try await self.confirm("b", "0123", of: self.bob) == .refused) }
-        // The fifth is one too many.
+        // The fifth attempt is too many.
         #expect(try await self.confirm("b", "", of: self.bob) == .refused)
         #expect(try await self.confirm("b", code, of: self.bob) == .refused)
-        // The next code is pushed when a minute has passed.
+        // The store pushes the next code after a minute.
         #expect(try await self.register("b", "x", of: self.bob) == .unconfirmed(hasWork: true))
         #expect(try await self.pushes().isEmpty)
         self.fixture.clock.advance(by: 60)
@@ -268,7 +269,7 @@ import Testing
         #expect(outcome == (isGood ? .registered(moved: 0) : .refused))
     }
 
-    /// It has no payload, and so nothing that could be recalled or fetched.
+    /// The code has no payload, so it can be neither recalled nor fetched.
     @Test func aCodeIsNoNotificationToItsUserOrToAdministrators() async throws {
         _ = try await self.register("b", "x", of: self.bob, confirmation: 77)
         let code = try await self.pushedCode(to: "x")
@@ -332,7 +333,7 @@ import Testing
             #expect(try await self.register("b", "x\(number)", of: self.bob) == .unconfirmed(hasWork: true))
         }
         #expect(try await self.register("b", "more", of: self.bob) == .tooManyClaims(until: start + 3600))
-        // What was claimed before may be claimed again, and others' claims are their own.
+        // A claim that existed before may be repeated, and other users have their own claims.
         #expect(try await self.register("b", "x7", of: self.bob) == .unconfirmed(hasWork: true))
         #expect(try await self.register("a", "more", of: self.alice) == .unconfirmed(hasWork: true))
         self.fixture.clock.advance(by: 3600)
@@ -343,7 +344,7 @@ import Testing
         let bounds = try #require(StorageBounds(devices: 1, notifications: 10, bytes: 1000))
         _ = try await self.register("b", "x", of: self.bob, within: bounds)
         let code = try await self.pushedCode(to: "x")
-        // The claim itself is no device.
+        // The claim itself does not count as a device.
         #expect(
             try await self.register("c", "y", of: self.bob, platform: "apns", within: bounds) == .registered(moved: 0)
         )
@@ -383,7 +384,7 @@ import Testing
     }
 }
 
-/// Numbers from 1000 on.
+/// Gives out numbers from 1000 on.
 private final class Numbers: Sendable {
     private let last = Atomic<Int64>(1000)
 

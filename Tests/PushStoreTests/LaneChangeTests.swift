@@ -4,8 +4,8 @@ import PushStore
 import PushTesting
 import Testing
 
-/// A device that registers an address at another provider: its pushes follow it, no provider is shown another's handle, and
-/// every lane's tally adds up.
+/// A device registers an address at another provider. Its pushes follow it, no provider gets
+/// another's handle, and every lane's tally is correct.
 @Suite(.eachStore, .timeLimit(.minutes(5))) struct LaneChangeTests {
     private let fixture: StoreFixture
     private let alice: User
@@ -40,7 +40,7 @@ import Testing
         )
     }
 
-    /// What each lane claims: the handles that its provider is shown.
+    /// Leases each lane's pushes. Returns the handles that its provider gets.
     private func claimed(_ platform: String) async throws -> [String] {
         try await fixture.claim(platform).map(\.push.handle)
     }
@@ -55,7 +55,7 @@ import Testing
     @Test(arguments: [1, 2, 3, 1000])
     func whatIsQueuedMovesWithTheRegistration(page: Int) async throws {
         for number: Int64 in 1...3 { try await self.post(number) }
-        // Waiting for the old provider's time, which is none of the new one's.
+        // The pushes wait for a time that the old provider set; it does not hold for the new one.
         let first = try #require(try await fixture.claim(limit: 1).first)
         try await fixture.settle(first, as: .retried(at: fixture.now + 900, reason: "busy"))
         #expect(try await self.register("fcm", "token-of-fcm", page: page) == .registered(moved: 3))
@@ -113,7 +113,7 @@ import Testing
         try await self.expectTally("apns", enqueued: 1) { $0.failed = 1 }
     }
 
-    /// As after a crash: what the last process had on its way is taken back where it was.
+    /// After a crash, the pushes that the last process had leased are returned to their lane.
     @Test func aLaneThatFindsAPushOfAnothersDeviceHandsItOver() async throws {
         try await self.post(1)
         _ = try await fixture.claim()

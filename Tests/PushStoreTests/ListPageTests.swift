@@ -4,7 +4,7 @@ import PushStore
 import PushTesting
 import Testing
 
-/// Lists, page by page, as the store gives them.
+/// The store's lists, page by page.
 @Suite(.eachStore, .timeLimit(.minutes(5))) struct ListPageTests {
     private let fixture: StoreFixture
     private let alice: User
@@ -100,7 +100,7 @@ import Testing
         #expect(named.hasMore)
     }
 
-    /// One that takes more is not what was asked for, and no payload is read for it.
+    /// A page that exceeds its budget is not returned, and the store reads no payload for it.
     @Test func aPageBeyondItsBudgetIsGivenUp() async throws {
         for number in Int64(1)...5 { try await self.post(number, length: 100) }
         let ids = try (1...5).map { try self.id($0) }
@@ -138,7 +138,7 @@ import Testing
 
     // MARK: Recall
 
-    /// Recipients noted one by one, or together.
+    /// The recall notes recipients one by one, or together.
     @Test(arguments: [1000, 0]) func aRecallReachesEachRecipientOverPages(recallPage: Int) async throws {
         let bob = try await self.fixture.addUser("bob")
         for number in Int64(1)...5 {
@@ -148,10 +148,11 @@ import Testing
         let all = try await self.page()
         for number in [Int64(2), 4, 1] { try await self.recall(number, page: recallPage) }
         try await self.fixture.post(6, from: self.alice, to: "username:alice")
-        // One whose first pages were read before, one who had read all, and one who begins now.
+        // One reader has read the first pages before, one has read all, and one begins now.
         #expect(try await self.collect(from: first.end, limit: 2) == [3, 5, -2, -4, -1, 6])
         #expect(try await self.collect(from: all.end, limit: 2) == [-2, -4, -1, 6])
-        // Who begins now is told of what had gone only behind the first page.
+        // A reader who begins now learns only of notifications that disappeared after the first
+        // page.
         #expect(try await self.collect(from: nil, limit: 500) == [3, 5, 6])
         #expect(try await self.collect(from: nil, limit: 2) == [3, 5, -2, -4, -1, 6])
         #expect(try await self.collect(from: nil, limit: 500, of: bob) == [3, 5])
@@ -172,7 +173,7 @@ import Testing
         )
     }
 
-    /// The ids of all pages, negative where they are tombstones.
+    /// Returns the ids of all pages; tombstones are negative.
     private func collect(from start: Int64?, limit: Int, of user: User? = nil) async throws -> [Int64] {
         var (seen, start) = ([Int64](), start)
         while true {

@@ -15,7 +15,7 @@ import Testing
         try await self.fixture.claim(limit: limit)
     }
 
-    /// One user with one device, and `count` notifications for it.
+    /// Adds a user with one device, and `count` notifications for it.
     private func fill(_ count: Int64 = 1) async throws {
         let alice = try await fixture.addUser("alice")
         try await fixture.addDevice(of: alice, handle: "abc")
@@ -79,7 +79,7 @@ import Testing
         let leased = try #require(try await self.claim().first)
         fixture.clock.advance(by: 5)
         try await fixture.settle(leased, as: .retried(at: fixture.now + 600, reason: "busy"))
-        // Those that are due before do not hide it, however many they are.
+        // Any number of pushes that are due before do not hide it.
         for number in 2...Int64(OldestPush.looks) + 8 {
             fixture.clock.advance(by: 0.1)
             try await fixture.post(number, from: alice, to: "username:alice")
@@ -94,7 +94,7 @@ import Testing
         #expect(abs(age - 5.1) < 0.01)
     }
 
-    /// It waits for its device, and not for a provider.
+    /// Such a push waits for its device, and not for a provider.
     @Test func theOldestPushIsNoneThatWaitsForAStream() async throws {
         try await self.fill()
         let leased = try #require(try await self.claim().first)

@@ -4,7 +4,7 @@ import PushStore
 import PushTesting
 import Testing
 
-/// Pushes to devices that are not there, which wait until their device comes or something happens to it.
+/// Parked pushes, which wait until their device comes or something happens to it.
 @Suite(.eachStore, .timeLimit(.minutes(5))) struct ParkingTests {
     private let fixture: StoreFixture
     private let alice: User
@@ -36,7 +36,7 @@ import Testing
         #expect(try await self.fixture.claim("stream").count == 5)
     }
 
-    /// What the user does with a notification gives it a newer change, and never an older one.
+    /// An action of the user gives a notification a newer change, and never an older one.
     @Test func oneThatTheUserHasReadMeanwhileIsFound() async throws {
         for number: Int64 in 1...2 { try await self.fixture.post(number, from: self.alice, to: "username:alice") }
         let id = try #require(NotificationID(rawValue: 1))
@@ -44,7 +44,7 @@ import Testing
         #expect(try await self.wake(self.device) == 2)
     }
 
-    /// Its user may have become a recipient before the device last came.
+    /// The device's user may have become a recipient before the device last came.
     @Test func oneToADeviceOfALaterPageIsFound() async throws {
         let other = try await self.fixture.addDevice(of: self.alice, platform: "stream", handle: "two")
         try await self.fixture.post(1, from: self.alice, to: "username:alice", page: 1)
@@ -68,7 +68,7 @@ import Testing
         case .device: #expect(try await store.unregister(self.device, ofUser: self.alice.id))
         case .user: #expect(try await store.deleteUser(self.alice.name) == .done)
         case .address:
-            // Another device of the user's has the address now.
+            // Another device of the user has the address now.
             try await self.fixture.addDevice(of: self.alice, platform: "stream", handle: "one")
         case .lane:
             let handle = try #require(DeviceHandle("token"))

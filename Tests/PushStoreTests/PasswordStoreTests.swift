@@ -4,7 +4,7 @@ import PushStore
 import PushTesting
 import Testing
 
-/// Hashes that take another's place, or stand in for one.
+/// Hashes that replace another, or stand in for a missing one.
 @Suite(.eachStore, .timeLimit(.minutes(5))) struct PasswordStoreTests {
     private let fixture: StoreFixture
 

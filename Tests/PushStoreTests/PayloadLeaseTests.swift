@@ -4,7 +4,7 @@ import PushStore
 import PushTesting
 import Testing
 
-/// What may be read once is leased by its first fetch, and gone when the lease ends.
+/// The first fetch leases a read-once payload, and the store deletes it when the lease ends.
 @Suite(.eachStore, .timeLimit(.minutes(5))) struct PayloadLeaseTests {
     private let fixture: StoreFixture
     private let alice: User
@@ -57,7 +57,7 @@ import Testing
         try await self.store.take(self.id, by: (user ?? self.alice).id, noting: nil, now: self.fixture.now)
     }
 
-    /// Ends what has ended; returns in how many seconds the next lease ends.
+    /// Ends expired leases. Returns in how many seconds the next lease ends.
     private func endLeases(limit: Int = 10) async throws -> TimeInterval? {
         try await self.store.endLeases(now: self.fixture.now, limit: limit)?.timeIntervalSince(self.fixture.now)
     }
@@ -75,7 +75,7 @@ import Testing
         #expect(found.leasedUntil == end, "the first fetch decides")
         #expect(found.fetchedAt == end - 60)
         self.fixture.clock.advance(by: 0.001)
-        // Though nobody has ended it yet.
+        // The lease is over even before the store has ended it.
         #expect(try await self.fetch() == nil)
         #expect(try await self.lease() == .refused)
     }
@@ -152,7 +152,7 @@ import Testing
         case taken, over, dismissed, recalled, userDeleted
     }
 
-    /// Whatever ends the last lease, the payload is erased with it.
+    /// The store erases the payload with its last lease, however that ends.
     @Test(arguments: End.allCases) func withTheLastLeaseThePayloadIsErased(end: End) async throws {
         try await self.postToBoth()
         let sealed = try #require(try await self.fetch()?.sealedPayload)
@@ -216,7 +216,7 @@ import Testing
         #expect(try await self.changes(after: start) == [-7])
     }
 
-    /// The ids of alice's list behind a change, negative where they are tombstones.
+    /// Returns the ids of alice's list after a change; tombstones are negative.
     private func changes(after start: Int64 = 1) async throws -> [Int64] {
         let page = try await self.fixture.reader.notifications(
             ChangeRange(after: start, limit: 10, isUnreadOnly: false),
@@ -228,7 +228,8 @@ import Testing
 
     // MARK: Pushes
 
-    /// Who has fetched it may not have got it: the other device may still have to.
+    /// The device that fetched may not have received the payload, so the other device may still
+    /// need it.
     @Test func otherDevicesArePushedUntilItIsTaken() async throws {
         for number in 0..<3 { try await self.fixture.addDevice(of: self.alice, handle: "h-\(number)") }
         try await self.postToAlice()

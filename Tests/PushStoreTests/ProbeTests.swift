@@ -4,7 +4,7 @@ import PushStore
 import PushTesting
 import Testing
 
-/// Which push is leased to see whether a provider takes pushes again.
+/// The push that is leased to probe whether a provider accepts pushes again.
 @Suite(.eachStore, .timeLimit(.minutes(5))) struct ProbeTests {
     private let fixture: StoreFixture
     private let publisher: User
@@ -15,7 +15,8 @@ import Testing
         self.publisher = try await self.fixture.addUser("publisher")
     }
 
-    /// A user with a device of this handle; `isKnown`: at which a push was accepted.
+    /// Adds a user with a device of this handle. `isKnown`: a push to the device was accepted
+    /// before.
     private func addUser(_ name: String, handle: String, isKnown: Bool) async throws -> User {
         let user = try await self.fixture.addUser(name)
         try await self.fixture.addDevice(of: user, handle: handle)
@@ -57,7 +58,7 @@ import Testing
         #expect(probe.push.notification.rawValue == 21)
         #expect(probe.isAddressKnown)
         #expect(probe.state.attempts == 1)
-        // It is leased as any other, and no other is.
+        // The probe is leased like any other push, and no other push is leased.
         #expect(try await self.fixture.claim().count == 21)
     }
 
@@ -80,7 +81,7 @@ import Testing
         }
         var handles: [String] = []
         while let probe = try await self.probe(avoiding: known, suspect) { handles.append(probe.push.handle) }
-        // Among those that are avoided, nothing but age counts.
+        // Among avoided pushes, only age counts.
         #expect(handles == ["n", "s", "k"])
     }
 

@@ -23,7 +23,8 @@ import Testing
     @Test func nothingOfARecalledBroadcastIsSentAnyMore() async throws {
         try await self.fixture.post(1, from: self.alice, to: "username:alice", page: 4)
         #expect(try await self.recall())
-        // Neither the rest of the audience, nor what was queued and has not been cancelled yet.
+        // Neither the remaining audience nor queued pushes that are not cancelled yet get the
+        // notification.
         #expect(try await self.fixture.store.expandFanout(page: 4, now: self.fixture.now) == nil)
         #expect(try await self.fixture.claim() == [])
         let tally = try #require(try await self.fixture.reader.tallies()["apns"])

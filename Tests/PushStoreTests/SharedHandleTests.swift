@@ -4,7 +4,7 @@ import PushStore
 import PushTesting
 import Testing
 
-/// Accounts side by side on one device: who keeps a handle, and what a push tells of whose it is.
+/// Accounts that share a device: which of them keep a handle, and the account hint of a push.
 @Suite(.eachStore, .timeLimit(.minutes(5))) struct SharedHandleTests {
     private let fixture: StoreFixture
     private let alice: User

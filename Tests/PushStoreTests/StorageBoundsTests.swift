@@ -4,11 +4,11 @@ import PushStore
 import PushTesting
 import Testing
 
-/// What one user may leave behind.
+/// The storage limits of one user.
 @Suite(.eachStore, .timeLimit(.minutes(5))) struct StorageBoundsTests {
     private let fixture: StoreFixture
     private let alice: User
-    /// Sealed, 9 bytes of payload.
+    /// The length of an encrypted payload of 9 bytes.
     private static let length = 9 + Vault.overhead
 
     init() async throws {
@@ -44,7 +44,7 @@ import Testing
         #expect(try await self.post(1, within: bounds, expiresIn: 10) == .stored(pushes: 0, hasWork: false))
         #expect(try await self.post(2, within: bounds) == .stored(pushes: 0, hasWork: false))
         #expect(try await self.post(3, within: bounds) == .tooMuch(.notifications))
-        // Its row stays until then, to tell those who have seen it.
+        // Its row stays until then, for recipients who have seen it.
         let first = try #require(NotificationID(rawValue: 1))
         #expect(try await fixture.store.recall(first, by: .sender(alice.id), now: fixture.now))
         #expect(try await self.post(3, within: bounds) == .tooMuch(.notifications))
@@ -106,7 +106,7 @@ import Testing
         #expect(try await self.register("two", "bb", within: bounds) == .registered(moved: 0))
         #expect(try await self.register("three", "cc", within: bounds) == .tooMany)
         #expect(try await self.register("two", "cc", within: bounds) == .registered(moved: 0))
-        // In the place of the one that had the handle.
+        // The registration replaces the one that had the handle.
         #expect(try await self.register("three", "cc", within: bounds) == .registered(moved: 0))
         #expect(try await self.register("four", "dd", within: bounds) == .tooMany)
         #expect(try await fixture.store.unregister(#require(RegistrationID("one")), ofUser: alice.id))

@@ -24,7 +24,7 @@ import Testing
         )
     }
 
-    /// Posts and claims notifications, and settles their pushes.
+    /// Posts notifications, and leases and settles their pushes.
     private func post(_ numbers: Int64..., as settlement: Settlement) async throws {
         for number in numbers {
             try await self.fixture.post(number, from: self.alice, to: "username:alice")
@@ -51,7 +51,7 @@ import Testing
         #expect(try await self.fixture.claim("stream").map(\.push.handle) == ["one"])
     }
 
-    /// Otherwise each push would be claimed, found undeliverable, and written down again.
+    /// Otherwise the store would lease each push, find it undeliverable, and write it again.
     @Test func aPushToADeviceThatIsAwayIsNotDueUntilItComes() async throws {
         var options = StoreOptions()
         options.streamLanes = ["stream"]
@@ -77,7 +77,7 @@ import Testing
         await store.close()
     }
 
-    /// A push that found its device gone was tried before the device came, and is settled after.
+    /// The sender tried the push before the device came, and settles it after that.
     @Test func aPushThatFoundTheDeviceAwayComesWithIt() async throws {
         try await self.post(1, as: .away(reason: "no event stream is open"))
         #expect(try await self.claimed() == [])

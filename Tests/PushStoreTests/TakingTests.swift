@@ -3,7 +3,7 @@ import PushStore
 import PushTesting
 import Testing
 
-/// What may be read once, and is erased when all its recipients have taken it.
+/// Read-once payloads, which the store erases when all recipients have taken them.
 @Suite(.eachStore, .timeLimit(.minutes(5))) struct TakingTests {
     private let fixture: StoreFixture
     private let alice: User
@@ -21,7 +21,8 @@ import Testing
         try await self.fixture.store.take(id, by: user.id, now: self.fixture.now)
     }
 
-    /// Whether no payload of alice's is stored: whether one more is accepted where there is room for one only.
+    /// Returns whether none of alice's payloads is stored. The store then accepts one more,
+    /// though there is room for only one.
     private func isErased() async throws -> Bool {
         let room = "payload 99".utf8.count + Vault.overhead
         let bounds = try #require(StorageBounds(devices: 100, notifications: 100, bytes: room))
@@ -38,7 +39,7 @@ import Testing
             users.append(try await self.fixture.addUser("user\(number)"))
             try await self.fixture.addDevice(of: users[number], handle: "d-\(number)", tags: ["news"])
         }
-        // The second of the first one's devices is reached late.
+        // The first user's second device is found late.
         try await self.fixture.addDevice(of: users[0], handle: "d-again", tags: ["news"])
         try await self.fixture.post(1, from: self.alice, to: "news", isReadOnce: true, page: 3)
         let id = try self.id(1)

@@ -72,7 +72,7 @@ import Testing
         let tokens = [try await self.addSession().token, try await self.addToken()]
         for (_, bytes) in try self.fixture.store.bytesAtRest() {
             for token in tokens {
-                // More than the prefix, which is there.
+                // The search is for more than the prefix, which the database contains.
                 let secret = token.text.exposed.dropFirst(token.prefix.description.utf8.count - 4)
                 #expect(bytes.range(of: Data(secret.utf8)) == nil)
             }

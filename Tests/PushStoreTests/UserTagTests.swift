@@ -4,7 +4,7 @@ import PushStore
 import PushTesting
 import Testing
 
-/// Tags that were given to users: they hold for all their devices, and for reading.
+/// Tags of users. They apply to all of a user's devices, and to reading.
 @Suite(.eachStore, .timeLimit(.minutes(5))) struct UserTagTests {
     private let fixture: StoreFixture
     private var store: any Store { self.fixture.store }
@@ -13,7 +13,8 @@ import Testing
         self.fixture = try await Self.fixture(TagPolicy())
     }
 
-    /// Alice has two devices, one of which has given itself `own` and `role:chief`; bob has one device, carol none.
+    /// Makes alice with two devices, one of which has given itself `own` and `role:chief`. Bob
+    /// has one device, and carol has none.
     private static func fixture(_ policy: TagPolicy) async throws -> StoreFixture {
         var options = StoreOptions()
         options.tags = policy
@@ -32,7 +33,7 @@ import Testing
         #expect(try await store.setTags(Set(tags.compactMap { PushCore.Tag($0) }), ofUser: name, by: nil))
     }
 
-    /// The handles that are pushed to, and the users who may read the notification.
+    /// Returns the handles that get a push, and the users who may read the notification.
     private func reached(
         by expression: String,
         _ platforms: [String]? = nil,
@@ -73,9 +74,9 @@ import Testing
         ("board && own", ["a-1", "alice"]), ("own", ["a-1", "alice"]), ("board && username:carol", ["carol"]),
         ("username:carol && board", ["carol"]), ("username:carol && own", []), ("username:nobody && board", []),
         ("night || own", ["a-1", "alice", "carol"]), ("board && !username:alice", ["b-1", "bob", "carol"]),
-        // A tag of a device decides what it is shown, not what its user may read.
+        // A device's tag decides which pushes the device gets, and not what its user may read.
         ("board && !beta", ["a-1", "a-2", "alice", "bob", "carol"]),
-        // An expression without a tag that must be there is about devices.
+        // An expression without a required tag applies to devices.
         ("!board", []), ("!night", ["a-1", "b-1", "a-2", "alice", "bob"]), ("chief", []), ("from:board", []),
     ]
 

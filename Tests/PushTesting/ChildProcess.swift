@@ -1,13 +1,14 @@
 internal import Foundation
 internal import Synchronization
 
-/// A command in a process of its own.
+/// A command in its own process.
 ///
-/// Not Foundation's `Process`: on Linux its `run()` reads past the end of what `readdir(3)` gave it, which crashes a
-/// process with many open descriptors.
+/// Foundation's `Process` is not an option: on Linux its `run()` reads past the end of what
+/// `readdir(3)` returned, which crashes a process with many open descriptors.
 ///
-/// It is killed when the task that waits for it is cancelled, as a time limit does, and when nobody holds it any longer: what
-/// a failed test leaves behind must not keep the whole suite from its end.
+/// The process is killed when the task that waits for it is cancelled, for example by a time
+/// limit, and when the last reference is gone. A child that a failed test leaves behind must not
+/// keep the whole suite from ending.
 package final class ChildProcess: Sendable {
     package struct Ended: Sendable {
         /// The exit code, or 128 and the signal that ended it.
@@ -18,12 +19,12 @@ package final class ChildProcess: Sendable {
 
     package let id: Int32
     private let isReaped = Atomic(false)
-    /// Sockets and not pipes: they can be made so that no other child inherits them.
+    /// Sockets instead of pipes: they can be created so that no other child inherits them.
     private let output: Int32
     private let errors: Int32
 
-    /// Starts it in `folder`, with that environment only, and gives it `input` to read; `descriptors` are numbered from
-    /// 3 on in it.
+    /// Starts the command in `folder`, with only that environment, and gives it `input` to read.
+    /// `descriptors` are numbered from 3 in the child.
     package init(
         _ executable: String,
         _ arguments: [String],
@@ -43,7 +44,7 @@ package final class ChildProcess: Sendable {
         for (number, pair) in pairs.enumerated() {
             posix_spawn_file_actions_adddup2(&actions, pair.theirs, Int32(number))
         }
-        // Out of the way first: one of them may have the number that another is given.
+        // Copies them first: one of them may have the number that another will get.
         let copies = descriptors.map { fcntl($0, F_DUPFD_CLOEXEC, Int32(3 + descriptors.count)) }
         defer { for copy in copies { close(copy) } }
         for (number, copy) in copies.enumerated() {
@@ -52,12 +53,14 @@ package final class ChildProcess: Sendable {
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
-        // The threads of tasks block nearly all signals, and a command that inherits that cannot be ended.
+        // The threads of tasks block nearly all signals. A command that inherits that mask cannot
+        // be ended.
         var none = sigset_t()
         sigemptyset(&none)
         posix_spawnattr_setsigmask(&attributes, &none)
         posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
-        // The shell changes the folder, which posix_spawn cannot, and becomes the command.
+        // The shell changes the folder, which posix_spawn cannot do, and then executes the
+        // command.
         let words = ["/bin/sh", "-c", "cd \"$0\" && exec \"$@\"", folder, executable] + arguments
         let variables = environment.merging(Self.sanitizing) { own, _ in own }.map { "\($0)=\($1)" }
         Self.keepDescriptors()
@@ -73,12 +76,14 @@ package final class ChildProcess: Sendable {
         self.killUnlessEnded()
     }
 
-    /// Reads its standard error until that has `text`; whatever came so far if it ends before.
+    /// Reads the standard error until it contains `text`. Returns the text so far if it ends
+    /// before.
     package func errors(until text: String) async -> String {
         await self.untilCancelled { await Self.readUntil(text, from: self.errors) }
     }
 
-    /// The same of its standard output.
+    /// Reads the standard output until it contains `text`. Returns the text so far if it ends
+    /// before.
     package func output(until text: String) async -> String {
         await self.untilCancelled { await Self.readUntil(text, from: self.output) }
     }
@@ -87,10 +92,11 @@ package final class ChildProcess: Sendable {
         kill(self.id, number)
     }
 
-    /// Waits for its end. Once only.
+    /// Waits for the end of the process. Call it only once.
     package func end() async -> Ended {
         await self.untilCancelled {
-            // Both at once: it may write more of either than fits unread.
+            // Reads both at the same time: the process may write more of either than fits in the
+            // buffer.
             async let text = Self.blocking { [output] in Self.readAll(output) }
             async let reports = Self.blocking { [errors] in Self.readAll(errors) }
             let (output, errors) = await (text, reports)
@@ -102,7 +108,7 @@ package final class ChildProcess: Sendable {
 
     // MARK: - Private
 
-    /// What a thread sanitizer must be told in the commands too, which are built with it if this process is.
+    /// Options of the thread sanitizer for commands, which are built with it if this process is.
     private static let sanitizing = ProcessInfo.processInfo.environment.filter { $0.key == "TSAN_OPTIONS" }
 
     private func untilCancelled<Value: Sendable>(_ body: () async -> Value) async -> Value {
@@ -120,9 +126,10 @@ package final class ChildProcess: Sendable {
         return status
     }
 
-    /// Has no command inherit what was opened without a word about that, as Foundation's sockets are.
+    /// Keeps commands from inheriting descriptors that were opened without close-on-exec, such as
+    /// Foundation's sockets.
     private static func keepDescriptors() {
-        // One that is closed meanwhile is not inherited either.
+        // A descriptor that is closed meanwhile is not inherited either.
         for name in (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? [] {
             if let descriptor = Int32(name) { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
         }
@@ -167,7 +174,7 @@ package final class ChildProcess: Sendable {
         return text
     }
 
-    /// Off the threads of tasks, which the test's own servers need.
+    /// Runs off the threads of tasks, which the test's own servers need.
     private static func blocking<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
         await withCheckedContinuation { continuation in
             Thread.detachNewThread { continuation.resume(returning: body()) }

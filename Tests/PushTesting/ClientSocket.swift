@@ -3,9 +3,10 @@ package import Reactor
 
 /// A client's socket whose calls block.
 package enum ClientSocket {
-    /// Connects to a server on this machine; the caller closes the descriptor that is returned.
+    /// Connects to a server on this machine. The caller closes the returned descriptor.
     ///
-    /// TCP goes to 127.0.0.1, wherever the server listens. `prepare` may set options of the socket before.
+    /// TCP always connects to 127.0.0.1. `prepare` may set options of the
+    /// socket before.
     package static func connect(
         to address: SocketAddress,
         prepare: (Int32) throws -> Void = { _ in }
@@ -29,7 +30,7 @@ package enum ClientSocket {
 }
 
 extension SocketAddress {
-    /// A port of this machine's own; 0 stands for any that is free.
+    /// A port on the loopback address; 0 stands for any free port.
     package static func loopback(_ port: UInt16) -> SocketAddress {
         .tcp(host: "127.0.0.1", port: port)
     }

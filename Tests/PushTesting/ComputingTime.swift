@@ -1,11 +1,13 @@
 internal import Glibc
 
-/// The time for which a thread computes, whatever else the machine does meanwhile.
+/// The time for which a thread computes, independent of other load on the machine.
 package enum ComputingTime {
-    /// Whether reading `count` units takes at most 5 ms, or no more than its share of what a quarter of them takes.
+    /// Returns whether reading `count` units takes at most 5 ms, or no more than its proportional
+    /// share of the time for a quarter of them.
     ///
-    /// A quadratic reader takes sixteen times as long for all of them. Tests run without optimisation, so 5 ms alone would
-    /// be a bound of the machine. What disturbs one measurement is gone in one of the next, where a quadratic reader is as slow.
+    /// A quadratic reader takes sixteen times as long for all of them. Tests run without
+    /// optimisation, so 5 ms alone would measure the machine. A disturbance of one measurement is
+    /// gone in a later one, where a quadratic reader is as slow as before.
     package static func isInProportion<Input>(
         to count: Int,
         _ make: (Int) -> Input,

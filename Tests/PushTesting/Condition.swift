@@ -1,5 +1,5 @@
-/// Waits until a condition is true. Throws if it is not within `limit`: a test that waits for ever would keep the whole suite
-/// from its end.
+/// Waits until a condition is true. Throws if it is not true within `limit`: a test that waits
+/// for ever would keep the whole suite from ending.
 ///
 /// ```swift
 /// try await eventually { store.isFull }
@@ -14,12 +14,13 @@ package func eventually(
     while try await !condition() {
         guard ContinuousClock.now < deadline else { throw ConditionNotMet(limit: limit) }
         looks += 1
-        // A condition that is not met after some turns takes longer, and what meets it needs the processor, as looking does.
+        // A condition that is still false after some turns takes longer. The work that makes it
+        // true needs the processor, as each check does.
         if looks < 20 { await Task.yield() } else { try await Task.sleep(for: .milliseconds(min(looks / 10, 10))) }
     }
 }
 
-/// What a test waited for did not come.
+/// A condition that a test waited for did not become true.
 package struct ConditionNotMet: Error, CustomStringConvertible {
     let limit: Duration
 

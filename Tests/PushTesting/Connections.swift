@@ -1,8 +1,8 @@
 internal import Glibc
 package import Reactor
 
-/// Runs `body` on a loop of its own with the two ends of a connection: the server's as a stream, the client's as a
-/// descriptor, which `body` need not close.
+/// Runs `body` on its own loop with the two ends of a connection, the server's first. `body` need
+/// not close either.
 package func withConnection<Result: Sendable>(
     _ body: @Sendable @escaping (EventLoop, SocketStream, SocketStream) async throws -> Result
 ) async throws -> Result {

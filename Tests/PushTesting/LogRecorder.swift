@@ -1,7 +1,7 @@
 package import Logging
 internal import Synchronization
 
-/// Keeps what is logged, so that tests can look for what must be there, or must not.
+/// Keeps log lines, so that tests can check which lines are present or absent.
 package struct LogRecorder: LogHandler {
     private final class Kept: Sendable {
         let lines = Mutex<[String]>([])
@@ -21,7 +21,7 @@ package struct LogRecorder: LogHandler {
         set { self.metadata[key] = newValue }
     }
 
-    /// Level, message and metadata of each line, the latter in the order of their names.
+    /// The level, message and metadata of each line, with the metadata sorted by name.
     package var lines: [String] { self.kept.lines.withLock { $0 } }
 
     package func log(event: LogEvent) {

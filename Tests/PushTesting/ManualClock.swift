@@ -1,7 +1,7 @@
 package import Foundation
 internal import Synchronization
 
-/// A time that stands until it is moved.
+/// A clock that does not advance until a test moves it.
 package final class ManualClock: Sendable {
     private let time: Mutex<Date>
 

@@ -3,20 +3,20 @@ package import PushCore
 internal import PushStore
 internal import Synchronization
 
-/// A chain of day keys in memory, as a server keeps one in a file.
+/// A chain of day keys in memory, in place of the file of a server.
 package final class MemoryDayChain: DayChainKeeper {
     private static let folders = Mutex<[String: MemoryDayChain]>([:])
 
     package let place: String
     private let chain: Mutex<DayChain?>
 
-    /// `nil`: there is none yet.
+    /// Makes a keeper; `nil` stands for a missing chain.
     package init(_ chain: DayChain?, place: String = "memory") {
         self.place = place
         self.chain = Mutex(chain)
     }
 
-    /// The same one for all stores of a folder; made with the first.
+    /// Returns the same chain for all stores of a folder; the first call makes it.
     package static func shared(by folder: TemporaryFolder, from now: Date) -> MemoryDayChain {
         self.folders.withLock { folders in
             if let chain = folders[folder.path] { return chain }
@@ -26,7 +26,7 @@ package final class MemoryDayChain: DayChainKeeper {
         }
     }
 
-    /// What would be read from the file now.
+    /// The chain that a read of the file would return now.
     package var current: DayChain? { self.chain.withLock { $0 } }
 
     package func load() -> DayChain? { self.current }

@@ -1,10 +1,11 @@
 internal import Foundation
 
-/// Libraries of others that answer our questions: the programs in `Tests/Differential`.
+/// Independent libraries that answer the tests' questions: the programs in `Tests/Differential`.
 package enum Oracle {
-    /// Has `script` answer each question, a line of JSON for each, in their order.
+    /// Makes `script` answer each question, a line of JSON for each, in their order.
     ///
-    /// Throws `StoreFixture.Missing` if the environment for it is missing or out of date, or the program fails.
+    /// Throws `StoreFixture.Missing` if the script's environment is missing or out of date, or if
+    /// the program fails.
     package static func answers<Answer: Decodable>(
         of script: String,
         to questions: [some Encodable],

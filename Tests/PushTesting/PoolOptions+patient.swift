@@ -1,7 +1,7 @@
 package import PostgreSQL
 
 extension PoolOptions {
-    /// Limits that no busy machine reaches, for tests of anything else.
+    /// Limits that no busy machine reaches, for tests that are not about limits.
     package static var patient: PoolOptions {
         var options = PoolOptions()
         options.readLimit = .seconds(120)

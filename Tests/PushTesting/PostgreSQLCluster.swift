@@ -2,13 +2,14 @@ package import Foundation
 package import PostgreSQL
 internal import Synchronization
 
-/// A PostgreSQL of this test process's own, which has a database for each fixture.
+/// The PostgreSQL cluster of this test process, with a database for each fixture.
 ///
 /// ```swift
 /// let address = try PostgreSQLCluster.shared.newDatabase()
 /// ```
-/// Started on first use, in a folder of its own, on a unix socket only, and in memory where there is room. It ends
-/// with the test process, however that ends.
+///
+/// The cluster starts at its first use, in its own folder, on a unix socket only, and in memory
+/// where there is room. It ends with the test process, however that ends.
 package final class PostgreSQLCluster: Sendable {
     package static let shared = PostgreSQLCluster(keptLog: 0)
 
@@ -22,7 +23,8 @@ package final class PostgreSQLCluster: Sendable {
     private let running = Mutex<Running?>(nil)
     private let lastDatabase = Atomic(0)
 
-    /// A cluster beside the shared one, which keeps so many megabytes of its write-ahead log after a checkpoint.
+    /// Makes a cluster separate from the shared one. It keeps `keptLog` megabytes of its
+    /// write-ahead log after a checkpoint.
     package init(keptLog: Int) {
         self.keptLog = keptLog
     }
@@ -36,7 +38,8 @@ package final class PostgreSQLCluster: Sendable {
         return try self.running.withLock { running in
             let cluster = try running ?? self.start()
             running = cluster
-            // Its checkpoints cost less than all blocks in the log, as nothing waits for a disk here.
+            // Its checkpoints cost less than logging all blocks, because no disk is involved
+            // here.
             try cluster.connection.execute(
                 #"create database "test\#(number)" template "\#(original)" strategy file_copy"#
             )
@@ -44,7 +47,7 @@ package final class PostgreSQLCluster: Sendable {
         }
     }
 
-    /// Makes an empty database; its address, as configurations have it.
+    /// Makes an empty database. Returns its address in the form of configurations.
     package func newDatabaseText() throws -> String {
         try self.newDatabase().description
     }
@@ -56,8 +59,9 @@ package final class PostgreSQLCluster: Sendable {
         }
     }
 
-    /// A copy of what a thief of the server's disk finds of a database: the files of its tables and indexes, with rows that were
-    /// deleted, and the write-ahead log of all of them.
+    /// Returns a copy of the files that a thief of the server's disk finds of a database. These
+    /// are the files of its tables and indexes, with deleted rows, and the write-ahead log of all
+    /// databases.
     package func copyFiles(of address: DatabaseAddress) throws -> [(name: String, bytes: Data)] {
         let connection = try BlockingConnection(address)
         try connection.execute("checkpoint")
@@ -75,7 +79,8 @@ package final class PostgreSQLCluster: Sendable {
         return files
     }
 
-    /// The words before a command that run it as a user who may run a server, to whom the folder is given.
+    /// Returns the words before a command that run it as a user who may run PostgreSQL. That user
+    /// becomes the folder's owner.
     package static func stepDown(into folder: TemporaryFolder) throws -> [String] {
         guard geteuid() == 0 else { return ["env"] }
         // PostgreSQL refuses to run as root.
@@ -92,10 +97,11 @@ package final class PostgreSQLCluster: Sendable {
 
     // MARK: - Private
 
-    /// The traps: an interrupt at the terminal is meant for the tests, which then end.
+    /// The traps ignore signals: an interrupt at the terminal is meant for the tests, which then
+    /// end.
     ///
-    /// Arguments: the folder of the programs, the cluster's folder, the megabytes of its log to keep, and the command that changes
-    /// the user.
+    /// Arguments: the folder of the programs, the cluster's folder, the megabytes of log to keep,
+    /// and the command that changes the user.
     private static let script = """
         trap '' INT TERM HUP
         programs=$1 folder=$2 kept=$3

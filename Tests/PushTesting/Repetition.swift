@@ -1,8 +1,8 @@
 package import Testing
 
-/// Runs each test of a suite more than once, each time under other circumstances.
+/// Runs each test of a suite more than once, each time under different circumstances.
 package struct Repetition: SuiteTrait, TestTrait, TestScoping {
-    /// Runs a test as often as there are circumstances.
+    /// Runs a test once for each circumstance.
     let repeats: @Sendable (_ run: @Sendable () async throws -> Void) async throws -> Void
 
     package var isRecursive: Bool { true }
@@ -12,7 +12,7 @@ package struct Repetition: SuiteTrait, TestTrait, TestScoping {
         testCase: Test.Case?,
         performing function: @Sendable () async throws -> Void
     ) async throws {
-        // A suite has no case of its own, and runs once.
+        // A suite itself has no case, and runs once.
         guard testCase != nil else { return try await function() }
         try await self.repeats(function)
     }

@@ -2,21 +2,23 @@ package import Foundation
 
 /// The working copy that the tests were built from.
 package enum Repository {
-    /// Its uppermost folder.
+    /// The root folder of the working copy.
     package static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(path: "../..")
         .standardizedFileURL
 
-    /// A file or folder by its path in it, such as `docs/errors.md`.
+    /// Returns the URL of a file or folder by its path in the working copy, such as
+    /// `docs/errors.md`.
     package static func file(_ path: String) -> URL {
         self.root.appending(path: path)
     }
 
-    /// What stands in a file.
+    /// Returns the text of a file.
     package static func text(of path: String) throws -> String {
         try String(contentsOf: self.file(path), encoding: .utf8)
     }
 
-    /// The name and the text of each file with this ending, in a folder and those below it.
+    /// Returns the name and the text of each file with this ending, in a folder and its
+    /// subfolders.
     package static func files(under path: String, ending: String) throws -> [(name: String, text: String)] {
         try FileManager.default.subpathsOfDirectory(atPath: self.file(path).path)
             .filter { $0.hasSuffix(ending) }

@@ -1,15 +1,16 @@
 internal import Foundation
 internal import Synchronization
 
-/// The folder in which this process's temporary folders are. It is removed when the process ends, however that ends.
+/// The parent of this process's temporary folders. It is removed when the process ends, however
+/// that ends.
 package final class ScratchRoot: Sendable {
-    /// What a folder's files lie on.
+    /// The storage of a folder's files.
     package enum Medium: Sendable {
         case disk
-        /// Memory, where the machine can spare it: to wait for a disk is a third of the time that all tests take there, and
-        /// nothing that they store has to outlive a power cut. `TMPDIR` has the last word.
+        /// Memory, where the machine can spare it. Waiting for a disk takes a third of the time
+        /// of all tests, and no test data must survive a power cut. `TMPDIR` overrides this.
         case memory
-        /// The same, for what takes gigabytes.
+        /// Memory, for files of gigabytes.
         case muchMemory
     }
 
@@ -18,7 +19,7 @@ package final class ScratchRoot: Sendable {
     private let count = Atomic(0)
 
     private init(in parent: String) throws {
-        // Short, as the path of a socket has 107 bytes at most.
+        // The path is short, because the path of a socket has at most 107 bytes.
         self.path = "\(parent)/sealpost-\(getpid())"
         try FileManager.default.createDirectory(atPath: self.path, withIntermediateDirectories: true)
         self.script = try TiedScript(Self.removal, [self.path])
@@ -38,7 +39,8 @@ package final class ScratchRoot: Sendable {
 
     // MARK: - Private
 
-    /// Again and again, as what ends with this process may still write there.
+    /// Removes the folder again and again, because processes that end with this one may still
+    /// write there.
     private static let removal = """
         trap '' INT TERM HUP
         read -r nothing <&3
@@ -49,7 +51,8 @@ package final class ScratchRoot: Sendable {
     private static let memory = Result { try ScratchRoot(in: folderInMemory) }
     private static let folderInMemory = "/dev/shm"
 
-    /// What files in memory may take; 0 where they are not wanted or there are none.
+    /// The memory that files may take, in GiB; 0 where files in memory are not wanted or not
+    /// available.
     private static let gibibytesOfMemory: UInt64 = {
         var status = statvfs()
         guard ProcessInfo.processInfo.environment["TMPDIR"] == nil,
@@ -62,7 +65,8 @@ package final class ScratchRoot: Sendable {
         return ([free, available << 10] + limitsOfContainer).reduce(.max, min) >> 30
     }()
 
-    /// What a container may take, where this is one: of the second version of control groups, and of the first.
+    /// The memory limits of a container, if this is one: of control groups version 2 and version
+    /// 1.
     private static var limitsOfContainer: [UInt64] {
         ["/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"].compactMap { file in
             let text = try? String(contentsOfFile: file, encoding: .utf8)

@@ -2,7 +2,7 @@ package import Foundation
 package import PushCore
 package import PushStore
 
-// Calls as tests make them: without a record in the audit, an expectation, or a budget.
+// Shorter calls for tests: without an audit record, an expectation, or a budget.
 
 extension AccountStore {
     /// Deletes a user without a record in the audit.
@@ -52,7 +52,7 @@ extension TokenStore {
 }
 
 extension DeviceStore {
-    /// Forgets a registration without a record in the audit.
+    /// Removes a registration without a record in the audit.
     package func unregister(_ id: RegistrationID, ofUser user: Int64) async throws -> Bool {
         try await self.unregister(id, ofUser: user, by: nil)
     }
@@ -95,7 +95,7 @@ extension NotificationReader {
 }
 
 extension NotificationStore {
-    /// Notes that a recipient has read a notification, or has not, whatever the mark was.
+    /// Sets or removes a recipient's read mark, whatever the mark was.
     package func mark(_ id: NotificationID, as mark: ReadMark, by user: Int64, now: Date) async throws -> MarkOutcome {
         try await self.mark(id, as: mark, by: user, ifStill: nil, now: now)
     }
@@ -105,7 +105,8 @@ extension NotificationStore {
         try await self.dismiss(id, by: user, ifStill: nil, noting: nil, now: now)
     }
 
-    /// Leases a payload that may be read once and takes it at once; `false` if it was fetched before, or is not there.
+    /// Leases a read-once payload and takes it at once. Returns `false` if it was fetched before,
+    /// or does not exist.
     package func take(_ id: NotificationID, by user: Int64, now: Date) async throws -> Bool {
         let end = now + PayloadLease.length.timeInterval
         guard try await self.lease(id, to: user, until: end, noting: nil, now: now) == .granted else { return false }

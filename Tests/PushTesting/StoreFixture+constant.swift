@@ -5,8 +5,8 @@ internal import PushSQLite
 package import PushStore
 
 extension StoreFixture {
-    /// A new store of SQLite whose secret is not random, and whose numbers of changes do not begin with the time: the cursors and
-    /// tags that are made of them are the same each time.
+    /// Makes a new SQLite store with a constant secret, whose change numbers do not begin with
+    /// the time. Cursors and tags made from them are the same each time.
     package static func constant(
         secret: Data,
         keyring text: String,
@@ -19,7 +19,7 @@ extension StoreFixture {
         let connection = try DatabaseQueue(path: database.path)
         try connection.write {
             try $0.execute(sql: "insert into index_secret (id, secret) values (1, ?)", arguments: [sealed])
-            // Beyond the number of any time that is 32 bits of seconds.
+            // Larger than the number of any time, which is 32 bits of seconds.
             try $0.execute(sql: "insert into change_number (id, reserved) values (1, ?)", arguments: [Int64(1) << 62])
         }
         try connection.close()

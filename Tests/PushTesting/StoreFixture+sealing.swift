@@ -3,13 +3,14 @@ internal import PushCore
 internal import PushStore
 
 extension StoreFixture {
-    /// What `openSealed` gives of what `fillSealed` has made.
+    /// The values that `openSealed` returns after `fillSealed`.
     package static let sealedSample = [
         "alice": ["d-alice-0", "d-alice-1", "d-alice-2", "payload 5"],
         "bob": ["d-bob-0", "d-bob-1", "d-bob-2", "payload 3"],
     ]
 
-    /// Stores some of all that is sealed: names, handles, tags, payloads, alerts, and expressions of broadcasts under way.
+    /// Stores some of all encrypted values: names, handles, tags, payloads, alerts, and
+    /// expressions of running broadcasts.
     package func fillSealed() async throws {
         for name in ["alice", "bob"] {
             let user = try await self.addUser(name)
@@ -20,7 +21,7 @@ extension StoreFixture {
         }
     }
 
-    /// The handles of each user's devices, and the payload that the user has sent.
+    /// Returns the handles of each user's devices, and the payload that the user has sent.
     package func openSealed() async throws -> [String: [String]] {
         var opened: [String: [String]] = [:]
         for name in ["alice", "bob"] {

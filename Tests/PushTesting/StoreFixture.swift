@@ -4,7 +4,7 @@ internal import PushPostgreSQL
 package import PushSQLite
 package import PushStore
 
-/// A new store in a folder of its own, with what tests need to fill it.
+/// A new store in its own folder, with methods that fill it for tests.
 package struct StoreFixture: Sendable {
     private let kind: StoreKind
     package let folder: TemporaryFolder
@@ -13,7 +13,7 @@ package struct StoreFixture: Sendable {
     package let reader: any StoreReader
     package let clock = ManualClock()
 
-    /// Opens the store that is in the folder, if there is one; the keyring is then the one that it was made with.
+    /// Opens the folder's store, if there is one, with the keyring that it was made with.
     package init(
         _ kind: StoreKind = .current,
         in folder: TemporaryFolder? = nil,
@@ -38,7 +38,7 @@ package struct StoreFixture: Sendable {
         self.reader = try self.store.makeReader()
     }
 
-    /// Fills a store that a test has opened in its own way.
+    /// Fills a store that a test has opened by itself.
     package init(_ store: SQLiteStore, in folder: TemporaryFolder, keyring: Keyring) throws {
         self.kind = .sqlite
         self.folder = folder
@@ -49,30 +49,30 @@ package struct StoreFixture: Sendable {
 
     package var now: Date { self.clock.now }
 
-    /// What looks at the store from outside.
+    /// The store's place, which inspects the store from outside.
     package var place: any StorePlace {
         get throws { try self.kind.place(self.folder) }
     }
 
-    /// The store opened anew, after it was closed.
+    /// Opens the store again after it was closed.
     package func reopened(options: StoreOptions = StoreOptions()) throws -> StoreFixture {
         try StoreFixture(self.kind, in: self.folder, keyring: self.keyring, options: options)
     }
 
-    /// All bytes that are left of a store that was closed: of its files, or, where a server has these, of all rows that a query
-    /// finds.
+    /// Returns all bytes that remain of a closed store: of its files or, for PostgreSQL, of all
+    /// rows that a query finds.
     package func remains() throws -> Data {
         guard let store = self.store as? PostgreSQLStore else { return try self.folder.contents() }
         return try store.rows().reduce(into: Data()) { $0.append($1.bytes) }
     }
 
-    /// The store, for tests of what only this kind has.
+    /// The store as an SQLite store, for tests of features that only SQLite has.
     package var sqlite: SQLiteStore {
         guard let store = self.store as? SQLiteStore else { preconditionFailure("the store is of another kind") }
         return store
     }
 
-    /// Makes a user whose password nobody knows; hashing one takes long.
+    /// Makes a user with an unknown password, because hashing one takes long.
     @discardableResult
     package func addUser(_ name: String, role: Role = .device) async throws -> User {
         guard let username = Username(name) else { throw Missing("\(name) is no name") }
@@ -80,7 +80,8 @@ package struct StoreFixture: Sendable {
         return try await self.user(name)
     }
 
-    /// Makes users `user<number>` from 0 on; in the audit each has made itself, under the name `canary<number>`.
+    /// Makes users `user<number>` from `first` on. In the audit each has made itself, under the
+    /// name `canary<number>`.
     package func addUsersWithRecords(_ count: Int, from first: Int = 0) async throws {
         for number in first..<first + count {
             guard let name = Username("user\(number)") else { throw Missing("user\(number) is no name") }
@@ -122,14 +123,17 @@ package struct StoreFixture: Sendable {
         return id
     }
 
-    /// Issues a registration id that the test has chosen, unless it was issued before, to whomever.
+    /// Issues a registration id that the test has chosen, unless the store has issued it before,
+    /// to any user.
     package func issue(_ id: String, to user: User) async throws {
         guard let id = RegistrationID(id) else { throw Missing("\(id) is no id") }
-        // An id that was issued before breaks the table's rule, and stays whose it was.
+        // Inserting an id that was issued before breaks the table's rule; its owner stays the
+        // same.
         _ = try? await self.store.requestRegistration(ofUser: user.id, handle: nil, as: id, now: self.now)
     }
 
-    /// Registers a device for APNs under an id that the test has chosen; it is issued to the user if it is not yet.
+    /// Registers a device for APNs under an id that the test has chosen. The store issues the id
+    /// to the user if necessary.
     package func register(
         _ id: String,
         handle: String,
@@ -154,7 +158,7 @@ package struct StoreFixture: Sendable {
         )
     }
 
-    /// Stores a notification with the payload `payload <number>`, sealed.
+    /// Stores a notification with the encrypted payload `payload <number>`.
     @discardableResult
     package func post(
         _ number: Int64,
@@ -235,7 +239,7 @@ package struct StoreFixture: Sendable {
         )
     }
 
-    /// Leases what is due on a platform's own lane, single notices first.
+    /// Leases due pushes of a platform's default lane, single notifications first.
     package func claim(
         _ platform: String = "apns",
         limit: Int = 100,
@@ -254,7 +258,7 @@ package struct StoreFixture: Sendable {
         return leased
     }
 
-    /// When the next push is due on a platform's own lane.
+    /// Returns when the next push of a platform's default lane is due.
     package func nextDue(_ platform: String = "apns") async throws -> Date? {
         var due: [Date] = []
         for queue in Queue.allCases {
@@ -277,7 +281,7 @@ package struct StoreFixture: Sendable {
 }
 
 extension StoreOptions {
-    /// All kinds of events are stored.
+    /// Options with which the store keeps events of all kinds.
     package static var withEvents: StoreOptions {
         var options = StoreOptions()
         options.events = Set(PushEvent.Kind.allCases)

@@ -6,9 +6,9 @@ package import PushStore
 internal import Synchronization
 package import Testing
 
-/// A kind of store, for tests of what all kinds do.
+/// A kind of store, for tests of the common interface.
 package struct StoreKind: Sendable {
-    /// All that the tests of the interface run against: another store is one more line.
+    /// The kinds with which the tests of the interface run. To test another store, add it here.
     package static let all: [StoreKind] = [.sqlite, .postgreSQL]
 
     package static let sqlite = StoreKind(name: "SQLite") { folder in
@@ -17,7 +17,8 @@ package struct StoreKind: Sendable {
         return database
     }
 
-    /// A file of SQLite with all tables, and empty; writing it takes less time than making them.
+    /// An SQLite file with all tables and no rows. Writing it takes less time than making the
+    /// tables.
     private static let newFile = Result {
         let folder = try TemporaryFolder()
         let database = SQLiteDatabase(path: folder.file("test.db"))
@@ -29,25 +30,27 @@ package struct StoreKind: Sendable {
         PostgreSQLPlace(try FolderDatabases.database(of: $0), pool: .patient)
     }
 
-    /// The kind that fixtures open, unless a test says otherwise.
+    /// The kind of store that fixtures open, unless a test chooses another.
     @TaskLocal package static var current = StoreKind.sqlite
 
     package let name: String
-    /// Where a store of the kind lies that belongs to a folder.
+    /// Returns the place of a folder's store of this kind.
     package let place: @Sendable (TemporaryFolder) throws -> any StorePlace
 }
 
-/// The databases of the tests' server that belong to folders: the same one each time that a fixture opens the folder's store.
+/// The databases of folders in the tests' cluster: all fixtures of a folder open the same
+/// database.
 package enum FolderDatabases {
     private struct State {
-        /// With all tables, and empty; copying it takes less time than making them.
+        /// A database with all tables and no rows. Copying it takes less time than making the
+        /// tables.
         var template: DatabaseAddress?
         var databases: [String: DatabaseAddress] = [:]
     }
 
     private static let state = Mutex(State())
 
-    /// Has the folder's store use this database, of whichever cluster.
+    /// Makes the folder's store use this database, of any cluster.
     package static func use(_ database: DatabaseAddress, for folder: TemporaryFolder) {
         self.state.withLock { $0.databases[folder.path] = database }
     }
@@ -60,7 +63,8 @@ package enum FolderDatabases {
             if template == nil {
                 let made = try cluster.newDatabase()
                 try PostgreSQLPlace(made).migrate()
-                // The first connection after a change of the schema writes what each first one to a copy would have to find out.
+                // The first connection after a schema change writes catalog data that the first
+                // connection to each copy would otherwise compute.
                 _ = try BlockingConnection(made)
                 template = made
                 state.template = made
@@ -73,7 +77,8 @@ package enum FolderDatabases {
 }
 
 extension Trait where Self == Repetition {
-    /// Runs each test of a suite once with each kind of store; its fixtures open stores of that kind.
+    /// Runs each test of a suite once with each kind of store. The test's fixtures open stores of
+    /// that kind.
     package static var eachStore: Repetition {
         Repetition { run in
             for kind in StoreKind.all { try await StoreKind.$current.withValue(kind) { try await run() } }
@@ -82,18 +87,18 @@ extension Trait where Self == Repetition {
 }
 
 extension StoreFixture {
-    /// Connects to the database of a store on PostgreSQL, beside the store.
+    /// Connects to the database of a PostgreSQL store, separately from the store.
     package func connect() throws -> BlockingConnection {
         try BlockingConnection(FolderDatabases.database(of: self.folder))
     }
 
-    /// Locks a table of a store on PostgreSQL against everybody, until the lock is released.
+    /// Locks a table of a PostgreSQL store against all sessions, until the lock is released.
     package func lock(_ table: String) throws -> TableLock {
         try TableLock(table, of: FolderDatabases.database(of: self.folder))
     }
 }
 
-/// A table that another session has locked, as a slow one would.
+/// A table that another session has locked, to simulate a slow session.
 package final class TableLock: Sendable {
     private let address: DatabaseAddress
     private let table: String
@@ -107,7 +112,7 @@ package final class TableLock: Sendable {
         self.connection = Mutex(connection)
     }
 
-    /// Whether a session waits for the table.
+    /// Returns whether a session waits for the table.
     package func isAwaited() throws -> Bool {
         try BlockingConnection(self.address).query(
             "select 1::int8 from pg_locks where relation = to_regclass($1) and not granted",

@@ -1,22 +1,23 @@
 internal import Foundation
 
-/// The public symbols of a module as the compiler wrote them down when it built this process.
+/// The public symbols of a module, as the compiler recorded them when it built this process.
 package struct SymbolGraph: Sendable {
     package struct Symbol: Sendable {
-        /// Such as `["NotificationItem", "createdAt"]`.
+        /// The path of the symbol, such as `["NotificationItem", "createdAt"]`.
         package let path: [String]
         /// Whether it has a documentation comment.
         package let isDocumented: Bool
     }
 
-    /// Those that stand in the source; the compiler's own, such as `init(rawValue:)` of an enumeration, are left out.
+    /// The symbols in the source. Symbols that the compiler makes, such as `init(rawValue:)` of
+    /// an enumeration, are left out.
     package let symbols: [Symbol]
     private let folder: TemporaryFolder
     private let module: String
 
-    /// Extracts the graph of a module that this process was linked with.
+    /// Extracts the graph of a module that is linked into this process.
     ///
-    /// Throws `Failure` if the toolchain is not on the `PATH` or refuses.
+    /// Throws `Failure` if the toolchain is not on the `PATH` or reports an error.
     package init(of module: String) async throws {
         self.module = module
         self.folder = try TemporaryFolder()
@@ -37,9 +38,11 @@ package struct SymbolGraph: Sendable {
         }
     }
 
-    /// Has DocC make pages of the documentation comments and of the catalogue in `sources`, if there is one.
+    /// Makes DocC build pages from the documentation comments, and from the catalogue in
+    /// `sources` if there is one.
     ///
-    /// Throws `Failure`, with DocC's words, for each warning: of links that lead nowhere, and of pages that hide another.
+    /// Throws `Failure` with DocC's text for each warning: for broken links, and for pages that
+    /// hide another.
     package func convert(sources: String) async throws {
         let catalogue = Repository.file("\(sources)/\(self.module).docc").path
         let hasCatalogue = FileManager.default.fileExists(atPath: catalogue)

@@ -1,6 +1,6 @@
 package import Foundation
 
-/// A folder for one test, gone with the last reference, and with the process.
+/// A folder for one test. It is deleted with its last reference, or with the process.
 package final class TemporaryFolder: Sendable {
     package let path: String
 
@@ -10,7 +10,7 @@ package final class TemporaryFolder: Sendable {
     }
 
     deinit {
-        // What is left goes with the process.
+        // Remaining files are deleted with the process.
         try? FileManager.default.removeItem(atPath: self.path)
     }
 
@@ -19,13 +19,14 @@ package final class TemporaryFolder: Sendable {
         "\(self.path)/\(name)"
     }
 
-    /// Writes a file that only its owner may read, whole or not at all.
+    /// Writes a file that only its owner may read. The write is atomic.
     package func writeSecret(_ text: String, to name: String) throws {
         try text.write(toFile: self.file(name), atomically: true, encoding: .utf8)
         try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: self.file(name))
     }
 
-    /// All bytes of all files in it and its folders, for looking for what must not be there. Sockets have none.
+    /// Returns all bytes of all files in the folder and its subfolders, to search for data that
+    /// must be absent. Sockets have no bytes.
     package func contents() throws -> Data {
         try FileManager.default.subpathsOfDirectory(atPath: self.path).reduce(into: Data()) { bytes, name in
             let file = self.file(name)

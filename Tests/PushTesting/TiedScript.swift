@@ -1,14 +1,16 @@
 internal import Foundation
 
-/// A shell script that runs beside this process and ends with it, or with this object: nothing comes from the script's descriptor 3
-/// until then, so that it has to wait for that descriptor's end and clear up. Programs that it starts must close it.
+/// A shell script that runs until this process or this object ends. Its descriptor 3 delivers
+/// nothing before that, so the script waits for the descriptor's end and then cleans up. Programs
+/// that it starts must close the descriptor.
 ///
-/// However this process ends, the kernel closes the other end of the socket, which only this process has open.
+/// However this process ends, the kernel closes the other end of the socket, which only this
+/// process has open.
 package final class TiedScript: Sendable {
     private let process: ChildProcess
     private let lifeline: Int32
 
-    /// The arguments are the script's `$1`, `$2` and so on.
+    /// Starts the script with these arguments as `$1`, `$2` and so on.
     package init(_ script: String, _ arguments: [String]) throws {
         var pair: [Int32] = [0, 0]
         let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)

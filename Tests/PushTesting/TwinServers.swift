@@ -1,10 +1,11 @@
 internal import Foundation
 package import PostgreSQL
 
-/// Two servers of one cluster that both take writes: `second` is a copy of `first` that was promoted, one timeline further.
+/// Two servers of one cluster that both take writes: `second` is a promoted copy of `first`, one
+/// timeline further.
 ///
-/// They are reached through a link at one address, as servers behind a name are. Both end with this object, or with the test
-/// process.
+/// Clients reach them through a link at one address, like servers with one host name. Both end
+/// with this object, or with the test process.
 package final class TwinServers: Sendable {
     package enum Name: String {
         case first, second
@@ -51,25 +52,25 @@ package final class TwinServers: Sendable {
         for name in [Name.first, .second] { self.signal(name, SIGCONT) }
     }
 
-    /// Of the server that the link leads to.
+    /// Returns the address of the server to which the link leads.
     package func address() throws -> DatabaseAddress { try Self.address(self.folder.file("socket")) }
 
     package func address(of name: Name) throws -> DatabaseAddress {
         try Self.address(self.folder.file("\(name).socket"))
     }
 
-    /// Has new connections go to this server.
+    /// Directs new connections to this server.
     package func lead(to name: Name) throws {
         try self.lead(to: self.folder.file("\(name).socket"))
     }
 
-    /// Has new connections go to the sockets in a folder.
+    /// Directs new connections to the sockets in a folder.
     package func lead(to path: String) throws {
         try FileManager.default.createSymbolicLink(atPath: self.folder.file("next"), withDestinationPath: path)
         rename(self.folder.file("next"), self.folder.file("socket"))
     }
 
-    /// Ends the connections of others to a server.
+    /// Ends the connections of other sessions to a server.
     package func disconnect(_ name: Name) throws {
         _ = try BlockingConnection(self.address(of: name)).query(
             """
@@ -85,7 +86,7 @@ package final class TwinServers: Sendable {
         guard let text = try? String(contentsOfFile: path, encoding: .utf8),
             let parent = text.split(separator: "\n").first.flatMap({ Int32($0) })
         else { return }
-        // The parent first: it starts others.
+        // Signals the parent first, because it starts the others.
         kill(parent, signal)
         let children = try? String(contentsOfFile: "/proc/\(parent)/task/\(parent)/children", encoding: .utf8)
         for child in (children ?? "").split(separator: " ") {

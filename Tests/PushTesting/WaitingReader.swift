@@ -3,7 +3,8 @@ package import PushCore
 package import PushStore
 package import Testing
 
-/// A reader that has to be waited for at each read, as one over a network has; the answers are another reader's.
+/// A reader that answers each read asynchronously, as over a network. It forwards to another
+/// reader.
 package struct WaitingReader: StoreReader {
     private let base: any StoreReader
 
@@ -264,12 +265,13 @@ package struct WaitingReader: StoreReader {
         return try await self.base.countSealed()
     }
 
-    /// Whether servers that a test makes have such readers.
+    /// Whether the servers that a test makes have such readers.
     @TaskLocal package static var isUsed = false
 }
 
 extension Trait where Self == Repetition {
-    /// Runs each test of a suite twice: with readers that answer at once, and with those that must be waited for.
+    /// Runs each test of a suite twice: with readers that answer at once, and with asynchronous
+    /// readers.
     package static var eachReader: Repetition {
         Repetition { run in
             for isUsed in [false, true] { try await WaitingReader.$isUsed.withValue(isUsed) { try await run() } }

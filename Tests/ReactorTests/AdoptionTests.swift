@@ -4,7 +4,7 @@ import Testing
 
 @testable import Reactor
 
-/// A listening socket that somebody else has made, as systemd does.
+/// A listening socket that another process has made, as systemd does.
 @Suite(.timeLimit(.minutes(5))) struct AdoptionTests {
     @Test(arguments: [
         SocketAddress.tcp(host: "127.0.0.1", port: 0), .tcp(host: "::1", port: 0),
@@ -83,14 +83,14 @@ import Testing
             }
             return taken
         }
-        // Otherwise there is none for the next to take.
+        // Otherwise the next listener has none to accept.
         try #require(taken == 0)
         #expect(try await self.acceptOne(from: next) { fcntl($0, F_GETFD) & FD_CLOEXEC } != 0)
     }
 
     // MARK: - Steps
 
-    /// Accepts until the first connection has come, and gives what `body` says of it.
+    /// Accepts until the first connection has arrived, and returns the result of `body` for it.
     private func acceptOne(
         from listener: Listener,
         _ body: @escaping @Sendable (Int32) -> Int32

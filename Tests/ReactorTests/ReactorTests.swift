@@ -6,7 +6,7 @@ import Testing
 
 @testable import Reactor
 
-/// A loop for the length of a test, and a pair of connected sockets on it.
+/// Runs a test with a loop, and with a pair of connected sockets on it.
 func withLoop<Result: Sendable>(_ body: @Sendable @escaping (EventLoop) async throws -> Result) async throws -> Result {
     let loop = try EventLoop(index: 0)
     defer { loop.stop() }
@@ -17,7 +17,7 @@ func withLoop<Result: Sendable>(_ body: @Sendable @escaping (EventLoop) async th
     }
 }
 
-/// What has happened, in order.
+/// The events of a test, in order.
 private final class Events: Sendable {
     private let events = Mutex<[String]>([])
 
@@ -81,7 +81,7 @@ private func socketPair(on loop: EventLoop) throws -> (SocketStream, SocketStrea
             async let written = Glibc.write(other, "hello", 5)
             try await left.waitToRead(until: .now + .seconds(5))
             #expect(await written == 5)
-            // The first wait may end early: the socket was writable, never yet read.
+            // The first wait may end early: the socket was writable, and was never read before.
             while true {
                 if let count = try buffer.withUnsafeMutableBytes({ try left.read(into: $0) }) {
                     return String(decoding: buffer[..<count], as: UTF8.self)
@@ -128,7 +128,7 @@ private func socketPair(on loop: EventLoop) throws -> (SocketStream, SocketStrea
         #expect(counts == [5, 0])
     }
 
-    /// The kernel gives a number that was closed to the next who asks.
+    /// The kernel gives the number of a closed descriptor to the next caller.
     @Test func aClosedStreamDoesNotTouchWhoeverHasItsNumberNow() async throws {
         try await withLoop { loop in
             let (left, right) = try socketPair(on: loop)
@@ -140,7 +140,8 @@ private func socketPair(on loop: EventLoop) throws -> (SocketStream, SocketStrea
                 reader.close()
                 writer.close()
             }
-            // Another test may have been given it in between; then it has it, and the checks below hold all the same.
+            // Another test may have received the number in between. The checks below hold in that
+            // case, too.
             let isReused = [reader, writer].contains { $0.descriptor.number == number }
             var buffer = [UInt8](repeating: 0, count: 8)
             #expect(throws: StreamError.self) { try Array("x".utf8).withUnsafeBytes { try left.write($0) } }
@@ -254,7 +255,7 @@ private func socketPair(on loop: EventLoop) throws -> (SocketStream, SocketStrea
                 // Safe: it stays on this loop.
                 nonisolated(unsafe) let reader = left
                 await withTaskGroup(of: Void.self) { group in
-                    // Ends by the close.
+                    // The close ends this task.
                     group.addTask(executorPreference: loop) {
                         try? await reader.waitToRead(until: .now + .seconds(60))
                     }
@@ -268,7 +269,8 @@ private func socketPair(on loop: EventLoop) throws -> (SocketStream, SocketStrea
         #expect(entries < 200)
     }
 
-    /// What a timer's action holds may abandon other timers as it ends; the queue must be free for that.
+    /// Objects that a timer's action holds may cancel other timers when they are freed. The queue
+    /// must not be locked then.
     @Test func timersMayHoldTheOwnersOfOthers() async throws {
         final class Owner {
             let timer: LoopTimer
@@ -345,7 +347,7 @@ private func socketPair(on loop: EventLoop) throws -> (SocketStream, SocketStrea
         await withTaskGroup(of: Void.self) { group in
             group.addTask(executorPreference: loop) {
                 while loop.isCurrent { await loop.yield() }
-                // Elsewhere, a turn is nobody's to wait for.
+                // Off the loop, `yield` has no turn to wait for.
                 await loop.yield()
             }
             loop.stop()
@@ -358,7 +360,7 @@ private func socketPair(on loop: EventLoop) throws -> (SocketStream, SocketStrea
         nonisolated(unsafe) var kept: [SocketStream] = []
         await withTaskGroup(of: Void.self) { group in
             group.addTask(executorPreference: loop) {
-                // Without them the test fails below.
+                // Without the sockets the test fails below.
                 guard let (left, right) = try? socketPair(on: loop) else { return }
                 kept = [left, right]
             }
@@ -437,7 +439,7 @@ private func socketPair(on loop: EventLoop) throws -> (SocketStream, SocketStrea
         try await withLoop { loop in await listener.accept(on: loop) { close($0) } }
         let error = #expect(throws: SystemError.self) { try ClientSocket.connect(to: listener.address) }
         #expect(error?.code == ECONNREFUSED)
-        // The number may be somebody else's by now.
+        // The number may already belong to another descriptor.
         try await withLoop { loop in await listener.accept(on: loop) { close($0) } }
     }
 

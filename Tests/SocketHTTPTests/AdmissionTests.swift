@@ -60,7 +60,7 @@ import Testing
                 clients.append(try test.client())
                 try await clients.last?.get()
             }
-            // The first is idle for less time than the second now.
+            // The first client has now been idle for less time than the second.
             try await clients[0].get()
             let tenth = try test.client()
             try await tenth.get()
@@ -75,7 +75,7 @@ import Testing
         let limits = ServerLimits(maxConnections: 10, maxConnectionsPerAddress: 2)
         try await withServer(limits: limits) { test in
             let greedy = try (0..<40).map { _ in try test.client() }
-            // All of them are known to the server: the last is told, or closed.
+            // The server has seen all clients: it has refused the last, or closed it.
             #expect(try await !greedy[39].rest().isEmpty)
             #expect(test.server.counts.refused.load(ordering: .relaxed) == 38)
             let other = try test.client(from: "127.0.0.2")

@@ -156,7 +156,8 @@ private let goOn = RawClient.Response(status: "HTTP/1.1 100 Continue")
         try await withServer { test in
             let client = try test.client()
             try await client.send("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 900000\r\n\r\n")
-            // Without lingering, these would meet a closed socket, whose reset would take the response with it.
+            // Without lingering, these bytes would meet a closed socket, and its reset would
+            // discard the response.
             for _ in 0..<9 {
                 try await client.send(String(repeating: "x", count: 100_000))
                 await Task.yield()

@@ -54,7 +54,7 @@ import Testing
     }
 
     @Test(arguments: [
-        // The field is anybody's to send: only a trusted peer's counts.
+        // Any client can send the field: only a trusted peer's counts.
         Row("198.51.100.9", ["203.0.113.7"], "198.51.100.9"),
         Row("10.0.0.1", [], "10.0.0.1"),
         Row("10.0.0.1", ["203.0.113.7"], "203.0.113.7"),
@@ -92,7 +92,7 @@ import Testing
         #expect(try row.client(.forwarded) == row.client)
     }
 
-    /// Against whom misuse is counted, and `nil` where that would be everybody.
+    /// The address against which misuse is counted, or `nil` if that would be every client.
     @Test(arguments: [
         (Row("198.51.100.9", [], ""), "198.51.100.9"), (Row("10.0.0.1", ["203.0.113.7"], ""), "203.0.113.7"),
         (Row("2001:db8::1:2:3:4", [], ""), "2001:db8::"), (Row("10.0.0.1", ["2001:db8:0:1::7"], ""), "2001:db8:0:1::"),
@@ -151,12 +151,13 @@ import Testing
     }
 }
 
-/// Fields that a peer has sent, and whom they name if 10.0.0.0/8 and local sockets are trusted.
+/// The fields of a peer, and the client address that they give if 10.0.0.0/8 and local sockets
+/// are trusted.
 struct Row: Sendable {
     let peer: String
     let values: [String]
     let client: String
-    /// That of the values; `nil`: the one in which proxies name the client.
+    /// The name of the values' field; `nil`: the field in which proxies name the client.
     let name: String?
 
     init(_ peer: String, _ values: [String], _ client: String, name: String? = nil) {

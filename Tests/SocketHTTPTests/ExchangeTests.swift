@@ -226,7 +226,7 @@ import Testing
         }
         try await withServer(at: .unix(path: path), identifiesProcesses: true, answer: answer) { test in
             let client = try test.client()
-            // What a proxy would say about the client counts for nothing.
+            // A proxy's statement about the client does not count here.
             try await client.send("GET / HTTP/1.1\r\nHost: h\r\nX-Forwarded-For: 192.0.2.1\r\n\r\n")
             #expect(try await client.response().body == "\(geteuid()) local true")
         }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import SocketHTTP
 
-/// What the table of `WireTests` cannot show.
+/// Cases that the table of `WireTests` cannot contain.
 @Suite(.timeLimit(.minutes(5))) struct HeadParserTests {
     @Test func aTargetIsTakenUpToItsLimitAndNoFurther() {
         let limits = ServerLimits(targetBytes: 100)
@@ -77,7 +77,8 @@ import Testing
         }
     }
 
-    /// The parser checks eight bytes at a time. The test puts each byte at each place of short values.
+    /// The parser checks eight bytes at a time. The test puts each byte at each place of short
+    /// values.
     @Test func aValueHasNoControlsAnywhere() {
         func isValue(_ bytes: [UInt8]) -> Bool { bytes.span.isFieldValue(ByteRange(0, bytes.count)) }
         for count in 1...20 {

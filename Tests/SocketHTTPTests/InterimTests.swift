@@ -4,7 +4,7 @@ import Testing
 @testable import SocketHTTP
 
 @Suite(.timeLimit(.minutes(5))) struct InterimTests {
-    /// An answer behind half a line would be read as its continuation.
+    /// A client would read an answer after half a line as the continuation of that line.
     @Test func nothingFollowsAnInterimResponseThatWasSentInPart() async throws {
         let loops = try EventLoopGroup(count: 1)
         defer { loops.stop() }
@@ -29,7 +29,8 @@ import Testing
     }
 }
 
-/// Takes ten bytes and then nothing until time is over; whatever is written after that, it takes.
+/// Accepts ten bytes and then nothing until the time is over. It accepts everything that is
+/// written after that.
 private final class StubbornStream: ByteStream {
     private(set) var written: [UInt8] = []
     private var script: [UInt8]

@@ -60,7 +60,8 @@ import Testing
         try await withServer(limits: ServerLimits(headerTimeout: .milliseconds(100))) { test in
             let client = try test.client()
             try await client.send("GET / HTTP/1.1\r\nHost: h\r\nX: ")
-            // Without the deadline this would go on until the head is too large, and the answer be another.
+            // Without the deadline, the client would continue until the head is too large, and
+            // get another answer.
             while try await !client.hasNews(within: .milliseconds(5)) { try await client.send("x") }
             #expect(try await client.response().status == "HTTP/1.1 408 Request Timeout")
         }
@@ -162,7 +163,7 @@ import Testing
             let response = try await client.response()
             #expect(response.status == "HTTP/1.1 503 Service Unavailable")
             #expect(response.body.hasPrefix("head: The server took too long"))
-            // The answer of the handler itself must not follow.
+            // The handler's own answer must not follow.
             gate.continuation.finish()
             #expect(try await client.rest() == "")
         }

@@ -1,13 +1,13 @@
 @testable import SocketHTTP
 
-/// What a parser makes of a stream of bytes.
+/// A parser's result for a stream of bytes.
 enum Outcome: Hashable {
     case complete(Int)
     case refused(Refusal)
     case incomplete
 }
 
-/// Feeds a head as the server does: everything so far, each time that more has come.
+/// Feeds a head to the parser as the server does: all bytes so far, each time that more arrive.
 func outcome(of text: String, in portions: [Int], limits: ServerLimits = ServerLimits()) -> Outcome {
     let bytes = Array(text.utf8)
     var parser = HeadParser(limits: limits)
@@ -21,7 +21,7 @@ func outcome(of text: String, in portions: [Int], limits: ServerLimits = ServerL
     }
 }
 
-/// Whether a refusal has this name, whatever its text.
+/// Returns whether the outcome is the refusal of a bad request, whatever its text.
 func isBadRequest(_ outcome: Outcome) -> Bool {
     if case .refused(.badRequest) = outcome { return true }
     return false

@@ -2,7 +2,8 @@ import Glibc
 import PushTesting
 import Reactor
 
-/// A client that sends exactly the bytes it is told to, and reads responses as strictly as it needs. On its loop only.
+/// A client that sends exactly the given bytes, and reads responses as strictly as needed. Use it
+/// only on its loop.
 final class RawClient {
     struct Response: Hashable {
         var status = ""
@@ -45,7 +46,7 @@ final class RawClient {
         self.stream.close()
     }
 
-    /// Asks for something, and takes the answer; throws unless that is 200.
+    /// Sends a GET request and reads the answer. Throws unless the status is 200.
     func get() async throws {
         try await self.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
         let status = try await self.response().status
@@ -67,7 +68,8 @@ final class RawClient {
         }
     }
 
-    /// The next response, with the body that its length announces unless it is known to have none.
+    /// Returns the next response, with a body of the announced length unless it is known to have
+    /// none.
     func response(bodyless: Bool = false) async throws -> Response {
         while true {
             if let end = self.received.firstRange(of: Array("\r\n\r\n".utf8)) {
@@ -86,7 +88,7 @@ final class RawClient {
         }
     }
 
-    /// The next chunk of a body; empty: the last.
+    /// Returns the next chunk of a body; an empty one is the last.
     func chunk() async throws -> String {
         while true {
             if let end = self.received.firstRange(of: Array("\r\n".utf8)) {
@@ -102,7 +104,7 @@ final class RawClient {
         }
     }
 
-    /// Everything up to the end of the connection.
+    /// Returns everything up to the end of the connection.
     func rest() async throws -> String {
         String(decoding: try await self.restOfBytes(), as: UTF8.self)
     }
@@ -113,7 +115,7 @@ final class RawClient {
         return self.received
     }
 
-    /// Whether anything happens on the connection, without reading it.
+    /// Returns whether anything happens on the connection, without reading it.
     func hasNews(within time: Duration) async throws -> Bool {
         do throws(WaitError) {
             try await self.stream.waitToRead(until: .now + time)

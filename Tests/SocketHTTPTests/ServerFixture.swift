@@ -3,7 +3,7 @@ import Reactor
 
 @testable import SocketHTTP
 
-/// Answers by a closure, and refuses in plain text that tells whether a head was there.
+/// Answers with a closure. Its refusals are plain text, which says whether a head had been read.
 struct TestResponder: Responder {
     let answer: @Sendable (Request) async -> Response
 
@@ -20,7 +20,7 @@ struct TestResponder: Responder {
     }
 }
 
-/// What tests do with a server while it runs; on a loop of its own, that of the clients.
+/// A running server and the actions of a test. It runs on its own loop, which the clients share.
 struct TestServer {
     let server: HTTPServer
     let loop: EventLoop

@@ -51,7 +51,8 @@ import Testing
         let (running, started) = AsyncStream.makeStream(of: Void.self)
         let answer: @Sendable (Request) async -> Response = { _ in
             started.yield()
-            // Ends by cancellation only, before the test's time; the outcome does not matter.
+            // The sleep ends only by cancellation, before the test's time limit; the outcome does
+            // not matter.
             try? await Task.sleep(for: .seconds(3600))
             return Response(status: .ok)
         }
@@ -122,7 +123,7 @@ import Testing
             while error == nil, .now < end {
                 do { _ = try test.client() } catch let refused as SystemError { error = refused }
             }
-            // Reset if it came while the socket was being closed.
+            // The connection is reset if it arrived while the socket was being closed.
             #expect([ECONNREFUSED, ECONNRESET].contains(error?.code))
             open.finish()
             #expect(try await client.response().status == "HTTP/1.1 200 OK")
@@ -138,12 +139,12 @@ import Testing
             return Response(status: isLetIn.wait() ? .ok : .internalServerError)
         }
         try await withServer(loops: 2, answer: answer) { test in
-            // One connection on each loop, the first of which is then held.
+            // One connection for each loop. The test then holds the first loop.
             let (first, second) = (try test.client(), try test.client())
             for client in [first, second] { try await client.get() }
             try await first.send("GET /hold HTTP/1.1\r\nHost: h\r\n\r\n")
             for await _ in holding { break }
-            // It is the other loop's turn, or the one after.
+            // The next connection goes to the other loop, or the one after it does.
             let others = [try test.client(), try test.client()]
             for other in others { try await other.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n") }
             #expect(try await others[1].response().status == "HTTP/1.1 200 OK")
@@ -182,7 +183,7 @@ import Testing
     }
 }
 
-/// What a handler may wait for while it holds its loop.
+/// A flag for which a handler can wait while it holds its loop.
 private final class Flag: Sendable {
     private let isSet = Atomic(false)
 
@@ -190,7 +191,7 @@ private final class Flag: Sendable {
         self.isSet.store(true, ordering: .releasing)
     }
 
-    /// Whether it is set within two minutes.
+    /// Returns whether the flag is set within two minutes.
     func wait() -> Bool {
         let end = ContinuousClock.now + .seconds(120)
         while !self.isSet.load(ordering: .acquiring) {
@@ -201,7 +202,7 @@ private final class Flag: Sendable {
     }
 }
 
-/// Nothing comes, and all that can be seen is whether it was closed.
+/// A stream that delivers nothing, and only records whether it was closed.
 private final class ClosableStream: ByteStream {
     private(set) var isClosed = false
 

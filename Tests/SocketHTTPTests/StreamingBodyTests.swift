@@ -8,7 +8,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct StreamingBodyTests {
     private static let get = "GET / HTTP/1.1\r\nHost: h\r\n\r\n"
 
-    /// Answers `/` with a streaming body, and all else with an echo.
+    /// Answers `/` with a streaming body, and all other paths with an echo.
     private func streamed(_ body: @escaping Response.StreamingBody) -> @Sendable (Request) async -> Response {
         { request in
             guard request.head.path == "/" else { return await echo(request) }
@@ -47,7 +47,7 @@ import Testing
     @Test func aBellThatRangBeforeTheWaitIsHeard() async throws {
         let answer = self.streamed { writer in
             writer.ring()
-            // Runs on the loop after the ring has.
+            // This code runs on the loop after the ring.
             try await writer.write(Array("a".utf8))
             while try await writer.wait(until: .now + .seconds(60)) != .rung {}
         }
@@ -125,7 +125,7 @@ import Testing
         }
     }
 
-    /// What a client can do that listens no longer.
+    /// The ways in which a client stops reading.
     enum Leaving: CaseIterable {
         case closes
         case endsItsSide
@@ -177,7 +177,7 @@ import Testing
             let client = try test.client(receiveBuffer: 4096)
             try await client.send(Self.get)
             for await _ in ends { break }
-            // What the kernel's buffers hold, and no more.
+            // The writer has written only what the kernel's buffers hold.
             #expect(written.load(ordering: .relaxed) < 1000)
             #expect(try await !client.rest().hasSuffix("0\r\n\r\n"))
         }
@@ -190,7 +190,7 @@ import Testing
             #expect(try await writer.wait(until: .now + .seconds(3600)) == .serverStops)
             try await writer.write(Array("z".utf8))
         }
-        // To wait for either would take longer than the test may.
+        // Waiting for either would exceed the test's time limit.
         try await withServer(grace: .seconds(3600), answer: answer) { test in
             let client = try test.client()
             try await client.send(Self.get)

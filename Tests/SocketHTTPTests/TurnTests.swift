@@ -6,17 +6,18 @@ import Testing
 
 @testable import SocketHTTP
 
-/// A client that always has something more to ask shares its loop with the others.
+/// A client that always has another request shares its loop with the others.
 @Suite(.timeLimit(.minutes(5))) struct TurnTests {
     private final class Observed: Sendable {
-        /// Answers to the client that has much to ask.
+        /// The number of answers to the busy client.
         let answers = Atomic(0)
         let othersHaveAsked = Atomic(false)
-        /// How many it had when another was answered.
+        /// The number of its answers when another client was answered.
         let answersBefore = Atomic(-1)
         let begun = AsyncStream.makeStream(of: Void.self)
 
-        /// Holds the loop when the first has come, until all have asked: what is seen afterwards is the order alone.
+        /// Holds the loop at the first request until all clients have sent theirs. What follows
+        /// depends on the order alone.
         @Sendable func answer(_ request: Request) async -> Response {
             guard request.head.path != "/other" else {
                 self.answersBefore.store(self.answers.load(ordering: .relaxed), ordering: .relaxed)
@@ -31,11 +32,12 @@ import Testing
             return Response(status: .ok)
         }
 
-        /// Has one client send all of `requests` at once, and another one ask in the middle of it.
+        /// Makes one client send all of `requests` at once, and another client send a request in
+        /// between.
         func run(_ requests: String, answers: Int) async throws {
             try await withServer(loops: 1, answer: self.answer) { test in
                 let (busy, other) = (try test.client(), try test.client())
-                // Before the loop is held: from then on it meets nobody.
+                // The first request precedes the hold, because a held loop accepts no connection.
                 try await other.send("GET /other HTTP/1.1\r\nHost: h\r\n\r\n")
                 _ = try await other.response()
                 try await busy.send(requests)

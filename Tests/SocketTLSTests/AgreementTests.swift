@@ -3,7 +3,7 @@ import PushSimulators
 import SocketTLS
 import Testing
 
-/// What client and server agree upon, and what they cannot.
+/// Parameters that client and server agree on, and those on which they cannot agree.
 @Suite(.timeLimit(.minutes(5))) struct AgreementTests {
     @Test(arguments: [TLS1_2_VERSION, TLS1_3_VERSION])
     func theNewestVersionOfTheClientIsSpoken(newest: Int32) async throws {
@@ -22,13 +22,14 @@ import Testing
         #expect(refusal.client?.contains("protocol version") == true, "\(refusal)")
     }
 
-    /// What a client of TLS 1.2 offers, and what is chosen; `nil`: it is refused.
+    /// The cipher suites that a TLS 1.2 client offers, and the server's choice; `nil` if the
+    /// server refuses.
     static let ciphers: [(String, String?)] = [
         ("ECDHE-ECDSA-AES128-GCM-SHA256", "ECDHE-ECDSA-AES128-GCM-SHA256"),
         ("ECDHE-ECDSA-AES256-GCM-SHA384", "ECDHE-ECDSA-AES256-GCM-SHA384"),
         ("ECDHE-ECDSA-CHACHA20-POLY1305", "ECDHE-ECDSA-CHACHA20-POLY1305"),
         ("ECDHE-ECDSA-AES256-GCM-SHA384:ECDHE-ECDSA-AES128-GCM-SHA256", "ECDHE-ECDSA-AES128-GCM-SHA256"),
-        // A client that puts it first has no AES in its hardware.
+        // A client that lists it first has no AES hardware.
         ("ECDHE-ECDSA-CHACHA20-POLY1305:ECDHE-ECDSA-AES128-GCM-SHA256", "ECDHE-ECDSA-CHACHA20-POLY1305"),
         ("ECDHE-ECDSA-AES128-SHA256", nil), ("ECDHE-ECDSA-AES128-SHA", nil), ("AES128-GCM-SHA256", nil),
         ("DHE-RSA-AES128-GCM-SHA256", nil), ("ECDHE-ECDSA-AES128-CCM", nil), ("ECDHE-RSA-AES128-GCM-SHA256", nil),
@@ -105,7 +106,7 @@ import Testing
         return try #require(self.authority).makeIdentity(content)
     }
 
-    /// The name that a client asks for, and the certificate that it is shown.
+    /// The name that a client asks for, and the certificate that the server presents.
     @Test(arguments: [
         (nil, "first"), ("localhost", "first"), ("push.example.com", "exact"), ("PUSH.Example.COM", "exact"),
         ("second.example.com", "exact"), ("other.example.com", "wildcard"), ("a.other.example.com", "first"),

@@ -116,7 +116,7 @@ import Testing
 
     @Test func aListThatAnotherHasSignedRefusesAll() async throws {
         let identity = try authority.makeClientIdentity("alice")
-        // One that bears the name, and one that does not.
+        // A list whose issuer has the authority's name, and one whose issuer has not.
         for (other, reason) in [
             (try TestAuthority(), "CRL signature failure"),
             (try TestAuthority(name: "Another"), "unable to get certificate CRL"),

@@ -5,7 +5,7 @@ import SocketTLS
 import Testing
 
 extension TLSServerContext {
-    /// A context for `localhost` that speaks HTTP/1.1.
+    /// Makes a context for `localhost` that supports HTTP/1.1.
     convenience init(
         identities: [TestAuthority.Identity]? = nil,
         trusting authority: TestAuthority? = nil,
@@ -25,7 +25,7 @@ extension TLSServerContext {
     }
 }
 
-/// Runs `body` with both ends of a connection whose handshake is done.
+/// Runs `body` with both ends of a connection after its handshake.
 func withHandshake<Result: Sendable>(
     _ context: TLSServerContext? = nil,
     _ options: TLSTestClient.Options = .init(),
@@ -48,13 +48,13 @@ func withHandshake<Result: Sendable>(
     }
 }
 
-/// What both sides say of a handshake that fails; `nil` for the side that is content.
+/// The errors of both sides of a failed handshake; `nil` for a side without an error.
 struct Refusal: Sendable {
     let server: String?
     let client: String?
 }
 
-/// Tries a handshake that the server is expected to end.
+/// Tries a handshake that the server is expected to refuse.
 func refusal(_ context: TLSServerContext? = nil, _ options: TLSTestClient.Options) async throws -> Refusal {
     let context = try context ?? TLSServerContext()
     return try await withConnection { loop, server, socket in
@@ -64,7 +64,7 @@ func refusal(_ context: TLSServerContext? = nil, _ options: TLSTestClient.Option
         nonisolated(unsafe) let (serverSide, clientSide) = (stream, client)
         async let answer = failure {
             try await clientSide.connect()
-            // With TLS 1.3 the client has finished before the server has seen its certificate.
+            // With TLS 1.3 the client finishes before the server has seen its certificate.
             _ = try await clientSide.read()
         }
         let own = await failure { try await serverSide.handshake(until: .now + .seconds(30)) }
@@ -73,7 +73,7 @@ func refusal(_ context: TLSServerContext? = nil, _ options: TLSTestClient.Option
     }
 }
 
-/// What `body` throws, as a text.
+/// Returns the error that `body` throws, as text.
 func failure(_ body: () async throws -> Void) async -> String? {
     do {
         try await body()
@@ -83,7 +83,7 @@ func failure(_ body: () async throws -> Void) async -> String? {
     }
 }
 
-/// What has come, empty at the end.
+/// Reads the available bytes; empty at the end.
 func read(_ stream: TLSStream) async throws -> [UInt8] {
     var buffer = [UInt8](repeating: 0, count: 4096)
     while true {
@@ -94,13 +94,13 @@ func read(_ stream: TLSStream) async throws -> [UInt8] {
     }
 }
 
-/// Sends a short text, which must fit.
+/// Sends a short text, which must fit in the buffer.
 func write(_ text: String, to stream: TLSStream) throws {
     let count = try Array(text.utf8).withUnsafeBytes { try stream.write($0) }
     try #require(count == text.utf8.count)
 }
 
-/// What came of a connection that was made and used once.
+/// The result of a connection that was used once.
 struct Visit: Sendable {
     var wasResumed: Bool
     var session: TLSTestClient.Session?
@@ -108,7 +108,7 @@ struct Visit: Sendable {
     var certificateName: String?
 }
 
-/// Connects, and has an answer, so that tickets have come too.
+/// Connects and waits for an answer, so that tickets have arrived too.
 func visit(_ context: TLSServerContext, _ options: TLSTestClient.Options = .init()) async throws -> Visit {
     try await withHandshake(context, options) { stream, client in
         try write("pong", to: stream)

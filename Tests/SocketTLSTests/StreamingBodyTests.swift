@@ -2,7 +2,7 @@ import COpenSSL
 import SocketTLS
 import Testing
 
-/// Streaming bodies through TLS.
+/// Streaming bodies over TLS.
 @Suite(.timeLimit(.minutes(5))) struct StreamingBodyTests {
     @Test(arguments: [TLS1_2_VERSION, TLS1_3_VERSION])
     func piecesArriveAndAClientThatLeavesIsNoticed(version: Int32) async throws {
@@ -14,7 +14,8 @@ import Testing
                 var received: [UInt8] = []
                 while received.suffix(3) != Array("c\r\n".utf8)[...] { received += try await client.read() }
                 for byte in Array("abc".utf8) { #expect(received.count { $0 == byte } >= 300_000) }
-                // Nothing more is written, so that only reading tells the server, which else waits for an hour.
+                // The server writes nothing more, so only a read detects the end. Otherwise it
+                // waits for an hour.
                 try await client.endWriting()
                 #expect(try await client.read() == [])
             }

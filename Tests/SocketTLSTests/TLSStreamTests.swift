@@ -136,7 +136,8 @@ import Testing
         #expect(received.count == 40)
     }
 
-    /// A greeting in records of one byte each: cheap to send, and no content for as long as it goes on.
+    /// A ClientHello in records of one byte each: cheap to send, and without content for as long
+    /// as it continues.
     @Test func aGreetingInCrumbsLetsOthersHaveTheirTurn() async throws {
         let crumb: [UInt8] = [0x16, 3, 1, 0, 1]
         let start: [UInt8] = [1, 0, 0xFF, 0xFF].flatMap { crumb + [$0] }
@@ -148,7 +149,7 @@ import Testing
             // Safe: all of it stays on this loop.
             nonisolated(unsafe) let (handshake, other) = (stream, server)
             return await withTaskGroup(of: Int?.self) { group in
-                // Ends by the cancellation below.
+                // The cancellation below ends this task.
                 group.addTask(executorPreference: loop) {
                     _ = await failure { try await handshake.handshake(until: .now + .milliseconds(200)) }
                     return nil
@@ -171,7 +172,7 @@ import Testing
             let own = await failure { _ = try await read(stream) }
             return (own, await again)
         }
-        // The server only says no; it is this client that ends the connection over it.
+        // The server only refuses; this client then ends the connection.
         #expect(first?.contains("alert handshake failure") == true, "\(String(describing: first))")
         #expect(again?.contains("no renegotiation") == true, "\(String(describing: again))")
     }

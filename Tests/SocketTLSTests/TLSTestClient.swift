@@ -3,26 +3,28 @@ import PushSimulators
 import Reactor
 import SocketTLS
 
-/// The client's side of a TLS connection, straight on OpenSSL, trusting anybody. On its loop only.
+/// The client's side of a TLS connection, directly on OpenSSL, which trusts every server. Use it
+/// only on its loop.
 ///
-/// OpenSSL reads and writes memory, so that it is the test that says how the bytes go over the socket.
+/// OpenSSL reads and writes memory, so that the test decides how the bytes go over the socket.
 final class TLSTestClient {
     struct Options: Sendable {
         var protocols = ["http/1.1"]
         var oldest = TLS1_VERSION
         var newest = TLS1_3_VERSION
-        /// Of TLS 1.2; level 0, so that it is the server that refuses what is weak.
+        /// The cipher suites of TLS 1.2. At security level 0 the server, and not the client,
+        /// refuses weak ones.
         var ciphers = "DEFAULT:@SECLEVEL=0"
         var groups: String?
         var serverName: String?
         var identity: TestAuthority.Identity?
-        /// The session of an earlier connection, to be resumed.
+        /// The session of an earlier connection, to resume.
         var session: Session?
-        /// Bytes that go out at a time, with a turn of the loop in between; `nil`: all.
+        /// The number of bytes to send at a time, with a turn of the loop in between; `nil`: all.
         var portion: Int?
     }
 
-    /// What can be resumed; only handed on.
+    /// A session that can be resumed. Tests only pass it on.
     final class Session: @unchecked Sendable {
         fileprivate let pointer: OpaquePointer
 
@@ -53,7 +55,7 @@ final class TLSTestClient {
         self.session = try OpenSSLError.check("SSL_new", SSL_new(self.context))
         SSL_set_bio(self.session, self.incoming, self.outgoing)
         SSL_set_connect_state(self.session)
-        // Running dry is no end of the connection.
+        // An empty buffer does not end the connection.
         BIO_ctrl(self.incoming, BIO_C_SET_BUF_MEM_EOF_RETURN, -1, nil)
         if let groups = options.groups { self.set(SSL_CTRL_SET_GROUPS_LIST, 0, groups) }
         if let name = options.serverName { self.set(SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name, name) }
@@ -62,7 +64,7 @@ final class TLSTestClient {
     }
 
     deinit {
-        // Otherwise OpenSSL takes the session for one that went wrong, and would not resume it.
+        // Otherwise OpenSSL considers the session failed, and would not resume it.
         SSL_set_shutdown(self.session, SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN)
         SSL_free(self.session)
         SSL_CTX_free(self.context)
@@ -110,7 +112,7 @@ final class TLSTestClient {
         try await self.flush()
     }
 
-    /// What has come; empty at the end.
+    /// Reads the available bytes; empty at the end.
     func read() async throws -> [UInt8] {
         var buffer = [UInt8](repeating: 0, count: 64 * 1024)
         while true {
@@ -127,7 +129,7 @@ final class TLSTestClient {
         }
     }
 
-    /// Sends what OpenSSL has written.
+    /// Sends the bytes that OpenSSL has written.
     private func flush() async throws {
         var buffer = [UInt8](repeating: 0, count: self.portion ?? 64 * 1024)
         while true {
@@ -138,7 +140,7 @@ final class TLSTestClient {
         }
     }
 
-    /// Gives OpenSSL what comes next; false at the end.
+    /// Passes the next bytes to OpenSSL. Returns `false` at the end.
     private func receive() async throws -> Bool {
         var buffer = [UInt8](repeating: 0, count: 64 * 1024)
         while true {
@@ -150,30 +152,30 @@ final class TLSTestClient {
         }
     }
 
-    /// Closes the socket without a word.
+    /// Closes the socket without notifying the server.
     func close() {
         self.socket.close()
     }
 
-    /// Says that nothing more will be sent.
+    /// Notifies the server that the client will send nothing more.
     func endWriting() async throws {
         SSL_shutdown(self.session)
         try await self.flush()
     }
 
-    /// Goes over to new keys with the next write, and asks the server to do so too.
+    /// Switches to new keys with the next write, and asks the server to do the same.
     func askForNewKeys() {
         SSL_key_update(self.session, SSL_KEY_UPDATE_REQUESTED)
     }
 
-    /// Sends a key update of its own, without any content.
+    /// Sends a separate key update without content.
     func updateKeys() async throws {
         SSL_key_update(self.session, SSL_KEY_UPDATE_REQUESTED)
         try OpenSSLError.check("SSL_do_handshake", SSL_do_handshake(self.session))
         try await self.flush()
     }
 
-    /// Begins another handshake within the connection, as TLS 1.2 has it.
+    /// Starts another handshake within the connection, as TLS 1.2 permits.
     func renegotiate() async throws {
         try OpenSSLError.check("SSL_renegotiate", SSL_renegotiate(self.session))
         try await self.connect()
@@ -189,13 +191,13 @@ final class TLSTestClient {
 
     var wasResumed: Bool { SSL_session_reused(self.session) == 1 }
 
-    /// What the next connection can resume; with TLS 1.3 only after the first read.
+    /// The session that the next connection can resume; with TLS 1.3 only after the first read.
     var currentSession: Session? { SSL_get1_session(self.session).map { Session($0) } }
 
-    /// Whether the server said that it will send no more.
+    /// Whether the server has notified the client that it will send no more.
     var wasNotified: Bool { SSL_get_shutdown(self.session) & SSL_RECEIVED_SHUTDOWN != 0 }
 
-    /// The group in which keys were agreed upon, as OpenSSL numbers them.
+    /// The group of the key agreement, by OpenSSL's number.
     var group: Int { SSL_ctrl(self.session, SSL_CTRL_GET_NEGOTIATED_GROUP, 0, nil) }
 
     /// The common name in the server's certificate.

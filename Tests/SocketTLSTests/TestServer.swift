@@ -6,7 +6,8 @@ import SocketHTTP
 import SocketTLS
 import Synchronization
 
-/// Answers with the name in the client's certificate, the path and the body; `/streamed` with a streaming body.
+/// Answers with the name in the client's certificate, the path and the body; `/streamed` with a
+/// streaming body.
 private struct EchoResponder: Responder {
     func respond(to request: Request) -> Reply {
         .later { await self.answer(request) }
@@ -23,7 +24,8 @@ private struct EchoResponder: Responder {
         }
     }
 
-    /// Three times what a client may leave unread, and then nothing until the client goes away.
+    /// Writes three times what a client may leave unread, and then nothing until the client
+    /// leaves.
     private static let streamBody: Response.StreamingBody = { writer in
         for byte in Array("abc".utf8) { try await writer.write([UInt8](repeating: byte, count: 300_000)) }
         _ = try await writer.wait(until: .now + .seconds(3600))
@@ -34,14 +36,14 @@ private struct EchoResponder: Responder {
     }
 }
 
-/// An HTTP server that speaks TLS, while it runs; clients are on a loop of their own.
+/// A running HTTP server with TLS. Its clients have their own loop.
 struct TestServer: Sendable {
     let acceptor: TLSAcceptor
     let address: SocketAddress
     let loop: EventLoop
     let failures: Failures
 
-    /// What the acceptor has reported.
+    /// The failures that the acceptor has reported.
     final class Failures: Sendable {
         private let texts = Mutex<[String]>([])
 
@@ -90,7 +92,7 @@ struct TestServer: Sendable {
         }
     }
 
-    /// A connection in clear, to be closed by the caller.
+    /// Opens an unencrypted connection, which the caller closes.
     func connect() throws -> SocketStream {
         let socket = try ClientSocket.connect(to: self.address) { socket in
             var yes: Int32 = 1
@@ -100,7 +102,7 @@ struct TestServer: Sendable {
         return SocketStream(try Descriptor(socket, on: self.loop))
     }
 
-    /// Runs `body` with a client whose handshake is done.
+    /// Runs `body` with a client after its handshake.
     func withClient<Result>(
         _ options: TLSTestClient.Options = .init(),
         _ body: (TLSTestClient) async throws -> Result
@@ -120,7 +122,7 @@ extension TLSTestClient {
         return try await self.responseBody()
     }
 
-    /// The body of the next response.
+    /// Returns the body of the next response.
     func responseBody() async throws -> String {
         var received: [UInt8] = []
         while true {

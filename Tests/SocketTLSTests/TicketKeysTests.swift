@@ -4,7 +4,7 @@ import Testing
 @testable import SocketTLS
 
 @Suite(.timeLimit(.minutes(5))) struct TicketKeysTests {
-    /// A clock that is moved by hand.
+    /// A clock that a test advances.
     private final class Clock: Sendable {
         private let time = Mutex(ContinuousClock.now)
 
@@ -22,7 +22,8 @@ import Testing
         return try TicketKeys(now: { clock.now })
     }
 
-    /// Whether the key that seals is still the one of that name; `nil` if that opens nothing any more.
+    /// Returns whether the key with that name is still the encrypting one; `nil` if it decrypts
+    /// nothing any more.
     private func isCurrent(_ name: [UInt8], in keys: TicketKeys) throws -> Bool? {
         try name.withUnsafeBytes { try keys.key(named: $0)?.isCurrent }
     }

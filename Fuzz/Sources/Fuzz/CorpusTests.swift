@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// What the fuzzer begins with, and what it has found before, in the ordinary suite.
+/// Runs the fuzzer's seeds and its earlier findings in the ordinary suite.
 @Suite(.timeLimit(.minutes(5))) struct CorpusTests {
     private static let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../Corpus")
 

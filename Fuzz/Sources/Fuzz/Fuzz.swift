@@ -1,10 +1,10 @@
 import CLibFuzzer
 import Foundation
 
-/// Hands the command line over to libFuzzer.
+/// Passes the command line to libFuzzer.
 ///
-/// The target's name comes in `FUZZ_TARGET`, not in an argument: while merging, libFuzzer starts itself again with its
-/// own arguments.
+/// `FUZZ_TARGET` contains the target's name. An argument would not do: while merging, libFuzzer
+/// starts itself again with its own arguments.
 @main
 enum Fuzz {
     fileprivate static let target = ProcessInfo.processInfo.environment["FUZZ_TARGET"].flatMap(FuzzTarget.init)
@@ -16,14 +16,14 @@ enum Fuzz {
         }
         var count = CommandLine.argc
         var arguments: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>? = CommandLine.unsafeArgv
-        // SwiftPM wants a `main` of ours, so that libFuzzer's is not used.
+        // SwiftPM requires our own `main`, which replaces libFuzzer's.
         exit(LLVMFuzzerRunDriver(&count, &arguments, testOneInput))
     }
 }
 
-/// Under the name by which libFuzzer is linked.
+/// The function has the name that libFuzzer links.
 ///
-/// A target's complaint becomes a trap, for traps are what libFuzzer reports.
+/// It turns a target's contradiction into a trap, because libFuzzer reports traps.
 @c(LLVMFuzzerTestOneInput)
 public func testOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     do {

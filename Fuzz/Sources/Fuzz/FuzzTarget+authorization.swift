@@ -4,10 +4,12 @@ import PushCore
 @testable import PushServer
 
 extension FuzzTarget {
-    /// `Authorization: Basic`: what is taken is taken again when it is written anew, and bytes in base64 are taken if and
-    /// only if they are a name, a colon and a password.
+    /// `Authorization: Basic`: accepted credentials are accepted again when they are written
+    /// again. Bytes in base64 are accepted if and only if they are a name, a colon and a
+    /// password.
     ///
-    /// `Authorization: Bearer`: a token is the rest of the field, and shows a prefix of it.
+    /// `Authorization: Bearer`: a token is the remainder of the field, and begins with the prefix
+    /// that it shows.
     static func authorization(_ bytes: [UInt8]) throws {
         let field = String(decoding: bytes, as: UTF8.self)
         if case .bearer(let text) = Credentials(field: field), let token = BearerToken(String(text)) {
@@ -22,14 +24,15 @@ extension FuzzTarget {
         try require(Self.read(bytes) == (isGood ? bytes : nil), "\(bytes) \(isGood ? "are" : "are no") credentials")
     }
 
-    /// The text of the credentials that are read from `text` in base64.
+    /// Returns the text of the credentials that are read from `text` in base64.
     private static func read(_ text: [UInt8]) -> [UInt8]? {
         BasicCredentials(field: "Basic \(Data(text).base64EncodedString())").map { credentials in
             Array("\(credentials.username):\(credentials.password.exposed)".utf8)
         }
     }
 
-    /// RFC 7617 section 2, byte by byte, and the alphabet of names.
+    /// Returns whether the bytes are credentials by RFC 7617 section 2, byte by byte, and by the
+    /// alphabet of names.
     private static func areCredentials(_ bytes: [UInt8]) -> Bool {
         guard
             let colon = bytes.firstIndex(of: UInt8(ascii: ":")), (1...100).contains(colon),

@@ -1,7 +1,8 @@
 @testable import SocketHTTP
 
 extension FuzzTarget {
-    /// A chunked body: in whatever portions it comes, content and end are the same, and the limit holds.
+    /// A chunked body: content and end are the same for all portions in which it arrives, and the
+    /// limit holds.
     static func chunk(_ bytes: [UInt8]) throws {
         let expected = ChunkOutcome(of: bytes, in: .whole)
         for portions in [Portions.single, .mixed] {
@@ -13,9 +14,9 @@ extension FuzzTarget {
     }
 }
 
-/// What a decoder has made of some bytes.
+/// The result of a decoder.
 private struct ChunkOutcome: Equatable {
-    /// So low that short inputs reach it.
+    /// A low limit, so that short inputs reach it.
     static let limit = 160
     private static let trailerBytes = 80
 
@@ -32,7 +33,7 @@ private struct ChunkOutcome: Equatable {
                 self.used += try decoder.decode(portion, into: &self.content, limit: Self.limit)
             }
         } catch {
-            // How far a decoder came before it threw is for nobody to use.
+            // No caller uses the position of a decoder that threw.
             self.used = 0
             self.error = error
         }

@@ -1,8 +1,8 @@
 @testable import PushServer
 
 extension FuzzTarget {
-    /// `Accept-Encoding`: gzip is sent if and only if a table of all codings and weights, made in another way, allows it and
-    /// has nothing better.
+    /// `Accept-Encoding`: the server sends gzip if and only if a separately computed table of all
+    /// codings and weights permits it and prefers nothing else.
     static func coding(_ bytes: [UInt8]) throws {
         let text = String(decoding: bytes, as: UTF8.self)
         var table: [[UInt8]: Double] = [:]
@@ -19,7 +19,7 @@ extension FuzzTarget {
         let identity = table[Array("identity".utf8)] ?? 0
         let expected = gzip > 0 && gzip >= identity
         try require(AcceptedCodings(text).prefersGzip == expected, "\(text) means \(expected)")
-        // However often the same is said, and whatever nobody knows comes behind it.
+        // Repetitions, and unknown codings after them, change nothing.
         try require(AcceptedCodings("\(text),\(text),unheard-of").prefersGzip == expected, "\(text) twice is the same")
     }
 
@@ -30,7 +30,7 @@ extension FuzzTarget {
         return part[first...last]
     }
 
-    /// RFC 9110 section 12.4.2, by its grammar.
+    /// The weight by the grammar of RFC 9110 section 12.4.2.
     private static func weight(_ text: [UInt8]) -> Double? {
         let text = String(decoding: text, as: UTF8.self)
         guard text.unicodeScalars.allSatisfy(\.isASCII) else { return nil }

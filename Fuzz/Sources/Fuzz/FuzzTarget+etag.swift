@@ -4,9 +4,9 @@ import CivilTime
 @testable import SocketHTTP
 
 extension FuzzTarget {
-    /// `If-None-Match` and `If-Match`: a list of entity tags names ours if and only if one of its members is ours, weak ones
-    /// in the first only. The same bytes are read as `If-Modified-Since`: what is a date is the same date once it is
-    /// written.
+    /// `If-None-Match` and `If-Match`: a list names our entity tag if and only if one of its
+    /// members is ours. Weak members count only for the first field. The target also reads the
+    /// bytes as `If-Modified-Since`: a date that is written is read as the same date.
     static func etag(_ bytes: [UInt8]) throws {
         let text = String(decoding: bytes, as: UTF8.self)
         let own = EntityTag(description: #""5ea1""#)
@@ -14,12 +14,13 @@ extension FuzzTarget {
         try require(own.isNamed(by: text) == weakly, "\(own) is named as it should be by \(text)")
         try require(own.isNamed(by: text, .strong) == strongly, "\(own) is named strongly as it should be by \(text)")
         try require(weakly || !strongly, "who is named strongly is named weakly, too, by \(text)")
-        // The one leap second that ends in a year of five digits.
+        // This leap second alone would end in a year of five digits.
         guard let date = HTTPDate(text), date < HTTPDate(seconds: 253_402_300_800) else { return }
         try require(HTTPDate(date.description) == date, "\(date) is read as it is written")
     }
 
-    /// RFC 9110 sections 5.6.1 and 8.8.3, byte by byte: members before the first one that is none do count.
+    /// RFC 9110 sections 5.6.1 and 8.8.3, byte by byte: members before the first invalid one
+    /// count.
     private static func isNamed(_ tag: EntityTag, by list: String, byWeak: Bool) -> Bool {
         let own = Array(tag.description.utf8)
         var rest = Array(list.utf8)[...]

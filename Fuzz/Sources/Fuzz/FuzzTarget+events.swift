@@ -2,14 +2,14 @@ import Foundation
 import PushClient
 
 extension FuzzTarget {
-    /// The body of an event stream: in whatever portions it comes, its events are those that the whole of it has line by line, and
-    /// it is refused for its lengths alone.
+    /// The body of an event stream: for all portions in which it arrives, its events equal those
+    /// of the whole body, read line by line. The parser refuses it only for its lengths.
     static func events(_ bytes: [UInt8]) throws {
         let expected = EventStreamText(bytes)
         for portions in Portions.allCases {
             let outcome = EventOutcome(of: bytes, in: portions)
             try require(outcome.isTooLong == expected.isTooLong, "\(outcome), read in portions, is \(expected)")
-            // The events before what is too long count as far as a portion was over before it.
+            // Events before an excess length count if their portion had ended before it.
             try require(expected.events.starts(with: outcome.events), "\(outcome), read in portions, is \(expected)")
             guard !expected.isTooLong else { continue }
             try require(outcome.events == expected.events, "\(outcome), read in portions, is \(expected)")
@@ -17,12 +17,12 @@ extension FuzzTarget {
         }
     }
 
-    /// So low that short inputs reach them.
+    /// Low limits, so that short inputs reach them.
     fileprivate static let maximumLine = 96
     fileprivate static let maximumData = 160
 }
 
-/// What a parser has made of some bytes.
+/// The result of a parser.
 private struct EventOutcome {
     var events: [ServerEvent] = []
     var retry: Duration?
@@ -43,7 +43,8 @@ private struct EventOutcome {
     }
 }
 
-/// The same by the words of the standard (WHATWG HTML §9.2.6): all lines first, then one after the other.
+/// The same result by the text of the standard (WHATWG HTML §9.2.6): first all lines, then one
+/// after the other.
 private struct EventStreamText {
     var events: [ServerEvent] = []
     var retry: Duration?
@@ -54,7 +55,7 @@ private struct EventStreamText {
     init(_ bytes: [UInt8]) {
         var lines = Self.lines(bytes)
         let longest = lines.firstIndex { $0.count > FuzzTarget.maximumLine }
-        // What is behind the last end of a line is no line yet.
+        // Bytes after the last line end are not a line yet.
         let whole = longest ?? lines.count - 1
         if let first = lines.first, first.starts(with: [0xEF, 0xBB, 0xBF]) { lines[0].removeFirst(3) }
         for line in lines[..<whole] {

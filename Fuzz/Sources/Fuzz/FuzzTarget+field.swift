@@ -1,11 +1,11 @@
 @testable import HTTPSignatures
 
 extension FuzzTarget {
-    /// A structured field: what is read is read again from what it is written as, and nothing is read that RFC 9651 would
-    /// not have written, apart from blanks and the spelling of numbers.
+    /// A structured field: a field that is written is read as the same one. The parser accepts
+    /// only text that RFC 9651 would have written, apart from blanks and the spelling of numbers.
     static func field(_ bytes: [UInt8]) throws {
         let text = String(decoding: bytes, as: UTF8.self)
-        // Why a text is none is of no interest here.
+        // The reason for a refusal does not matter here.
         if let dictionary = try? StructuredFieldParser.dictionary(text) {
             let written = dictionary.text
             let again = try StructuredFieldParser.dictionary(written)

@@ -3,8 +3,8 @@ import HTTPTypes
 @testable import SocketHTTP
 
 extension FuzzTarget {
-    /// The head of a request: in whatever portions it comes and whatever its connection has carried before, it is read as
-    /// it is at once by a new parser.
+    /// The head of a request: a new parser gets the same result from the whole head. This holds
+    /// for all portions in which it arrives, and after any earlier request of the connection.
     static func head(_ bytes: [UInt8]) throws {
         let expected = HeadOutcome(of: bytes, in: .whole, parser: HeadParser(limits: HeadOutcome.limits))
         for portions in Portions.allCases {
@@ -14,12 +14,12 @@ extension FuzzTarget {
     }
 }
 
-/// What a parser has made of some bytes.
+/// The result of a parser.
 private struct HeadOutcome: Equatable {
-    /// So low that short inputs reach them.
+    /// Low limits, so that short inputs reach them.
     static let limits = ServerLimits(targetBytes: 96, headerBytes: 448, headerCount: 6)
 
-    /// Has read another request, as different as possible from what is in a new parser.
+    /// A parser that has read another request, as different as possible from the initial state.
     static let usedParser: HeadParser = {
         let text = """
             OPTIONS http://[::1]:8080/before/\(String(repeating: "x", count: 40))?before HTTP/1.0\r
@@ -39,7 +39,7 @@ private struct HeadOutcome: Equatable {
 
     var length: Int?
     var refusal: Refusal?
-    /// Only of a head that was read to its end; all others are for nobody to look at.
+    /// Only for a head that was read to its end; no caller uses others.
     var head: Head?
 
     struct Head: Equatable {

@@ -13,10 +13,11 @@ extension FuzzTarget {
         ]
     )
 
-    /// A body: what is read is read again from what it is written as, and nests no deeper than promised; the orders and
-    /// registrations made of it end in a value or in a problem.
+    /// A body: a value that is written is read as the same one, and nests no deeper than
+    /// promised. Orders and registrations that are made from it end in a value or in a problem.
     static func json(_ bytes: [UInt8]) throws {
-        // Why a text is no JSON is of no interest here, nor what else a client may not make of an answer.
+        // The reason why a text is not JSON does not matter here, nor does any other answer that
+        // a client could not read.
         guard let value = try? JSONValue(reading: bytes) else { return }
         try require(value.levels <= 64, "\(value.levels) levels are no more than 64")
         let written = value.bytes
@@ -51,12 +52,12 @@ extension FuzzTarget {
         }
     }
 
-    /// Any other error would be answered with 500.
+    /// The server would answer any other error with 500.
     private static func allowProblems(_ decode: () throws -> Void) throws {
         do {
             try decode()
         } catch is Problem {
-            // A client is told.
+            // The client gets the problem.
         }
     }
 }

@@ -1,7 +1,8 @@
 import PushAPI
 
 extension FuzzTarget {
-    /// `MyToken`: taken if and only if it is a decimal number in the range, and echoed as every client computes it.
+    /// `MyToken`: accepted if and only if it is a decimal number in the range, and echoed as
+    /// every client computes it.
     static func mytoken(_ bytes: [UInt8]) throws {
         let text = String(decoding: bytes, as: UTF8.self)
         let token = Result { () throws(MyToken.Invalid) in try MyToken(text: text) }
@@ -14,7 +15,7 @@ extension FuzzTarget {
 
     private static func number(_ bytes: [UInt8]) -> Result<Int, MyToken.Invalid> {
         guard !bytes.isEmpty, bytes.allSatisfy({ (0x30...0x39).contains($0) }) else { return .failure(.notANumber) }
-        // Stops to grow far above the range.
+        // The number stops growing far above the range.
         let number = bytes.reduce(0) { min($0 * 10 + Int($1) - 0x30, 1 << 40) }
         return number <= 126_322_567 ? .success(number) : .failure(.outOfRange)
     }

@@ -1,8 +1,8 @@
 @testable import PushServer
 
 extension FuzzTarget {
-    /// `Origin`: taken if and only if it is a scheme, a host and perhaps a port, as a regular expression says, and the same once
-    /// it is written in its one spelling.
+    /// `Origin`: accepted if and only if it is a scheme, a host and perhaps a port, as a regular
+    /// expression checks. In its canonical spelling it is the same origin.
     static func origin(_ bytes: [UInt8]) throws {
         let text = String(decoding: bytes, as: UTF8.self)
         let origin = WebOrigin(text)
@@ -12,7 +12,7 @@ extension FuzzTarget {
             try require(spelling == spelling.lowercased(), "\(spelling) is in lower case")
             try require(bytes.allSatisfy { $0 > 0x20 && $0 < 0x7F }, "what is not ASCII is no origin")
         }
-        // A letter with another one that combines with it would be one character to the expression.
+        // The expression would treat a letter and a combining character as one character.
         guard bytes.allSatisfy({ $0 < 0x80 }), !bytes.contains(0x0D) else { return }
         let form = /[A-Za-z][-A-Za-z0-9+.]*:\/\/([-A-Za-z0-9._]+|\[[0-9A-Fa-f:.]+\])(?::([0-9]{1,5}))?/
         guard let match = text.wholeMatch(of: form)?.output else {
@@ -24,7 +24,7 @@ extension FuzzTarget {
             try require(origin == nil, "\(port) is no port")
             return
         }
-        // Which addresses there are is for the system to say.
+        // The system decides which addresses are valid.
         let last = match.1.split(separator: ".").last ?? ""
         guard match.1.first != "[", !last.allSatisfy({ ("0"..."9").contains($0) }) || last.isEmpty else { return }
         try require(origin != nil, "\(text) is an origin")

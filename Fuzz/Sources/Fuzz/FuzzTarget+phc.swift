@@ -1,7 +1,8 @@
 @testable import PushCore
 
 extension FuzzTarget {
-    /// A stored hash of a password: what is read is written as it was, and never asks for more than it may.
+    /// A stored password hash: a hash that is read is written unchanged, and never costs more
+    /// than permitted.
     static func phc(_ bytes: [UInt8]) throws {
         let text = String(decoding: bytes, as: UTF8.self)
         let parameters = PasswordHash(phc: text).parameters

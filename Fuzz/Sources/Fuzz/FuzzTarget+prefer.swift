@@ -1,7 +1,7 @@
 @testable import PushServer
 
 extension FuzzTarget {
-    /// `Prefer`: what is preferred first decides, whatever follows, and what is in a quoted string decides nothing.
+    /// `Prefer`: the first occurrence of a preference decides, and quoted strings have no effect.
     static func prefer(_ bytes: [UInt8]) throws {
         let text = String(decoding: bytes, as: UTF8.self)
         let isStrict = Preferences(text).isStrict

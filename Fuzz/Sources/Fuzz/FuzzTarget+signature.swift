@@ -34,8 +34,9 @@ extension FuzzTarget {
         }
     }()
 
-    /// The fields of a signature, one to a line, in the place of those that are signed: they are accepted if and only if
-    /// they mean the same. What may be asked for by `Accept-Signature` is what a verifier can demand.
+    /// The fields of a signature, one on each line, replace the signed ones. The verifier accepts
+    /// them if and only if they mean the same. A verifier can demand everything that
+    /// `Accept-Signature` can ask for.
     static func signature(_ bytes: [UInt8]) throws {
         let text = String(decoding: bytes, as: UTF8.self)
         let lines = text.split(separator: "\n", maxSplits: 2, omittingEmptySubsequences: false).map(String.init)
@@ -73,7 +74,7 @@ extension FuzzTarget {
         try require(FieldLines.value(of: [digest]) == Self.digest, "\(digest) is what was signed")
     }
 
-    /// The list under whose name our key has signed.
+    /// Returns the list under whose name our key has signed.
     private static func list(of input: String) throws -> InnerList {
         for entry in try StructuredFieldParser.dictionary(FieldLines.value(of: [input])).entries {
             guard case .list(let list) = entry.value else { continue }

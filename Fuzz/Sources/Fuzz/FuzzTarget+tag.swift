@@ -1,11 +1,11 @@
 import PushCore
 
 extension FuzzTarget {
-    /// A tag expression: written with as few parentheses as it needs it is read as the same one, and it is no larger than
-    /// promised.
+    /// A tag expression: written with the fewest parentheses, it is read as the same expression.
+    /// It is no larger than promised.
     static func tag(_ bytes: [UInt8]) throws {
         let text = String(decoding: bytes, as: UTF8.self)
-        // Most are no expressions, for reasons that are of no interest here.
+        // Most texts are not expressions, for reasons that do not matter here.
         guard let expression = try? TagExpression(text) else { return }
         let written = expression.text(within: .or)
         try require(try TagExpression(written) == expression, "\(written) is \(text)")
@@ -18,7 +18,7 @@ extension FuzzTarget {
 }
 
 extension TagExpression {
-    /// How tightly something binds.
+    /// How tightly an operator binds.
     fileprivate enum Level {
         case or, and, not
     }
@@ -31,7 +31,7 @@ extension TagExpression {
         }
     }
 
-    /// The text, in parentheses if it binds less tightly than `level`.
+    /// Returns the text, in parentheses if it binds less tightly than `level`.
     fileprivate func text(within level: Level) -> String {
         switch self {
         case .tag(let tag):

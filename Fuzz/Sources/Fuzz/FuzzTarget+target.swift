@@ -6,11 +6,11 @@ import PushAPI
 @testable import SocketHTTP
 
 extension FuzzTarget {
-    /// A request target: its parts add up to the whole, nothing in its path is something else once it is decoded, and the
-    /// route table and the query's reader take what is made of it.
+    /// A request target: its parts add up to the whole, and decoding does not change the meaning
+    /// of its path. The route table and the query's reader accept the results.
     static func target(_ bytes: [UInt8]) throws {
         for isOptions in [false, true] {
-            // Most are no targets, for reasons that are of no interest here.
+            // Most texts are not targets, for reasons that do not matter here.
             guard let target = try? RequestTarget(bytes.span, ByteRange(0, bytes.count), isOptions: isOptions) else {
                 continue
             }
@@ -20,12 +20,12 @@ extension FuzzTarget {
             guard path != Array("*".utf8) else { continue }
             try Self.check(path)
             _ = path.withUnsafeBufferPointer { Self.routes.match(.get, $0) }
-            // A query that is no UTF-8 is the client's affair.
+            // A query that is not UTF-8 is the client's error.
             _ = try? Query(query.map { String(decoding: $0, as: UTF8.self) })
         }
     }
 
-    /// One of each shape that there is.
+    /// One route of each shape.
     private static let routes = RouteTable(
         [
             Paths.notifications, Paths.readNotifications, "\(Paths.notifications)/{id}",
@@ -52,7 +52,7 @@ extension FuzzTarget {
 }
 
 extension [UInt8] {
-    /// Each `%` and two digits replaced by the byte they stand for; `nil` if a `%` has no two digits.
+    /// The bytes with each `%` and two digits decoded; `nil` if a `%` has no two digits.
     fileprivate var percentDecoded: [UInt8]? {
         var decoded: [UInt8] = []
         var rest = self[...]

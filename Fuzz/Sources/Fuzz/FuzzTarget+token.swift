@@ -15,10 +15,12 @@ extension FuzzTarget {
         return rules
     }()
 
-    /// A token of an issuer: of two lines they are its header and its claims, otherwise it is the token itself, or a key set.
+    /// A token of an issuer. Two lines are its header and its claims; any other input is the
+    /// token itself, or a key set.
     ///
-    /// What is taken is, part for part, what was shown; Foundation reads the same claims; and nobody is signed in for another
-    /// issuer, audience or time than the rules have.
+    /// Each part of an accepted token is the one that was presented, and Foundation reads the
+    /// same claims. The server signs in nobody for another issuer, audience or time than the
+    /// rules have.
     static func token(_ bytes: [UInt8]) throws {
         _ = try? IssuerKeySet(bytes)
         _ = try? IssuerDocument(bytes, of: self.rules.issuer)

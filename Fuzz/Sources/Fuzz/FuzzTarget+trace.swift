@@ -1,8 +1,8 @@
 @testable import PushCore
 
 extension FuzzTarget {
-    /// `traceparent`: taken if and only if its parts, cut at the hyphens, are what the recommendation allows, and the trace is then
-    /// the second of them.
+    /// `traceparent`: accepted if and only if its parts, split at the hyphens, are what the
+    /// recommendation permits. The trace is then the second part.
     static func trace(_ bytes: [UInt8]) throws {
         let text = String(decoding: bytes, as: UTF8.self)
         let parts = bytes.split(separator: UInt8(ascii: "-"), maxSplits: 4, omittingEmptySubsequences: false)
@@ -17,7 +17,7 @@ extension FuzzTarget {
         guard parts.prefix(4).allSatisfy({ $0.allSatisfy(digits.contains) }) else { return false }
         let zero = UInt8(ascii: "0")
         guard parts[1].contains(where: { $0 != zero }), parts[2].contains(where: { $0 != zero }) else { return false }
-        // The version: none of the future ends the four parts earlier, and `ff` is forbidden.
+        // The version: a future one has at least the same four parts, and `ff` is forbidden.
         return parts[0] == Array("00".utf8) ? parts.count == 4 : parts[0] != Array("ff".utf8)
     }
 }

@@ -1,7 +1,7 @@
-/// What is fuzzed: the parsers of all that comes from outside.
+/// The fuzzed targets: the parsers of all input from outside.
 ///
-/// Each takes any bytes. It throws a `Contradiction` where two ways to the same thing lead to different places; that a
-/// parser traps or does not end is for libFuzzer to see.
+/// Each accepts any bytes. It throws a `Contradiction` if two ways to the same result disagree.
+/// libFuzzer itself notices a parser that traps or does not end.
 enum FuzzTarget: String, CaseIterable, Sendable {
     case authorization, chunk, coding, etag, events, field, head, json, mytoken, origin, phc, prefer, signature, tag,
         target, token, trace
@@ -29,7 +29,7 @@ enum FuzzTarget: String, CaseIterable, Sendable {
     }
 }
 
-/// What should always hold, and did not.
+/// A rule that should always hold, and did not.
 struct Contradiction: Error, CustomStringConvertible {
     let description: String
 }

@@ -1,6 +1,6 @@
-/// Ways in which bytes may arrive, as the places where a portion ends; the last is the end of all.
+/// Ways in which bytes may arrive, as the ends of the portions; the last is the end of all bytes.
 ///
-/// A function of the bytes alone, so that a finding can be repeated.
+/// They depend only on the bytes, so that a finding can be reproduced.
 enum Portions: CaseIterable {
     case whole, single, mixed
 

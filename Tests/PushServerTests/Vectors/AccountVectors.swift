@@ -4,7 +4,8 @@ import PushAPI
 import SocketHTTP
 import Testing
 
-/// `accounts.json`: how a client gets to know its account, and which answers tell that a sign-out was carried out.
+/// `accounts.json`: how a client learns its account, and which answers confirm that a sign-out
+/// was carried out.
 enum AccountVectors {
     private typealias Spoil = @Sendable (inout VectorExchange, VectorServer) async throws -> Void
 
@@ -31,13 +32,14 @@ enum AccountVectors {
 
     // MARK: - Getting to know the account
 
-    /// An answer to a client that signs in as `asked`, and what it makes of it: `kind` names an interference.
+    /// An answer to a client that signs in as `asked`, and the client's verdict: `kind` names an
+    /// interference.
     private struct SignIn: Sendable {
         let name: String
         let kind: String?
         var user = "alice"
         var asked = "alice"
-        /// The account that the client knows before; `nil`: none.
+        /// The account that the client knows before; `nil` if it knows no account.
         var known: String?
         let spoil: Spoil
 
@@ -82,7 +84,7 @@ enum AccountVectors {
     private static func signIns(_ server: VectorServer) async throws -> [JSONValue] {
         var vectors: [JSONValue] = []
         for (method, path) in [(HTTPRequest.Method.post, "/api/sessions"), (.get, "/api/sessions/current")] {
-            // The account of a client that only asks is not known, or it would not ask.
+            // A client that only asks does not know its account, or it would not ask.
             for item in Self.cases where method == .post || item.known == nil {
                 var exchange = try await server.ask(method, path, user: item.user)
                 try self.hideToken(of: &exchange)
@@ -111,7 +113,7 @@ enum AccountVectors {
         return vectors
     }
 
-    /// Replaces the token, which is another each time.
+    /// Replaces the token, which differs each time.
     private static func hideToken(of exchange: inout VectorExchange) throws {
         guard let token = try JSONValue(reading: exchange.body)["Token"]?.text else { return }
         let constant = "spt_" + String(repeating: "0", count: 42)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import PushServer
 
-/// `echo.json`: what the server answers to a `MyToken`, and which it refuses.
+/// `echo.json`: the server's answers to a `MyToken`, and the values that it refuses.
 enum EchoVectors {
     static func file() async throws -> JSONValue {
         let server = try await VectorServer()

@@ -4,7 +4,7 @@ import PushAPI
 import PushTesting
 import Testing
 
-/// `histories.json`: what devices ask for over time, what they are answered, and what their inboxes then hold.
+/// `histories.json`: the requests of devices over time, the answers, and the resulting inboxes.
 enum HistoryVectors {
     static func file() async throws -> JSONValue {
         .members(
@@ -87,7 +87,8 @@ enum HistoryVectors {
         let server = try await VectorServer()
         var history = History("a device's clock is a day ahead, and is put right: nothing is lost", server)
         try await server.post(1, #""one""#, lifetime: 3600)
-        // Without signatures, as a client that pins a key refuses answers while its clock is this wrong.
+        // Without signatures, because a client that pins a key refuses answers while its clock is
+        // this wrong.
         try await history.sync()
         server.advance(by: 1)
         try await history.sync(clockIsAheadBy: 86_400)
@@ -131,7 +132,7 @@ enum HistoryVectors {
     }
 }
 
-/// One device's visits, with a model of its inbox that follows the rules in the plainest way.
+/// One device's visits, with a model of its inbox that follows the rules in the simplest way.
 private struct History {
     let name: String
     var server: VectorServer
@@ -148,7 +149,7 @@ private struct History {
         .members(("name", .string(self.name)), ("steps", .array(self.steps)))
     }
 
-    /// Asks page after page until there is nothing more, and then compares with what the server has.
+    /// Requests all pages, and then compares the inbox with the server's notifications.
     mutating func sync(clockIsAheadBy seconds: TimeInterval = 0) async throws {
         var isRestart = false
         while true {
@@ -220,7 +221,7 @@ private struct History {
         return next
     }
 
-    /// The ids to show, the oldest first.
+    /// Returns the ids to show, the oldest first.
     private func shown(at date: Date) -> [Int64] {
         self.kept.filter { Self.time("ExpiresAt", of: $0.value) > date }
             .sorted { (Self.time("CreatedAt", of: $0.value), $0.key) < (Self.time("CreatedAt", of: $1.value), $1.key) }
@@ -233,7 +234,7 @@ private struct History {
         item[member]?.text.flatMap { Date(rfc3339: $0) } ?? .distantPast
     }
 
-    /// Without what belongs to no disk.
+    /// Removes the members that must not be stored on disk.
     private static func kept(_ item: JSONValue) -> JSONValue {
         guard case .object(let members) = item else { return item }
         let isNeverStored = item["Store"]?.text == "never"

@@ -4,12 +4,14 @@ import HTTPTypes
 import PushAPI
 import Testing
 
-/// `interference.json`: answers that something between client and server has changed, with the verdict that is due.
+/// `interference.json`: answers that a party between client and server has changed, with the
+/// expected verdict.
 enum InterferenceVectors {
-    /// One change of an answer, and what names it: a kind of interference, or `nil` if the answer is believed.
+    /// A change of an answer. Its verdict is a kind of interference, or `nil` if the client
+    /// accepts the answer.
     struct Case: Sendable {
         let name: String
-        /// Where `MyToken` alone tells, and where a key is pinned.
+        /// The verdict of a client that relies on `MyToken` alone, and of one that pins a key.
         let unsigned: String?
         let signed: String?
         var call = "notification"
@@ -55,7 +57,8 @@ enum InterferenceVectors {
         return .members(("cases", .array(cases)), ("retryAfter", .array(Self.waits)))
     }
 
-    /// How long a `Retry-After` asks to wait: seconds, or nothing for what the server does not send.
+    /// The delay that each `Retry-After` asks for, in seconds; null for values that the server
+    /// does not send.
     private static var waits: [JSONValue] {
         let fields: [(String, Int?)] = [
             ("0", 0), ("30", 30), ("86400", 86_400), ("999999999", 999_999_999), ("9999999999", nil), ("", nil),
@@ -267,7 +270,7 @@ enum InterferenceVectors {
         },
     ]
 
-    /// All of these are the server's own words, to other requests under the same token.
+    /// All of these are the server's own answers to other requests with the same token.
     private static let exchanged = [
         Self.differs("another notification", "wrongID", signed: "signature") { answer, server in
             answer = try await server.ask(.get, "/api/notifications/8")
@@ -286,7 +289,7 @@ enum InterferenceVectors {
         },
     ]
 
-    /// Most are the server's own words, to somebody else.
+    /// Most are the server's own answers to another user.
     private static let ofAccounts = [
         Self.same("another account's refusal", "wrongAccount") { answer, server in
             answer = try await server.ask(.get, "/api/notifications/7", user: "bob")

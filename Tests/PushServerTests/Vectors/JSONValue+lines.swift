@@ -13,7 +13,8 @@ extension JSONValue {
         text.map { .string($0) } ?? .null
     }
 
-    /// JSON text with a line for each member and element, except for arrays of numbers and of pairs of texts.
+    /// JSON text with a line for each member and element, except for arrays of numbers and of
+    /// pairs of texts.
     var lines: String { self.lines(indent: "") + "\n" }
 
     private func lines(indent: String) -> String {

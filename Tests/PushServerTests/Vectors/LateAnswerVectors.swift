@@ -5,24 +5,27 @@ import Testing
 
 @testable import PushServer
 
-/// `late.json`: answers that were asked for before something happened to the inbox, and arrive after it.
+/// `late.json`: answers that arrive after something has happened to the inbox, though the client
+/// asked before.
 enum LateAnswerVectors {
     fileprivate enum Call: String {
-        /// The notification, the list of one for a notification on the screen, or the next page.
+        /// The notification, the list of one id for a notification on the screen, or the next
+        /// page.
         case notification, shown, list
     }
 
-    /// What happens while the answer is on its way.
+    /// An event while the answer is in transit.
     private enum Event: String {
         case nothing, read, unread, dismiss
-        /// Another page, by which it is gone, or was read on another device.
+        /// Another page, which shows that the notification is gone, or was read on another
+        /// device.
         case recalled, readElsewhere
     }
 
-    /// What the client has before it asks.
+    /// The client's data before it asks.
     private enum Past: String {
         case nothing, list
-        /// The notification alone, fetched by its id: the client asks on a condition.
+        /// The notification alone, fetched by its id: the client sends a conditional request.
         case fetched
     }
 
@@ -31,7 +34,8 @@ enum LateAnswerVectors {
         let call: Call
         let event: Event
         var past = Past.list
-        /// Whether a task is told to the server meanwhile; else it waits.
+        /// Whether the client sends the task to the server meanwhile; otherwise the task stays
+        /// queued.
         var isTold = true
         var wasRead = false
     }
@@ -86,7 +90,7 @@ enum LateAnswerVectors {
         }
         server.advance(by: 1)
         if item.call == .list, item.past == .list {
-            // The page has it, as it was, and a new one.
+            // The page contains the notification in its old state, and a new one.
             for isRead in [true, false] { try await model.mark(isRead) }
             try await server.post(9, #""payload 9""#)
         } else if item.event == .nothing, item.past != .fetched {
@@ -108,7 +112,7 @@ enum LateAnswerVectors {
             model.change(as: item.event.rawValue)
             if item.call == .list {
                 try model.take(late, butNot: item.event == .dismiss ? 7 : nil)
-                // What waits is shown as done, whatever a page says.
+                // The client shows queued tasks as done, whatever a page says.
                 if !item.isTold { model.change(as: item.event.rawValue) }
             }
         }
@@ -130,7 +134,7 @@ enum LateAnswerVectors {
     }
 }
 
-/// What a client has by the plainest rules: which notifications, and whether they are read.
+/// The client's notifications and their read marks, by the simplest rules.
 private struct Model {
     /// A request with its answer, which may not have arrived yet.
     struct Exchange {
@@ -160,7 +164,7 @@ private struct Model {
         return .array(items.map { .members(("Id", .number($0.key)), ("Read", .bool($0.value))) })
     }
 
-    /// On another device.
+    /// Marks the notification on another device.
     func mark(_ isRead: Bool) async throws {
         _ = try await VectorAnswer(self.server, .patch, "/api/notifications/7", body: #"{"Read":\#(isRead)}"#)
     }
@@ -176,7 +180,7 @@ private struct Model {
         return Exchange(call: call, condition: condition, isFirst: self.cursor == nil, answer: answer)
     }
 
-    /// A request whose answer arrives at once.
+    /// Sends a request whose answer arrives at once.
     mutating func ask(_ call: LateAnswerVectors.Call) async throws -> JSONValue {
         let exchange = try await self.request(call)
         try self.take(exchange)
@@ -205,7 +209,7 @@ private struct Model {
         }
     }
 
-    /// Has the server do it, in each form in which a client may ask for it.
+    /// Makes the server carry out the task, in each form in which a client may ask for it.
     func tell(_ task: String) async throws -> [JSONValue] {
         var forms: [(method: HTTPRequest.Method, path: String, body: String)] = [
             (.patch, "/api/notifications/7", #"{"Read":\#(task == "read")}"#)
@@ -233,7 +237,7 @@ private struct Model {
         }
     }
 
-    /// In the end the client has what the server has.
+    /// Checks that the client finally has the server's notifications.
     func expectServersList() async throws {
         let all = try await VectorAnswer(self.server, .get, "/api/notifications?limit=500")
         guard case .array(let items)? = try JSONValue(reading: all.body)["Notifications"] else { return }

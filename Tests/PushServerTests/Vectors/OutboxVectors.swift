@@ -7,13 +7,13 @@ import Testing
 
 @testable import PushServer
 
-/// `outbox.json`: what an answer makes of something that the user did and that waits to be told to the server.
+/// `outbox.json`: how an answer affects a user's action that is queued for the server.
 enum OutboxVectors {
     private enum Task: String {
         case read, unread, dismiss, send
     }
 
-    /// How a client asks for a task.
+    /// A form in which a client asks for a task.
     private struct Form {
         let task: Task
         let method: String
@@ -52,7 +52,7 @@ enum OutboxVectors {
 
     // MARK: - What the server answers
 
-    /// The inbox as it was before the task: 7, which it is about, and 8.
+    /// Returns the inbox before the task: notification 7, the task's subject, and 8.
     private static func lists(isRead: Bool) async throws -> JSONValue {
         let server = try await VectorServer()
         for id in [7, 8] as [Int64] { try await server.post(id, #""payload \#(id)""#) }
@@ -78,14 +78,14 @@ enum OutboxVectors {
         let read = try await ask(.readOne, #"{"Read":true}"#)
         let several = try await ask(.readSeveral, #"{"Ids":[7]}"#)
         let unread = try await ask(.unread, #"{"Read":false}"#)
-        // The answer to a text is the notification as its reader collects it.
+        // The answer to a text is the notification as its recipient fetches it.
         let sent = try await VectorAnswer(server, .get, "/api/notifications/7")
         let dismissed = try await ask(.dismiss, "")
         let gone = try await ask(.readSeveral, #"{"Ids":[7]}"#)
         return [
             self.vector(.readOne, "it is marked", read, .done),
             self.vector(.readSeveral, "it is marked", several, .done),
-            // The next list says that it is gone.
+            // The next list says that the notification is gone.
             self.vector(.readSeveral, "it is not among those that are marked", gone, .done, isMarked: false),
             self.vector(.unread, "it is marked", unread, .done),
             self.vector(.send, "it is stored, or was under this key", sent, .done),
@@ -93,7 +93,8 @@ enum OutboxVectors {
         ]
     }
 
-    /// The refusals that a call of a task may meet. What cannot be provoked is made as the server makes it.
+    /// Returns the refusals that a task's request may get. The fixture constructs those that it
+    /// cannot provoke, as the server would make them.
     private static func refusals() async throws -> [(ProblemCode, VectorAnswer)] {
         let codes: [ProblemCode] = [
             .invalidMember, .invalidBearerToken, .insufficientScope, .notFound, .requestTimeout, .idempotencyKeyInUse,
@@ -110,7 +111,7 @@ enum OutboxVectors {
         return made + [(.rateLimited, try await VectorAnswer(narrow, .get, "/api/notifications/7"))]
     }
 
-    /// The calls that may be refused so.
+    /// Returns the requests that this code may refuse.
     private static func forms(_ code: ProblemCode) -> [Form] {
         switch code {
         case .invalidMember, .idempotencyKeyInUse, .tooMuchStored, .idempotencyKeyReused, .payloadTooLarge: [.send]
@@ -165,8 +166,8 @@ enum OutboxVectors {
     }
 }
 
-/// An answer as a client gets it that asks for no signature, but for what belongs to the exchange: `MyToken`,
-/// `Date`, the request's id, the account.
+/// An answer to a client that asks for no signature. It includes the fields of the exchange:
+/// `MyToken`, `Date`, the request id, the account.
 struct VectorAnswer {
     static let portal = VectorAnswer(
         status: 200,
@@ -205,7 +206,7 @@ struct VectorAnswer {
         self.init(try await server.fixture.send(method, target, user: user, headers: headers, body: body))
     }
 
-    /// Of `Retry-After`, in seconds, where the status says that the server refuses for now.
+    /// The seconds of `Retry-After` if the status is a temporary refusal.
     var wait: Int? {
         guard [429, 503].contains(self.status) else { return nil }
         return self.fields.first { $0.name.lowercased() == "retry-after" }.flatMap { Int($0.value) }

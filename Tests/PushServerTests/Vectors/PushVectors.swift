@@ -2,9 +2,10 @@ import PushAPI
 import PushCore
 import Testing
 
-/// `pushes.json`: which notification a push names, and what is no push of this server.
+/// `pushes.json`: the notification that a push names, and inputs that are not pushes of this
+/// server.
 enum PushVectors {
-    /// The greatest is that which a double holds exactly, as JavaScript's numbers are.
+    /// The largest is the largest that a double holds exactly, as JavaScript's numbers are.
     private static let ids: [Int64] = [
         1, 9, 4711, 2_147_483_647, 2_147_483_648, 999_999_999_999_999, 9_007_199_254_740_991,
     ]

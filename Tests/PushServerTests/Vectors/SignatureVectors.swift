@@ -7,7 +7,7 @@ import Testing
 
 @testable import PushServer
 
-/// `signatures.json`: real answers of each status, with the text that is signed.
+/// `signatures.json`: real answers of each status, with the signed text.
 enum SignatureVectors {
     static func file() async throws -> JSONValue {
         let key = try VectorKeys.signing()
@@ -15,7 +15,7 @@ enum SignatureVectors {
         for (name, exchange) in try await self.exchanges() {
             let base = try exchange.base(key: key, created: VectorKeys.now)
             let signature = try key.signature(over: base).base64EncodedString()
-            // What the server has signed is what the rules say.
+            // The server's signature must equal the one that the rules give.
             #expect(exchange["Signature-Input"] == "sig=\(base.parameters)", "\(name)")
             #expect(exchange["Signature"] == "sig=:\(signature):", "\(name)")
             vectors.append(
@@ -108,7 +108,7 @@ enum SignatureVectors {
         let troubled = try await VectorServer(troubles: ["the disk is full"])
         exchanges.append(("503, not ready", try await troubled.ask(.get, "/readyz", user: nil)))
         return exchanges.map { name, exchange in
-            // The long body of the request is of no use to anybody.
+            // No client needs the long body of the request.
             var exchange = exchange
             if let body = exchange.requestBody, body.count > 1000 { exchange.requestBody = nil }
             return (name, exchange)

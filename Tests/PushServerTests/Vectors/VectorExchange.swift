@@ -2,13 +2,13 @@ import Foundation
 import HTTPSignatures
 import PushAPI
 
-/// A request with its answer, as they were on the wire, apart from their framing.
+/// A request with its answer, as on the wire but without their framing.
 struct VectorExchange: Sendable {
     /// How the body ended.
     enum End: String, Sendable {
-        /// With its last byte.
+        /// The last byte has arrived.
         case complete
-        /// The connection was lost before.
+        /// The connection was lost before the last byte.
         case cut
     }
 
@@ -53,7 +53,8 @@ struct VectorExchange: Sendable {
         )
     }
 
-    /// What a client signs and verifies, put together here from the RFC's rules and not by the server's code.
+    /// Builds the text that a client signs and verifies, from the RFC's rules and not with the
+    /// server's code.
     func base(key: SigningKey, created: Date, isReversed: Bool = false) throws -> SignatureBase {
         let validator = self.status == 304 ? "etag" : "content-digest"
         let account = self["Sealpost-Account"].map { [(SignatureComponent("sealpost-account"), $0)] } ?? []
@@ -74,8 +75,8 @@ struct VectorExchange: Sendable {
         )
     }
 
-    /// Replaces the signature by one over the exchange as it is now; without `Sealpost-Account`,
-    /// as a server of the version before signs.
+    /// Replaces the signature by one over the exchange in its current form. Without
+    /// `Sealpost-Account` it signs like a server of the previous version.
     mutating func sign(_ body: String? = nil, created: Date = VectorKeys.now) throws {
         if let body { self.body = Array(body.utf8) }
         if self.status != 304 { self["Content-Digest"] = ContentDigest.field(of: self.body) }

@@ -4,7 +4,7 @@ import PushAPI
 import PushCore
 import PushServer
 
-/// The keys of the vectors. They are constant bytes, so that they protect nothing: never use them.
+/// The keys of the vectors. They are constant and protect nothing: never use them.
 enum VectorKeys {
     /// The seed of the key that the server signs with.
     static let seed = Data(repeating: 0x5E, count: 32)

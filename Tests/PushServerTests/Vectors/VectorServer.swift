@@ -11,9 +11,10 @@ import Testing
 
 @testable import PushServer
 
-/// A real server whose keys, ids and times are constant, so that its answers are the same each time.
+/// A real server whose keys, ids and times are constant, so that its answers are the same each
+/// time.
 struct VectorServer: Sendable {
-    /// The token of requests that do not choose one.
+    /// The token of requests that do not choose a token.
     static let token = "1000"
 
     let fixture: ServerFixture
@@ -40,7 +41,8 @@ struct VectorServer: Sendable {
         )
     }
 
-    /// Asks as a client does that pins the key, and returns the exchange with the `Date` that goes out with it.
+    /// Sends a request as a client that pins the key. Returns the exchange with the `Date` that
+    /// is sent with it.
     func ask(
         _ method: HTTPRequest.Method,
         _ target: String,

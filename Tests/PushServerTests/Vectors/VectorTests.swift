@@ -3,9 +3,9 @@ import PushAPI
 import PushTesting
 import Testing
 
-/// `docs/vectors`, which every client is tested with, are what the server does.
+/// `docs/vectors`, with which every client is tested, match the server.
 ///
-/// `SEALPOST_WRITE_VECTORS=1 swift test --filter VectorTests` writes them anew.
+/// `SEALPOST_WRITE_VECTORS=1 swift test --filter VectorTests` writes them again.
 @Suite(.timeLimit(.minutes(5))) struct VectorTests {
     private static let folder = "docs/vectors"
     private static let files: [String: @Sendable () async throws -> JSONValue] = [

@@ -1,17 +1,17 @@
-/// What two verdicts on a stream tell about each other.
+/// The comparison of two verdicts on a stream.
 struct Comparison {
     enum Result {
         case alike
-        /// We refuse what h11 takes, which is always allowed.
+        /// Our server refuses a request that h11 accepts. That is always allowed.
         case weAreStricter
         case known(KnownDifference)
-        /// Both take a request, and not as the same one.
+        /// Both accept a request, but read it differently.
         case readDifferently
-        /// We take, or wait for the rest of, what h11 refuses or ends before.
+        /// Our server accepts a request that h11 refuses, or waits for more after h11 has ended.
         case weAreLaxer
     }
 
-    /// How many requests both have taken, as the same ones.
+    /// The number of requests that both accepted and read alike.
     let common: Int
     let result: Result
 

@@ -5,12 +5,12 @@ import Testing
 
 @testable import SocketHTTP
 
-/// Our server against h11, the HTTP/1.1 implementation of Python's httpx and uvicorn.
+/// Compares our server with h11, the HTTP/1.1 implementation of Python's httpx and uvicorn.
 @Suite(.timeLimit(.minutes(5))) struct DifferentialTests {
     private static let seed: UInt64 = 9112
     private static let count = 50_000
 
-    /// Two parsers that read the same bytes differently are how requests are smuggled.
+    /// Requests can be smuggled if two parsers read the same bytes differently.
     @Test func whatH11RefusesIsRefusedAndWhatBothAcceptIsReadAlike() async throws {
         var generator = StreamGenerator(seed: Self.seed)
         let streams = (0..<Self.count).map { _ in generator.next() }
@@ -33,7 +33,7 @@ import Testing
             }
         }
         #expect(wrong.isEmpty, "\(wrong.count) streams:\n\(wrong.prefix(5).joined(separator: "\n"))")
-        // Else the streams would show nothing.
+        // Otherwise the streams would prove nothing.
         #expect(accepted > Self.count / 2)
         #expect(theirs.count { $0.ending == .refused } > Self.count / 5)
         for difference in KnownDifference.allCases { #expect(known[difference] != nil, "\(difference)") }

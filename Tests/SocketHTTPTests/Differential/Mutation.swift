@@ -1,5 +1,5 @@
 extension [UInt8] {
-    /// Changes one thing, most likely where parsers look: at separators, line ends and digits.
+    /// Changes one thing, preferably where parsers look: at separators, line ends and digits.
     mutating func mutate(_ random: inout SeededRandom) {
         guard !self.isEmpty else { return }
         let index = self.placeToChange(&random)

@@ -1,4 +1,5 @@
-/// The same numbers for the same seed, on every machine and with every release of Swift (SplitMix64).
+/// A generator with the same numbers for the same seed, on every machine and with every release
+/// of Swift (SplitMix64).
 struct SeededRandom {
     private var state: UInt64
 
@@ -14,12 +15,12 @@ struct SeededRandom {
         return value ^ (value >> 31)
     }
 
-    /// From zero up to, but not including, `bound`.
+    /// Returns a number from zero up to, but not including, `bound`.
     mutating func below(_ bound: Int) -> Int {
         Int(truncatingIfNeeded: self.next() >> 1) % bound
     }
 
-    /// Whether one of so many times out of a hundred has come.
+    /// Returns `true` in `percent` of 100 cases.
     mutating func happens(_ percent: Int) -> Bool {
         self.below(100) < percent
     }

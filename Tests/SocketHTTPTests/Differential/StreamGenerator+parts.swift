@@ -1,4 +1,4 @@
-/// What requests are made of: mostly right, and where it is wrong, then only just.
+/// The parts of requests: most are valid, and the others are only slightly invalid.
 extension StreamGenerator {
     static let methods = ["HEAD", "DELETE", "PATCH", "OPTIONS", "TRACE", "CONNECT", "BREW", "get", "G!#$%&'*+-.^_`|~T"]
 

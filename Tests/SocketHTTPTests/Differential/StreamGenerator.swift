@@ -1,4 +1,5 @@
-/// Makes streams of requests by the grammar of RFC 9112, most of them right, and then spoils some.
+/// Makes streams of requests by the grammar of RFC 9112, most of them valid, and then mutates
+/// some.
 struct StreamGenerator {
     private var random: SeededRandom
 
@@ -64,7 +65,7 @@ struct StreamGenerator {
         }
     }
 
-    /// Whatever is in a body must not matter, least of all what looks like a request or a chunk.
+    /// The contents of a body must not matter, above all if they look like a request or a chunk.
     private mutating func content() -> [UInt8] {
         Array(self.random.pick(Self.contents).utf8)
     }

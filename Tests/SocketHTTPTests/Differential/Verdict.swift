@@ -1,25 +1,27 @@
-/// What a server makes of a stream of requests.
+/// A server's reading of a stream of requests.
 struct Verdict: Sendable, CustomStringConvertible {
     enum Ending: String {
-        /// All has been read, and more may come.
+        /// The server has read all, and waits for more.
         case waiting
-        /// The connection ends after the last request, as that has asked or implied.
+        /// The connection ends after the last request, which has asked for that or implied it.
         case closed
-        /// What comes after the last request is refused.
+        /// The server refuses the bytes after the last request.
         case refused
     }
 
     var ending: Ending
-    /// Why, for people.
+    /// The reason, for human readers.
     var reason = ""
-    /// The complete requests, each as `METHOD authority target version`, its fields, an empty line and its body.
+    /// The complete requests, each as `METHOD authority target version`, its fields, an empty line
+    /// and its body.
     var requests: [[UInt8]] = []
 
     var description: String {
         "\(self.ending.rawValue) (\(self.reason)) after \(self.requests.map { String(latin1: $0) })"
     }
 
-    /// All verdicts of a file that `h11_oracle.py` has written; `nil` if it is not of that form.
+    /// Reads all verdicts of a file that `h11_oracle.py` has written; `nil` if the file has
+    /// another format.
     static func all(_ bytes: [UInt8]) -> [Verdict]? {
         var reader = Reader(bytes: bytes)
         var verdicts: [Verdict] = []

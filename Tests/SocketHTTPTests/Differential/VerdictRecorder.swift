@@ -5,17 +5,19 @@ import Synchronization
 
 @testable import SocketHTTP
 
-/// Notes what the server hands to a handler, or refuses, one stream after the other.
+/// Records the requests that the server passes to a handler or refuses, one stream after the
+/// other.
 final class VerdictRecorder: Responder {
     private struct Notes {
         var requests: [[UInt8]] = []
         var refusal: String?
     }
 
-    /// A mutex because responders are shared by loops; there is one only.
+    /// A mutex, because a responder may be shared by loops; here there is only one loop.
     private let notes = Mutex(Notes())
 
-    /// Serves `stream`, in portions with that border, and tells what came of it. On the loop.
+    /// Serves `stream` in two portions, split at `border`, and returns the verdict. Call it on
+    /// the loop.
     func verdict(_ stream: [UInt8], border: Int, by server: HTTPServer, on loop: EventLoop) async -> Verdict {
         self.notes.withLock { $0 = Notes() }
         let connection = ScriptedStream(stream, [border], then: .waits)
@@ -48,7 +50,7 @@ final class VerdictRecorder: Responder {
         return Response(status: refusal.status)
     }
 
-    /// As in `h11_oracle.py`.
+    /// Writes a request like `h11_oracle.py`.
     private static func canonical(_ head: RequestHead, _ body: [UInt8]) -> [UInt8] {
         let version = head.isVersion10 ? "1.0" : "1.1"
         var text = Array("\(head.method.rawValue) \(head.authority ?? "") \(head.target) \(version)".utf8)

@@ -1,18 +1,18 @@
-/// One response of the table, written out as the bytes that `DescribingResponder` makes the server send.
+/// A response of the table, as the bytes that the server sends for `DescribingResponder`.
 struct Answer: Sendable {
     private let status: Int
     private let content: String
     private var connection: String?
-    /// The answer to `HEAD`: the length is told, and nothing follows.
+    /// Whether this answers `HEAD`: it has the length, but no content.
     private var isHead = false
 
-    /// The server ends the connection after it.
+    /// Whether the server ends the connection after it.
     var closes: Bool { self.connection == "close" }
 
     var isLeave: Bool { self.status == 100 }
 
-    /// 200, with what the handler was given: method, path, `?query` if any and `@authority`, then each field but
-    /// `Host`, and after an empty line the body.
+    /// A 200 with the handler's input: method, path, `?query` if any and `@authority`. Then each
+    /// field but `Host` follows, and after an empty line the body.
     static func ok(_ line: String, _ fields: String..., body: String = "") -> Answer {
         var answer = Answer(
             status: 200,
@@ -22,12 +22,13 @@ struct Answer: Sendable {
         return answer
     }
 
-    /// A refusal, after which the connection ends. `fields` is how many field lines had been read, if all were.
+    /// A refusal, after which the connection ends. `fields` is the number of field lines, if the
+    /// server has read all.
     static func refused(_ status: Int, _ detail: String, fields: Int? = nil) -> Answer {
         Answer(status: status, content: fields.map { "\(detail) (\($0) fields)" } ?? detail, connection: "close")
     }
 
-    /// What a handler answers when it could not read the body.
+    /// The answer of a handler that could not read the body.
     static func failed(_ status: Int, _ detail: String) -> Answer {
         Answer(status: status, content: detail)
     }
@@ -38,11 +39,11 @@ struct Answer: Sendable {
         self.connection = connection
     }
 
-    /// The same with `Connection: close`.
+    /// The same answer with `Connection: close`.
     var closing: Answer { self.with { $0.connection = "close" } }
-    /// The same with `Connection: keep-alive`.
+    /// The same answer with `Connection: keep-alive`.
     var keepingAlive: Answer { self.with { $0.connection = "keep-alive" } }
-    /// The same without its content.
+    /// The same answer without its content.
     var toHead: Answer { self.with { $0.isHead = true } }
 
     private func with(_ change: (inout Answer) -> Void) -> Answer {
@@ -63,7 +64,7 @@ struct Answer: Sendable {
         return head.latin1 + (self.isHead ? [] : content)
     }
 
-    /// Leave to send a body, for a client that waits for it.
+    /// `100 Continue`, for a client that waits before it sends the body.
     static let goOn = Answer(status: 100, content: "")
 
     private static let phrases = [

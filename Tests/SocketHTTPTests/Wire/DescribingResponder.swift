@@ -2,7 +2,7 @@ import HTTPTypes
 
 @testable import SocketHTTP
 
-/// Answers with a description of what it was given; `/unread` without looking at the body.
+/// Answers with a description of the request; `/unread` without reading the body.
 struct DescribingResponder: Responder {
     func respond(to request: Request) -> Reply {
         .later { await self.answer(request) }
@@ -22,7 +22,7 @@ struct DescribingResponder: Responder {
         return Self.response(refusal.status, "\(refusal.detail)\(fields)".latin1)
     }
 
-    /// With a date that does not change.
+    /// A response with a constant date.
     private static func response(_ status: HTTPResponse.Status, _ body: [UInt8]) -> Response {
         Response(status: status, fields: [.date: "Sun, 06 Nov 1994 08:49:37 GMT"], body: body)
     }

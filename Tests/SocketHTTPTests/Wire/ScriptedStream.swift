@@ -1,24 +1,25 @@
 import Reactor
 
-/// A connection without a socket: each read gives one portion of a script, and before the next the server has to wait.
+/// A connection without a socket: each read returns one portion of a script, and before the next
+/// the server has to wait.
 ///
-/// Sockets join portions as they please, so only here does a border in the script surely reach the parser as one. On
-/// the server's loop only, as every stream.
+/// Sockets may join portions, so only this stream surely delivers them to the parser separately.
+/// Like every stream, it is used only on the server's loop.
 final class ScriptedStream: ByteStream {
-    /// What the client does after the last portion.
+    /// The client's behaviour after the last portion.
     enum Client: Sendable {
         case waits
-        /// Ends its side, and goes on reading.
+        /// The client ends its side, and continues to read.
         case ends
     }
 
-    /// What the server has sent.
+    /// The bytes that the server has sent.
     private(set) var written: [UInt8] = []
-    /// The server asked for more when the client had no more to say.
+    /// Whether the server has asked for more after the last portion.
     private(set) var wasAwaited = false
 
     private let bytes: [UInt8]
-    /// Where portions end, the last one too.
+    /// The ends of all portions, including the last.
     private let borders: [Int]
     private let client: Client
     private var portion = 0

@@ -45,7 +45,7 @@ extension WireRow {
         WireRow("an empty one", expecting(""), unmet),
     ]
 
-    /// RFC 9112 §9.3: how long a connection lasts, and what stands where the next request begins.
+    /// RFC 9112 §9.3: how long a connection lasts, and bytes at the place of the next request.
     static let persistence = [
         WireRow("asked to close", "GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n", closeOnRequest),
         WireRow(

@@ -1,5 +1,5 @@
 extension WireRow {
-    /// RFC 9112 §2.2: lines end with CR and LF, and neither stands alone.
+    /// RFC 9112 §2.2: lines end with CR and LF, and neither occurs alone.
     static let lineEnds = [
         WireRow("LF after the request line", "GET / HTTP/1.1\nHost: h\r\n\r\n", .refused(400, noCarriageReturn)),
         WireRow("LF after a field", "GET / HTTP/1.1\r\nHost: h\n\r\n", .refused(400, noCarriageReturn)),
@@ -74,7 +74,7 @@ extension WireRow {
         WireRow("DEL in a value", "GET / HTTP/1.1\r\nX: a\u{7f}\r\n\r\n", .refused(400, controlCharacter)),
     ]
 
-    /// RFC 9112 §3.2: one `Host`, of the grammar of RFC 3986.
+    /// RFC 9112 §3.2: one `Host`, with the grammar of RFC 3986.
     static let hosts = [
         WireRow("no Host", "GET / HTTP/1.1\r\nX: a\r\n\r\n", .refused(400, "Host is missing.", fields: 1)),
         WireRow("no Host in HTTP/1.0", "GET / HTTP/1.0\r\n\r\n", .ok("GET /").closing),

@@ -1,5 +1,5 @@
 extension WireRow {
-    /// RFC 9112 §2.2 and §3: the first line, and what is taken for one by other protocols.
+    /// RFC 9112 §2.2 and §3: the first line, and the first lines of other protocols.
     static let requestLines = [
         // MARK: Methods, RFC 9110 §9
         WireRow("GET", "GET / HTTP/1.1\r\nHost: h\r\n\r\n", .ok("GET / @h")),

@@ -1,5 +1,5 @@
 extension WireRow {
-    /// What is too large, and what just is not: see `WireRow.limits`.
+    /// Requests above the limits of `WireRow.limits`, and exactly at them.
     static let sizes = [
         WireRow(
             "a target of the limit",

@@ -1,31 +1,32 @@
 @testable import SocketHTTP
 
-/// A stream of request bytes, and the bytes that answer it.
+/// A stream of request bytes, and the expected bytes of the answer.
 struct WireRow: Sendable, CustomStringConvertible {
-    /// What becomes of the connection after the answers.
+    /// The state of the connection after the answers.
     enum Ending: Sendable {
-        /// It takes another request.
+        /// The server accepts another request.
         case open
-        /// The server ends it, though the client has not.
+        /// The server ends the connection, though the client has not.
         case closed
-        /// As the client has asked; what it sends nevertheless is never looked at.
+        /// The server ends the connection, as the client has asked. It never reads what the
+        /// client sends after that.
         case closedAsAsked
-        /// The client ends its side after the last byte, and the server has nothing more to say.
+        /// The client ends its side after the last byte, and the server sends nothing more.
         case cutOff
     }
 
     let description: String
     let ending: Ending
-    /// What the client sends in all: a connection is open if it takes another request.
+    /// All bytes that the client sends. An open connection accepts another request.
     let sent: [UInt8]
-    /// What the server sends in all, without leave to send a body.
+    /// All bytes that the server sends, without `100 Continue`.
     let answer: [UInt8]
-    /// The same with the leave that some answers begin with.
+    /// The same bytes with the `100 Continue` with which some answers begin.
     let answerWithLeave: [UInt8]
-    /// Where a client stops that waits for leave.
+    /// The position at which a client stops to wait for `100 Continue`.
     private let stop: Int?
 
-    /// Unless told otherwise, the connection ends as the last answer says.
+    /// Without `ending`, the connection ends as the last answer says.
     init(_ description: String, _ stream: String, _ answers: Answer..., then ending: Ending? = nil) {
         self.description = description
         self.ending = ending ?? (answers.last?.closes == true ? .closed : .open)
@@ -37,10 +38,10 @@ struct WireRow: Sendable, CustomStringConvertible {
         self.stop = all.contains(where: \.isLeave) ? self.sent.firstRange(of: "\r\n\r\n".latin1)?.upperBound : nil
     }
 
-    /// What may be answered to portions with these borders.
+    /// Returns the answers that the server may give to portions with these borders.
     ///
-    /// A client that stops before its body has to get leave, one that has sent it at once must not. In between the
-    /// server may do either (RFC 9110 §10.1.1).
+    /// A client that stops before its body must get `100 Continue`; a client that has sent it at
+    /// once must not. In between the server may do either (RFC 9110 §10.1.1).
     func answers(_ borders: [Int]) -> [[UInt8]] {
         guard let stop else { return [self.answer] }
         if borders.contains(stop) || stop == self.sent.count { return [self.answerWithLeave] }
@@ -50,7 +51,7 @@ struct WireRow: Sendable, CustomStringConvertible {
     private static let next = "GET /next HTTP/1.1\r\nHost: n\r\nConnection: close\r\n\r\n".latin1
     private static let nextAnswer = Answer.ok("GET /next @n", "Connection: close").closing
 
-    /// Small, so that the rows at the limits stay short.
+    /// Small limits, so that the rows at the limits stay short.
     static let limits = ServerLimits(targetBytes: 64, headerBytes: 512, headerCount: 8, bodyBytes: 32)
 
     static let all =

@@ -4,11 +4,11 @@ import Testing
 
 @testable import SocketHTTP
 
-/// Each row of the table in every way that its bytes can come.
+/// Sends each row of the table in every way that its bytes can arrive.
 ///
-/// A border between two portions is certain to reach the parser only without a socket, so the splits run over
-/// `ScriptedStream`, which is fast as well; that sockets make no difference is tried with the whole and with single
-/// bytes.
+/// Only without a socket is a border between two portions certain to reach the parser. So the
+/// splits use `ScriptedStream`, which is also fast. Over sockets the tests send the whole and
+/// single bytes.
 @Suite(.timeLimit(.minutes(5))) struct WireTests {
     @Test(arguments: WireRow.all) func aStreamIsAnsweredExactlyInWhateverPortionsItComes(row: WireRow) async throws {
         let loops = try EventLoopGroup(count: 1)
@@ -46,7 +46,7 @@ import Testing
     private static func exchange(_ row: WireRow, _ test: TestServer) async throws {
         let whole = try await Self.answer(to: [row.sent[...]], row, test)
         #expect(row.answers([]).contains(whole), "\(row): \(String(latin1: whole))")
-        // The reset that such a client provokes may overtake the answer.
+        // The reset that such a client provokes may arrive before the answer.
         guard row.ending != .closedAsAsked else { return }
         let answer = try await Self.answer(to: row.sent.indices.map { row.sent[$0...$0] }, row, test)
         #expect([row.answer, row.answerWithLeave].contains(answer), "\(row): \(String(latin1: answer))")
@@ -66,7 +66,7 @@ import Testing
         return try await client.restOfBytes()
     }
 
-    /// None, one after each byte, and one at each position; in long streams at each 37th.
+    /// No border, one after each byte, and one at each position; in long streams at every 37th.
     private static func borders(_ count: Int) -> [[Int]] {
         [[], Array(stride(from: 1, to: count, by: 1))]
             + stride(from: 1, to: count, by: count > 1000 ? 37 : 1).map { [$0] }
