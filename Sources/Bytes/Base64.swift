@@ -1,4 +1,5 @@
-/// Base64 (RFC 4648) with one spelling for each value: `bytes(in:)` accepts only what `text(of:)` writes.
+/// Base64 (RFC 4648) with one spelling for each value: `bytes(in:)` accepts only what `text(of:)`
+/// writes.
 package enum Base64: Sendable, CaseIterable {
     /// Section 4, with padding: used in HTTP fields and in key files.
     case standard
@@ -36,8 +37,8 @@ package enum Base64: Sendable, CaseIterable {
 
     /// Decodes a text; `nil` unless it is exactly the text that `text(of:)` writes for the bytes.
     ///
-    /// So padding must be complete and not longer, the alphabets must not be mixed, and the unused bits of the last
-    /// digit must be zero.
+    /// So padding must be complete and not longer, the alphabets must not be mixed, and the unused
+    /// bits of the last digit must be zero.
     package func bytes(in text: some Sequence<UInt8>) -> [UInt8]? {
         var digits = Array(text)
         if self == .standard {
@@ -48,8 +49,8 @@ package enum Base64: Sendable, CaseIterable {
         return bytes
     }
 
-    /// Decodes a text that others have written: in either alphabet or both, with or without padding, and with any
-    /// unused bits; `nil` for anything else.
+    /// Decodes a text that others have written: in either alphabet or both, with or without
+    /// padding, and with any unused bits; `nil` for anything else.
     package static func bytes(inAnySpelling text: some Sequence<UInt8>) -> [UInt8]? {
         var digits = text.map { byte in
             switch byte {
@@ -64,8 +65,8 @@ package enum Base64: Sendable, CaseIterable {
 
     // MARK: - Private
 
-    /// The bytes, and the unused bits of the last digit; `nil` if a character is not a digit, or if the last digit
-    /// stands alone.
+    /// The bytes, and the unused bits of the last digit; `nil` if a character is not a digit, or
+    /// if the last digit stands alone.
     ///
     /// Not generic, so that callers need not specialise it: that made it ten times as slow.
     private func read(_ digits: [UInt8]) -> (bytes: [UInt8], spare: UInt32)? {

@@ -7,8 +7,8 @@
 ///     line.write("\r\n")
 /// }
 /// ```
-/// An append to an array costs a hundred instructions, whatever its length; a write costs about ten.
-/// A program that writes more than it has reserved stops.
+/// An append to an array costs a hundred instructions, whatever its length; a write costs about
+/// ten. A program that writes more than it has reserved stops.
 @usableFromInline package struct ByteWriter: ~Copyable {
     @usableFromInline var next: UnsafeMutablePointer<UInt8>
     @usableFromInline let end: UnsafeMutablePointer<UInt8>

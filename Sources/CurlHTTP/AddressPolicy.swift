@@ -7,7 +7,8 @@ package enum AddressPolicy: Sendable, Hashable {
     /// Only addresses of the public Internet: for hosts that a client has named.
     case globalOnly
 
-    /// Whether a connection to `address` is allowed; `false` for a `sockaddr` that is cut off or of another family.
+    /// Whether a connection to `address` is allowed; `false` for a `sockaddr` that is cut off or
+    /// of another family.
     func allows(_ address: UnsafeRawBufferPointer) -> Bool {
         guard address.count >= MemoryLayout<sockaddr>.offset(of: \.sa_data) ?? .max else { return false }
         switch Int32(address.loadUnaligned(as: sa_family_t.self)) {
@@ -23,7 +24,8 @@ package enum AddressPolicy: Sendable, Hashable {
         }
     }
 
-    /// Whether a connection to a numeric address is allowed; `false` if the text is not an address.
+    /// Whether a connection to a numeric address is allowed; `false` if the text is not an
+    /// address.
     package func allows(_ text: String) -> Bool {
         // To the C library the text would end there.
         guard !text.utf8.contains(0) else { return false }
@@ -38,8 +40,8 @@ package enum AddressPolicy: Sendable, Hashable {
 
     // MARK: - The registries
 
-    /// The networks that https://www.iana.org/assignments/iana-ipv4-special-registry does not call globally reachable,
-    /// multicast, and one metadata service at a public address.
+    /// The networks that https://www.iana.org/assignments/iana-ipv4-special-registry does not call
+    /// globally reachable, multicast, and one metadata service at a public address.
     private static let refusedV4: [(network: UInt32, bits: UInt32)] = [
         (0x0000_0000, 8),  // this network
         (0x0A00_0000, 8),  // private
@@ -62,8 +64,8 @@ package enum AddressPolicy: Sendable, Hashable {
         !self.refusedV4.contains { (address ^ $0.network) >> (32 - $0.bits) == 0 }
     }
 
-    /// Only 2000::/3 is global unicast, and not all of it. Every form of an IPv4 address inside an IPv6 one is refused,
-    /// except NAT64's, whose IPv4 address decides.
+    /// Only 2000::/3 is global unicast, and not all of it. Every form of an IPv4 address inside an
+    /// IPv6 one is refused, except NAT64's, whose IPv4 address decides.
     private static func isGlobal(v6 bytes: [UInt8]) -> Bool {
         if bytes.starts(with: [0x00, 0x64, 0xFF, 0x9B, 0, 0, 0, 0, 0, 0, 0, 0]) {
             return self.isGlobal(v4: bytes[12...].reduce(0) { $0 << 8 | UInt32($1) })

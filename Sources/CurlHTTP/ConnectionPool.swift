@@ -2,12 +2,13 @@ internal import CCurl
 internal import Glibc
 internal import Reactor
 
-/// A multi handle with its connections, driven by the loop's watches and one timer. On the loop only.
+/// A multi handle with its connections, driven by the loop's watches and one timer. On the loop
+/// only.
 ///
 /// Lives until it is retired and its last transfer has ended.
 final class ConnectionPool {
-    /// After this many calls in a row without an answer, the pool's connections are given up: a peer may keep a
-    /// connection open and never read from it again.
+    /// After this many calls in a row without an answer, the pool's connections are given up: a
+    /// peer may keep a connection open and never read from it again.
     private static let maximumUnanswered = 4
 
     private let loop: EventLoop
@@ -22,8 +23,9 @@ final class ConnectionPool {
     private(set) var isRetired = false
     /// Keeps a retired pool alive while transfers still run on it.
     private var whileDraining: ConnectionPool?
-    /// Whether the pool must take no more transfers: a socket could not be watched, or a connection was lost, and
-    /// libcurl would keep assigning calls to it until all its connections have failed.
+    /// Whether the pool must take no more transfers: a socket could not be watched, or a
+    /// connection was lost, and libcurl would keep assigning calls to it until all its connections
+    /// have failed.
     var isUnusable = false
     /// Calls in a row that were given up without an answer.
     private var unanswered = 0
@@ -72,7 +74,8 @@ final class ConnectionPool {
         self.transfers += 1
     }
 
-    /// Whether a call may open a connection. A new one in place of a proven one would be flooded by all waiting calls.
+    /// Whether a call may open a connection. A new one in place of a proven one would be flooded
+    /// by all waiting calls.
     func allowConnection() -> Bool {
         if self.provesConnections, self.isProven { self.isUnusable = true }
         return !(self.provesConnections && self.isUnusable)
@@ -106,7 +109,8 @@ final class ConnectionPool {
     }
 
     fileprivate func act(on socket: curl_socket_t, _ events: Int32) {
-        // libcurl writes each frame in a call of its own; corking sends them in as few packets as possible.
+        // libcurl writes each frame in a call of its own; corking sends them in as few packets as
+        // possible.
         let corks = self.sockets.count <= Self.corkedSockets
         if corks { for watch in self.sockets.values { watch.cork() } }
         // There may be more sockets by then.

@@ -1,9 +1,11 @@
 internal import CCurl
 internal import Reactor
 
-/// Runs the calls of one client: assigns each a handle, enforces its deadline, classifies its result.
+/// Runs the calls of one client: assigns each a handle, enforces its deadline, classifies its
+/// result.
 ///
-/// `@unchecked Sendable`: every member is used on the loop's thread only, which the methods assert.
+/// `@unchecked Sendable`: every member is used on the loop's thread only, which the methods
+/// assert.
 final class Dispatcher: @unchecked Sendable {
     private static let restBeforeRepeat = Duration.milliseconds(10)
 
@@ -143,8 +145,8 @@ final class Dispatcher: @unchecked Sendable {
         self.startWaiting()
     }
 
-    /// Fails the calls that wait for a connection to prove itself after it has failed to: each of them would try a
-    /// connection of its own.
+    /// Fails the calls that wait for a connection to prove itself after it has failed to: each of
+    /// them would try a connection of its own.
     private func failWaiting(_ outcome: Call.Outcome) {
         guard self.settings.provesConnections else { return }
         let waiting = self.waiting + self.resting

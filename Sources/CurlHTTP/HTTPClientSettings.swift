@@ -1,29 +1,34 @@
 /// The limits and permissions of a client.
 package struct HTTPClientSettings: Sendable, Hashable {
-    /// The most connections to one host; further calls wait for a free stream, until their deadline.
+    /// The most connections to one host; further calls wait for a free stream, until their
+    /// deadline.
     package var connectionsPerHost: Int
     /// The most concurrent calls on one HTTP/2 connection; the peer's own limit applies too.
     package var streamsPerConnection: Int
-    /// Whether a new connection carries one call at a time until one has been answered with 200: some peers allow no
-    /// more before they know the client. Without HTTP/2 it makes no difference.
+    /// Whether a new connection carries one call at a time until one has been answered with 200:
+    /// some peers allow no more before they know the client. Without HTTP/2 it makes no
+    /// difference.
     package var provesConnections: Bool
     /// The most calls in progress, waiting ones included; more fail at once.
     package var maximumCalls: Int
     package var maximumResponseBody: Int
-    /// The most bytes of all header lines of an answer, informational answers and the trailer included.
+    /// The most bytes of all header lines of an answer, informational answers and the trailer
+    /// included.
     package var maximumResponseHeader: Int
     package var connectTimeout: Duration
-    /// The path of a unix socket that all calls go to, whatever host their URL names, and whatever `addresses` says.
+    /// The path of a unix socket that all calls go to, whatever host their URL names, and whatever
+    /// `addresses` says.
     package var unixSocket: String?
-    /// Whether a server is taken for the one that its certificate names. Only calls to this machine itself that send nothing
-    /// secret can do without.
+    /// Whether a server is taken for the one that its certificate names. Only calls to this
+    /// machine itself that send nothing secret can do without.
     package var verifiesServers: Bool
     /// PEM certificates to trust instead of the system's; `nil` for the system's.
     package var caFile: String?
     package var allowsPlainHTTP: Bool
     /// `nil`: every host.
     package var allowedHosts: [HostPattern]?
-    /// Applies to the proxy's address if there is a proxy: the hosts' addresses are then the proxy's to judge.
+    /// Applies to the proxy's address if there is a proxy: the hosts' addresses are then the
+    /// proxy's to judge.
     package var addresses: AddressPolicy
     /// `nil`: calls go to their hosts directly.
     package var proxy: OutboundProxy?

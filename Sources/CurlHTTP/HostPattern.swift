@@ -1,6 +1,8 @@
-/// A pattern of hosts that may be called: `push.example.com`, `*.notify.windows.com`, or either with a port of its own.
+/// A pattern of hosts that may be called: `push.example.com`, `*.notify.windows.com`, or either
+/// with a port of its own.
 ///
-/// A star stands for one label or more, never for none. Without a port, only HTTPS's default port matches.
+/// A star stands for one label or more, never for none. Without a port, only HTTPS's default port
+/// matches.
 package struct HostPattern: Sendable, Hashable {
     /// Whether it has a star, so that the author of the URL chooses the host.
     package let isWildcard: Bool

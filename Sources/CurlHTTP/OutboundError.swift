@@ -12,7 +12,8 @@ package enum OutboundError: Error, Sendable, Hashable {
     case tls(String)
     /// The deadline passed; whether the peer has acted on the request is not known.
     case timedOut
-    /// The connection or stream ended early; whether the peer has acted on the request is not known.
+    /// The connection or stream ended early; whether the peer has acted on the request is not
+    /// known.
     case interrupted(String)
     /// The peer's response is larger than the client accepts.
     case responseTooLarge

@@ -3,8 +3,9 @@ internal import Reactor
 
 /// The pools of a client, and the choice between them. On the loop only.
 ///
-/// Each host has pools of its own, so that a failure at one does not affect the others: one pool for all connections,
-/// or, with `provesConnections`, one pool for each, so that it is known which of them are proven.
+/// Each host has pools of its own, so that a failure at one does not affect the others: one pool
+/// for all connections, or, with `provesConnections`, one pool for each, so that it is known which
+/// of them are proven.
 final class PoolSet {
     /// With more hosts than this, the hosts without calls lose their connections.
     private static let maximumHosts = 64

@@ -15,9 +15,9 @@ extension Transfer {
         ccurl_set_long(easy, CURLOPT_PIPEWAIT, 1)
         // Providers ask clients to keep connections open for hours, even idle ones.
         ccurl_set_long(easy, CURLOPT_MAXAGE_CONN, 3600)
-        // TCP probes, because libcurl sends HTTP/2's PING in curl_easy_upkeep() only, which does not reach the
-        // connections of a multi handle. With the socket's TCP_USER_TIMEOUT, a peer that vanished is noticed within a
-        // minute.
+        // TCP probes, because libcurl sends HTTP/2's PING in curl_easy_upkeep() only, which does
+        // not reach the connections of a multi handle. With the socket's TCP_USER_TIMEOUT, a peer
+        // that vanished is noticed within a minute.
         ccurl_set_long(easy, CURLOPT_TCP_KEEPALIVE, 1)
         ccurl_set_long(easy, CURLOPT_TCP_KEEPIDLE, 30)
         ccurl_set_long(easy, CURLOPT_TCP_KEEPINTVL, 10)
@@ -26,7 +26,8 @@ extension Transfer {
         let milliseconds = connectTimeout.seconds * 1000 + connectTimeout.attoseconds / 1_000_000_000_000_000
         ccurl_set_long(easy, CURLOPT_CONNECTTIMEOUT_MS, Int(milliseconds))
         ccurl_set_long(easy, CURLOPT_NOSIGNAL, 1)
-        // Without it, giving up a call during its name lookup would block the loop until the lookup ends.
+        // Without it, giving up a call during its name lookup would block the loop until the
+        // lookup ends.
         ccurl_set_long(easy, CURLOPT_QUICK_EXIT, 1)
         ccurl_set_long(easy, CURLOPT_MAXFILESIZE, settings.maximumResponseBody)
 

@@ -3,21 +3,21 @@ internal import CCurl
 internal import Glibc
 internal import Reactor
 
-/// An easy handle with everything that must live as long as its request, reused for one call after another. On the loop
-/// only.
+/// An easy handle with everything that must live as long as its request, reused for one call after
+/// another. On the loop only.
 final class Transfer {
     /// The result of a call that libcurl has finished.
     enum Completion {
-        /// Its pool may not open a connection: nothing was sent, and the call waits for another pool, ahead of all
-        /// others.
+        /// Its pool may not open a connection: nothing was sent, and the call waits for another
+        /// pool, ahead of all others.
         case notSent
         /// Its connection was lost before a 2xx status arrived: the call is repeated on a new one.
         case interrupted
         case ended(Call.Outcome)
     }
 
-    /// How often a call is repeated after an interruption: one GOAWAY or one reset must not look like a hundred
-    /// failures.
+    /// How often a call is repeated after an interruption: one GOAWAY or one reset must not look
+    /// like a hundred failures.
     private static let maximumRepeats = 2
 
     let easy: UnsafeMutableRawPointer
@@ -34,7 +34,8 @@ final class Transfer {
     private var headers: UnsafeMutablePointer<curl_slist>?
     private var upload = UnsafeMutableRawBufferPointer(start: nil, count: 0)
     private var body: [UInt8] = []
-    /// The bytes of all header lines so far: of informational answers, of the answer and of its trailer.
+    /// The bytes of all header lines so far: of informational answers, of the answer and of its
+    /// trailer.
     private var headerBytes = 0
     private var sawRefusedAddress = false
     /// Whether it needed a connection that its pool may not open; nothing was sent.
@@ -160,8 +161,8 @@ final class Transfer {
     }
 
     private func outcome(of code: CURLcode) -> Call.Outcome {
-        // A 2xx status without a body still counts as success: libcurl may see the end of the connection before it
-        // processes the end of a stream that has already arrived.
+        // A 2xx status without a body still counts as success: libcurl may see the end of the
+        // connection before it processes the end of a stream that has already arrived.
         let isSuccessCutShort =
             Self.interruptions.contains(code) && (200..<300).contains(self.status) && self.body.isEmpty
         guard code == CURLE_OK || isSuccessCutShort else { return .failure(self.error(for: code)) }
@@ -197,8 +198,8 @@ final class Transfer {
         return 0
     }
 
-    /// The last check before a packet leaves: here the address is numeric, regardless of the name and of how it was
-    /// written.
+    /// The last check before a packet leaves: here the address is numeric, regardless of the name
+    /// and of how it was written.
     private func openSocket(for address: UnsafeMutablePointer<curl_sockaddr>) -> curl_socket_t {
         guard self.isLocal || Self.name(in: address).map(self.addresses.allows) == true else {
             self.sawRefusedAddress = true
@@ -210,7 +211,8 @@ final class Transfer {
         }
         let type = address.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue)
         let descriptor = socket(address.pointee.family, type, address.pointee.protocol)
-        // Calls to a peer that has vanished fail after this time, not after the kernel's quarter of an hour.
+        // Calls to a peer that has vanished fail after this time, not after the kernel's quarter
+        // of an hour.
         var milliseconds: UInt32 = 20_000
         let size = socklen_t(MemoryLayout<UInt32>.size)
         setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, &milliseconds, size)

@@ -1,4 +1,5 @@
-/// A connection's bytes, in clear or through TLS: calls that never block, and waits for when they would.
+/// A connection's bytes, in clear or through TLS: calls that never block, and waits for when they
+/// would.
 ///
 /// ```swift
 /// while true {
@@ -29,8 +30,8 @@ package protocol ByteStream: AnyObject {
     /// Ends the waits and closes the connection. Closing it again does nothing.
     func close()
 
-    /// The common name (CN) in the client's TLS certificate, which has been verified; `nil` without a certificate, and
-    /// if it does not have exactly one.
+    /// The common name (CN) in the client's TLS certificate, which has been verified; `nil`
+    /// without a certificate, and if it does not have exactly one.
     var certificateName: String? { get }
 
     /// Whether TLS protects the bytes on this connection.

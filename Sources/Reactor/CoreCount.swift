@@ -1,16 +1,17 @@
 internal import CEpoll
 internal import Glibc
 
-/// The number of cores that this process may use, by its affinity and by the quotas of its control groups.
+/// The number of cores that this process may use, by its affinity and by the quotas of its control
+/// groups.
 package enum CoreCount {
     /// At least 1.
     package static var current: Int { self.allowed(affinity: Int(cepoll_core_count()), root: "") }
 
-    /// Reads the quotas of this process's control group and of all groups above it, as each may have one; `root` is
-    /// prepended to all paths.
+    /// Reads the quotas of this process's control group and of all groups above it, as each may
+    /// have one; `root` is prepended to all paths.
     ///
-    /// A container may see its own group as the root of the file system and still be told its path outside: a missing
-    /// file is skipped.
+    /// A container may see its own group as the root of the file system and still be told its path
+    /// outside: a missing file is skipped.
     package static func allowed(affinity: Int, root: String) -> Int {
         var count = max(1, affinity)
         for line in Self.text(root + "/proc/self/cgroup").split(separator: "\n") {
@@ -55,7 +56,8 @@ package enum CoreCount {
         return max(1, (quota - 1) / period + 1)
     }
 
-    /// The first 4096 bytes of a file, which is the whole of each file above; empty if it cannot be read.
+    /// The first 4096 bytes of a file, which is the whole of each file above; empty if it cannot
+    /// be read.
     private static func text(_ path: String) -> String {
         let file = open(path, O_RDONLY | O_CLOEXEC)
         guard file >= 0 else { return "" }

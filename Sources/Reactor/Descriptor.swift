@@ -9,10 +9,11 @@ package enum WaitError: Error, Hashable {
 
 /// A non-blocking descriptor on which tasks of one loop can wait. Owns and closes the descriptor.
 ///
-/// Readiness is remembered, so make the system call first and wait only when it would block; a wait may return early,
-/// so call again. On the loop only.
+/// Readiness is remembered, so make the system call first and wait only when it would block; a
+/// wait may return early, so call again. On the loop only.
 package final class Descriptor: ReadinessHandler {
-    /// Becomes -1 when the descriptor is closed, because the kernel then reuses the number for another file.
+    /// Becomes -1 when the descriptor is closed, because the kernel then reuses the number for
+    /// another file.
     package private(set) var number: Int32
     package let loop: EventLoop
 
@@ -41,7 +42,8 @@ package final class Descriptor: ReadinessHandler {
         }
     }
 
-    /// The same without an async function: each async call costs a task with its own executor 500 instructions.
+    /// The same without an async function: each async call costs a task with its own executor 500
+    /// instructions.
     package func whenReadable(until deadline: ContinuousClock.Instant, resume waiter: Waiter) {
         self.loop.assertOnLoop()
         self.reader.wait(until: deadline, resume: waiter)
@@ -71,9 +73,11 @@ package final class Descriptor: ReadinessHandler {
         self.writer.close()
     }
 
-    /// Runs `body`; when the task is cancelled, the current wait and all later ones end with `cancelled`.
+    /// Runs `body`; when the task is cancelled, the current wait and all later ones end with
+    /// `cancelled`.
     ///
-    /// One cancellation handler for a whole connection, because one for each wait would cost more than the wait.
+    /// One cancellation handler for a whole connection, because one for each wait would cost more
+    /// than the wait.
     package func cancellingWaits<Result>(_ body: () async -> Result) async -> Result {
         // Safe: the reference is used on the loop only, where the descriptor lives.
         nonisolated(unsafe) let descriptor = self
@@ -100,8 +104,8 @@ package final class Descriptor: ReadinessHandler {
     }
 
     package func handle(_ readiness: Readiness) {
-        // The kernel reports the end of the stream only once, perhaps together with bytes, so this readiness must not
-        // be cleared.
+        // The kernel reports the end of the stream only once, perhaps together with bytes, so this
+        // readiness must not be cleared.
         if readiness.contains(.hangUp) { self.reader.staysReady = true }
         if !readiness.isDisjoint(with: [.read, .hangUp]) { self.reader.markReady() }
         if !readiness.isDisjoint(with: [.write, .hangUp]) { self.writer.markReady() }
@@ -113,8 +117,8 @@ private final class Side {
     private(set) var isReady = false
     var staysReady = false
     private var ended: WaitError?
-    /// Resumed exactly once: `resume` takes it out first, and the owner of the descriptor closes it, which ends the
-    /// wait.
+    /// Resumed exactly once: `resume` takes it out first, and the owner of the descriptor closes
+    /// it, which ends the wait.
     private var waiter: Waiter?
     private var timer: LoopTimer?
 

@@ -4,13 +4,14 @@ internal import Synchronization
 
 /// One thread that waits in epoll and runs its tasks, timers and watches.
 ///
-/// A task started with `executorPreference: loop` runs entirely on this thread, so state that only such tasks use needs
-/// no lock. A task that blocks stops every connection of the loop.
+/// A task started with `executorPreference: loop` runs entirely on this thread, so state that only
+/// such tasks use needs no lock. A task that blocks stops every connection of the loop.
 ///
-/// `@unchecked Sendable`: everything under "Confined to the thread" is used on the loop's thread only, which
-/// `assertOnLoop` checks in debug builds; other threads use `inbox` only.
+/// `@unchecked Sendable`: everything under "Confined to the thread" is used on the loop's thread
+/// only, which `assertOnLoop` checks in debug builds; other threads use `inbox` only.
 package final class EventLoop: TaskExecutor, @unchecked Sendable {
-    /// The most jobs that one call of `runReadyJobs` runs, so that sockets and timers get their turn.
+    /// The most jobs that one call of `runReadyJobs` runs, so that sockets and timers get their
+    /// turn.
     private static let jobsPerTurn = 128
     /// How long, in each turn, tasks that have yielded may run.
     private static let yieldedShare = Duration.microseconds(500)
@@ -62,8 +63,8 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
 
     /// Ends the thread once the ready jobs have run, and waits until it has ended.
     ///
-    /// A task that still prefers this loop continues in the global pool, so none is left suspended. Must not be called
-    /// on the loop.
+    /// A task that still prefers this loop continues in the global pool, so none is left
+    /// suspended. Must not be called on the loop.
     package func stop() {
         precondition(!self.isCurrent, "a loop cannot wait for its own end")
         guard let thread = self.thread.withLock({ $0.take() }) else { return }
@@ -71,17 +72,19 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
         pthread_join(thread, nil)
     }
 
-    /// Lets all other ready work run first: sockets, timers, calls and tasks that have not yielded.
+    /// Lets all other ready work run first: sockets, timers, calls and tasks that have not
+    /// yielded.
     ///
-    /// For a task that could run for long. After `Task.yield()`, in contrast, a task waits only among those that have
-    /// just become ready. On the loop only.
+    /// For a task that could run for long. After `Task.yield()`, in contrast, a task waits only
+    /// among those that have just become ready. On the loop only.
     package func yield() async {
         _ = await withUnsafeContinuation { self.afterOthers(resume: $0) }
     }
 
     /// The same without an async function.
     package func afterOthers(resume waiter: Waiter) {
-        // A task that has outlived the loop runs in the global pool, and need not yield to others of the loop.
+        // A task that has outlived the loop runs in the global pool, and need not yield to others
+        // of the loop.
         guard self.isCurrent else { return waiter.resume(returning: nil) }
         self.yielded.append(waiter)
     }
@@ -97,7 +100,8 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
         if !self.inbox.add(job) { globalConcurrentExecutor.enqueue(job) }
     }
 
-    /// Runs a short synchronous call on the loop, from any thread; `false` if the loop has ended and will never run it.
+    /// Runs a short synchronous call on the loop, from any thread; `false` if the loop has ended
+    /// and will never run it.
     @discardableResult
     package func execute(_ call: @escaping @Sendable () -> Void) -> Bool {
         self.inbox.add(call)
@@ -112,7 +116,8 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
         assert(self.isCurrent || self.inbox.isStopped, "only on the loop's own thread")
     }
 
-    /// The longest turn within the last one to two minutes, from any thread: for so long a client of the loop has waited.
+    /// The longest turn within the last one to two minutes, from any thread: for so long a client
+    /// of the loop has waited.
     package var longestTurn: Duration { self.turns.value(now: .now) }
 
     // MARK: Watches and timers
@@ -144,7 +149,8 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
         _ = epoll_ctl(self.epoll, EPOLL_CTL_MOD, descriptor, &event)
     }
 
-    /// Ends a watch; events already fetched for it are dropped. On the loop only, before the descriptor is closed.
+    /// Ends a watch; events already fetched for it are dropped. On the loop only, before the
+    /// descriptor is closed.
     package func forget(_ token: WatchToken, of descriptor: Int32) {
         self.assertOnLoop()
         self.watches.remove(token)
@@ -158,7 +164,8 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
 
     /// Records that a timer with an entry will never be armed again.
     func abandonTimer() {
-        // Dropped after the call, since what a timer's action holds may abandon other timers as it ends.
+        // Dropped after the call, since what a timer's action holds may abandon other timers as it
+        // ends.
         let timers = self.timers
         self.timers.abandonOne()
         withExtendedLifetime(timers) {}
@@ -170,7 +177,8 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
     // MARK: - The thread
 
     private func startThread() throws(SystemError) {
-        // The thread owns one reference until it ends: a loop that is not stopped lives as long as the process.
+        // The thread owns one reference until it ends: a loop that is not stopped lives as long as
+        // the process.
         let context = Unmanaged.passRetained(self)
         var thread = pthread_t()
         let code = pthread_create(
@@ -210,8 +218,8 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
         // The calls may have made tasks ready here, and the resumed waiters have.
         self.ready.append(contentsOf: late.jobs)
         while let job = self.ready.popFirst() { globalConcurrentExecutor.enqueue(job) }
-        // Both hold references to objects that refer to the loop.
-        // Dropped after the property has its new value, since what a timer's action holds may abandon other timers as it ends.
+        // Both hold references to objects that refer to the loop. Dropped after the property has
+        // its new value, since what a timer's action holds may abandon other timers as it ends.
         let timers = self.timers
         self.timers = TimerQueue()
         withExtendedLifetime(timers) {}
@@ -220,8 +228,8 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
         self.threadID.store(0, ordering: .relaxed)
     }
 
-    /// Runs the jobs that are ready now, up to the limit for one turn; jobs that they add wait for the next turn, so
-    /// that sockets get theirs.
+    /// Runs the jobs that are ready now, up to the limit for one turn; jobs that they add wait for
+    /// the next turn, so that sockets get theirs.
     private func runReadyJobs() {
         for _ in 0..<min(self.ready.count, Self.jobsPerTurn) {
             guard let job = self.ready.popFirst() else { return }
@@ -230,8 +238,8 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
         }
     }
 
-    /// Resumes tasks that had yielded before this turn: at least one of `count`, and more while their share of time
-    /// lasts.
+    /// Resumes tasks that had yielded before this turn: at least one of `count`, and more while
+    /// their share of time lasts.
     private func resumeYielded(_ count: Int) {
         guard count > 0 else { return }
         let end = ContinuousClock.now + Self.yieldedShare

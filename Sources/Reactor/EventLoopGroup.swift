@@ -1,7 +1,8 @@
 /// The serving loops of a process, by default one for each core, and one loop that accepts.
 package struct EventLoopGroup: Sendable {
     package let loops: [EventLoop]
-    /// Accepts connections and distributes them to the others, so that a new client does not wait for a busy loop.
+    /// Accepts connections and distributes them to the others, so that a new client does not wait
+    /// for a busy loop.
     package let acceptor: EventLoop
 
     /// Throws `SystemError` if a loop cannot be started.

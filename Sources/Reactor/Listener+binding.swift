@@ -14,7 +14,8 @@ extension Listener {
         try SystemError.check("bind to \(address)") { address.withName { Glibc.bind(socket, $0, $1) } }
     }
 
-    /// Whether the address is a unix socket that refuses connections: left behind by a process that was killed.
+    /// Whether the address is a unix socket that refuses connections: left behind by a process
+    /// that was killed.
     private static func isAbandoned(_ address: SocketAddress) -> Bool {
         let probe = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         guard probe >= 0 else { return false }

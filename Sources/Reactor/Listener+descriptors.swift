@@ -3,8 +3,8 @@ internal import Glibc
 
 /// The number of descriptors that connections may use.
 extension Listener {
-    /// The bound for the descriptors of connections: theirs must be below it. Half of the free descriptors, at most
-    /// 256, are left for files and for calls to other servers.
+    /// The bound for the descriptors of connections: theirs must be below it. Half of the free
+    /// descriptors, at most 256, are left for files and for calls to other servers.
     package static var usableDescriptors: Int {
         var limit = rlimit()
         guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return .max }

@@ -2,7 +2,8 @@ internal import CEpoll
 internal import Glibc
 internal import Synchronization
 
-/// A listening socket, bound before any loop serves it, so that its port is known and no client is refused.
+/// A listening socket, bound before any loop serves it, so that its port is known and no client is
+/// refused.
 package final class Listener: Sendable {
     let socket: Int32
     /// The address it listens on; port 0 has been replaced by the real port.
@@ -11,7 +12,8 @@ package final class Listener: Sendable {
     private let isShared: Bool
     /// The most connections that are accepted before the loop gets its turn.
     private static let takenPerTurn = 64
-    /// The number of turns after `stop()`: enough for the clients that wait, and an end to a flood.
+    /// The number of turns after `stop()`: enough for the clients that wait, and an end to a
+    /// flood.
     private static let lastTurns = 64
 
     /// A mutex, because the caller of `stop()` is not on a loop.
@@ -56,11 +58,11 @@ package final class Listener: Sendable {
         }
     }
 
-    /// Adopts a socket that this process was started with; its supervisor listens on the socket too, also after this
-    /// process has ended.
+    /// Adopts a socket that this process was started with; its supervisor listens on the socket
+    /// too, also after this process has ended.
     ///
-    /// Makes it non-blocking and close-on-exec. Throws `SystemError` if it is not a listening stream socket, and then
-    /// leaves it unchanged.
+    /// Makes it non-blocking and close-on-exec. Throws `SystemError` if it is not a listening
+    /// stream socket, and then leaves it unchanged.
     package init(adopting socket: Int32) throws(SystemError) {
         let isStream = try Self.option(SO_TYPE, of: socket) == Int32(SOCK_STREAM.rawValue)
         let listens = try Self.option(SO_ACCEPTCONN, of: socket) == 1
@@ -75,7 +77,8 @@ package final class Listener: Sendable {
         self.socket = socket
     }
 
-    /// Another listener on the same socket, whose `stop()` leaves the connections that wait to this one. Throws `SystemError`.
+    /// Another listener on the same socket, whose `stop()` leaves the connections that wait to
+    /// this one. Throws `SystemError`.
     package func duplicate() throws(SystemError) -> Listener {
         try Listener(adopting: SystemError.check("dup") { dup(self.socket) })
     }
@@ -84,7 +87,8 @@ package final class Listener: Sendable {
         if !self.life.withLock({ $0.isClosed }) { close(self.socket) }
     }
 
-    /// Resets connections whose client has not acknowledged pending bytes for `time`: it has vanished.
+    /// Resets connections whose client has not acknowledged pending bytes for `time`: it has
+    /// vanished.
     package func dropVanishedClients(after time: Duration) {
         guard case .tcp = self.address else { return }
         // Accepted sockets inherit it, as they do `TCP_NODELAY`.
@@ -98,12 +102,15 @@ package final class Listener: Sendable {
         )
     }
 
-    /// Lets every `accept` take the connections that already wait, and end; later calls do the same. The last of them
-    /// closes the socket, so that clients who come from then on are refused and can ask elsewhere.
+    /// Lets every `accept` take the connections that already wait, and end; later calls do the
+    /// same. The last of them closes the socket, so that clients who come from then on are refused
+    /// and can ask elsewhere.
     ///
-    /// On an adopted socket they end at once, and waiting connections are left to the next process.
+    /// On an adopted socket they end at once, and waiting connections are left to the next
+    /// process.
     ///
-    /// Unlike cancelling its task, this does not affect the tasks that the accepting one has started.
+    /// Unlike cancelling its task, this does not affect the tasks that the accepting one has
+    /// started.
     package func stop() {
         let wakes = self.life.withLock { life in
             life.isStopped = true
@@ -112,11 +119,11 @@ package final class Listener: Sendable {
         for wake in wakes { wake() }
     }
 
-    /// Accepts connections on `loop` until `stop()` or until the task is cancelled; each is a non-blocking descriptor,
-    /// which the caller then owns.
+    /// Accepts connections on `loop` until `stop()` or until the task is cancelled; each is a
+    /// non-blocking descriptor, which the caller then owns.
     ///
-    /// Pauses while the only free descriptors are not for connections, and after temporary failures. Cancellation
-    /// leaves the socket open; dropping the listener closes it.
+    /// Pauses while the only free descriptors are not for connections, and after temporary
+    /// failures. Cancellation leaves the socket open; dropping the listener closes it.
     package func accept(on loop: EventLoop, _ connection: (Int32) -> Void) async {
         guard let duplicate = self.begin() else { return }
         defer { self.end() }
@@ -162,7 +169,8 @@ package final class Listener: Sendable {
 
     private var isStopped: Bool { self.life.withLock { $0.isStopped } }
 
-    /// A duplicate of the socket, because a `Descriptor` closes the socket that it owns; `nil` after the end.
+    /// A duplicate of the socket, because a `Descriptor` closes the socket that it owns; `nil`
+    /// after the end.
     private func begin() -> Int32? {
         self.life.withLock { life in
             // Out of descriptors: treated as if the task had been cancelled.

@@ -1,6 +1,7 @@
 internal import Synchronization
 
-/// The longest turn of a loop within the last one to two minutes: of this minute and the one before.
+/// The longest turn of a loop within the last one to two minutes: of this minute and the one
+/// before.
 ///
 /// The loop's thread writes, any thread reads.
 struct LongestTurn: ~Copyable, Sendable {

@@ -2,8 +2,8 @@ internal import HeapModule
 
 /// A deadline on a loop. Moving it costs no more than setting a stored property.
 ///
-/// The loop's queue holds at most a few entries for it: an entry that is due before the deadline, because the deadline
-/// was moved, is inserted again. On the loop only.
+/// The loop's queue holds at most a few entries for it: an entry that is due before the deadline,
+/// because the deadline was moved, is inserted again. On the loop only.
 package final class LoopTimer {
     private let loop: EventLoop
     private let action: () -> Void
@@ -40,7 +40,8 @@ package final class LoopTimer {
     fileprivate func entryIsDue(_ entry: ContinuousClock.Instant) {
         if entry == self.earliestEntry { self.earliestEntry = nil }
         guard let deadline else { return }
-        // Not compared with the current time: on a late loop the timer would overtake those due before its deadline.
+        // Not compared with the current time: on a late loop the timer would overtake those due
+        // before its deadline.
         if deadline <= entry {
             self.deadline = nil
             self.action()
@@ -66,7 +67,8 @@ struct TimerQueue {
 
     var count: Int { self.entries.count }
 
-    /// Removes the entries of abandoned timers once these are half of all: closed connections leave several each.
+    /// Removes the entries of abandoned timers once these are half of all: closed connections
+    /// leave several each.
     mutating func abandonOne() {
         self.abandoned += 1
         guard self.abandoned >= 64, self.abandoned * 2 >= self.entries.count else { return }
@@ -84,7 +86,8 @@ struct TimerQueue {
         return { first.timer.entryIsDue(first.due) }
     }
 
-    /// How long epoll may sleep: rounded up, so that it does not wake just before the time; -1 for no limit.
+    /// How long epoll may sleep: rounded up, so that it does not wake just before the time; -1 for
+    /// no limit.
     func millisecondsToNext(now: ContinuousClock.Instant) -> Int32 {
         guard let first = self.entries.min else { return -1 }
         let wait = first.due - now

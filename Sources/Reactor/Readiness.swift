@@ -6,7 +6,8 @@ package struct Readiness: OptionSet, Sendable {
 
     package static let read = Readiness(rawValue: 1)
     package static let write = Readiness(rawValue: 2)
-    /// The peer closed, or the descriptor failed; a read or write then tells which without blocking.
+    /// The peer closed, or the descriptor failed; a read or write then tells which without
+    /// blocking.
     package static let hangUp = Readiness(rawValue: 4)
 
     package init(rawValue: UInt8) {

@@ -1,10 +1,11 @@
 internal import Glibc
 
 extension SocketAddress {
-    /// Asks the kernel which address a socket is bound to. A unix socket in the abstract namespace gets a path that
-    /// begins with `@`.
+    /// Asks the kernel which address a socket is bound to. A unix socket in the abstract namespace
+    /// gets a path that begins with `@`.
     ///
-    /// Throws `SystemError` if `socket` is not a socket, or of a family other than IPv4, IPv6 and unix.
+    /// Throws `SystemError` if `socket` is not a socket, or of a family other than IPv4, IPv6 and
+    /// unix.
     package init(boundBy socket: Int32) throws(SystemError) {
         var name = sockaddr_storage()
         var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
@@ -12,8 +13,8 @@ extension SocketAddress {
             bytes.withMemoryRebound(to: sockaddr.self) { getsockname(socket, $0.baseAddress, &length) }
         }
         try SystemError.check("getsockname") { result }
-        // The family is followed by the port and an IPv4 address, or by the port, IPv6's flow label and address; or by
-        // the path.
+        // The family is followed by the port and an IPv4 address, or by the port, IPv6's flow
+        // label and address; or by the path.
         let familySize = MemoryLayout<sa_family_t>.size
         let bytes = withUnsafeBytes(of: &name) { Array($0.prefix(Int(length)).dropFirst(familySize)) }
         let address: SocketAddress? =

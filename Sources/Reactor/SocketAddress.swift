@@ -5,7 +5,8 @@ package enum SocketAddress: Sendable, Hashable, CustomStringConvertible {
     case tcp(host: String, port: UInt16)
     case unix(path: String)
 
-    /// Reads the configuration's notation; `nil` if the text is malformed. The host must be a numeric address.
+    /// Reads the configuration's notation; `nil` if the text is malformed. The host must be a
+    /// numeric address.
     package init?(_ text: String) {
         if text.hasPrefix("unix:") {
             let path = String(text.dropFirst(5))

@@ -4,13 +4,15 @@
 /// if budget.isSpent { await loop.yield() }
 /// budget.spend(bytes: read())
 /// ```
-/// A real wait begins a new turn. A task that waits after two steps, as for a single request, never reads the clock. A
-/// class, because a struct would be copied for each query, which costs more than the result. On the loop only.
+/// A real wait begins a new turn. A task that waits after two steps, as for a single request,
+/// never reads the clock. A class, because a struct would be copied for each query, which costs
+/// more than the result. On the loop only.
 package final class TurnBudget {
     /// The number of answers after which the loop's turn costs only about a twentieth of them.
     private static let steps = 32
     private static let bytes = 65_536
-    /// Costly steps, such as signatures, reach it sooner. With a hundred busy tasks each has its turn after 10 ms.
+    /// Costly steps, such as signatures, reach it sooner. With a hundred busy tasks each has its
+    /// turn after 10 ms.
     private static let time = Duration.microseconds(100)
     /// The steps of a single request: one to read it, one to answer it.
     private static let freeSteps = 2

@@ -35,7 +35,8 @@ import Testing
         }
     }
 
-    /// Of all pairs of characters each spelling reads those with two digits of its own and four zero bits, and no other.
+    /// Of all pairs of characters each spelling reads those with two digits of its own and four
+    /// zero bits, and no other.
     @Test func everyPairOfCharactersIsReadOnlyIfItWouldBeWritten() {
         for spelling in [Base64.unpadded, .url] {
             var texts = Set((UInt8.min...UInt8.max).map { Array(spelling.text(of: [$0]).utf8) })
