@@ -87,7 +87,8 @@ import Testing
     /// By the wrong clock both have already expired.
     @Test func aPayloadAndASessionExpireWhenTheClockIsAccepted() async throws {
         try self.jumpAhead()
-        _ = try await Daemon.run(["user", "add", "alice", "--password-stdin"], in: self.folder, input: "correct horse\n")
+        let adding = ["user", "add", "alice", "--password-stdin"]
+        _ = try await Daemon.run(adding, in: self.folder, input: "correct horse\n")
         var daemon = try await Daemon(in: self.folder)
         let alice = ["--user", "alice:correct horse"]
         let opened = try await self.ask(daemon, "/api/sessions", alice + ["--data", #"{"ExpiresIn":7776000}"#])
