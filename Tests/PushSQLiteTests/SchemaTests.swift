@@ -114,7 +114,7 @@ import Testing
         let folder = try TemporaryFolder()
         let path = folder.file("a.db")
         let connection = try DatabaseQueue(path: path)
-        try connection.writeWithoutTransaction { try Schema.prepare($0, Array(Migration.all.prefix(count))) }
+        try await connection.writeWithoutTransaction { try Schema.prepare($0, Array(Migration.all.prefix(count))) }
         try connection.close()
         await (try SQLiteStore(path: path, keyring: Keyring(text: Keyring.generateText()))).close()
         let inspection = try SQLiteDatabase(path: path).inspect()
