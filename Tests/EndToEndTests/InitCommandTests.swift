@@ -111,7 +111,7 @@ import Testing
         #expect(try self.names.isEmpty)
     }
 
-    // MARK: What is there
+    // MARK: Existing files
 
     @Test func aConfigurationThatIsThereStaysAsItIs() async throws {
         try self.folder.writeSecret("log: {level: debug}\n", to: "sealpost.yaml")
