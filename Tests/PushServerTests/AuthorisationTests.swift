@@ -10,7 +10,8 @@ import Testing
 @testable import PushServer
 
 @Suite(.timeLimit(.minutes(5))) struct AuthorisationTests {
-    /// Every route with the lowest role and the scopes that may use it; `nil` stands for any caller.
+    /// Every route with the lowest role and the scopes that may use it; `nil` stands for any
+    /// caller.
     static let least: [String: (role: Role, scopes: Scopes)?] = [
         "POST /api/register": (.device, .register), "GET /api/register": (.device, .register),
         "PUT /api/register/{id}": (.device, .register), "DELETE /api/register/{id}": (.device, .register),
