@@ -5,7 +5,7 @@ import Testing
 /// The outcomes of calls to a faulty peer, over real sockets. Unless a test says otherwise, each
 /// call has a deadline of twenty seconds, so a call that hangs is noticed.
 @Suite(.timeLimit(.minutes(5))) struct FaultTests {
-    /// A single fault during many calls makes none of them fail.
+    /// All calls succeed despite a single fault.
     @Test(
         arguments: [false, true],
         [

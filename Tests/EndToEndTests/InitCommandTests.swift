@@ -111,7 +111,7 @@ import Testing
         #expect(try self.names.isEmpty)
     }
 
-    // MARK: What is there
+    // MARK: Existing files
 
     @Test func aConfigurationThatIsThereStaysAsItIs() async throws {
         try self.folder.writeSecret("log: {level: debug}\n", to: "sealpost.yaml")
@@ -146,8 +146,8 @@ import Testing
 
     // MARK: Crashes
 
-    /// Each file appears by one system call. strace finds it by the file's name, as a full path
-    /// or as the command got it, because strace would count the calls of each thread.
+    /// Each file appears by one system call. strace finds the call by the file's name, as a full
+    /// path or as the command got it. A count would not do: strace counts each thread's calls.
     @Test(arguments: ["var/keyring", "var/signing-keys", "sealpost.yaml"])
     func afterACrashTheSameCommandGoesOn(file: String) async throws {
         let arguments = ["init", "--listen", "127.0.0.1:0"] + Self.administrator

@@ -151,7 +151,7 @@ private let schema = "create table t(n int8 primary key, m int8 not null default
 
     @Test func aDeadlockIsRunAgain() async throws {
         var options = PoolOptions.patient
-        // The server looks for deadlocks after a second. That must come before the limit of a
+        // The server looks for deadlocks after a second, which must be before the limit of a
         // wait.
         options.silenceLimit = .seconds(20)
         options.writeLimit = .seconds(30)

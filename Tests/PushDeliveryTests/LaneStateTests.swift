@@ -171,7 +171,7 @@ import Testing
         _ = try self.next()
     }
 
-    // MARK: What operators are told
+    // MARK: Logs and counts for operators
 
     @Test func aPauseItsReasonAndItsEndAreALineEachAndCounted() throws {
         let first = try self.next()

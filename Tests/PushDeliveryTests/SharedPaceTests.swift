@@ -18,7 +18,7 @@ import Testing
         let process: Int64
         var pacer = Pacer(rate: 100)
         var shares = LaneShares()
-        /// The milliseconds in which it sends.
+        /// The milliseconds during which it sends.
         let times: Range<Int>
 
         init(_ process: Int64, times: Range<Int>) {

@@ -423,7 +423,7 @@ import Testing
         }
     }
 
-    // MARK: What is no page of cells
+    // MARK: Pages without cells
 
     @Test(arguments: ["full", "incremental"])
     func pointerMapsAreLeftAlone(mode: String) async throws {

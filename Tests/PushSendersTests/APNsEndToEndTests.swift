@@ -72,7 +72,7 @@ import Testing
         #expect(outcome == .failure(.deviceGone(reason: "Unregistered", since: since)))
     }
 
-    /// A reason for which Apple refuses a push, in addition to an answer that a test has set.
+    /// A reason why Apple refuses a push, in addition to an answer that a test has set.
     enum Circumstance: CaseIterable {
         case otherEnvironment, otherApp, expiredToken, busyDevice, keyOfTheOtherEnvironment
 

@@ -38,7 +38,7 @@ import Testing
         for _ in 0..<Self.count {
             let host = endpoints.host()
             // A text that our parser refuses is not called. Digits with a dot after them are a
-            // name, for which the client would ask DNS.
+            // name, which the client would resolve by DNS.
             guard let url = OutboundURL("https://\(host)/"), !host.hasSuffix(".") else { continue }
             switch await Self.outcome(of: url, by: client) {
             case .refusedAddress: refused += 1

@@ -10,7 +10,8 @@ import Testing
 @testable import PushServer
 
 @Suite(.timeLimit(.minutes(5))) struct AuthorisationTests {
-    /// Every route, and the least role and the scopes with which it may be used; `nil` is anybody.
+    /// Every route with the lowest role and the scopes that may use it; `nil` stands for any
+    /// caller.
     static let least: [String: (role: Role, scopes: Scopes)?] = [
         "POST /api/register": (.device, .register), "GET /api/register": (.device, .register),
         "PUT /api/register/{id}": (.device, .register), "DELETE /api/register/{id}": (.device, .register),
@@ -142,7 +143,7 @@ import Testing
         #expect(try await self.fixture.send(.get, path, user: "alice").status == .notFound)
     }
 
-    // MARK: Whose
+    // MARK: Ownership
 
     @Test(arguments: ["bob", "ada", "paul"])
     func aForeignNotificationAndAMissingOneAreTheSameBytes(user: String) async throws {

@@ -127,7 +127,7 @@ import Testing
         #expect(try #require(response.fields[.requestID]).count >= 8)
     }
 
-    // MARK: What leaves, and what is logged
+    // MARK: Answers, logs and files
 
     @Test func aFailureSaysNothingOfItsReason() async throws {
         let fixture = try await ServerFixture()

@@ -2,7 +2,7 @@ import Testing
 
 @testable import PushServer
 
-/// The order in which the queue gives out jobs.
+/// The order of the queue's jobs.
 @Suite(.timeLimit(.minutes(5))) struct FairQueueTests {
     @Test func eachWorkerStartsOnceAndComesBack() {
         var queue = FairQueue<Int>(workers: 2)

@@ -61,7 +61,7 @@ import Testing
         #expect(self.fixture.wakeUps.count == 0)
     }
 
-    // MARK: What the HTTP server refuses
+    // MARK: Refusals of the HTTP server
 
     @Test(arguments: Self.refusals)
     func aRefusalEchoesTheTokenAndTheRequestID(refusal: Refusal) throws {

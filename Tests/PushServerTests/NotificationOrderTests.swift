@@ -94,7 +94,7 @@ import Testing
         try await self.post(#""Platforms":["apns","\#(name)"]"#).expectProblem(.unknownPlatform, "apns, fcm, wns")
     }
 
-    // MARK: What they do
+    // MARK: Effects
 
     @Test func priorityCollapseKeyAndExpiryGoToTheProvider() async throws {
         try await self.fixture.storage.addDevice(of: self.fixture.storage.user("paul"), handle: "a1")

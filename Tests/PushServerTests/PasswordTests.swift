@@ -14,7 +14,7 @@ import Testing
     private static let weak = PasswordParameters(memory: 8, passes: 1, lanes: 1)
     private static let strong = PasswordParameters(memory: 16, passes: 2, lanes: 2)
 
-    // MARK: Hashed anew
+    // MARK: Rehashing
 
     @Test func aRightPasswordIsHashedAnewWhenTheParametersHaveRisen() async throws {
         let fixture = try await ServerFixture(parameters: Self.strong)
@@ -58,7 +58,7 @@ import Testing
         #expect(try await fixture.storedPassword().matches(ServerFixture.password))
     }
 
-    // MARK: Names that nobody has
+    // MARK: Unknown names
 
     @Test func aNameThatNobodyHasCostsWhatUsersCost() async throws {
         let fixture = try await ServerFixture(parameters: Self.strong)

@@ -184,7 +184,7 @@ import Testing
         #expect(try await self.actions() == [.send])
     }
 
-    // MARK: What others see meanwhile
+    // MARK: The view of others during a lease
 
     @Test(arguments: [true, false]) func aListTellsTheEndAndNotTheLease(isConfirmed: Bool) async throws {
         let path = try await self.post(to: "alice")
@@ -226,7 +226,7 @@ import Testing
         #expect(try await counts() == [0, 1, 0, 1])
     }
 
-    // MARK: What happens meanwhile
+    // MARK: Changes during a lease
 
     @Test func whatIsRecalledDuringItsLeaseIsGoneAtOnce() async throws {
         let path = try await self.post(to: "alice")

@@ -106,7 +106,7 @@ import Testing
         #expect(try await self.send(body, key: "k") == first, "also when it is gone")
     }
 
-    // MARK: What the counts do not tell
+    // MARK: Limits of the counts
 
     /// A user with the role device sends only to itself. The server refuses other recipients
     /// before it looks up a tag or a name.

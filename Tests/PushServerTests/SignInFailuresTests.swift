@@ -261,7 +261,7 @@ import Testing
         for account in UInt64(2)..<1000 { #expect(self.signIn(UInt64(account), nil) == nil) }
     }
 
-    // MARK: What is no password
+    // MARK: Other credentials than passwords
 
     @Test mutating func whatNamesNoAccountCountsForItsAddressAndApart() {
         for _ in 0..<51 { #expect(self.failures.countInvalidCredentials(of: 7, now: self.now) == nil) }

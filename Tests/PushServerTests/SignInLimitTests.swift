@@ -130,7 +130,7 @@ import Testing
         }
     }
 
-    // MARK: What a guesser learns
+    // MARK: Answers to a guesser
 
     @Test func knownAndUnknownNamesAreRefusedAfterAsManyTriesWithTheSameBytes() async throws {
         var answers: [[Response]] = []
@@ -188,7 +188,7 @@ import Testing
         #expect(statuses == [Int](repeating: 401, count: free) + waits)
     }
 
-    // MARK: Who is not slowed
+    // MARK: Callers that are not slowed
 
     @Test func aNeighbourDoesNotLockOutWhoHasSignedInThere() async throws {
         #expect(try await self.signIn(from: self.phone) == 200)
@@ -265,7 +265,7 @@ import Testing
         }
     }
 
-    // MARK: What operators see
+    // MARK: Metrics and logs
 
     @Test func outcomesAreCountedAndAFloodIsAFewLines() async throws {
         _ = try await self.exhaust(.password)

@@ -89,7 +89,7 @@ import Testing
         #expect(statuses[0] == statuses[1])
     }
 
-    // MARK: What is known
+    // MARK: Known names
 
     private static let document = (try? JSONValue(reading: OpenAPIDocument.bytes)) ?? .null
 
@@ -178,7 +178,7 @@ import Testing
         #expect(response.status == .ok, "\(response.text)")
     }
 
-    // MARK: What comes first
+    // MARK: Order of checks, other answers
 
     @Test func aStrangerLearnsNothing() async throws {
         let fixture = try await ServerFixture()

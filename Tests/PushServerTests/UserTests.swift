@@ -89,7 +89,7 @@ import Testing
         try await self.add(#"{"Name":"dave","Password":"pass\nword"}"#).expectProblem(.invalidMember, "Password")
     }
 
-    // MARK: Changes, of which TokenTests has the effects
+    // MARK: Changes (TokenTests covers their effects)
 
     @Test(arguments: [
         (#"{"Role":"root"}"#, "Role must be one of device, publisher, admin"),

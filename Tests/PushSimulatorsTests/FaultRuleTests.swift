@@ -64,7 +64,7 @@ import Testing
         #expect(error?.description.contains("refuse-stream, no-answer, bad-json, reset") == true)
     }
 
-    // MARK: - Which requests
+    // MARK: - Affected requests
 
     /// Returns which of the first requests get the fault, counted from 1.
     private static func hits(_ text: String, among count: Int = 12, device: String = "abcd") throws -> [Int] {

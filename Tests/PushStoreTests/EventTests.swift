@@ -71,7 +71,7 @@ import Testing
         #expect(try await self.events().count == 4)
     }
 
-    // MARK: What has an event
+    // MARK: Changes with an event
 
     @Test(arguments: [
         (Settlement.accepted(providerID: "x"), PushEvent.Kind.accepted, nil), (.expired, .expired, nil),
@@ -222,7 +222,7 @@ import Testing
         #expect(Set(try await self.events().map(\.platform)) == ["apns", "webpush"])
     }
 
-    // MARK: What is stored
+    // MARK: Stored kinds
 
     @Test func withoutEventsNothingIsStored() async throws {
         let fixture = try StoreFixture()

@@ -17,7 +17,7 @@ import Testing
         _ = try await self.fixture.store.changeUser(user.name, password: hash, now: self.fixture.now)
     }
 
-    // MARK: The same password hashed anew
+    // MARK: Rehashing of the same password
 
     @Test func aNewHashOfTheSamePasswordEndsNothing() async throws {
         let alice = try await self.fixture.addUser("alice")
@@ -39,7 +39,7 @@ import Testing
         #expect(try await self.fixture.reader.password(of: self.fixture.user("alice")) == PasswordHash(phc: "changed"))
     }
 
-    // MARK: Whose hash stands in for a name that nobody has
+    // MARK: The hash that stands in for an unknown name
 
     @Test func withoutUsersThereIsNoHash() async throws {
         for number in [0, 1, UInt64.max] { #expect(try await self.fixture.reader.password(chosenBy: number) == nil) }

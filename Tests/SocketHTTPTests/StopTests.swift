@@ -183,7 +183,7 @@ import Testing
     }
 }
 
-/// A flag for which a handler can wait while it holds its loop.
+/// A flag that a handler can wait for while it holds its loop.
 private final class Flag: Sendable {
     private let isSet = Atomic(false)
 

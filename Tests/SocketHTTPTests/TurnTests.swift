@@ -16,8 +16,8 @@ import Testing
         let answersBefore = Atomic(-1)
         let begun = AsyncStream.makeStream(of: Void.self)
 
-        /// Holds the loop at the first request until all clients have sent theirs. What follows
-        /// depends on the order alone.
+        /// Holds the loop at the first request until all clients have sent theirs. The later
+        /// answers then show only the order.
         @Sendable func answer(_ request: Request) async -> Response {
             guard request.head.path != "/other" else {
                 self.answersBefore.store(self.answers.load(ordering: .relaxed), ordering: .relaxed)

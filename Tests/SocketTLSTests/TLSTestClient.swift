@@ -181,7 +181,7 @@ final class TLSTestClient {
         try await self.connect()
     }
 
-    // MARK: What came of it
+    // MARK: Result of the handshake
 
     var version: Int32 { SSL_version(self.session) }
 

@@ -2,7 +2,7 @@ import Foundation
 import PushClient
 
 extension FuzzTarget {
-    /// The body of an event stream: for all portions in which it arrives, its events equal those
+    /// The body of an event stream: however it is split into portions, its events equal those
     /// of the whole body, read line by line. The parser refuses it only for its lengths.
     static func events(_ bytes: [UInt8]) throws {
         let expected = EventStreamText(bytes)

@@ -4,7 +4,7 @@ import HTTPTypes
 
 extension FuzzTarget {
     /// The head of a request: a new parser gets the same result from the whole head. This holds
-    /// for all portions in which it arrives, and after any earlier request of the connection.
+    /// however it is split into portions, and after any earlier request of the connection.
     static func head(_ bytes: [UInt8]) throws {
         let expected = HeadOutcome(of: bytes, in: .whole, parser: HeadParser(limits: HeadOutcome.limits))
         for portions in Portions.allCases {

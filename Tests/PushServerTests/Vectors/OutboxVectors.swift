@@ -50,7 +50,7 @@ enum OutboxVectors {
         )
     }
 
-    // MARK: - What the server answers
+    // MARK: - Answers of the server
 
     /// Returns the inbox before the task: notification 7, the task's subject, and 8.
     private static func lists(isRead: Bool) async throws -> JSONValue {
@@ -120,7 +120,7 @@ enum OutboxVectors {
         }
     }
 
-    // MARK: - What it means
+    // MARK: - Meaning of the answers
 
     private static func vector(_ form: Form, _ name: String, _ answer: VectorAnswer) throws -> JSONValue {
         let code = try #require(ProblemCode(rawValue: name))

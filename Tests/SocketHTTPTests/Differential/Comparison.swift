@@ -2,7 +2,7 @@
 struct Comparison {
     enum Result {
         case alike
-        /// Our server refuses a request that h11 accepts. That is always allowed.
+        /// Our server refuses a request that h11 accepts, which is always allowed.
         case weAreStricter
         case known(KnownDifference)
         /// Both accept a request, but read it differently.

@@ -46,7 +46,7 @@ extension WireRow {
         WireRow("an authority for GET", "GET h:443 HTTP/1.1\r\n", .refused(400, "The request target is invalid.")),
         WireRow("a path without its slash", "GET a/b HTTP/1.1\r\n", .refused(400, "The request target is invalid.")),
 
-        // MARK: What must be encoded
+        // MARK: Characters that must be encoded
         WireRow("a fragment", "GET /a#b HTTP/1.1\r\n", .refused(400, unencodedPath)),
         WireRow("a backslash", "GET /a\\b HTTP/1.1\r\n", .refused(400, unencodedPath)),
         WireRow("brackets", "GET /[a] HTTP/1.1\r\n", .refused(400, unencodedPath)),
@@ -55,7 +55,7 @@ extension WireRow {
         WireRow("a control character", "GET /\u{1} HTTP/1.1\r\n", .refused(400, "The request line is malformed.")),
         WireRow("DEL", "GET /\u{7f} HTTP/1.1\r\n", .refused(400, "The request line is malformed.")),
 
-        // MARK: Encodings that are none, or hide something
+        // MARK: Encodings that are invalid, or hide something
         WireRow("a per cent sign at the end", "GET /a% HTTP/1.1\r\n", .refused(400, badEncoding)),
         WireRow("one digit only", "GET /%1 HTTP/1.1\r\n", .refused(400, badEncoding)),
         WireRow("no digits", "GET /%g0 HTTP/1.1\r\n", .refused(400, badEncoding)),

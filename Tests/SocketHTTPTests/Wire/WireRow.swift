@@ -21,7 +21,7 @@ struct WireRow: Sendable, CustomStringConvertible {
     let sent: [UInt8]
     /// All bytes that the server sends, without `100 Continue`.
     let answer: [UInt8]
-    /// The same bytes with the `100 Continue` with which some answers begin.
+    /// The same bytes with the `100 Continue` at the beginning of some answers.
     let answerWithLeave: [UInt8]
     /// The position at which a client stops to wait for `100 Continue`.
     private let stop: Int?
