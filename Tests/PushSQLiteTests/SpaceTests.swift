@@ -110,7 +110,7 @@ import Testing
                 }
                 writes += 1
                 _ = try await store.wipe()
-                return try self.length() < before / 3
+                return try self.length() < before - (12 << 20)
             }
             group.cancelAll()
             try await group.waitForAll()
