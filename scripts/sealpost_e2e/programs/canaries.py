@@ -379,10 +379,14 @@ def judge(what, bytes, results, words=(SECRET, HANDLE)):
             results.failures.add(f"{what}: a token, {match[0][:12]} and so on")
 
 
+# No stranger makes an administrator where there are users. A retry needs a push that still waits, which a fast server has
+# sent; `SinglePushTests` retries one.
+WITHOUT_SUCCESS = {"POST /api/setup", "POST /api/notifications/{id}/deliveries/{device}", "DELETE /api/notifications/{id}/deliveries/{device}"}
+
+
 def report(results, site):
     for route in ROUTES:
-        # No stranger makes an administrator where there are users.
-        if route != "POST /api/setup" and not any(200 <= status < 400 for status in results.statuses[route]):
+        if route not in WITHOUT_SUCCESS and not any(200 <= status < 400 for status in results.statuses[route]):
             results.failures.add(f"{route} was never answered with success: {dict(results.statuses[route])}")
     for failure in sorted(results.failures):
         print(failure)
