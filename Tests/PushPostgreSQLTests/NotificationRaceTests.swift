@@ -117,16 +117,15 @@ import Testing
                 entry.id.rawValue % 2 == 0 ? entry.isRead : entry.isGone
             }
             var (last, start): ([NotificationID: NotificationPage.Entry], Int64) = ([:], 0)
-            let deadline = ContinuousClock.now + .seconds(60)
-            while last.values.count(where: isDone) < count, ContinuousClock.now < deadline {
+            try await eventually {
                 let page = try await self.page(after: start, of: self.bob)
                 for entry in page.entries {
                     #expect((last[entry.id]?.change ?? 0) < entry.change)
                     last[entry.id] = entry
                 }
                 start = page.end
+                return last.values.count(where: isDone) == count
             }
-            #expect(last.values.count(where: isDone) == count)
             try await group.waitForAll()
         }
     }
