@@ -1,4 +1,4 @@
-package import CResources
+internal import CResources
 
 /// The passwords that attackers guess first, from `CommonPasswords.txt`.
 enum CommonPasswords {
@@ -14,12 +14,5 @@ enum CommonPasswords {
     /// Scans the list from its beginning, which takes a moment; passwords are seldom set.
     static func contains(_ password: String) -> Bool {
         Self.all.contains { $0.elementsEqual(password.utf8) }
-    }
-}
-
-extension [UInt8] {
-    /// The bytes of a file that is part of the executable.
-    package init(_ file: CResource) {
-        self.init(UnsafeBufferPointer(start: file.start, count: file.count))
     }
 }

@@ -53,7 +53,7 @@ import Testing
     @Test func theTagChangesWithAllThatTheBodyDependsOn() throws {
         func tag(_ id: Int64, isRead: Bool = false, at time: Int64, account: AccountID? = nil) throws -> String {
             let (id, date) = (try #require(NotificationID(rawValue: id)), Date(milliseconds: time))
-            return NotificationTag(id: id, account: account, isRead: isRead, createdAt: date).tag.description
+            return NotificationTag(id: id, account: account, isRead: isRead, createdAt: date).entityTag.description
         }
         #expect(try tag(7, at: 5) == #""7-u5""#)
         #expect(try tag(7, isRead: true, at: 5, account: AccountID(text: "me")) == #""7-r5-me""#)

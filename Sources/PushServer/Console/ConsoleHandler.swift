@@ -1,6 +1,4 @@
-internal import Bytes
 internal import CResources
-internal import Cryptography
 internal import HTTPTypes
 internal import PushAPI
 internal import PushCore
@@ -57,7 +55,7 @@ struct ConsoleFile: Sendable {
     private init(_ type: String, _ file: CResource) {
         self.type = type
         self.bytes = Array(file)
-        self.tag = EntityTag(description: "\"\(Hexadecimal.text(of: SHA256.hash(data: bytes).prefix(16)))\"")
+        self.tag = EntityTag(ofPublicFile: self.bytes)
     }
 
     private static let html = "text/html; charset=utf-8"

@@ -46,6 +46,13 @@ struct EntityTag: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
+extension EntityTag {
+    /// The tag of a file that anybody may read: half of its SHA-256.
+    init(ofPublicFile bytes: [UInt8]) {
+        self.init(description: "\"\(Hexadecimal.text(of: SHA256.hash(data: bytes).prefix(16)))\"")
+    }
+}
+
 /// The state of a notification that its entity tag encodes, as one account sees it.
 ///
 /// A payload never changes after its release, so the id and the time stand for it. The tag reveals
@@ -59,13 +66,13 @@ struct NotificationTag {
     /// The length of the longest tag.
     static let mostBytes = 72
 
-    var tag: EntityTag {
+    var entityTag: EntityTag {
         var text: [UInt8] = []
         text.append(upTo: Self.mostBytes) { self.write(to: &$0) }
         return EntityTag(description: String(decoding: text, as: UTF8.self))
     }
 
-    /// Writes the text of `tag`.
+    /// Writes the text of `entityTag`.
     func write(to writer: inout ByteWriter) {
         writer.write("\"")
         writer.write(decimal: Int(self.id.rawValue))

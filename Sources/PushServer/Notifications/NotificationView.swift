@@ -48,7 +48,7 @@ struct NotificationView {
 
     /// The validators for conditional requests.
     var validators: Validators {
-        Validators(tags: [self.tag.tag], lastModified: self.lastModified)
+        Validators(tags: [self.tag.entityTag], lastModified: self.lastModified)
     }
 
     // MARK: - Private
