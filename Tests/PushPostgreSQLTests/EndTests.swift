@@ -76,7 +76,7 @@ import Testing
         for user in users { try await self.disable(user) }
         #expect(self.heard.all == users.map { .user($0.id) })
         try self.connection().execute("update account_end set at = at - 3600001")
-        _ = try self.connection().query(Node.trimming)
+        _ = try self.connection().query(Node.trimEnds)
         #expect(try self.connection().query("select trimmed from epoch")[0].integer(0) == 2)
         #expect(try self.connection().query("select count(*) from account_end")[0].integer(0) == 0)
         // Simulates a pause of more than an hour.

@@ -64,7 +64,7 @@ import Testing
         #expect(late.map(\.state) == [.late, .alive])
         #expect(late.map(\.isThis) == [false, true])
         #expect(try await other.store.sharing()?.servers == 1)
-        _ = try database.query(Node.fencing, #require(other.store as? PostgreSQLStore).node.number)
+        _ = try database.query(Node.fenceLate, #require(other.store as? PostgreSQLStore).node.number)
         let gone = try await other.store.servers(limit: 10)
         #expect(gone.map(\.state) == [.alive, .gone])
         // The fenced server sees the same, as long as it has not taken another number.

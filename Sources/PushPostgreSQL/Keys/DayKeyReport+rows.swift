@@ -46,7 +46,7 @@ extension DayKeyReport {
         try connection.transaction {
             // The lock makes processes that start at the same time take turns, and keeps older
             // versions from joining meanwhile.
-            _ = try connection.query(Schema.locking)
+            _ = try connection.query(Schema.schemaLock)
             let report = try Self(connection.query(Self.all, Migration.dayKeys))
             var chain = try keeper.load()
             if report.check == nil, chain == nil {
@@ -57,9 +57,9 @@ extension DayKeyReport {
             try report.check(chain, at: keeper.place)
             guard let chain else { throw StoreError.wrongDayKeys(reason: "\(keeper.place) is missing") }
             if let (day, value) = report.nextCheck(chain, now: now) {
-                _ = try connection.query(Self.noting, Int64(day.number), value)
+                _ = try connection.query(Self.storeCheckValue, Int64(day.number), value)
             }
-            let isSealing = try report.isSealing || connection.query(Self.beginning, Migration.dayKeys).changed == 1
+            let isSealing = try report.isSealing || connection.query(Self.enableDayKeys, Migration.dayKeys).changed == 1
             return DayKeys(chain, isSealing: isSealing)
         }
     }
@@ -73,23 +73,23 @@ extension DayKeyReport {
         return chain.checkValue(of: day).map { (day, $0) }
     }
 
-    static let noting = """
+    static let storeCheckValue = """
         insert into day_chain as c (id, day, check_value) values (1, $1, $2)
         on conflict (id) do update set day = excluded.day, check_value = excluded.check_value where c.day < excluded.day
         """
 
     /// Starts encryption with day keys, unless a process without them may run. From then on no
     /// such process can join.
-    static let beginning = """
+    static let enableDayKeys = """
         update migration set oldest_known = name where name = $1 and oldest_known <> name and not exists (
             select 1 from node where not is_fenced and until >= \(DatabaseClock.now) and schema < $1)
         """
 
     /// Deletes holders that have not reported for 90 days.
-    static let forgettingHolders = "delete from day_key_holder where at < \(DatabaseClock.now) - 7776000000"
+    static let deleteSilentHolders = "delete from day_key_holder where at < \(DatabaseClock.now) - 7776000000"
 
     /// A holder, and the day up to which it has destroyed keys.
-    static let holding = """
+    static let storeHolder = """
         insert into day_key_holder (place, day, at) values ($1, $2, \(DatabaseClock.now))
         on conflict (place) do update set day = excluded.day, at = excluded.at
         """

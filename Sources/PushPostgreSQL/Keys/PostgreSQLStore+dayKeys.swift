@@ -28,10 +28,10 @@ extension PostgreSQLStore {
         }
         let report = try DayKeyReport(await self.read(DayKeyReport.all, Migration.dayKeys))
         if let (day, value) = report.nextCheck(days.chain, now: moment) {
-            _ = try await self.read(DayKeyReport.noting, Int64(day.number), value)
+            _ = try await self.read(DayKeyReport.storeCheckValue, Int64(day.number), value)
         }
-        _ = try await self.read(DayKeyReport.forgettingHolders)
-        _ = try await self.read(DayKeyReport.holding, keeper.place, Int64(days.chain.day.number))
+        _ = try await self.read(DayKeyReport.deleteSilentHolders)
+        _ = try await self.read(DayKeyReport.storeHolder, keeper.place, Int64(days.chain.day.number))
         return turn
     }
 
@@ -56,8 +56,8 @@ extension PostgreSQLStore {
     /// Whether day keys encrypt now. Starts that if all processes support it.
     private func mayBeginDayKeys() async throws -> Bool {
         try await self.write { tx in
-            _ = try await tx.query(Schema.locking)
-            _ = try await tx.query(DayKeyReport.beginning, Migration.dayKeys)
+            _ = try await tx.query(Schema.schemaLock)
+            _ = try await tx.query(DayKeyReport.enableDayKeys, Migration.dayKeys)
             return try await DayKeyReport(tx.query(DayKeyReport.all, Migration.dayKeys)).isSealing
         }
     }

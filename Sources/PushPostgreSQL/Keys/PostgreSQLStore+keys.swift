@@ -101,7 +101,7 @@ extension PostgreSQLStore {
         let choice: (sealing: UInt32, wait: KeyWait?)
         do {
             choice = try await self.write { tx in
-                _ = try await tx.query(Schema.locking)
+                _ = try await tx.query(Schema.schemaLock)
                 let agreement = try KeyAgreement(await tx.query(KeyAgreement.all))
                 try agreement.check(keyring)
                 let choice = agreement.choice(keyring, besides: node)

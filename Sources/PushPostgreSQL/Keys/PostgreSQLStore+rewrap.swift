@@ -36,19 +36,19 @@ extension PostgreSQLStore {
         guard result.unreadable == 0 else { return result }
         result.unused = try await self.write { tx in
             // The lock keeps processes from starting to encrypt with one of these keys meanwhile.
-            _ = try await tx.query(Schema.locking)
+            _ = try await tx.query(Schema.schemaLock)
             // If the keyring was exchanged meanwhile, the pass for the new one decides.
             guard self.exchanges.load(ordering: .relaxed) == exchange else { return [] }
             // A key with which another process still encrypts stays in use.
             let needed = try KeyAgreement(await tx.query(KeyAgreement.all)).needed
             let unused = others.filter { !needed.contains($0) }.map { Int64($0) }
-            let deleted = try await tx.query(Self.deletingUnused, unused)
+            let deleted = try await tx.query(Self.deleteUnusedKeys, unused)
             return try deleted.compactMap { UInt32(exactly: try $0.integer(0)) }.sorted()
         }
         return result
     }
 
-    static let deletingUnused = "delete from data_key where number = any($1::int8[]) returning number"
+    static let deleteUnusedKeys = "delete from data_key where number = any($1::int8[]) returning number"
 }
 
 extension SealedColumn {

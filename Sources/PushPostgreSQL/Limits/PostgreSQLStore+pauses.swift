@@ -17,7 +17,7 @@ extension PostgreSQLStore {
 
     package func claimProbe(of lane: Lane) async throws -> Bool {
         let rows = try await self.read(
-            Self.claimingProbe,
+            Self.probeAcquisition,
             lane.description,
             self.node.number,
             Self.probeTime,
@@ -31,7 +31,7 @@ extension PostgreSQLStore {
     func store(_ pauses: [LanePause], of process: Int64) async throws(DatabaseError) {
         let pauses = pauses.sorted { $0.lane < $1.lane }
         let over = pauses.filter { $0.ongoing == nil }.map(\.lane)
-        if !over.isEmpty { _ = try await self.database.query(Self.endingPauses, over, process) }
+        if !over.isEmpty { _ = try await self.database.query(Self.endPauses, over, process) }
         let ongoing = pauses.filter { $0.ongoing != nil }
         if ongoing.isEmpty { return }
         let parts = ongoing.compactMap(\.ongoing)
@@ -94,7 +94,7 @@ extension PostgreSQLStore {
             prober = case when r.prober = $8 then null else r.prober end
         """
 
-    static let endingPauses = """
+    static let endPauses = """
         update lane_pause set number = number + 1, is_over = true, prober = null, process = $2
         where lane = any($1::text[]) and not is_over
         """
@@ -105,12 +105,12 @@ extension PostgreSQLStore {
         """
 
     /// Whether process `$2` may probe the lane `$1`. Also true if no pause is stored for the lane.
-    static let claimingProbe = """
+    static let probeAcquisition = """
         with claimed as (
             update lane_pause r set prober = $2, probe_until = \(DatabaseClock.now) + $3
             where r.lane = $1 and not r.is_over and r.until <= \(DatabaseClock.now) + $4
                 and (r.prober is null or r.prober = $2 or r.probe_until < \(DatabaseClock.now)
-                    or r.prober <> all \(StreamHolder.living))
+                    or r.prober <> all \(StreamHolder.activeServers))
             returning r.lane)
         select exists (select 1 from claimed)
             or not exists (select 1 from lane_pause p where p.lane = $1 and not p.is_over)

@@ -38,7 +38,7 @@ package struct PostgreSQLMoveTarget: MoveTarget {
             return try self.connection.transaction {
                 // A server that starts now waits for the end of this transaction, and then finds
                 // the mark.
-                _ = try self.connection.query(Schema.locking)
+                _ = try self.connection.query(Schema.schemaLock)
                 if let name = try self.connection.query(Self.servers).first?.text(0) {
                     throw self.refusal("a server uses it, \(name): stop it first, or wait some seconds if it has ended")
                 }

@@ -10,7 +10,7 @@ internal import Synchronization
 /// takes a lock of the whole server until its commit.
 final class Announcements: Sendable {
     private static let interval = Duration.milliseconds(20)
-    static let telling = "select pg_notify('sealpost', $1)"
+    static let notify = "select pg_notify('sealpost', $1)"
 
     private struct State {
         var message: NodeMessage?
@@ -52,7 +52,7 @@ final class Announcements: Sendable {
         }
         guard let message else { return }
         // If the message is lost, the others find the news at their next poll.
-        self.database.control(Self.telling, message.description) { _ in }
+        self.database.control(Self.notify, message.description) { _ in }
     }
 }
 

@@ -13,7 +13,7 @@ struct EndsSince: Sendable {
         self.newest = try first.integer(0)
         let trimmed = try first.integer(1)
         // The number is lower than before if a database was restored from a backup.
-        guard self.newest >= seen, trimmed <= seen, rows.count <= Node.mostEnds else {
+        guard self.newest >= seen, trimmed <= seen, rows.count <= Node.maximumEnds else {
             self.ends = [.everything]
             return
         }

@@ -52,7 +52,7 @@ extension Node {
             if mayFence, waited > Self.longestSilence {
                 // Fencing once is enough. If it fails, the limit ends the wait.
                 mayFence = false
-                if let rows = try? await self.database.query(Self.fencingUnaware, epoch) { self.noteFencing(rows) }
+                if let rows = try? await self.database.query(Self.fenceUnconfirmed, epoch) { self.noteFencing(rows) }
             }
             guard waited < limit else {
                 throw StoreError.unknownOutcome(reason: "it is stored, but another server may not have heard of it")
@@ -66,7 +66,7 @@ extension Node {
 
     /// `false` also if the database does not answer.
     private func isKnownToAll(_ epoch: Int64) async -> Bool {
-        guard let rows = try? await self.database.query(Self.unaware, epoch) else { return false }
+        guard let rows = try? await self.database.query(Self.unconfirmed, epoch) else { return false }
         return rows.count == 0
     }
 
@@ -88,7 +88,7 @@ extension Node {
             }
             // If this fails, waiting processes wait until the lease expires, or the next number is
             // confirmed.
-            self.database.control(Self.confirming, membership.number, ends.newest) { _ in
+            self.database.control(Self.confirmEnds, membership.number, ends.newest) { _ in
                 self.endReading(waiters, true)
             }
         }

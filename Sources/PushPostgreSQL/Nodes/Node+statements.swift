@@ -4,7 +4,7 @@ extension Node {
     /// Assigns a number to a process: its name, its release, the newest migration that it knows,
     /// and the key with which it encrypts.
     /// Returns no row if the database has since had a migration that the process must know.
-    static let joining = """
+    static let insertServer = """
         insert into node (name, release, schema, started_at, until, sealing, seen_epoch)
         select $1, $2, $3, \(DatabaseClock.now), \(DatabaseClock.now) + \(duration), $4, e.newest from epoch e
         where e.id = 1 and not exists (select 1 from migration where name > $3 and oldest_known > $3)
@@ -16,7 +16,7 @@ extension Node {
     ///
     /// Returns no row while another process joins or changes its keys, or while the schema
     /// changes.
-    static let joiningWithKeys = """
+    static let insertServerWithKeys = """
         with l as (select id from schema_state where id = 1 for update skip locked),
         k as (
             insert into data_key (number, check_value, used_at) select $4, $6, \(DatabaseClock.now) from l
@@ -29,53 +29,53 @@ extension Node {
         """
 
     /// Deletes processes that were fenced a day ago: a number without a row also counts as dead.
-    static let forgetting = """
+    static let deleteFenced = """
         delete from node where is_fenced and until < \(DatabaseClock.now) - 86400000
         """
 
-    static let renewing = """
+    static let renewLease = """
         update node set until = \(DatabaseClock.now) + \(duration) where number = $1 and not is_fenced
         """
 
     /// From now on no process waits for this one, which no longer trusts its cache.
-    static let leaving = """
+    static let expireServer = """
         update node set is_fenced = true, until = least(until, \(DatabaseClock.now)) where number = $1
         """
 
     /// The same for a process that operators need not see any more: its row is deleted.
-    static let vanishing = "delete from node where number = $1"
+    static let deleteServer = "delete from node where number = $1"
 
     /// Fences late processes, on behalf of the process with this number.
-    static let fencing = """
+    static let fenceLate = """
         update node set is_fenced = true where not is_fenced and number <> $1 and until < \(DatabaseClock.now)
         """
 
     // MARK: Ended credentials
 
     /// Beyond this number of ends, a process evicts its whole cache.
-    static let mostEnds = 4096
+    static let maximumEnds = 4096
 
     /// The credentials that have ended since a number; at least one row.
     static let endsSince = """
         select e.newest, e.trimmed, a.epoch, a.user_id, a.token
         from epoch e left join account_end a on a.epoch > $1 and a.epoch <= e.newest
-        where e.id = 1 order by a.epoch limit \(mostEnds + 1)
+        where e.id = 1 order by a.epoch limit \(maximumEnds + 1)
         """
 
-    static let confirming = "update node set seen_epoch = $2 where number = $1 and not is_fenced"
+    static let confirmEnds = "update node set seen_epoch = $2 where number = $1 and not is_fenced"
 
     /// A process that may trust its cache, and has not confirmed a number. Includes fenced
     /// processes: they notice that only at their next renewal.
-    static let unaware = "select number from node where seen_epoch < $1 and until > \(DatabaseClock.now) limit 1"
+    static let unconfirmed = "select number from node where seen_epoch < $1 and until > \(DatabaseClock.now) limit 1"
 
     /// Fences the processes that renew without confirming.
-    static let fencingUnaware = """
+    static let fenceUnconfirmed = """
         update node set is_fenced = true where not is_fenced and seen_epoch < $1 and until > \(DatabaseClock.now)
         """
 
     /// Deletes ends of an hour ago: the lease of a process that has not read them has expired long
     /// since.
-    static let trimming = """
+    static let trimEnds = """
         with gone as (delete from account_end where at < \(DatabaseClock.now) - 3600000 returning epoch)
         update epoch set trimmed = greatest(trimmed, (select max(epoch) from gone))
         where id = 1 and exists (select 1 from gone)

@@ -104,7 +104,7 @@ final class Node: Sendable {
     /// Gives up the number, and with it its leases.
     func end() async {
         self.abandon()
-        let statement = self.options.isListedAfterEnd ? Self.leaving : Self.vanishing
+        let statement = self.options.isListedAfterEnd ? Self.expireServer : Self.deleteServer
         // If this fails, others fence it some seconds later.
         guard (try? await self.database.query(statement, self.number)) != nil else { return }
         guard self.options.isListedAfterEnd else { return }
@@ -112,7 +112,7 @@ final class Node: Sendable {
         // connections are closed. If the message is lost, the others find the leases at their next
         // poll.
         let message = NodeMessage(sender: self.number).with(.freed)
-        _ = try? await self.database.query(Announcements.telling, message.description)
+        _ = try? await self.database.query(Announcements.notify, message.description)
     }
 
     /// Handles a message of another process, and returns it; `nil` if the text is not such a
@@ -159,7 +159,7 @@ final class Node: Sendable {
         if isEnded { return }
         guard self.options.mayExchange() else { return self.wait() }
         let start = ContinuousClock.now
-        self.database.control(Self.renewing, number) { outcome in
+        self.database.control(Self.renewLease, number) { outcome in
             switch outcome {
             // Only a read that begins after the renewal counts: see `catchUp`.
             case .success(let rows) where rows.changed == 1: self.catchUp { self.noteRenewal(at: start, $0) }
@@ -185,9 +185,9 @@ final class Node: Sendable {
         }
         if isCurrent { self.lease.extend(until: start + Self.confidence) }
         // If this fails, a later renewal or another process does it.
-        if mayTrim { self.database.control(Self.trimming) { _ in } }
+        if mayTrim { self.database.control(Self.trimEnds) { _ in } }
         guard mayFence else { return self.wait() }
-        self.database.control(Self.fencing, number) { outcome in
+        self.database.control(Self.fenceLate, number) { outcome in
             // If this fails, the next renewal repeats it.
             if case .success(let rows) = outcome { self.noteFencing(rows) }
             self.wait()
@@ -214,7 +214,7 @@ final class Node: Sendable {
     private func join(with entry: SharedKeys.Entry) {
         let start = ContinuousClock.now
         self.database.control(
-            Self.joiningWithKeys,
+            Self.insertServerWithKeys,
             Self.name,
             self.options.release,
             self.schema,
@@ -234,7 +234,7 @@ final class Node: Sendable {
                     }
                 }
                 guard mayStay == true else {
-                    return self.database.control(Self.vanishing, membership.number) { _ in
+                    return self.database.control(Self.deleteServer, membership.number) { _ in
                         self.noteRenewal(at: start, false)
                     }
                 }
@@ -261,7 +261,7 @@ struct Membership: Sendable {
     /// The number up to which the process has evicted ended credentials.
     var seen: Int64
 
-    /// Decodes the row that `Node.joining` returns.
+    /// Decodes the row that `Node.insertServer` returns.
     init(_ row: Row, since start: ContinuousClock.Instant) throws(DatabaseError) {
         self.number = try row.integer(0)
         self.seen = try row.integer(1)

@@ -15,7 +15,7 @@ extension PostgreSQLStore {
     ) async throws -> PayloadLease {
         try await self.write { tx in
             let row = try await tx.query(
-                Self.leasing,
+                Self.leasePayload,
                 id.rawValue,
                 user,
                 end.milliseconds,
@@ -32,7 +32,7 @@ extension PostgreSQLStore {
 
     /// Locks the recipient's row first, like all transactions that change both rows. The second of
     /// two leases finds the first.
-    static let leasing = """
+    static let leasePayload = """
         with r as (select 1 from recipient where notification_id = $1 and user_id = $2 for no key update),
         w as (
             update untaken set leased_until = $3

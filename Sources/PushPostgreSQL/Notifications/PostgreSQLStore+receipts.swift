@@ -39,7 +39,7 @@ extension PostgreSQLStore {
 
     private static func write(_ receipts: [ReceiptBook.Receipt], _ tx: WriteTransaction) async throws {
         let rows = try await tx.query(
-            Self.writing,
+            Self.storeReceipts,
             receipts.map(\.key.notification),
             receipts.map(\.key.user),
             receipts.map(\.fetchedAt)
@@ -58,7 +58,7 @@ extension PostgreSQLStore {
     }
 
     /// Locks the rows in the order of their keys before it changes them.
-    static let writing = """
+    static let storeReceipts = """
         with l as (
             select r.notification_id, r.user_id, t.fetched_at
             from unnest($1::int8[], $2::int8[], $3::int8[]) as t (notification_id, user_id, fetched_at)

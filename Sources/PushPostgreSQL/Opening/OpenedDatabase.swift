@@ -150,7 +150,7 @@ struct OpenedDatabase {
         _ vault: Vault,
         _ told: Keyring?
     ) throws -> Membership {
-        _ = try connection.query(Node.forgetting)
+        _ = try connection.query(Node.deleteFenced)
         let sealing = vault.keyring.sealing
         var values: [any Bindable] = [Node.name, options.release, schema, Int64(sealing)]
         if let told {
@@ -158,7 +158,7 @@ struct OpenedDatabase {
             values.append(told.checkValue(of: sealing) ?? Data())
         }
         let start = ContinuousClock.now
-        let statement = told == nil ? Node.joining : Node.joiningWithKeys
+        let statement = told == nil ? Node.insertServer : Node.insertServerWithKeys
         let row = try connection.query(statement, values: values).first
         guard let row else { preconditionFailure("while migrations are held off, it returns a number or throws") }
         return try Membership(row, since: start)

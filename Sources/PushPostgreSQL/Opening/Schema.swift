@@ -9,7 +9,7 @@ enum Schema {
     private static let oldestServer: Int64 = 140_000
     /// Locks the row that serializes starts, migrations and changes of keys, until the transaction
     /// ends.
-    static let locking = "select id from schema_state where id = 1 for update"
+    static let schemaLock = "select id from schema_state where id = 1 for update"
     /// The attempts for a table that another session uses, such as a `pg_dump`.
     private static let attempts = 30
     /// The time that a statement of a migration waits for a table. Shorter than the lock timeout
@@ -67,7 +67,7 @@ enum Schema {
     static func holdMigrations(_ connection: BlockingConnection, _ migrations: [Migration]) throws {
         // Releases the lock of a process that is paused here, or whose machine has failed.
         try connection.execute("set local idle_in_transaction_session_timeout = '4s'")
-        _ = try connection.query(Self.locking)
+        _ = try connection.query(Self.schemaLock)
         _ = try Self.missing(connection, migrations)
     }
 
@@ -133,7 +133,7 @@ enum Schema {
     private static func run(_ name: String, of migrations: [Migration], on connection: BlockingConnection) throws {
         try connection.transaction {
             // Only processes that migrate or start wait for this lock.
-            _ = try connection.query(Self.locking)
+            _ = try connection.query(Self.schemaLock)
             try connection.execute("set local lock_timeout = '\(Self.lockLimit)'")
             guard try Self.missing(connection, migrations).contains(name),
                 let migration = migrations.first(where: { $0.name == name })

@@ -31,12 +31,12 @@ struct AudienceCondition {
         let onDevice = audience.expressions.map { self.condition($0, on: .device) }
         let onUser = audience.expressions.map { self.condition($0, on: .user) }
         let ofPlatform = audience.platforms == nil ? "true" : "d.platform = any($2::text[])"
-        self.onDevice = "\(Self.living) and \(ofPlatform) and (\(onDevice.joined(separator: " or ")))"
+        self.onDevice = "\(Self.activeDevice) and \(ofPlatform) and (\(onDevice.joined(separator: " or ")))"
         self.onUser = "(\(onUser.joined(separator: " or "))) and \(Self.hasUser(audience.app))"
     }
 
     /// Holds for a row of `device`, here called `d`, that can receive pushes.
-    static let living = "d.retired_at is null and d.handle is not null and d.claims_for is null"
+    static let activeDevice = "d.retired_at is null and d.handle is not null and d.claims_for is null"
 
     // MARK: - Private
 

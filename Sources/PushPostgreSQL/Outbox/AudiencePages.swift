@@ -165,7 +165,7 @@ extension AudiencePages {
 
     static let oneDevice = """
         select d.number, d.user_id, d.lane, d.id from device d
-        where d.id = $1 and d.user_id = $2 and \(AudienceCondition.living)
+        where d.id = $1 and d.user_id = $2 and \(AudienceCondition.activeDevice)
         """
 
     static let count = """
@@ -195,7 +195,7 @@ extension AudiencePages {
         select r.device, v.user_id, v.lane, v.id from r
         left join lateral (
             select d.user_id, d.lane, d.id from device d
-            where d.number = r.device and \(self.audience.isOneTag ? AudienceCondition.living : self.condition.onDevice)
+            where d.number = r.device and \(self.audience.isOneTag ? AudienceCondition.activeDevice : self.condition.onDevice)
             limit 1) as v on true
         order by r.device
         """

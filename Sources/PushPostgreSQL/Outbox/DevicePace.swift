@@ -46,7 +46,7 @@ struct DevicePace {
         // A separate statement, so that it sees the commits of other transactions on the devices
         // that are locked now.
         let rows = try await tx.query(
-            Self.reading,
+            Self.selectPaces,
             known.map(\.key.notification),
             known.map(\.key.device),
             known.map(\.sequence)
@@ -88,7 +88,7 @@ struct DevicePace {
         select number from device where number = any($1::int8[]) order by number for no key update skip locked
         """
 
-    static let reading = """
+    static let selectPaces = """
         with k as materialized (
             select * from unnest($1::int8[], $2::int8[], $3::int8[]) as k (notification_id, device, sequence))
         select k.notification_id, k.device, a.accepted_at, exists (

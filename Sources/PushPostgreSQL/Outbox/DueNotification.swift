@@ -34,7 +34,7 @@ struct DueNotification {
     /// The notifications with these ids; missing ids are left out.
     static func all(_ ids: Set<Int64>, _ tx: WriteTransaction) async throws -> [Int64: DueNotification] {
         if ids.isEmpty { return [:] }
-        let rows = try await tx.query(Self.reading, Array(ids))
+        let rows = try await tx.query(Self.selectNotifications, Array(ids))
         var found: [Int64: DueNotification] = [:]
         for row in rows.map({ $0 }) {
             let id = try row.integer(0)
@@ -43,7 +43,7 @@ struct DueNotification {
         return found
     }
 
-    static let reading = """
+    static let selectNotifications = """
         select n.id, n.sender_id, n.recalled_at is not null, n.seed, n.sequence, n.expires_at, n.priority, n.collapse_id, n.alert
         from notification n where n.id = any($1::int8[])
         """

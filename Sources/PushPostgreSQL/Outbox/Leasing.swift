@@ -80,7 +80,7 @@ struct Leasing {
     private func store(_ leased: [LeasedDelivery], _ tx: WriteTransaction) async throws {
         if leased.isEmpty { return }
         let keys = leased.map(\.key)
-        _ = try await tx.query(Self.taking, keys.map(\.notification), keys.map(\.device), self.owner)
+        _ = try await tx.query(Self.leasePushes, keys.map(\.notification), keys.map(\.device), self.owner)
     }
 
     /// Without a reason, a push keeps its own.
@@ -91,7 +91,7 @@ struct Leasing {
     ) async throws {
         if waits.isEmpty { return }
         _ = try await tx.query(
-            Self.postponing,
+            Self.postponePushes,
             waits.map(\.push.notification),
             waits.map(\.push.device),
             waits.map(\.date.milliseconds),
@@ -99,13 +99,13 @@ struct Leasing {
         )
     }
 
-    static let taking = """
+    static let leasePushes = """
         update push p set owner = $3, attempts = p.attempts + 1
         from unnest($1::int8[], $2::int8[]) as k (notification_id, device)
         where \(DuePush.equal("p", "k"))
         """
 
-    static let postponing = """
+    static let postponePushes = """
         update push p set owner = null, due_at = k.due_at, reason = coalesce($4, p.reason)
         from unnest($1::int8[], $2::int8[], $3::int8[]) as k (notification_id, device, due_at)
         where \(DuePush.equal("p", "k"))

@@ -94,7 +94,7 @@ extension PostgreSQLStore {
         )
         let leased = locked.filter(\.isLeased).map(\.push)
         if leased.isEmpty { return }
-        _ = try await tx.query(Self.withdrawal, leased.map(\.notification), leased.map(\.device), reason)
+        _ = try await tx.query(Self.markCancelled, leased.map(\.notification), leased.map(\.device), reason)
     }
 
     static let lockSome = """
@@ -117,7 +117,7 @@ extension PostgreSQLStore {
         select notification_id, device, owner is not null from push
         where device = any($1::int8[]) order by notification_id, device for update
         """
-    static let withdrawal = """
+    static let markCancelled = """
         update push p set is_withdrawn = true, reason = $3
         from unnest($1::int8[], $2::int8[]) as k (notification_id, device)
         where \(DuePush.equal("p", "k"))

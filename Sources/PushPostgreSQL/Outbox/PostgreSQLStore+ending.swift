@@ -33,7 +33,7 @@ extension PostgreSQLStore {
     static func end(_ tx: WriteTransaction, _ ends: [PushEnd], now: Date) async throws -> Set<DuePush> {
         if ends.isEmpty { return [] }
         let kinds = PushEvent.Kind.allCases.filter(tx.keeps).map(\.rawValue)
-        let rows = try await tx.query(Self.ending, values: Self.values(ends, now: now) + [kinds])
+        let rows = try await tx.query(Self.settlePushes, values: Self.values(ends, now: now) + [kinds])
         var ended: Set<DuePush> = []
         ended.reserveCapacity(rows.count)
         for row in rows.map({ $0 }) {
@@ -68,7 +68,7 @@ extension PostgreSQLStore {
         }
         if ends.isEmpty { return }
         do {
-            for row in try await tx.query(Self.endingAll, values: Self.values(ends, now: now)).map({ $0 }) {
+            for row in try await tx.query(Self.settleAndCountPushes, values: Self.values(ends, now: now)).map({ $0 }) {
                 guard let state = TallyState(rawValue: try row.text(1)) else { continue }
                 tx.count(state, lane: try row.text(0), by: Int(try row.integer(2)))
             }
@@ -107,7 +107,7 @@ extension PostgreSQLStore {
     ///
     /// The check is a scalar subquery: `not exists` becomes a join, which reads the whole table if
     /// the planner assumes that it is small.
-    static let ending = PostgreSQLStore.statement(
+    static let settlePushes = PostgreSQLStore.statement(
         inserting: "where (select x.state from push_end x where \(DuePush.equal("x", "g"))) is null",
         returning: """
             select g.notification_id, g.device, g.user_id, g.lane, g.state, g.reason,
@@ -117,7 +117,7 @@ extension PostgreSQLStore {
             """
     )
 
-    static let endingAll = PostgreSQLStore.statement(
+    static let settleAndCountPushes = PostgreSQLStore.statement(
         inserting: "",
         returning: "select g.lane, g.state, count(*) from gone g group by g.lane, g.state"
     )

@@ -19,14 +19,14 @@ extension PostgreSQLStore {
         page: Int,
         now: Date
     ) async throws -> Int {
-        try Self.countMoves(tx, try await tx.query(Self.moving, device, page, now.milliseconds))
+        try Self.countMoves(tx, try await tx.query(Self.moveQueuedPushes, device, page, now.milliseconds))
     }
 
     /// Moves pushes, which this transaction has locked, to the lanes of their devices.
     static func move(_ tx: WriteTransaction, _ pushes: [DuePush], now: Date) async throws {
         if pushes.isEmpty { return }
         let rows = try await tx.query(
-            Self.movingKeys,
+            Self.movePushes,
             pushes.map(\.notification),
             pushes.map(\.device),
             now.milliseconds
@@ -54,7 +54,7 @@ extension PostgreSQLStore {
         """
     }
 
-    static let moving = """
+    static let moveQueuedPushes = """
         with m as (
             select p.notification_id, p.device, p.lane as old, v.lane as new
             from push p join device v on v.number = p.device
@@ -63,7 +63,7 @@ extension PostgreSQLStore {
         \(movement(at: "$3"))
         """
 
-    static let movingKeys = """
+    static let movePushes = """
         with m as (
             select p.notification_id, p.device, p.lane as old, v.lane as new
             from unnest($1::int8[], $2::int8[]) as k (notification_id, device)

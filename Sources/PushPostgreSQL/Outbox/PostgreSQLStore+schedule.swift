@@ -94,7 +94,7 @@ extension PostgreSQLStore {
         _ tx: WriteTransaction,
         now: Date
     ) async throws -> (reach: Reach, hasWork: Bool) {
-        let rows = try await tx.query(Self.sequencing, scheduled.id, now.milliseconds, Int64.random(in: 0..<256))
+        let rows = try await tx.query(Self.assignSequence, scheduled.id, now.milliseconds, Int64.random(in: 0..<256))
         guard let sequence = try rows.first?.integer(0) else {
             throw StoreError.failed(reason: "notification \(scheduled.id) is gone")
         }
@@ -104,7 +104,7 @@ extension PostgreSQLStore {
     }
 
     /// Its place in the order of notifications is the time of this statement, as in a post.
-    static let sequencing = """
+    static let assignSequence = """
         update notification set sequence = (extract(epoch from clock_timestamp()) * 1000000)::int8 << 8 | $3,
             created_at = $2
         where id = $1 returning sequence
@@ -114,13 +114,13 @@ extension PostgreSQLStore {
     private static func withdraw(_ tx: WriteTransaction, _ ids: [Int64], now: Date) async throws {
         if ids.isEmpty { return }
         var erased: [Int64: Usage] = [:]
-        for row in try await tx.query(Self.withdrawing, ids, now.milliseconds).map({ $0 }) {
+        for row in try await tx.query(Self.eraseUnsent, ids, now.milliseconds).map({ $0 }) {
             erased[try row.integer(0), default: Usage()].bytes += try row.integer(1)
         }
         try await Self.subtract(tx, erased)
     }
 
-    static let withdrawing = """
+    static let eraseUnsent = """
         with n as (
             select id, sender_id, coalesce(length(payload), 0)::int8 as bytes from notification
             where id = any($1::int8[]) order by id for no key update)

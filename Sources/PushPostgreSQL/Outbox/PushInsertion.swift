@@ -139,7 +139,7 @@ extension PushInsertion {
         // A row can be deleted between the two statements.
         while !left.isEmpty {
             let inserted = try await self.tx.query(
-                Self.collapsing,
+                Self.insertCollapse,
                 left,
                 collapseID,
                 self.target.id,
@@ -180,7 +180,7 @@ extension PushInsertion {
         )
     }
 
-    static let collapsing = """
+    static let insertCollapse = """
         insert into collapse (device, collapse_id, notification_id, sequence)
         select d.device, $2, $3, $4 from pg_catalog.unnest($1::int8[]) as d (device) order by d.device
         on conflict (device, collapse_id) do nothing returning device

@@ -37,10 +37,10 @@ extension PostgreSQLStore {
     /// the devices' users must be locked.
     static func park(_ tx: WriteTransaction, ofDevices devices: [Int64]) async throws {
         if devices.isEmpty { return }
-        _ = try await tx.query(Self.parking, devices, tx.streamLanes.sorted(), PushReason.away)
+        _ = try await tx.query(Self.parkPushes, devices, tx.streamLanes.sorted(), PushReason.away)
     }
 
-    static let parking = """
+    static let parkPushes = """
         with left_over as (
             select p.notification_id, p.device from push p
             where p.device = any($1::int8[]) and p.lane = any($2::text[]) and p.due_at is not null and not p.is_withdrawn

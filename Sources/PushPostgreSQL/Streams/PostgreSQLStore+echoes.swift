@@ -44,14 +44,14 @@ extension PostgreSQLStore {
     /// Marks the streams of devices that are open at several processes. The counters of the
     /// devices' users must be locked.
     static func markShared(_ tx: WriteTransaction, ofDevices devices: [Int64]) async throws {
-        if !devices.isEmpty { _ = try await tx.query(Self.sharing, devices) }
+        if !devices.isEmpty { _ = try await tx.query(Self.markStreamsShared, devices) }
     }
 
     /// Removes the mark of streams here whose devices have no stream elsewhere any more, as after
     /// another process has died.
     func unmarkShared() async throws {
         let number = self.node.number
-        var rows = try await self.read(Self.sharedAlone, number).map {
+        var rows = try await self.read(Self.loneSharedStreams, number).map {
             (device: try $0.integer(0), user: try $0.integer(1))
         }[...]
         while !rows.isEmpty {
@@ -60,7 +60,7 @@ extension PostgreSQLStore {
             let (devices, users) = (page.map(\.device), page.map(\.user))
             try await self.write { tx in
                 try await StreamHolder.lockCounters(tx, of: users)
-                _ = try await tx.query(Self.unsharing, devices, number)
+                _ = try await tx.query(Self.markStreamsUnshared, devices, number)
             }
         }
     }
@@ -101,23 +101,23 @@ extension PostgreSQLStore {
         }
     }
 
-    static let sharing = """
+    static let markStreamsShared = """
         update stream s set is_shared = true
         where s.device = any($1::int8[]) and not s.is_shared and exists (
-            select 1 from stream o where o.device = s.device and o.node <> s.node and o.node = any\(StreamHolder.living))
+            select 1 from stream o where o.device = s.device and o.node <> s.node and o.node = any\(StreamHolder.activeServers))
         """
 
     private static let noneElsewhere = """
         not exists (
-            select 1 from stream o where o.device = s.device and o.node <> s.node and o.node = any\(StreamHolder.living))
+            select 1 from stream o where o.device = s.device and o.node <> s.node and o.node = any\(StreamHolder.activeServers))
         """
 
-    static let sharedAlone = """
+    static let loneSharedStreams = """
         select s.device, d.user_id from stream s join device d on d.number = s.device
         where s.node = $1 and s.is_shared and \(noneElsewhere) order by s.device
         """
 
-    static let unsharing = """
+    static let markStreamsUnshared = """
         update stream s set is_shared = false
         where s.device = any($1::int8[]) and s.node = $2 and s.is_shared and \(noneElsewhere)
         """

@@ -11,7 +11,7 @@ extension PostgreSQLStore {
         now: Date
     ) async throws -> Int {
         try await self.makeDue(ofUser: user, after: last, now: now) { [node] tx in
-            let opened = try await tx.query(Self.opening, devices.map(\.description), node.number)
+            let opened = try await tx.query(Self.openStreams, devices.map(\.description), node.number)
             try await Self.markShared(tx, ofDevices: opened.map { try $0.integer(0) })
             return opened
         }
@@ -69,7 +69,7 @@ extension PostgreSQLStore {
 
     /// A time later than all streams that were opened before, even if the database's clock was set
     /// back.
-    static let opening = """
+    static let openStreams = """
         insert into stream (device, node, since)
         select d.number, $2, greatest(
             \(DatabaseClock.now),

@@ -117,13 +117,13 @@ extension PostgreSQLStore {
 
     /// The rows of this process, and of processes whose numbers no longer count.
     static let rowsAfter = """
-        select \(streamRows) where s.device > $1 and (s.node = $2 or s.node <> all \(StreamHolder.living))
+        select \(streamRows) where s.device > $1 and (s.node = $2 or s.node <> all \(StreamHolder.activeServers))
         order by s.device, s.node limit $3
         """
 
     private static let removal = """
         delete from stream where device = any($1::int8[])
-            and (node <> all \(StreamHolder.living) or (node = $3 and device = any($2::int8[])))
+            and (node <> all \(StreamHolder.activeServers) or (node = $3 and device = any($2::int8[])))
         """
 
     /// A time no later than the streams of other processes, which may have been opened while this
@@ -131,7 +131,7 @@ extension PostgreSQLStore {
     private static let addition = """
         insert into stream (device, node, since)
         select d.number, $2, coalesce(
-            (select max(o.since) from stream o where o.device = d.number and o.node <> all \(StreamHolder.living)), 0)
+            (select max(o.since) from stream o where o.device = d.number and o.node <> all \(StreamHolder.activeServers)), 0)
         from device d where d.id = any($1::text[]) order by d.number
         on conflict (device, node) do nothing returning device
         """

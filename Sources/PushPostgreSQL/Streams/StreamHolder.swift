@@ -9,7 +9,7 @@ internal import PushStore
 /// it searches. So whichever comes second sees the other's changes.
 enum StreamHolder {
     /// The numbers of the processes whose rows count.
-    static let living = "(array(select number from node where not is_fenced))"
+    static let activeServers = "(array(select number from node where not is_fenced))"
 
     /// The number of the process that has the stream of the device of a push, here called `p`;
     /// null if none has.
@@ -19,7 +19,7 @@ enum StreamHolder {
     /// have left a dead stream.
     static func holder(of device: String) -> String {
         """
-        (select s.node from stream s where s.device = \(device) and s.node = any\(Self.living)
+        (select s.node from stream s where s.device = \(device) and s.node = any\(Self.activeServers)
             order by s.since desc, s.node desc limit 1)
         """
     }

@@ -206,7 +206,7 @@ extension PostGroup {
         from pg_catalog.unnest($1::bytea[]) as k (tag)
         cross join lateral (
             select d.number, d.user_id, d.lane from device_tag t join device d on d.number = t.device
-            where t.tag = k.tag and \(AudienceCondition.living) limit $2) as v
+            where t.tag = k.tag and \(AudienceCondition.activeDevice) limit $2) as v
         """
 
     /// Inserts the notifications whose ids are free, with their recipients and pushes; `seeds`
