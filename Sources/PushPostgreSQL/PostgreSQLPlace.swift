@@ -153,7 +153,7 @@ package struct PostgreSQLPlace: Sendable, CustomStringConvertible {
     package var lastWrite: (place: String, at: Date)? {
         do {
             let renewed = try self.connect().query("select max(until) from node")[0].integer(0)
-            return (place: self.description, at: Date(milliseconds: renewed - Node.duration))
+            return (place: self.description, at: Date(milliseconds: renewed - ServerMembership.leaseDuration))
         } catch {
             // Without the database, or the table, there is no time to compare with.
             return nil

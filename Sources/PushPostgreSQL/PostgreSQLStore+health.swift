@@ -9,7 +9,7 @@ extension PostgreSQLStore {
     package var failure: String? {
         if self.condition.isClosed { return "the database is closed" }
         if let lack = self.keys.lack { return lack }
-        return self.node.isAlive ? nil : "the database has not answered for some seconds"
+        return self.membership.isAlive ? nil : "the database has not answered for some seconds"
     }
 
     package var refusal: String? {

@@ -26,7 +26,7 @@ extension PostgreSQLStore {
 
     package func servers(limit: Int) async throws(StoreError) -> [ServerEntry] {
         do {
-            return try await self.read(Self.servers, self.node.number, limit).map { row in
+            return try await self.read(Self.servers, self.membership.number, limit).map { row in
                 ServerEntry(
                     name: try row.text(0),
                     release: try row.text(1),
@@ -45,7 +45,7 @@ extension PostgreSQLStore {
 
     /// The lease's end less its duration is the time of its renewal.
     private static let servers = """
-        select name, release, started_at, greatest(started_at, until - \(Node.duration)),
+        select name, release, started_at, greatest(started_at, until - \(ServerMembership.leaseDuration)),
             case when is_fenced then 'gone' when until < \(DatabaseClock.now) then 'late' else 'alive' end, number = $1
         from node order by is_fenced, case when is_fenced then -until else started_at end, number limit $2
         """

@@ -18,7 +18,7 @@ package final class PostgreSQLStore: Sendable {
     let keys: SharedKeys
     let audit: AuditChain
     /// This process, as the others see it: it leases pushes under its number.
-    let node: Node
+    let membership: ServerMembership
     let slots = WriterSlots()
     let posts = GroupQueue<PostMember, PostEnd>(.posts)
     let fetches = GroupQueue<NotificationFetch, FetchEnd>(.fetches)
@@ -69,8 +69,8 @@ package final class PostgreSQLStore: Sendable {
         self.audit = AuditChain(opened.sealing.vault, opened.sealing.secret)
         self.condition = condition
         self.loop = loop
-        self.node = Node(
-            opened.membership,
+        self.membership = ServerMembership(
+            opened.assigned,
             options,
             schema: opened.schema,
             opened.keys,
@@ -80,11 +80,11 @@ package final class PostgreSQLStore: Sendable {
             marks.forgetAll()
             options.onWork()
         }
-        self.database.listen("listen sealpost") { [weak node, echoes] in
-            guard let message = node?.hear($0), message.hasEvents else { return }
+        self.database.listen("listen sealpost") { [weak membership, echoes] in
+            guard let message = membership?.receive($0), message.hasEvents else { return }
             echoes.signal.set()
         }
-        self.node.begin()
+        self.membership.begin()
         options.streams.watch { [streamBook] in streamBook.note($0) }
     }
 
@@ -92,7 +92,7 @@ package final class PostgreSQLStore: Sendable {
     /// over some seconds later.
     deinit {
         guard self.condition.beginClosing() else { return }
-        self.node.abandon()
+        self.membership.abandon()
         // The thread that drops the last reference may be the loop's, which must not wait. The end
         // of the loop closes the connections.
         DispatchQueue.global().async { [loop] in loop.stop() }
@@ -100,7 +100,7 @@ package final class PostgreSQLStore: Sendable {
 
     package var isShared: Bool { true }
 
-    package var lease: CredentialLease? { self.node.lease }
+    package var lease: CredentialLease? { self.membership.lease }
 
     package var vault: Vault { self.sealing.vault }
 
@@ -115,7 +115,7 @@ package final class PostgreSQLStore: Sendable {
         guard self.condition.beginClosing() else { return }
         // Receipts that cannot be written are lost, as in a crash.
         try? await self.writeReceipts()
-        await self.node.end()
+        await self.membership.end()
         await self.database.close()
         self.loop.stop()
     }

@@ -21,17 +21,17 @@ import Testing
         ] as [(String, Int64?, Bool, Set<String>)]
     )
     func aMessageIsRead(text: String, sender: Int64?, hasEnds: Bool, lanes: Set<String>) {
-        let message = NodeMessage(text)
+        let message = ServerMessage(text)
         #expect(message?.sender == sender)
         #expect(message?.hasEnds ?? false == hasEnds)
         #expect(message?.lanes ?? [] == lanes)
     }
 
     @Test func aMessageIsWrittenAsItIsRead() {
-        let message = NodeMessage(sender: 7).with(.work(["b", "a"])).with(.ends).with(.events).with(.freed)
+        let message = ServerMessage(sender: 7).with(.work(["b", "a"])).with(.ends).with(.events).with(.freed)
         #expect(message.description == "7 ends events freed work=a work=b")
-        #expect(NodeMessage(message.description) == message)
-        let long = NodeMessage(sender: 7).with(.work(Set((0..<1000).map { "lane-\($0)" })))
+        #expect(ServerMessage(message.description) == message)
+        let long = ServerMessage(sender: 7).with(.work(Set((0..<1000).map { "lane-\($0)" })))
         #expect(long.description == "7 work=*")
     }
 
@@ -76,7 +76,7 @@ import Testing
         await command.store.close()
         await store.close()
         try await eventually { !heard.texts.isEmpty }
-        #expect(heard.texts == ["\(store.node.number) freed"])
+        #expect(heard.texts == ["\(store.membership.number) freed"])
         await listener.close()
         loop.stop()
     }
@@ -130,7 +130,7 @@ import Testing
         try await eventually { heard.texts.contains { $0.contains("ends") } }
         let most = (ContinuousClock.now - start) / .milliseconds(20) + 2
         #expect(Double(heard.texts.count) <= most)
-        #expect(Set(heard.texts.flatMap { NodeMessage($0)?.lanes ?? [] }).count == 10)
+        #expect(Set(heard.texts.flatMap { ServerMessage($0)?.lanes ?? [] }).count == 10)
         await speaker.close()
         await listener.close()
         loop.stop()

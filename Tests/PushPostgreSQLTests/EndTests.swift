@@ -76,14 +76,14 @@ import Testing
         for user in users { try await self.disable(user) }
         #expect(self.heard.all == users.map { .user($0.id) })
         try self.connection().execute("update account_end set at = at - 3600001")
-        _ = try self.connection().query(Node.trimEnds)
+        _ = try self.connection().query(ServerMembership.trimEnds)
         #expect(try self.connection().query("select trimmed from epoch")[0].integer(0) == 2)
         #expect(try self.connection().query("select count(*) from account_end")[0].integer(0) == 0)
         // Simulates a pause of more than an hour.
-        self.other.node.state.withLock { $0.membership.seen = 1 }
+        self.other.membership.state.withLock { $0.assigned.seen = 1 }
         await self.catchUp(self.other)
         #expect(self.heard.all.last == .everything)
-        #expect(self.other.node.state.withLock { $0.membership.seen } == 2)
+        #expect(self.other.membership.state.withLock { $0.assigned.seen } == 2)
     }
 
     @Test func whoFindsAnOlderDatabaseForgetsEverything() async throws {
@@ -91,22 +91,22 @@ import Testing
         try self.connection().execute("update epoch set newest = 0; delete from account_end")
         await self.catchUp(self.other)
         #expect(self.heard.all.last == .everything)
-        #expect(self.other.node.state.withLock { $0.membership.seen } == 0)
+        #expect(self.other.membership.state.withLock { $0.assigned.seen } == 0)
     }
 
     private func catchUp(_ store: PostgreSQLStore) async {
         let _: Bool = await withCheckedContinuation { continuation in
-            store.node.catchUp { continuation.resume(returning: $0) }
+            store.membership.catchUp { continuation.resume(returning: $0) }
         }
     }
 
     @Test func whoWasFencedForgetsEverythingAndBeginsAnew() async throws {
-        let (lease, number) = (self.other.node.lease, self.other.node.number)
+        let (lease, number) = (self.other.membership.lease, self.other.membership.number)
         let term = try #require(lease.term)
         _ = try self.connection().query("update node set is_fenced = true where number = $1", number)
         try await eventually { self.heard.all == [.everything] && lease.term != nil }
         #expect(!lease.holds(term))
-        #expect(self.other.node.number > number)
+        #expect(self.other.membership.number > number)
         try await self.disable(try await self.fixture.addUser("alice"))
         #expect(self.heard.all.count == 2)
     }

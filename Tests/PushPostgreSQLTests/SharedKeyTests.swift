@@ -77,12 +77,12 @@ import Testing
     private func fence(_ server: Server) throws {
         _ = try self.connection().query(
             "update node set is_fenced = true where number = $1",
-            server.store.node.number
+            server.store.membership.number
         )
     }
 
     /// The report of a server whose new key another server lacks.
-    private func wait() -> KeyWait { KeyWait(number: 2, sealing: 1, lacking: [Node.name]) }
+    private func wait() -> KeyWait { KeyWait(number: 2, sealing: 1, lacking: [ServerMembership.name]) }
 
     // MARK: In any order
 
@@ -178,7 +178,7 @@ import Testing
         let error = try #require(#expect(throws: StoreError.self) { _ = try Server(self.old, in: self.folder) })
         #expect(error.isConfiguration)
         for words in [
-            "it lacks key 2,", "the server \(Node.name) encrypts with it now: copy the keyring of that server",
+            "it lacks key 2,", "the server \(ServerMembership.name) encrypts with it now: copy the keyring of that server",
         ] {
             #expect("\(error)".contains(words), "\(error)")
         }
@@ -232,13 +232,13 @@ import Testing
         try await eventually { self.a.store.refusal != nil }
         #expect(self.a.store.refusal == "this server lacks a data key")
         #expect(try #require(self.a.store.failure).contains("lacks key 2"))
-        #expect(!self.a.store.node.isAlive)
+        #expect(!self.a.store.membership.isAlive)
         #expect(throws: VaultError.sealingStopped) { try self.a.store.vault.seal(Data(), in: .indexSecret) }
         await #expect(throws: StoreError.self) { try await self.a.fixture.addUser("alice") }
         let alive = try self.connection().query("select number from node where not is_fenced")
-        #expect(try alive.map { try $0.integer(0) } == [self.b.store.node.number])
+        #expect(try alive.map { try $0.integer(0) } == [self.b.store.membership.number])
         try await self.a.reload(self.new)
-        try await eventually { self.a.store.node.isAlive }
+        try await eventually { self.a.store.membership.isAlive }
         #expect(self.a.seals == 2 && self.a.store.refusal == nil && self.a.store.failure == nil)
         let reasons = self.a.events.filter { if case .outWithoutKey = $0 { true } else { false } }
         #expect(reasons.count == 1 && self.a.events.count == 1, "told once: \(self.a.events)")
@@ -263,7 +263,7 @@ import Testing
         try await eventually { self.a.looks >= looks + 5 }
         try database.execute("commit")
         try await reload
-        try await eventually { self.a.store.node.isAlive }
+        try await eventually { self.a.store.membership.isAlive }
         #expect(self.a.seals == 2 && self.a.store.refusal == nil)
         try await self.a.fixture.addUser("alice")
     }
@@ -271,7 +271,7 @@ import Testing
     /// It has announced its keys, and renews its number when it resumes.
     @Test func oneThatWasStoppedIsWaitedForUntilItIsFenced() async throws {
         for server in [self.a, self.b] { server.stop() }
-        _ = try self.connection().query("update node set until = 0 where number = $1", self.a.store.node.number)
+        _ = try self.connection().query("update node set until = 0 where number = $1", self.a.store.membership.number)
         try await self.b.reload(self.new)
         #expect(self.b.seals == 1)
         try self.fence(self.a)
@@ -299,14 +299,14 @@ import Testing
         let database = try self.connection()
         try database.execute("begin; select id from schema_state where id = 1 for update")
         try self.fence(self.a)
-        try await eventually { !self.a.store.node.isAlive }
+        try await eventually { !self.a.store.membership.isAlive }
         let watch = try self.connection()
-        let number = self.a.store.node.number
+        let number = self.a.store.membership.number
         // It does not block, so it keeps looking.
         #expect(try watch.query(Self.waiting).count == 0)
         try database.execute("commit")
-        try await eventually { self.a.store.node.isAlive }
-        #expect(self.a.store.node.number > number)
+        try await eventually { self.a.store.membership.isAlive }
+        #expect(self.a.store.membership.number > number)
     }
 
     /// The new key is then in use, and no value is encrypted with it yet.
@@ -315,11 +315,11 @@ import Testing
         let checkValue = try #require(Keyring(text: self.new).checkValue(of: 2))
         _ = try self.connection().query(DataKeyEntry.adding, Int64(2), checkValue, Int64(0))
         self.a.stop()
-        self.a.store.node.abandon()
+        self.a.store.membership.abandon()
         // However long the test takes, the other server does not fence this one by itself.
         _ = try self.connection().query(
             "update node set until = until + 3600000 where number = $1",
-            self.a.store.node.number
+            self.a.store.membership.number
         )
         // This server may encrypt with the new key, so that key stays in use.
         let line = try #require(self.new.split(separator: "\n").first { $0.hasPrefix("2 ") })

@@ -58,13 +58,13 @@ import Testing
         let silent = try StoreFixture(.postgreSQL, options: options)
         let other = try silent.reopened(options: options)
         let database = try BlockingConnection(#require(silent.store as? PostgreSQLStore).address)
-        let number = try #require(silent.store as? PostgreSQLStore).node.number
+        let number = try #require(silent.store as? PostgreSQLStore).membership.number
         _ = try database.query("update node set until = until - 6000 where number = $1", number)
         let late = try await other.store.servers(limit: 10)
         #expect(late.map(\.state) == [.late, .alive])
         #expect(late.map(\.isThis) == [false, true])
         #expect(try await other.store.sharing()?.servers == 1)
-        _ = try database.query(Node.fenceLate, #require(other.store as? PostgreSQLStore).node.number)
+        _ = try database.query(ServerMembership.fenceLate, #require(other.store as? PostgreSQLStore).membership.number)
         let gone = try await other.store.servers(limit: 10)
         #expect(gone.map(\.state) == [.alive, .gone])
         // The fenced server sees the same, as long as it has not taken another number.

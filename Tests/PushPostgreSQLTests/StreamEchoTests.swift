@@ -98,9 +98,9 @@ import Testing
     /// Its rows stop counting together with its number.
     @Test func aNodeThatHasDiedHasNothingRepeated() async throws {
         let streams = try await self.openBoth()
-        try self.pair.b.store.node.abandon()
+        try self.pair.b.store.membership.abandon()
         try await self.pair.a.fence(self.pair.b)
-        try await self.pair.a.store.removeStreamsOfDeadNodes()
+        try await self.pair.a.store.removeStreamsOfFencedServers()
         try await self.pair.a.store.compareStreams()
         #expect(try await self.shared(self.pair.a) == 0)
         withExtendedLifetime(streams) {}

@@ -136,7 +136,7 @@ struct StreamNode: Sendable {
 
     /// Marks another server's number as fenced, as servers do some seconds after its end.
     func fence(_ other: StreamNode) async throws {
-        try await self.run("update node set is_fenced = true where number = \(other.store.node.number)")
+        try await self.run("update node set is_fenced = true where number = \(other.store.membership.number)")
     }
 
     /// Blocks every renewal of another server's number, and every new number, until `letRenew`.
@@ -149,7 +149,7 @@ struct StreamNode: Sendable {
         try await self.run(
             """
             create trigger hold before update of until on node for each row
-            when (old.number = \(other.store.node.number)) execute function hold()
+            when (old.number = \(other.store.membership.number)) execute function hold()
             """
         )
         try await self.run("create trigger hold_new before insert on node for each row execute function hold()")

@@ -124,10 +124,10 @@ import Testing
         try await self.pair.post(1, at: self.pair.a)
         #expect(try await self.pair.a.fixture.claim("stream").count == 1)
         try await self.pair.post(2, at: self.pair.a)
-        try self.pair.a.store.node.abandon()
+        try self.pair.a.store.membership.abandon()
         try await self.pair.b.fence(self.pair.a)
         try await self.pair.post(3, at: self.pair.b)
-        try await self.pair.b.store.removeStreamsOfDeadNodes()
+        try await self.pair.b.store.removeStreamsOfFencedServers()
         #expect(try await self.nextDue() == [nil, nil])
         let second = try await self.pair.open(at: self.pair.b)
         #expect(try await self.pair.b.deliver() == [1, 2, 3])
@@ -140,7 +140,7 @@ import Testing
     @Test func aDeviceThatComesBeforeItsNodeIsFencedGetsTheRest() async throws {
         let stream = try await self.pair.open(at: self.pair.a)
         try await self.pair.post(1, 2, at: self.pair.b)
-        try self.pair.a.store.node.abandon()
+        try self.pair.a.store.membership.abandon()
         let second = try await self.pair.open(at: self.pair.b)
         #expect(try await self.pair.b.deliver() == [1, 2])
         #expect(self.arrived == [1, 2])
@@ -149,10 +149,10 @@ import Testing
 
     @Test func aNodeThatWasFencedHasItsStreamsAgainUnderItsNextNumber() async throws {
         let stream = try await self.pair.open(at: self.pair.a)
-        let number = try self.pair.a.store.node.number
+        let number = try self.pair.a.store.membership.number
         try await self.pair.b.fence(self.pair.a)
         try await self.pair.post(1, at: self.pair.b)
-        try await eventually { try self.pair.a.store.node.number != number }
+        try await eventually { try self.pair.a.store.membership.number != number }
         try await self.pair.a.store.compareStreams()
         try await self.pair.post(2, at: self.pair.b)
         #expect(try await self.pair.a.deliver() == [1, 2])

@@ -41,7 +41,7 @@ struct AuditExtension {
         self.before = head
         self.entries = entries
         self.mac = audit.mac(ofEnd: link)
-        self.head = AuditHead(chain: head.chain, node: head.node, link: link)
+        self.head = AuditHead(chain: head.chain, server: head.server, link: link)
     }
 
     var statement: Statement {
@@ -49,7 +49,7 @@ struct AuditExtension {
             try Statement(
                 Self.newEntries,
                 self.before.chain,
-                self.before.node,
+                self.before.server,
                 self.before.link.number,
                 self.head.link.number,
                 self.head.link.code,
@@ -78,20 +78,20 @@ struct AuditExtension {
 
 extension WriteTransaction {
     /// The end of the slot's chain, or of a chain that this transaction takes over.
-    func head(of slot: WriterSlot, node: Int64, with audit: AuditChain) async throws -> AuditHead {
+    func head(of slot: WriterSlot, server: Int64, with audit: AuditChain) async throws -> AuditHead {
         if let head = slot.head { return head }
-        return try await self.takeChain(node: node, with: audit)
+        return try await self.takeChain(server: server, with: audit)
     }
 
     // MARK: - Private
 
     /// Takes over the first chain whose process has ended, or begins a chain.
-    private func takeChain(node: Int64, with audit: AuditChain) async throws -> AuditHead {
-        if let row = try await self.query(Self.freeChain, node).first {
+    private func takeChain(server: Int64, with audit: AuditChain) async throws -> AuditHead {
+        if let row = try await self.query(Self.freeChain, server).first {
             let link = AuditLink(number: try row.integer(1), code: try row.data(2))
             // Leaves a chain that was altered as it is, for `auditFault` to report.
             if try row.data(3) == audit.mac(ofEnd: link) {
-                return AuditHead(chain: try row.integer(0), node: node, link: link)
+                return AuditHead(chain: try row.integer(0), server: server, link: link)
             }
         }
         while true {
@@ -100,13 +100,13 @@ extension WriteTransaction {
             let isNew = try await self.query(
                 Self.newChain,
                 chain,
-                node,
+                server,
                 start.number,
                 start.code,
                 audit.mac(ofStart: start),
                 audit.mac(ofEnd: start)
             )
-            if isNew.changed == 1 { return AuditHead(chain: chain, node: node, link: start) }
+            if isNew.changed == 1 { return AuditHead(chain: chain, server: server, link: start) }
             // Another transaction has begun this chain and committed, so the loop tries the next
             // number.
         }

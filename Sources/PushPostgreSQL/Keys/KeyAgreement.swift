@@ -11,7 +11,7 @@ internal import PushStore
 struct KeyAgreement: Sendable {
     /// A process that is not fenced.
     struct Holder: Sendable {
-        let node: Int64
+        let server: Int64
         let name: String
         let sealing: UInt32
         /// `nil` for a process of an older version, which does not publish its keys.
@@ -42,7 +42,7 @@ struct KeyAgreement: Sendable {
                 let isCommand = value?.isEmpty == true
                 holders.append(
                     Holder(
-                        node: number,
+                        server: number,
                         name: try row.text(2),
                         sealing: UInt32(clamping: try row.integer(3)),
                         held: isCommand ? nil : value.map { HeldKeys($0) },
@@ -59,8 +59,8 @@ struct KeyAgreement: Sendable {
     }
 
     /// The servers other than the process with that number.
-    func servers(besides node: Int64?) -> [ServerKeys] {
-        self.holders.filter { !$0.isCommand && $0.node != node }.map(\.keys)
+    func servers(besides server: Int64?) -> [ServerKeys] {
+        self.holders.filter { !$0.isCommand && $0.server != server }.map(\.keys)
     }
 
     /// Throws `StoreError.wrongKeyring` if a key in use is missing from the keyring, or differs
@@ -87,8 +87,8 @@ struct KeyAgreement: Sendable {
     ///
     /// With older versions that encrypt with different keys, no key may be known to all servers.
     /// Then it is a key in use.
-    func choice(_ keyring: Keyring, besides node: Int64?) -> (sealing: UInt32, wait: KeyWait?) {
-        let servers = self.servers(besides: node)
+    func choice(_ keyring: Keyring, besides server: Int64?) -> (sealing: UInt32, wait: KeyWait?) {
+        let servers = self.servers(besides: server)
         let sealing =
             keyring.numbers.first { number in !servers.contains { $0.lacks(number, of: keyring) } }
             ?? keyring.numbers.first { number in self.used.contains { $0.number == number } }

@@ -35,7 +35,7 @@ extension PostgreSQLStore {
                     continue
                 }
                 // Cancellation of the task ends the sleep early; the loop's condition sees it.
-                try? await Task.sleep(for: Node.interval)
+                try? await Task.sleep(for: ServerMembership.renewalInterval)
                 // The next round retries what fails.
                 try? await self.settleKeys()
             }
@@ -51,7 +51,7 @@ extension PostgreSQLStore {
             if self.keys.isUntold { try await self.tellSealing() }
             guard let wait = self.keys.wait else { return }
             let agreement = try KeyAgreement(await self.read(KeyAgreement.all))
-            let choice = agreement.choice(self.keys.keyring, besides: self.node.number)
+            let choice = agreement.choice(self.keys.keyring, besides: self.membership.number)
             if choice.wait == wait { return }
             try await self.use(self.keys.keyring, nil, at: self.options.now())
         }
@@ -89,7 +89,7 @@ extension PostgreSQLStore {
         // Counts first, so that a pass of `rewrap` that ends meanwhile does not delete a key that
         // is in use again.
         self.exchanges.wrappingAdd(1, ordering: .relaxed)
-        let (vault, node, held) = (self.sealing.vault, self.node.number, self.keys.held(keyring))
+        let (vault, server, held) = (self.sealing.vault, self.membership.number, self.keys.held(keyring))
         let (before, wasSealing) = (vault.keyring, vault.isSealing)
         // A server without all keys had stopped encrypting. It starts again with a key in use,
         // which all servers have.
@@ -104,9 +104,9 @@ extension PostgreSQLStore {
                 _ = try await tx.query(Schema.schemaLock)
                 let agreement = try KeyAgreement(await tx.query(KeyAgreement.all))
                 try agreement.check(keyring)
-                let choice = agreement.choice(keyring, besides: node)
+                let choice = agreement.choice(keyring, besides: server)
                 try await DataKeyEntry.note(choice.sealing, of: keyring, now: date, tx)
-                _ = try await tx.query("update node set keys = $2 where number = $1 and not is_fenced", node, held)
+                _ = try await tx.query("update node set keys = $2 where number = $1 and not is_fenced", server, held)
                 if let record { tx.append(record) }
                 return choice
             }
@@ -126,9 +126,9 @@ extension PostgreSQLStore {
     /// the old key while this one may encrypt with it. The new key stays in use as the first of
     /// the keyring.
     private func tellSealing() async throws {
-        let (node, sealing) = (self.node.number, Int64(self.sealing.vault.keyring.sealing))
+        let (server, sealing) = (self.membership.number, Int64(self.sealing.vault.keyring.sealing))
         try await self.write { tx in
-            _ = try await tx.query("update node set sealing = $2 where number = $1", node, sealing)
+            _ = try await tx.query("update node set sealing = $2 where number = $1", server, sealing)
         }
         self.keys.noteTold()
     }

@@ -117,12 +117,12 @@ final class SharedKeys: Sendable {
 
     /// Whether this process, which has joined under that number, may continue. If so, calls `body`
     /// before the next change of the keys. `agreement` was read after the process had joined.
-    func confirm(_ entry: Entry, as node: Int64, _ agreement: KeyAgreement, _ body: () -> Void) -> Bool {
+    func confirm(_ entry: Entry, as server: Int64, _ agreement: KeyAgreement, _ body: () -> Void) -> Bool {
         guard self.beginChange() else { return false }
         defer { self.endChange() }
         let keyring = self.keyring
         guard self.isWhole(keyring, agreement) else { return false }
-        let choice = agreement.choice(keyring, besides: node)
+        let choice = agreement.choice(keyring, besides: server)
         let isCurrent = self.state.withLock { $0.exchanges == entry.exchanges }
         guard isCurrent, choice.sealing == entry.sealing else { return false }
         self.use(keyring, sealing: choice.sealing, choice.wait)

@@ -19,7 +19,7 @@ extension PostgreSQLStore {
         let rows = try await self.read(
             Self.probeAcquisition,
             lane.description,
-            self.node.number,
+            self.membership.number,
             Self.probeTime,
             Self.tolerance
         )
@@ -44,7 +44,7 @@ extension PostgreSQLStore {
             parts.map { Self.milliseconds($0.length) },
             parts.map { Int64($0.rests) },
             process,
-            self.node.number
+            self.membership.number
         )
     }
 

@@ -31,7 +31,7 @@ extension PostgreSQLStore {
             var group = try await PostGroup(members, run, by: self, tx)
             let ends = try await group.store()
             // `write` checks only the term of the caller whose task this is.
-            for term in Set(members.compactMap(\.term)) { try self.node.lease.check(term) }
+            for term in Set(members.compactMap(\.term)) { try self.membership.lease.check(term) }
             return ends
         }
         do {

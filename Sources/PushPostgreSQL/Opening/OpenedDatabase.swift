@@ -13,7 +13,7 @@ struct OpenedDatabase {
     let sealing: Sealing
     let keys: SharedKeys
     /// This process among the others.
-    let membership: Membership
+    let assigned: AssignedNumber
     /// The newest migration that this process knows.
     let schema: String
 
@@ -32,17 +32,17 @@ struct OpenedDatabase {
             self.address = address
             let schema = migrations.map(\.name).max() ?? ""
             self.schema = schema
-            (self.sealing, self.keys, self.membership) = try connection.transaction {
+            (self.sealing, self.keys, self.assigned) = try connection.transaction {
                 try Schema.holdMigrations(connection, migrations)
                 try MoveMark.refuseUnfinished(connection, address)
                 let choice = try Self.keys(connection, keyring, options, migrations)
                 let vault = Vault(keyring.sealing(with: choice.sealing) ?? keyring, days: days)
                 let secret = try Self.secret(connection, vault)
                 try Self.beginEvents(connection, options.events, now: options.now())
-                _ = try connection.query(Node.firstEpoch)
+                _ = try connection.query(ServerMembership.firstEpoch)
                 let isTelling = Self.areShared(migrations)
-                let membership = try Self.join(connection, options, schema: schema, vault, isTelling ? keyring : nil)
-                return (Sealing(vault, secret), SharedKeys(keyring, choice.wait, vault, options), membership)
+                let assigned = try Self.join(connection, options, schema: schema, vault, isTelling ? keyring : nil)
+                return (Sealing(vault, secret), SharedKeys(keyring, choice.wait, vault, options), assigned)
             }
         } catch {
             throw StoreError(opening: address.description, error)
@@ -149,18 +149,18 @@ struct OpenedDatabase {
         schema: String,
         _ vault: Vault,
         _ told: Keyring?
-    ) throws -> Membership {
-        _ = try connection.query(Node.deleteFenced)
+    ) throws -> AssignedNumber {
+        _ = try connection.query(ServerMembership.deleteFenced)
         let sealing = vault.keyring.sealing
-        var values: [any Bindable] = [Node.name, options.release, schema, Int64(sealing)]
+        var values: [any Bindable] = [ServerMembership.name, options.release, schema, Int64(sealing)]
         if let told {
             values.append(SharedKeys.held(told, isCommand: !options.isListedAfterEnd))
             values.append(told.checkValue(of: sealing) ?? Data())
         }
         let start = ContinuousClock.now
-        let statement = told == nil ? Node.insertServer : Node.insertServerWithKeys
+        let statement = told == nil ? ServerMembership.insertServer : ServerMembership.insertServerWithKeys
         let row = try connection.query(statement, values: values).first
         guard let row else { preconditionFailure("while migrations are held off, it returns a number or throws") }
-        return try Membership(row, since: start)
+        return try AssignedNumber(row, since: start)
     }
 }

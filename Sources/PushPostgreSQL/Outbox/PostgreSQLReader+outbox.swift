@@ -12,7 +12,7 @@ extension PostgreSQLReader {
                 lane.description,
                 queue == .bulk,
                 Int64.min,
-                self.store.node.number
+                self.store.membership.number
             ) { try $0.first?.integer(0) }.map(Date.init(milliseconds:))
         }
         let marks = self.store.marks

@@ -5,13 +5,13 @@ package import PushStore
 
 /// A lease lasts until its process is fenced; then other processes take over its pushes.
 extension PostgreSQLStore {
-    package var maySend: Bool { self.node.isAlive }
+    package var maySend: Bool { self.membership.isAlive }
 
     package func lease(_ request: LeaseRequest, now: Date) async throws -> [LeasedDelivery] {
         let leasing = Leasing(
             lane: request.lane,
             interval: request.interval,
-            owner: self.node.number,
+            owner: self.membership.number,
             now: now,
             condition: self.condition
         )
@@ -55,7 +55,7 @@ extension PostgreSQLStore {
             lane: lane,
             interval: interval,
             isProbe: true,
-            owner: self.node.number,
+            owner: self.membership.number,
             now: now,
             condition: self.condition
         )
@@ -117,7 +117,7 @@ extension PostgreSQLStore {
     /// Releases the leases of this process that the book lacks because the commit's outcome is
     /// unknown.
     private func findLostLeases() async throws {
-        let (book, owner) = (self.leases, self.node.number)
+        let (book, owner) = (self.leases, self.membership.number)
         do {
             try await self.write { tx in
                 let found = try await tx.query(Self.own, owner).map { row in

@@ -6,7 +6,7 @@ package import PushStore
 extension PostgreSQLStore {
     package func settle(_ ended: [(LeasedDelivery, Settlement)], now: Date) async throws {
         let owners = self.leases.owners(of: ended.map(\.0.key))
-        let number = self.node.number
+        let number = self.membership.number
         let settlements = zip(ended, owners).map { one, owner in
             PushSettlement(one.0, one.1, under: owner ?? number, now: now, self.sealing.index)
         }
@@ -19,7 +19,7 @@ extension PostgreSQLStore {
             try await self.settle(settlements, someEndedBefore: true, now: now)
         }
         self.leases.forget(ended.map(\.0.key))
-        if isToBeRepeated { self.node.announceEvents() }
+        if isToBeRepeated { self.membership.announceEvents() }
     }
 
     // MARK: - Private

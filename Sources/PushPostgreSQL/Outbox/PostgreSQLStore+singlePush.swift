@@ -29,7 +29,7 @@ extension PostgreSQLStore {
             return (.done, lane)
         }
         // Another process may have the event stream to which the push must be sent.
-        if outcome == .done, change == .hasten { self.node.announce(workIn: [lane]) }
+        if outcome == .done, change == .hasten { self.membership.announce(workIn: [lane]) }
         return outcome
     }
 

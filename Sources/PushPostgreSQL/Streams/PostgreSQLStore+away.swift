@@ -19,7 +19,7 @@ extension PostgreSQLStore {
         if away.isEmpty { return settlements }
         try await StreamHolder.lockCounters(tx, of: away.compactMap(\.away?.user))
         let holders = try await StreamHolder.all(tx, of: away.map(\.push.device))
-        let number = self.node.number
+        let number = self.membership.number
         return settlements.map { settlement in
             guard let handle = settlement.away?.handle, let holder = holders[settlement.push.device] else {
                 return settlement

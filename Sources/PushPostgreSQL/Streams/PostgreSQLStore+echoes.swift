@@ -50,7 +50,7 @@ extension PostgreSQLStore {
     /// Removes the mark of streams here whose devices have no stream elsewhere any more, as after
     /// another process has died.
     func unmarkShared() async throws {
-        let number = self.node.number
+        let number = self.membership.number
         var rows = try await self.read(Self.loneSharedStreams, number).map {
             (device: try $0.integer(0), user: try $0.integer(1))
         }[...]
@@ -76,7 +76,7 @@ extension PostgreSQLStore {
     /// The events that other processes have sent to devices with a stream here, and that the
     /// streams here did not get.
     private func findEchoes() async throws -> [Echo] {
-        let rows = try await self.read(Self.settledElsewhere, self.node.number, self.echoes.start)
+        let rows = try await self.read(Self.settledElsewhere, self.membership.number, self.echoes.start)
         var (echoes, shared): ([Echo], Set<Int64>) = ([], [])
         var date: Int64 = 0
         for row in rows.map({ $0 }) {

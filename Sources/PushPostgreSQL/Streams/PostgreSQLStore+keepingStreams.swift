@@ -15,7 +15,7 @@ extension PostgreSQLStore {
         // Without lanes of streams, no rows exist.
         if self.options.streamLanes.isEmpty { return }
         var rounds = 0
-        var number = self.node.number
+        var number = self.membership.number
         var next = ContinuousClock.now + Self.interval
         await withTaskCancellationHandler {
             while !Task.isCancelled {
@@ -29,12 +29,12 @@ extension PostgreSQLStore {
                 }
                 do {
                     try await self.writeStreamEnds()
-                    let present = self.node.number
+                    let present = self.membership.number
                     if number != present || (isRound && rounds % Self.allEvery == 0) {
                         try await self.compareStreams()
                         number = present
                     } else if isRound, rounds % Self.fencedEvery == 0 {
-                        try await self.removeStreamsOfDeadNodes()
+                        try await self.removeStreamsOfFencedServers()
                     }
                 } catch {
                     // While the database fails, posts report it. Nothing is lost: the next round

@@ -10,8 +10,8 @@ extension PostgreSQLStore {
         after last: NotificationID?,
         now: Date
     ) async throws -> Int {
-        try await self.makeDue(ofUser: user, after: last, now: now) { [node] tx in
-            let opened = try await tx.query(Self.openStreams, devices.map(\.description), node.number)
+        try await self.makeDue(ofUser: user, after: last, now: now) { [membership] tx in
+            let opened = try await tx.query(Self.openStreams, devices.map(\.description), membership.number)
             try await Self.markShared(tx, ofDevices: opened.map { try $0.integer(0) })
             return opened
         }

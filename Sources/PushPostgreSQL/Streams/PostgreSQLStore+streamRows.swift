@@ -11,13 +11,13 @@ extension PostgreSQLStore {
     /// A row, with the device's name in the hub, unless the device is deleted.
     private struct StreamRow: Sendable {
         let device: Int64
-        let node: Int64
+        let server: Int64
         let handle: DeviceHandle?
         let user: Int64?
 
         init(_ row: Row) throws {
             self.device = try row.integer(0)
-            self.node = try row.integer(1)
+            self.server = try row.integer(1)
             self.handle = try row.optionalText(2).flatMap { DeviceHandle($0) }
             self.user = try row.optionalInteger(3)
         }
@@ -30,7 +30,7 @@ extension PostgreSQLStore {
             let ended = self.streamBook.take(Self.page)
             if ended.isEmpty { return }
             do {
-                let found = try await self.read(Self.rowsOf, ended.map(\.value), self.node.number)
+                let found = try await self.read(Self.rowsOf, ended.map(\.value), self.membership.number)
                 try await self.remove(try found.map(StreamRow.init))
             } catch {
                 self.streamBook.note(ended)
@@ -41,7 +41,7 @@ extension PostgreSQLStore {
 
     /// Deletes the rows of fenced processes, and parks the pushes that were enqueued for their
     /// devices.
-    package func removeStreamsOfDeadNodes() async throws {
+    package func removeStreamsOfFencedServers() async throws {
         while true {
             let found = try await self.read(Self.rowsOfFenced, Int64(Self.page)).map(StreamRow.init)
             try await self.remove(found)
@@ -54,11 +54,11 @@ extension PostgreSQLStore {
     /// deleted devices.
     package func compareStreams() async throws {
         var (last, here): (Int64, Set<DeviceHandle>) = (.min, [])
-        let number = self.node.number
+        let number = self.membership.number
         while true {
             let rows = try await self.read(Self.rowsAfter, last, number, Int64(Self.page)).map(StreamRow.init)
-            here.formUnion(rows.filter { $0.node == number }.compactMap(\.handle))
-            try await self.remove(rows.filter { $0.node != number || !self.isListening($0) })
+            here.formUnion(rows.filter { $0.server == number }.compactMap(\.handle))
+            try await self.remove(rows.filter { $0.server != number || !self.isListening($0) })
             guard rows.count >= Self.page, let next = rows.last?.device else { break }
             last = next
         }
@@ -86,7 +86,7 @@ extension PostgreSQLStore {
             try await StreamHolder.lockCounters(tx, of: rows.compactMap(\.user))
             let silent = rows.filter { !self.isListening($0) }.map(\.device)
             let devices = rows.map(\.device)
-            _ = try await tx.query(Self.removal, devices, silent, self.node.number)
+            _ = try await tx.query(Self.removal, devices, silent, self.membership.number)
             try await Self.park(tx, ofDevices: devices)
         }
     }
@@ -99,7 +99,7 @@ extension PostgreSQLStore {
         try await self.write { tx in
             try await StreamHolder.lockCounters(tx, of: users)
             let open = handles.filter(self.options.streams.isListening).map(\.value)
-            let added = try await tx.query(Self.addition, open, self.node.number).map { try $0.integer(0) }
+            let added = try await tx.query(Self.addition, open, self.membership.number).map { try $0.integer(0) }
             if added.isEmpty { return }
             try await Self.markShared(tx, ofDevices: added)
             _ = try await Self.wakePushes(tx, ofDevices: added, now: now)

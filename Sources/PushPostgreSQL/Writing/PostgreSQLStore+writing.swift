@@ -17,7 +17,7 @@ extension PostgreSQLStore {
         _ body: @Sendable (WriteTransaction) async throws -> Value
     ) async throws -> Value {
         let (value, epoch) = try await self.store(traits, body)
-        if let epoch { try await self.node.awaitEnd(epoch, atMost: self.options.writeTimeout) }
+        if let epoch { try await self.membership.awaitEnd(epoch, atMost: self.options.writeTimeout) }
         return value
     }
 
@@ -67,13 +67,13 @@ extension PostgreSQLStore {
         _ loan: SlotLoan,
         _ body: @Sendable (WriteTransaction) async throws -> Value
     ) async throws -> (Value, epoch: Int64?) {
-        let node = self.node.number
+        let server = self.membership.number
         let (value, finished) = try await self.database.transaction(traits) { transaction in
             let tx = WriteTransaction(transaction, of: self)
             let value = try await body(tx)
-            let finished = try await tx.finish(loan.slot, node: node) {
+            let finished = try await tx.finish(loan.slot, server: server) {
                 // The request may have waited long enough for its caller's credentials to end.
-                if let term = CredentialLease.admission { try self.node.lease.check(term) }
+                if let term = CredentialLease.admission { try self.membership.lease.check(term) }
             }
             return (value, finished)
         }
@@ -81,7 +81,7 @@ extension PostgreSQLStore {
         if let head = finished.head { loan.slot.note(head) }
         if self.condition.isFull { self.condition.note(isFull: false) }
         for call in finished.calls { call() }
-        self.node.announce(workIn: finished.filled)
+        self.membership.announce(workIn: finished.filled)
         return (value, finished.epoch)
     }
 }

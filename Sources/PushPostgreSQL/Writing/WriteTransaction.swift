@@ -109,7 +109,7 @@ final class WriteTransaction: Sendable {
     /// throws if the transaction must not be committed any more.
     func finish(
         _ slot: WriterSlot,
-        node: Int64,
+        server: Int64,
         admit: @Sendable () throws -> Void
     ) async throws -> FinishedWrite {
         let pending = self.pending.withLock { $0 }
@@ -121,11 +121,11 @@ final class WriteTransaction: Sendable {
             filled: pending.tally.filled
         )
         var statements = pending.last
-        if let counts = try pending.tally.addition(to: slot.tallyWriter(node: node)) { statements.append(counts) }
+        if let counts = try pending.tally.addition(to: slot.tallyWriter(server: server)) { statements.append(counts) }
         if let events = try NewEvent.insertion(of: pending.events) { statements.append(events) }
         var entries: AuditExtension?
         if !pending.drafts.isEmpty {
-            let head = try await self.head(of: slot, node: node, with: self.audit)
+            let head = try await self.head(of: slot, server: server, with: self.audit)
             let added = try AuditExtension(of: head, by: pending.drafts, with: self.audit)
             statements.append(try added.statement)
             entries = added

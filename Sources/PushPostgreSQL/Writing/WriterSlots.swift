@@ -5,7 +5,7 @@ internal import Synchronization
 struct AuditHead: Sendable, Hashable {
     let chain: Int64
     /// The number of this process when it took the chain.
-    let node: Int64
+    let server: Int64
     let link: AuditLink
 }
 
@@ -14,7 +14,7 @@ struct AuditHead: Sendable, Hashable {
 final class WriterSlot: Sendable {
     /// Two processes that share rows of the tally only wait for each other, so a few numbers
     /// suffice.
-    private static let nodes: Int64 = 64
+    private static let servers: Int64 = 64
     private static let slots: Int64 = 64
 
     let number: Int
@@ -37,8 +37,8 @@ final class WriterSlot: Sendable {
         self.state.withLock { $0 = nil }
     }
 
-    func tallyWriter(node: Int64) -> Int64 {
-        (node % Self.nodes) * Self.slots + Int64(self.number) % Self.slots
+    func tallyWriter(server: Int64) -> Int64 {
+        (server % Self.servers) * Self.slots + Int64(self.number) % Self.slots
     }
 }
 

@@ -12,28 +12,28 @@ internal import Synchronization
 /// it does not renew for some seconds: then any process may take over its leases. A fenced number
 /// is never renewed; the process joins again under another one.
 ///
-/// With each renewal, it learns which credentials have ended elsewhere (`Node+ends.swift`). It may
-/// trust its cache for as long as it may send.
-final class Node: Sendable {
+/// With each renewal, it learns which credentials have ended elsewhere
+/// (`ServerMembership+ends.swift`). It may trust its cache for as long as it may send.
+final class ServerMembership: Sendable {
     /// The interval of renewals and of checks for late processes: a fraction of the time that a
     /// takeover takes.
-    static let interval = Duration.milliseconds(500)
+    static let renewalInterval = Duration.milliseconds(500)
     /// The validity of a number without renewal, by the database's clock, in milliseconds.
-    static let duration: Int64 = 5000
+    static let leaseDuration: Int64 = 5000
     /// The time, counted from when the last renewal was sent, in which this process may start
     /// sending pushes. Shorter than the lease, so that a process that was paused and resumes has
     /// already stopped sending.
-    static let confidence = Duration.seconds(4)
+    static let localLeaseDuration = Duration.seconds(4)
     /// The time for which this process's renewals must have succeeded before it fences others.
     /// After a failover all processes seem late, and each renews within 2.5 s: pauses and attempts
-    /// to connect take at most a second, plus `interval`. Less than `duration`, so that a process
-    /// that has just started or resumed takes over as soon as another one.
+    /// to connect take at most a second, plus `renewalInterval`. Less than `leaseDuration`, so
+    /// that a process that has just started or resumed takes over as soon as another one.
     static let fencingDelay = Duration.seconds(4)
     /// The number of renewals between deletions of old ends.
     private static let trimInterval = 300
 
     struct State {
-        var membership: Membership
+        var assigned: AssignedNumber
         /// The time since when all renewals have succeeded.
         var answeredSince: ContinuousClock.Instant?
         var renewals = 0
@@ -56,7 +56,7 @@ final class Node: Sendable {
     private let loop: EventLoop
 
     init(
-        _ membership: Membership,
+        _ assigned: AssignedNumber,
         _ options: StoreOptions,
         schema: String,
         _ keys: SharedKeys,
@@ -71,12 +71,12 @@ final class Node: Sendable {
         self.database = database
         self.loop = loop
         self.announcements = Announcements(database, on: loop)
-        self.lease = CredentialLease(goodUntil: membership.start + Self.confidence)
-        self.state = Mutex(State(membership: membership))
+        self.lease = CredentialLease(goodUntil: assigned.start + Self.localLeaseDuration)
+        self.state = Mutex(State(assigned: assigned))
     }
 
     /// The process's number, which is never assigned again. Changes after the process was fenced.
-    var number: Int64 { self.state.withLock { $0.membership.number } }
+    var number: Int64 { self.state.withLock { $0.assigned.number } }
 
     /// Whether this process may send pushes that it leased under the number; `false` if it was not
     /// renewed in time.
@@ -111,14 +111,14 @@ final class Node: Sendable {
         // Not through `announcements`, which may send some milliseconds later, after the
         // connections are closed. If the message is lost, the others find the leases at their next
         // poll.
-        let message = NodeMessage(sender: self.number).with(.freed)
+        let message = ServerMessage(sender: self.number).with(.freed)
         _ = try? await self.database.query(Announcements.notify, message.description)
     }
 
     /// Handles a message of another process, and returns it; `nil` if the text is not such a
     /// message.
-    func hear(_ text: String) -> NodeMessage? {
-        guard let message = NodeMessage(text), message.sender != self.number, self.options.mayExchange() else {
+    func receive(_ text: String) -> ServerMessage? {
+        guard let message = ServerMessage(text), message.sender != self.number, self.options.mayExchange() else {
             return nil
         }
         if message.hasEnds { self.catchUp { _ in } }
@@ -151,11 +151,11 @@ final class Node: Sendable {
     private func wait() {
         guard !self.state.withLock({ $0.isEnded }) else { return }
         // The loop keeps the timer until it has fired.
-        LoopTimer(loop: self.loop) { self.renew() }.arm(at: .now + Self.interval)
+        LoopTimer(loop: self.loop) { self.renew() }.arm(at: .now + Self.renewalInterval)
     }
 
     private func renew() {
-        let (number, isEnded) = self.state.withLock { ($0.membership.number, $0.isEnded) }
+        let (number, isEnded) = self.state.withLock { ($0.assigned.number, $0.isEnded) }
         if isEnded { return }
         guard self.options.mayExchange() else { return self.wait() }
         let start = ContinuousClock.now
@@ -176,14 +176,14 @@ final class Node: Sendable {
         let (number, mayFence, mayTrim) = self.state.withLock { state in
             guard isCurrent else {
                 state.answeredSince = nil
-                return (state.membership.number, false, false)
+                return (state.assigned.number, false, false)
             }
             let since = wasHeld ? state.answeredSince ?? start : start
             state.answeredSince = since
             state.renewals = (state.renewals + 1) % Self.trimInterval
-            return (state.membership.number, .now - since >= Self.fencingDelay, state.renewals == 0)
+            return (state.assigned.number, .now - since >= Self.fencingDelay, state.renewals == 0)
         }
-        if isCurrent { self.lease.extend(until: start + Self.confidence) }
+        if isCurrent { self.lease.extend(until: start + Self.localLeaseDuration) }
         // If this fails, a later renewal or another process does it.
         if mayTrim { self.database.control(Self.trimEnds) { _ in } }
         guard mayFence else { return self.wait() }
@@ -223,18 +223,18 @@ final class Node: Sendable {
             entry.checkValue
         ) { outcome in
             guard case .success(let rows) = outcome, let row = rows.first,
-                let membership = try? Membership(row, since: start)
+                let assigned = try? AssignedNumber(row, since: start)
             else { return self.noteRenewal(at: start, false) }
             // Only a read after joining counts: a process that changed its key earlier has not
             // seen this one.
             self.readKeys { agreement in
                 let mayStay = agreement.map { agreement in
-                    self.keys.confirm(entry, as: membership.number, agreement) {
-                        self.state.withLock { $0.membership = membership }
+                    self.keys.confirm(entry, as: assigned.number, agreement) {
+                        self.state.withLock { $0.assigned = assigned }
                     }
                 }
                 guard mayStay == true else {
-                    return self.database.control(Self.deleteServer, membership.number) { _ in
+                    return self.database.control(Self.deleteServer, assigned.number) { _ in
                         self.noteRenewal(at: start, false)
                     }
                 }
@@ -254,14 +254,14 @@ final class Node: Sendable {
 }
 
 /// The number that a process was assigned when it joined, and the ends it has read since.
-struct Membership: Sendable {
+struct AssignedNumber: Sendable {
     let number: Int64
     /// When the process asked to join, by its own clock.
     let start: ContinuousClock.Instant
     /// The number up to which the process has evicted ended credentials.
     var seen: Int64
 
-    /// Decodes the row that `Node.insertServer` returns.
+    /// Decodes the row that `ServerMembership.insertServer` returns.
     init(_ row: Row, since start: ContinuousClock.Instant) throws(DatabaseError) {
         self.number = try row.integer(0)
         self.seen = try row.integer(1)

@@ -1,4 +1,4 @@
-extension Node {
+extension ServerMembership {
     static let firstEpoch = "insert into epoch (id, newest, trimmed) values (1, 0, 0) on conflict (id) do nothing"
 
     /// Assigns a number to a process: its name, its release, the newest migration that it knows,
@@ -6,7 +6,7 @@ extension Node {
     /// Returns no row if the database has since had a migration that the process must know.
     static let insertServer = """
         insert into node (name, release, schema, started_at, until, sealing, seen_epoch)
-        select $1, $2, $3, \(DatabaseClock.now), \(DatabaseClock.now) + \(duration), $4, e.newest from epoch e
+        select $1, $2, $3, \(DatabaseClock.now), \(DatabaseClock.now) + \(leaseDuration), $4, e.newest from epoch e
         where e.id = 1 and not exists (select 1 from migration where name > $3 and oldest_known > $3)
         returning number, seen_epoch
         """
@@ -22,7 +22,7 @@ extension Node {
             insert into data_key (number, check_value, used_at) select $4, $6, \(DatabaseClock.now) from l
             on conflict (number) do nothing)
         insert into node (name, release, schema, started_at, until, sealing, seen_epoch, keys)
-        select $1, $2, $3, \(DatabaseClock.now), \(DatabaseClock.now) + \(duration), $4, e.newest, $5
+        select $1, $2, $3, \(DatabaseClock.now), \(DatabaseClock.now) + \(leaseDuration), $4, e.newest, $5
         from l cross join epoch e
         where e.id = 1 and not exists (select 1 from migration where name > $3 and oldest_known > $3)
         returning number, seen_epoch
@@ -34,7 +34,7 @@ extension Node {
         """
 
     static let renewLease = """
-        update node set until = \(DatabaseClock.now) + \(duration) where number = $1 and not is_fenced
+        update node set until = \(DatabaseClock.now) + \(leaseDuration) where number = $1 and not is_fenced
         """
 
     /// From now on no process waits for this one, which no longer trusts its cache.

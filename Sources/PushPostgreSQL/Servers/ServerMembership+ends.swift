@@ -14,13 +14,13 @@ internal import Synchronization
 ///
 /// The read must begin after the renewal is stored. In one statement, the snapshot could be older
 /// than an end whose process has found the lease expired, although the renewal is younger.
-extension Node {
+extension ServerMembership {
     /// The first pause before the next check whether all have confirmed; each pause is twice the
     /// last.
     private static let firstPause = Duration.milliseconds(5)
     private static let longestPause = Duration.milliseconds(100)
     /// A process that has not confirmed for this time, but renews its lease, is fenced.
-    private static let longestSilence = Duration.milliseconds(duration + 1000)
+    private static let longestSilence = Duration.milliseconds(leaseDuration + 1000)
 
     /// Evicts ended credentials, and confirms that. Calls `completion` on the loop, with `false`
     /// if the read failed.
@@ -71,24 +71,24 @@ extension Node {
     }
 
     private func readEnds() {
-        let (membership, waiters) = self.state.withLock { state in
+        let (assigned, waiters) = self.state.withLock { state in
             defer { state.waiters = [] }
-            return (state.membership, state.waiters)
+            return (state.assigned, state.waiters)
         }
-        self.database.control(Self.endsSince, membership.seen) { outcome in
+        self.database.control(Self.endsSince, assigned.seen) { outcome in
             // Treats rows that cannot be decoded as a failed read.
-            guard case .success(let rows) = outcome, let ends = try? EndsSince(membership.seen, rows) else {
+            guard case .success(let rows) = outcome, let ends = try? EndsSince(assigned.seen, rows) else {
                 return self.endReading(waiters, false)
             }
-            guard ends.newest != membership.seen else { return self.endReading(waiters, true) }
+            guard ends.newest != assigned.seen else { return self.endReading(waiters, true) }
             self.lease.note(ends.ends)
             self.state.withLock { state in
                 // Joining under another number evicts everything anyway.
-                if state.membership.number == membership.number { state.membership.seen = ends.newest }
+                if state.assigned.number == assigned.number { state.assigned.seen = ends.newest }
             }
             // If this fails, waiting processes wait until the lease expires, or the next number is
             // confirmed.
-            self.database.control(Self.confirmEnds, membership.number, ends.newest) { _ in
+            self.database.control(Self.confirmEnds, assigned.number, ends.newest) { _ in
                 self.endReading(waiters, true)
             }
         }

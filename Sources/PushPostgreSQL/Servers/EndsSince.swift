@@ -7,13 +7,13 @@ struct EndsSince: Sendable {
     let newest: Int64
     let ends: [CredentialLease.End]
 
-    /// Decodes the rows of `Node.endsSince`.
+    /// Decodes the rows of `ServerMembership.endsSince`.
     init(_ seen: Int64, _ rows: Rows) throws {
         guard let first = rows.first else { throw DatabaseError.badColumn(0) }
         self.newest = try first.integer(0)
         let trimmed = try first.integer(1)
         // The number is lower than before if a database was restored from a backup.
-        guard self.newest >= seen, trimmed <= seen, rows.count <= Node.maximumEnds else {
+        guard self.newest >= seen, trimmed <= seen, rows.count <= ServerMembership.maximumEnds else {
             self.ends = [.everything]
             return
         }

@@ -13,7 +13,7 @@ final class Announcements: Sendable {
     static let notify = "select pg_notify('sealpost', $1)"
 
     private struct State {
-        var message: NodeMessage?
+        var message: ServerMessage?
         var sentAt: ContinuousClock.Instant?
     }
 
@@ -28,10 +28,10 @@ final class Announcements: Sendable {
 
     /// Sends news to the others soon: immediately if no message was sent recently. Any thread may
     /// call it.
-    func add(_ news: NodeMessage.News, from sender: Int64) {
+    func add(_ news: ServerMessage.News, from sender: Int64) {
         let pause = self.state.withLock { state -> Duration? in
             // A message that already waits includes this news.
-            defer { state.message = (state.message ?? NodeMessage(sender: sender)).with(news) }
+            defer { state.message = (state.message ?? ServerMessage(sender: sender)).with(news) }
             guard state.message == nil else { return nil }
             return state.sentAt.map { max(.zero, $0 + Self.interval - .now) } ?? .zero
         }
@@ -57,7 +57,7 @@ final class Announcements: Sendable {
 }
 
 /// A message between processes: the sender's number, and words for the news.
-struct NodeMessage: Sendable, Hashable, CustomStringConvertible {
+struct ServerMessage: Sendable, Hashable, CustomStringConvertible {
     enum News: Sendable, Hashable {
         /// Credentials have ended.
         case ends
@@ -99,7 +99,7 @@ struct NodeMessage: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    func with(_ news: News) -> NodeMessage {
+    func with(_ news: News) -> ServerMessage {
         var message = self
         switch news {
         case .ends: message.hasEnds = true
