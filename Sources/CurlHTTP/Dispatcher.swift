@@ -7,7 +7,7 @@ internal import Reactor
 /// `@unchecked Sendable`: every member is used on the loop's thread only, which the methods
 /// assert.
 final class Dispatcher: @unchecked Sendable {
-    private static let restBeforeRepeat = Duration.milliseconds(10)
+    private static let delayBeforeRepeat = Duration.milliseconds(10)
 
     private let settings: HTTPClientSettings
     private let loop: EventLoop
@@ -15,9 +15,9 @@ final class Dispatcher: @unchecked Sendable {
     private var running: [ObjectIdentifier: Call] = [:]
     /// Calls without a free connection, in order of arrival.
     private var waiting: ArraySlice<Transfer> = []
-    /// Interrupted calls, which are repeated after `restBeforeRepeat`.
-    private var resting: [Transfer] = []
-    private var restTimer: LoopTimer?
+    /// Interrupted calls, which are repeated after `delayBeforeRepeat`.
+    private var delayed: [Transfer] = []
+    private var delayTimer: LoopTimer?
     private var idle: [Transfer] = []
     private var isClosed = false
 
@@ -25,7 +25,7 @@ final class Dispatcher: @unchecked Sendable {
         self.settings = settings
         self.loop = loop
         self.pools = PoolSet(settings, on: loop) { [weak self] transfer, code in self?.complete(transfer, code) }
-        self.restTimer = LoopTimer(loop: loop) { [weak self] in self?.endRest() }
+        self.delayTimer = LoopTimer(loop: loop) { [weak self] in self?.endDelay() }
     }
 
     func start(_ call: Call) {
@@ -66,7 +66,7 @@ final class Dispatcher: @unchecked Sendable {
             if let transfer = call.transfer { self.abandon(transfer, .closed) }
         }
         self.idle.removeAll()
-        self.restTimer?.disarm()
+        self.delayTimer?.disarm()
         self.renewConnections()
     }
 
@@ -124,7 +124,7 @@ final class Dispatcher: @unchecked Sendable {
         case .interrupted:
             pool?.isUnusable = true
             transfer.beginRepeat()
-            self.rest(transfer)
+            self.delay(transfer)
         case .ended(let outcome):
             pool?.note(outcome)
             self.release(transfer)?.finish(outcome)
@@ -133,15 +133,15 @@ final class Dispatcher: @unchecked Sendable {
         self.startWaiting()
     }
 
-    /// Repeats a call after `restBeforeRepeat`, together with the others of its connection.
-    private func rest(_ transfer: Transfer) {
-        if self.resting.isEmpty { self.restTimer?.arm(at: .now + Self.restBeforeRepeat) }
-        self.resting.append(transfer)
+    /// Repeats a call after `delayBeforeRepeat`, together with the others of its connection.
+    private func delay(_ transfer: Transfer) {
+        if self.delayed.isEmpty { self.delayTimer?.arm(at: .now + Self.delayBeforeRepeat) }
+        self.delayed.append(transfer)
     }
 
-    private func endRest() {
-        self.waiting.insert(contentsOf: self.resting, at: self.waiting.startIndex)
-        self.resting.removeAll()
+    private func endDelay() {
+        self.waiting.insert(contentsOf: self.delayed, at: self.waiting.startIndex)
+        self.delayed.removeAll()
         self.startWaiting()
     }
 
@@ -149,9 +149,9 @@ final class Dispatcher: @unchecked Sendable {
     /// them would try a connection of its own.
     private func failWaiting(_ outcome: Call.Outcome) {
         guard self.settings.provesConnections else { return }
-        let waiting = self.waiting + self.resting
+        let waiting = self.waiting + self.delayed
         self.waiting = []
-        self.resting = []
+        self.delayed = []
         for transfer in waiting { self.release(transfer)?.finish(outcome) }
     }
 
@@ -160,8 +160,8 @@ final class Dispatcher: @unchecked Sendable {
             pool.remove(transfer)
         } else if let index = self.waiting.firstIndex(where: { $0 === transfer }) {
             self.waiting.remove(at: index)
-        } else if let index = self.resting.firstIndex(where: { $0 === transfer }) {
-            self.resting.remove(at: index)
+        } else if let index = self.delayed.firstIndex(where: { $0 === transfer }) {
+            self.delayed.remove(at: index)
         }
         self.release(transfer)?.finish(.failure(error))
     }

@@ -137,12 +137,12 @@ struct ApplicationParts: Sendable {
     private var lanes: [LaneSettings] {
         self.senders.flatMap { sender in
             // Another server may enqueue pushes that only this one can send.
-            let rest: Duration? =
+            let pollInterval: Duration? =
                 self.store.isShared && self.configuration.senders[sender.name]?.isStream == true
                 ? .milliseconds(500) : nil
             return sender.setup.lanes.map { lane in
                 var lane = lane
-                lane.rest = rest
+                lane.pollInterval = pollInterval
                 return lane
             }
         }
@@ -300,7 +300,7 @@ struct ApplicationParts: Sendable {
                 MetricSample(.pushRetries, ["platform": $0.key], Double($0.value))
             }
             + self.status.pauseByLane.map { lane, pause in
-                MetricSample(.resting, ["lane": lane.description], pause == nil ? 0 : 1)
+                MetricSample(.lanePaused, ["lane": lane.description], pause == nil ? 0 : 1)
             }
             + self.status.pauseCounts.flatMap { lane, counts in
                 Pause.Cause.allCases.map { cause in

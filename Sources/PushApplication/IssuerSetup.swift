@@ -61,7 +61,7 @@ struct IssuerKeyService: Service {
     /// The shortest lifetime, and the lifetime of keys for which the issuer states none.
     private static let lifetime = (shortest: 60, usual: 600)
     /// The longest delay after failures.
-    private static let longestRest = Duration.seconds(60)
+    private static let longestDelay = Duration.seconds(60)
 
     let keys: IssuerKeys
     let issuer: OutboundURL
@@ -87,7 +87,7 @@ struct IssuerKeyService: Service {
                         if Task.isCancelled { return }
                         failures += 1
                         self.report(error)
-                        wait = min(Self.pause * (1 << min(failures - 1, 4)), Self.longestRest)
+                        wait = min(Self.pause * (1 << min(failures - 1, 4)), Self.longestDelay)
                     }
                     // Shutdown ends the sleep early.
                     try? await Task.sleep(for: Self.pause)

@@ -106,7 +106,7 @@ final class APITransport: Sendable {
 
     /// Runs a closure of the app within the call's time.
     private func bounded(_ body: @escaping @Sendable () async throws -> String) async throws -> String {
-        try await CallDeadline.race(within: CallDeadline.rest(atMost: self.options.deadline), body)
+        try await CallDeadline.race(within: CallDeadline.remaining(atMost: self.options.deadline), body)
     }
 
     static func success(_ answer: Answer) throws(PushClientError) -> Answer {
@@ -143,7 +143,7 @@ final class APITransport: Sendable {
         let account = self.own.id
         let urlRequest = try endpoint.urlRequest(for: request, token, authorization: authorization, account: account)
         do {
-            let limit = try CallDeadline.rest(atMost: self.options.timeout)
+            let limit = try CallDeadline.remaining(atMost: self.options.timeout)
             let size = min(self.options.answerLimit, request.answerLimit)
             let response = try await self.transport.exchange(urlRequest, within: limit, upTo: size, into: channel) {
                 head in

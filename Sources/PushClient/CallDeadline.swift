@@ -18,11 +18,11 @@ enum CallDeadline {
     }
 
     /// The remaining time for a part of the call; throws `URLError.timedOut` if there is none.
-    static func rest(atMost limit: Duration) throws -> Duration {
+    static func remaining(atMost limit: Duration) throws -> Duration {
         guard let end = self.current else { return limit }
-        let rest = ContinuousClock.now.duration(to: end)
-        guard rest > .zero else { throw URLError(.timedOut) }
-        return min(rest, limit)
+        let remaining = ContinuousClock.now.duration(to: end)
+        guard remaining > .zero else { throw URLError(.timedOut) }
+        return min(remaining, limit)
     }
 
     /// Runs a closure of the app, and abandons it when the time is over or the caller is

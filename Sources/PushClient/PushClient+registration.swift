@@ -180,7 +180,7 @@ extension PushClient {
             return self.credentials.session
         }
         // The app has just started. Without a token it could not register anything either.
-        _ = try? await CallDeadline.race(within: CallDeadline.rest(atMost: self.deadline)) {
+        _ = try? await CallDeadline.race(within: CallDeadline.remaining(atMost: self.deadline)) {
             try await provider.token(insteadOf: nil)
         }
         return self.credentials.session

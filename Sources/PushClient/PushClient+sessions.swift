@@ -67,7 +67,7 @@ extension PushClient {
         }
         return SignOuts(self.records.account) { [deadline] refused in
             // Without a token the sign-out waits.
-            let token = try? await CallDeadline.race(within: CallDeadline.rest(atMost: deadline)) {
+            let token = try? await CallDeadline.race(within: CallDeadline.remaining(atMost: deadline)) {
                 try await provider.token(insteadOf: refused)
             }
             return token == refused ? nil : token

@@ -19,8 +19,8 @@ final class Turn: Sendable {
     /// Throws `CancellationError` if the task is cancelled before its turn, and
     /// `URLError.timedOut` if the call's time ends before it.
     func take<Value>(within limit: Duration, _ body: () async throws -> Value) async throws -> Value {
-        let rest = try CallDeadline.rest(atMost: limit)
-        guard await self.wait(atMost: rest) else {
+        let remaining = try CallDeadline.remaining(atMost: limit)
+        guard await self.wait(atMost: remaining) else {
             try Task.checkCancellation()
             throw URLError(.timedOut)
         }

@@ -42,7 +42,7 @@ package struct DeliveryState: Sendable, Hashable {
             .failure(.deviceUnknown(let reason)), .failure(.deviceGone(let reason, _)):
             // As far as is known, the push is not at fault: it is sent once its sender works
             // again.
-            return self.retry(reason, atLeast: .seconds(Int64(SenderHealth.pause)), now: now, jitter: jitter)
+            return self.retry(reason, atLeast: .seconds(Int64(SenderHealth.firstPause)), now: now, jitter: jitter)
         case .failure(.kindRefused(let reason)):
             return self.retry(reason, atLeast: Self.spread(Self.waitForKind, jitter), now: now, jitter: jitter)
         case .failure(.offline(let reason)):

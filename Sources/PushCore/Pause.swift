@@ -45,8 +45,8 @@ package enum HealthEvent: Sendable, Hashable {
     case paused(Pause)
     /// The pause has another cause or reason now.
     case changed(from: Pause, to: Pause)
-    /// A probe was refused for the same reason as before; the next is sent after `rest`.
-    case prolonged(Pause, rest: TimeInterval)
+    /// A probe was refused for the same reason as before; the next is sent after `delay`.
+    case prolonged(Pause, delay: TimeInterval)
     case resumed(Pause)
     /// A device was refused before any push was accepted: with few users this may be the only sign
     /// of a wrong configuration.
@@ -68,7 +68,7 @@ package enum HealthEvent: Sendable, Hashable {
             if old.cause != new.cause || old.reason != new.reason {
                 self = .changed(from: old, to: new)
             } else if old.until != new.until {
-                self = .prolonged(new, rest: new.until.timeIntervalSince(now))
+                self = .prolonged(new, delay: new.until.timeIntervalSince(now))
             } else {
                 return nil
             }

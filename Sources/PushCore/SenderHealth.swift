@@ -13,7 +13,7 @@ package struct SenderHealth: Sendable {
         case go
         /// Only this push may be sent, as a probe of the provider.
         case probe
-        case rest(until: Date)
+        case delay(until: Date)
         /// The probe is being sent.
         case wait
     }
@@ -31,15 +31,15 @@ package struct SenderHealth: Sendable {
     package static let goneUsersInARow = 20
     /// For this many seconds, an accepted push rules out a fault of the server.
     package static let trust: TimeInterval = 600
-    /// The first delay of an outage; each later one is twice as long, up to `longestRest`.
-    package static let firstRest: TimeInterval = 1
-    package static let longestRest: TimeInterval = 300
+    /// The first delay of an outage; each later one is twice as long, up to `longestDelay`.
+    package static let firstDelay: TimeInterval = 1
+    package static let longestDelay: TimeInterval = 300
     /// The first delay after a refusal that an operator must fix; each later one is twice as long,
     /// up to `longestPause`.
-    package static let pause: TimeInterval = 60
+    package static let firstPause: TimeInterval = 60
     package static let longestPause: TimeInterval = 900
     /// The longest delay after a probe to an address that never had an accepted push.
-    package static let longestRestForNew: TimeInterval = 60
+    package static let longestDelayForNew: TimeInterval = 60
     /// The largest number of users in each set.
     private static let rememberedUsers = 1000
 
@@ -56,7 +56,7 @@ package struct SenderHealth: Sendable {
     /// When the provider last gave the answer of a healthy provider.
     package private(set) var answeredAt: Date?
     /// How many delays the pause has had; each makes the next one longer.
-    package private(set) var rests = 0
+    package private(set) var delayCount = 0
     private var hasDoubted = false
     private var hasRefusedKind = false
 
@@ -74,14 +74,14 @@ package struct SenderHealth: Sendable {
     package func admission(now: Date) -> Admission {
         guard let pause = self.pause else { return .go }
         if self.isProbing { return .wait }
-        return pause.until > now ? .rest(until: pause.until) : .probe
+        return pause.until > now ? .delay(until: pause.until) : .probe
     }
 
     /// The choice of the next probe.
     package var probeChoice: ProbeChoice {
         // After a change of the server, such as another VAPID key, the provider refuses known
         // addresses and accepts some new ones. So the two alternate, known ones first.
-        let takesTurns = self.pause?.cause == .devicesRefused && self.rests.isMultiple(of: 2)
+        let takesTurns = self.pause?.cause == .devicesRefused && self.delayCount.isMultiple(of: 2)
         return ProbeChoice(takesTurns ? .new : .known, avoiding: self.refusedUsers.union(self.busyUsers))
     }
 
@@ -145,16 +145,16 @@ package struct SenderHealth: Sendable {
         case .failure(.deviceBusy(let reason, let retryAfter)):
             Self.remember(user, in: &self.busyUsers)
             guard self.isProbing || self.busyUsers.count >= Self.busyUsersInARow else { return nil }
-            self.rest(.throttled, reason, until: now + retryAfter.timeInterval, now: now)
+            self.beginPause(.throttled, reason, until: now + retryAfter.timeInterval, now: now)
         case .failure(.overloaded(let reason, let retryAfter)):
-            self.rest(.overloaded, reason, until: now + retryAfter.timeInterval, now: now)
+            self.beginPause(.overloaded, reason, until: now + retryAfter.timeInterval, now: now)
         case .failure(.unavailable(let reason, _, _)):
             self.failures += 1
             guard self.isProbing || self.failures >= Self.failuresInARow else { return nil }
-            let longest = self.length(from: Self.firstRest, to: Self.longestRest, isKnown: isKnown)
-            self.rest(.outage, reason, until: now + max(longest * jitter, Self.firstRest / 2), now: now)
+            let longest = self.length(from: Self.firstDelay, to: Self.longestDelay, isKnown: isKnown)
+            self.beginPause(.outage, reason, until: now + max(longest * jitter, Self.firstDelay / 2), now: now)
         case .failure(.misconfigured(let reason)), .failure(.credentialExpired(let reason)):
-            self.pause(.misconfigured, reason, isKnown: isKnown, now: now)
+            self.beginPause(.misconfigured, reason, isKnown: isKnown, now: now)
         }
         let event = HealthEvent(from: old, to: self.pause, now: now)
         // Other pushes that were being sent may make a delay a little longer; that is not
@@ -170,10 +170,10 @@ package struct SenderHealth: Sendable {
 
     /// Pauses until then, since the provider has asked another server for it; returns an event if
     /// that is new.
-    package mutating func rest(until date: Date, reason: String, now: Date) -> HealthEvent? {
+    package mutating func beginPause(until date: Date, reason: String, now: Date) -> HealthEvent? {
         let old = self.pause
         guard date > now, date > old?.until ?? .distantPast else { return nil }
-        self.rest(.overloaded, reason, until: date, now: now)
+        self.beginPause(.overloaded, reason, until: date, now: now)
         return HealthEvent(from: old, to: self.pause, now: now)
     }
 
@@ -183,18 +183,18 @@ package struct SenderHealth: Sendable {
         self.answeredAt.map { $0 > pause.since } ?? false
     }
 
-    /// Joins another server's pause, which has had `rests` delays; returns an event if that is
+    /// Joins another server's pause, which has had `delayCount` delays; returns an event if that is
     /// new.
-    package mutating func join(_ other: Pause, rests: Int, now: Date) -> HealthEvent? {
+    package mutating func join(_ other: Pause, delayCount: Int, now: Date) -> HealthEvent? {
         // This server's own probe is being sent, and its answer decides.
         if self.isProbing { return nil }
         guard let own = self.pause else {
-            (self.pause, self.rests) = (other, rests)
+            (self.pause, self.delayCount) = (other, delayCount)
             return .paused(other)
         }
         if own.cause.needsOperator { return nil }
         self.pause = own.prolonged(until: other.until)
-        self.rests = max(self.rests, rests)
+        self.delayCount = max(self.delayCount, delayCount)
         return nil
     }
 
@@ -241,7 +241,7 @@ package struct SenderHealth: Sendable {
     private mutating func endPause() {
         self.isProbing = false
         self.pause = nil
-        self.rests = 0
+        self.delayCount = 0
     }
 
     private mutating func suspect(_ reason: String, user: Int64, isKnown: Bool, now: Date) {
@@ -251,19 +251,19 @@ package struct SenderHealth: Sendable {
         // Other pushes that were being sent are the same evidence.
         if self.pause?.cause == .devicesRefused, !self.isProbing { return }
         let words = "devices of \(Self.refusedUsersInARow) users in a row refused, none accepted: \(reason)"
-        self.pause(.devicesRefused, words, isKnown: isKnown, now: now)
+        self.beginPause(.devicesRefused, words, isKnown: isKnown, now: now)
     }
 
-    private mutating func pause(_ cause: Pause.Cause, _ reason: String, isKnown: Bool, now: Date) {
-        let length = self.length(from: Self.pause, to: Self.longestPause, isKnown: isKnown)
-        self.rest(cause, reason, until: now + length, now: now)
+    private mutating func beginPause(_ cause: Pause.Cause, _ reason: String, isKnown: Bool, now: Date) {
+        let length = self.length(from: Self.firstPause, to: Self.longestPause, isKnown: isKnown)
+        self.beginPause(cause, reason, until: now + length, now: now)
     }
 
-    private mutating func rest(_ cause: Pause.Cause, _ reason: String, until date: Date, now: Date) {
+    private mutating func beginPause(_ cause: Pause.Cause, _ reason: String, until date: Date, now: Date) {
         guard let pause = self.pause, !self.isProbing else {
             self.pause = Pause(cause, reason: reason, since: self.pause?.since ?? now, until: date)
             self.isProbing = false
-            self.rests += 1
+            self.delayCount += 1
             return
         }
         // Other pushes that were being sent belong to the same outage, unless they report
@@ -280,9 +280,9 @@ package struct SenderHealth: Sendable {
     /// The length of the next delay. An address that anybody may have invented does not make it
     /// long for the others.
     private func length(from first: TimeInterval, to longest: TimeInterval, isKnown: Bool) -> TimeInterval {
-        let bound = self.isProbing && !isKnown ? min(longest, Self.longestRestForNew) : longest
+        let bound = self.isProbing && !isKnown ? min(longest, Self.longestDelayForNew) : longest
         // A push that was being sent lengthens the current delay, and does not start another one.
-        let doublings = self.pause == nil || self.isProbing ? self.rests : self.rests - 1
+        let doublings = self.pause == nil || self.isProbing ? self.delayCount : self.delayCount - 1
         return min(first * pow(2, Double(min(doublings, 20))), bound)
     }
 

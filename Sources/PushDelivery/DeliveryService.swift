@@ -60,7 +60,7 @@ package struct DeliveryService {
             group.addTask { try await gracefulShutdown() }
             let fanout = FanoutLoop(
                 store: self.store,
-                rest: self.settings.rest,
+                pollInterval: self.settings.pollInterval,
                 wakeUp: self.wakeUp,
                 logger: self.logger,
                 now: self.now,
@@ -70,7 +70,7 @@ package struct DeliveryService {
             let release = ReleaseLoop(
                 store: self.store,
                 schedule: self.schedule,
-                rest: self.settings.rest,
+                pollInterval: self.settings.pollInterval,
                 wakeUp: self.wakeUp,
                 logger: self.logger,
                 now: self.now

@@ -7,7 +7,7 @@ internal import ServiceLifecycle
 /// Expands broadcasts page by page, until each of their devices has a push in the outbox.
 struct FanoutLoop: Sendable {
     let store: any OutboxStore
-    let rest: Duration
+    let pollInterval: Duration
     let wakeUp: WakeUp
     let logger: Logger
     let now: @Sendable () -> Date
@@ -19,7 +19,7 @@ struct FanoutLoop: Sendable {
         await self.signal.signallingAtShutdown {
             while !Task.isShuttingDownGracefully, !Task.isCancelled {
                 if await self.expand() { continue }
-                await self.signal.wait(atMost: self.rest)
+                await self.signal.wait(atMost: self.pollInterval)
             }
         }
     }

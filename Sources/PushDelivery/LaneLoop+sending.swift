@@ -5,8 +5,8 @@ internal import PushStore
 
 extension LaneLoop {
     /// A worker waits for delays up to this many seconds; the loop waits for longer ones.
-    private static let longestRestOfWorker: TimeInterval = 1
-    private static let restAfterFailedMove: TimeInterval = 5
+    private static let longestWorkerDelay: TimeInterval = 1
+    private static let delayAfterFailedMove: TimeInterval = 5
 
     /// Starts as many workers as there is work and room for.
     func beginSending(_ group: inout DiscardingTaskGroup) {
@@ -32,10 +32,10 @@ extension LaneLoop {
                 let settlement = await self.send(delivery)
                 if self.state.withLock({ $0.end(delivery, as: settlement) }) { self.signal.set() }
             case .stop: return
-            case .rest(let until):
+            case .delay(let until):
                 let wait = max(0, until.timeIntervalSince(self.now()))
                 // The other workers wait in the same way. Cancellation ends the sleep early.
-                guard wait <= Self.longestRestOfWorker, (try? await Task.sleep(for: .seconds(wait))) != nil else {
+                guard wait <= Self.longestWorkerDelay, (try? await Task.sleep(for: .seconds(wait))) != nil else {
                     return
                 }
             }
@@ -96,7 +96,7 @@ extension LaneLoop {
                 error,
                 self.metadata(of: delivery)
             )
-            return .retried(at: self.now() + Self.restAfterFailedMove, reason: reason)
+            return .retried(at: self.now() + Self.delayAfterFailedMove, reason: reason)
         }
     }
 

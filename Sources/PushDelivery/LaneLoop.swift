@@ -10,9 +10,9 @@ struct LaneLoop: Sendable {
     private static let batch = 250
     /// The delay after a failure of the store, which an immediate retry would most likely meet
     /// again.
-    private static let restAfterFailure = Duration.seconds(1)
+    private static let delayAfterFailure = Duration.seconds(1)
     /// How soon the loop checks again whether it may send, since no event announces that.
-    private static let restWithoutStore = Duration.milliseconds(250)
+    private static let delayWithoutStore = Duration.milliseconds(250)
 
     let lane: LaneSettings
     let store: any OutboxStore & DeviceStore
@@ -44,9 +44,9 @@ struct LaneLoop: Sendable {
             while true {
                 if Task.isShuttingDownGracefully || Task.isCancelled, self.stop() { return }
                 self.beginSettling(&group)
-                let rest = await self.beginLeasing(&group)
+                let delay = await self.beginLeasing(&group)
                 self.beginSending(&group)
-                await self.signal.wait(atMost: max(min(rest, self.untilSettling ?? rest), .milliseconds(1)))
+                await self.signal.wait(atMost: max(min(delay, self.untilSettling ?? delay), .milliseconds(1)))
             }
         }
     }
@@ -78,12 +78,12 @@ struct LaneLoop: Sendable {
         let now = self.now()
         guard self.store.maySend else {
             self.state.withLock { $0.release() }
-            return Self.restWithoutStore
+            return Self.delayWithoutStore
         }
-        if let until = self.state.withLock({ $0.beginRest(now: now) }) { return self.rest(until: until, now) }
+        if let until = self.state.withLock({ $0.releaseWhilePaused(now: now) }) { return self.delay(until: until, now) }
         let dates = await self.nextDue()
         let due = Queue.allCases.filter { queue in dates[queue].map { $0 <= now } ?? false }
-        if due.isEmpty { return dates.values.min().map { self.rest(until: $0, now) } ?? self.longestRest }
+        if due.isEmpty { return dates.values.min().map { self.delay(until: $0, now) } ?? self.pollInterval }
         let servers = self.state.withLock { $0.servers }
         let rate = self.lane.rate.map { max(1, $0 / servers) }
         let batch = min(Self.batch, rate ?? Self.batch, self.settings.inFlight)
@@ -93,7 +93,7 @@ struct LaneLoop: Sendable {
                 self.signal.set()
             }
         }
-        return self.longestRest
+        return self.pollInterval
     }
 
     /// The time at which the next push of each queue is due; empty if the outbox cannot be read.
@@ -110,10 +110,10 @@ struct LaneLoop: Sendable {
         }
     }
 
-    private var longestRest: Duration { self.lane.rest ?? self.settings.rest }
+    private var pollInterval: Duration { self.lane.pollInterval ?? self.settings.pollInterval }
 
-    private func rest(until date: Date, _ now: Date) -> Duration {
-        min(max(.zero, .seconds(date.timeIntervalSince(now))), self.longestRest)
+    private func delay(until date: Date, _ now: Date) -> Duration {
+        min(max(.zero, .seconds(date.timeIntervalSince(now))), self.pollInterval)
     }
 
     private func lease(_ claim: LaneState.Claim) async {
@@ -138,7 +138,7 @@ struct LaneLoop: Sendable {
                 left -= own.count
             }
         } catch {
-            await self.rest(after: error)
+            await self.waitAfterFailure(error)
         }
         return leased
     }
@@ -153,16 +153,16 @@ struct LaneLoop: Sendable {
             }
             return try await self.store.leaseProbe(push, from: lane, interval: self.lane.interval, now: now)
         } catch {
-            await self.rest(after: error)
+            await self.waitAfterFailure(error)
             return nil
         }
     }
 
-    private func rest(after error: any Error) async {
+    private func waitAfterFailure(_ error: any Error) async {
         self.logger.report("push lease failed; it is retried", error, self.metadata([:]))
         // Due pushes stay due: without a delay the loop would try again at once. Cancellation ends
         // the sleep early.
-        try? await Task.sleep(for: Self.restAfterFailure)
+        try? await Task.sleep(for: Self.delayAfterFailure)
     }
 
     // MARK: - Settling
@@ -189,7 +189,7 @@ struct LaneLoop: Sendable {
         } catch {
             self.logger.report("push results not saved; they are saved later", error, self.metadata([:]))
             // Cancellation ends the sleep early.
-            try? await Task.sleep(for: Self.restAfterFailure)
+            try? await Task.sleep(for: Self.delayAfterFailure)
             let kept = Task.isCancelled ? [] : ended
             self.state.withLock { $0.endSettling(butKeeping: kept) }
         }

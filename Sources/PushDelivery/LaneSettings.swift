@@ -16,7 +16,7 @@ package struct LaneSettings: Sendable {
     package var otherEnvironment: Lane?
     /// The longest wait of its loop, if others may enqueue pushes without waking it; `nil`: the
     /// lanes' general setting.
-    package var rest: Duration?
+    package var pollInterval: Duration?
 
     package init(
         _ lane: Lane,
@@ -41,17 +41,17 @@ package struct DeliverySettings: Sendable, Hashable {
     /// sent twice after a crash.
     package var inFlight: Int
     /// The longest time that a loop waits, in case a wake-up is missed.
-    package var rest: Duration
+    package var pollInterval: Duration
     /// How long outcomes are gathered, so that many share one commit.
     package var settleAfter: Duration
 
     package init(
         inFlight: Int = 1000,
-        rest: Duration = .seconds(5),
+        pollInterval: Duration = .seconds(5),
         settleAfter: Duration = .milliseconds(20)
     ) {
         self.inFlight = inFlight
-        self.rest = rest
+        self.pollInterval = pollInterval
         self.settleAfter = settleAfter
     }
 }

@@ -14,7 +14,7 @@ struct LaneState: Sendable {
         /// No push can be sent, or the limit of pushes in flight is reached.
         case stop
         /// No push may be sent before `until`.
-        case rest(until: Date)
+        case delay(until: Date)
     }
 
     /// The pushes to lease.
@@ -49,7 +49,7 @@ struct LaneState: Sendable {
     /// When a push was last leased.
     var leasedAt: Date?
     /// The delay that the provider has asked for, until the other servers know it.
-    var untoldRest: (until: Date, reason: String)?
+    var unreportedDelay: (until: Date, reason: String)?
     /// The pause as the other servers know it; `nil`: they know of none, or have another one.
     var sharedPause: Pause?
     /// The number of another server's latest report of a pause.
@@ -105,13 +105,13 @@ struct LaneState: Sendable {
 
     /// The time before which nothing may be sent; `nil` if there is none. While the lane is
     /// paused, its leased pushes are released: the probe is chosen among all due pushes.
-    mutating func beginRest(now: Date) -> Date? {
+    mutating func releaseWhilePaused(now: Date) -> Date? {
         switch self.health.admission(now: now) {
         case .go: return nil
         case .probe, .wait:
             self.giveBackLeased()
             return nil
-        case .rest(let until):
+        case .delay(let until):
             self.giveBackAll()
             return until
         }
@@ -131,7 +131,7 @@ struct LaneState: Sendable {
         if self.isStopping || self.isClaiming { return nil }
         let claim: Claim
         switch self.health.admission(now: now) {
-        case .rest, .wait: return nil
+        case .delay, .wait: return nil
         case .probe:
             if due.isEmpty || self.candidate != nil { return nil }
             claim = .probe(self.health.probeChoice)
@@ -176,9 +176,9 @@ struct LaneState: Sendable {
     mutating func next(now: Date) -> Step {
         if self.isStopping || self.inFlight >= self.bound { return .stop }
         if self.leased.isEmpty, self.candidate == nil { return .stop }
-        if case .rest(let until) = self.health.admission(now: now) { return .rest(until: until) }
+        if case .delay(let until) = self.health.admission(now: now) { return .delay(until: until) }
         if self.sendable(now: now) == 0 { return .stop }
-        if let until = self.pacer?.admit(now: now) { return .rest(until: until) }
+        if let until = self.pacer?.admit(now: now) { return .delay(until: until) }
         let admission = self.health.admit(now: now)
         guard let delivery = self.candidate.take() ?? self.leased.popFirst() else { return .stop }
         if admission == .probe { self.probe = delivery }
@@ -201,7 +201,7 @@ struct LaneState: Sendable {
         )
         self.note(event)
         if case .failure(.overloaded(let reason, _)) = outcome, let pause = self.pause {
-            self.untoldRest = (pause.until, reason)
+            self.unreportedDelay = (pause.until, reason)
         }
         if case .resumed = event { self.pacer?.beginRise(now: now) }
         if case .failure(.deviceGone) = outcome { return self.health.blameForGone }
@@ -248,7 +248,7 @@ struct LaneState: Sendable {
         switch self.health.admission(now: now) {
         case .go: self.leased.count + (self.candidate == nil ? 0 : 1)
         case .probe: self.candidate == nil ? 0 : 1
-        case .rest, .wait: 0
+        case .delay, .wait: 0
         }
     }
 

@@ -5,7 +5,7 @@ internal import PushCore
 
 extension Logger {
     /// A pause that is prolonged by at least this much gets a line at level `info` each time.
-    private static let longRest: TimeInterval = 60
+    private static let longDelay: TimeInterval = 60
 
     /// Logs an event of a lane's health.
     func log(_ event: HealthEvent, of lane: Lane) {
@@ -18,9 +18,9 @@ extension Logger {
                 "lane still paused, for another reason",
                 metadata: metadata.merging(pause.metadata) { own, _ in own }
             )
-        case .prolonged(let pause, let rest):
+        case .prolonged(let pause, let delay):
             self.log(
-                level: rest < Self.longRest ? .debug : .info,
+                level: delay < Self.longDelay ? .debug : .info,
                 "lane still paused",
                 metadata: metadata.merging(pause.metadata) { own, _ in own }
             )
@@ -56,9 +56,9 @@ extension Logger {
             self.warning("events not delivered; they wait and are sent again", metadata: pause.metadata)
         case .changed(_, let pause):
             self.warning("events still not delivered, for another reason", metadata: pause.metadata)
-        case .prolonged(let pause, let rest):
+        case .prolonged(let pause, let delay):
             self.log(
-                level: rest < Self.longRest ? .debug : .info,
+                level: delay < Self.longDelay ? .debug : .info,
                 "events still not delivered",
                 metadata: pause.metadata
             )

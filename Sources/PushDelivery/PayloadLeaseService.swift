@@ -28,9 +28,9 @@ package struct PayloadLeaseService: Sendable {
     package func run() async throws {
         await cancelWhenGracefulShutdown {
             while !Task.isCancelled {
-                let rest = await self.endLeases()
+                let delay = await self.endLeases()
                 // Shutdown ends the sleep early, and the loop's condition sees it.
-                try? await Task.sleep(for: .seconds(rest))
+                try? await Task.sleep(for: .seconds(delay))
             }
         }
     }

@@ -10,13 +10,13 @@ struct ReleaseLoop: Sendable {
     private static let pause = Duration.milliseconds(20)
     /// The delay after a failure of the store, which an immediate retry would most likely meet
     /// again.
-    private static let restAfterFailure = Duration.seconds(1)
+    private static let delayAfterFailure = Duration.seconds(1)
 
     let store: any OutboxStore
     let schedule: ReleaseSchedule
     /// The longest wait, and so the longest lateness of a notification if the clock is set
     /// forward.
-    let rest: Duration
+    let pollInterval: Duration
     let wakeUp: WakeUp
     let logger: Logger
     let now: @Sendable () -> Date
@@ -45,16 +45,16 @@ struct ReleaseLoop: Sendable {
                         metadata: ["notification": "\(id)"]
                     )
                 }
-                guard let next = release.nextDue else { return self.rest }
+                guard let next = release.nextDue else { return self.pollInterval }
                 if next > now {
                     self.schedule.plan(next)
-                    return min(max(.seconds(next.timeIntervalSince(now)), Self.pause), self.rest)
+                    return min(max(.seconds(next.timeIntervalSince(now)), Self.pause), self.pollInterval)
                 }
             }
             return .zero
         } catch {
             self.logger.report("sending of scheduled notifications failed; it is retried", error)
-            return Self.restAfterFailure
+            return Self.delayAfterFailure
         }
     }
 }

@@ -9,7 +9,7 @@ package struct RewrapService: Sendable {
     /// The delay after a failure, and the delay after a pass, unless the keyring is replaced
     /// meanwhile.
     private static let pause = Duration.seconds(30)
-    private static let rest = Duration.seconds(86_400)
+    private static let checkInterval = Duration.seconds(86_400)
 
     private let store: any KeyStore
     private let keyringHasChanged: WakeUp
@@ -28,7 +28,7 @@ package struct RewrapService: Sendable {
             await signal.signallingAtShutdown {
                 while !Task.isCancelled {
                     let isDone = await self.rewrap()
-                    await signal.wait(atMost: isDone ? Self.rest : Self.pause)
+                    await signal.wait(atMost: isDone ? Self.checkInterval : Self.pause)
                 }
             }
         }

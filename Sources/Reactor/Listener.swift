@@ -139,7 +139,7 @@ package final class Listener: Sendable {
                     connection(accepted)
                     let mayBeLast = accepted + 1 >= usable
                     while mayBeLast, !self.isStopped, !Task.isCancelled, Self.lowestFree >= usable {
-                        await Self.rest()
+                        await Self.pauseBeforeRetry()
                     }
                     taken += 1
                     guard taken % Self.takenPerTurn == 0 else { continue }
@@ -154,7 +154,7 @@ package final class Listener: Sendable {
                     if self.isStopped { return }
                     // Throws only on cancellation and `stop()`, which the next turn sees.
                     try? await descriptor.waitToRead(until: .now + .seconds(3600))
-                default: await Self.rest()
+                default: await Self.pauseBeforeRetry()
                 }
             }
         }
@@ -162,7 +162,7 @@ package final class Listener: Sendable {
 
     // MARK: - Private
 
-    private static func rest() async {
+    private static func pauseBeforeRetry() async {
         // Ends early only on cancellation, which the next turn sees.
         try? await Task.sleep(for: .milliseconds(50))
     }

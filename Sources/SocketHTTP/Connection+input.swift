@@ -7,7 +7,7 @@ extension Connection {
     }
 
     /// The part of a body that the handler has not read.
-    enum Rest {
+    enum UnreadBody {
         case nothing
         /// Reading it costs less than a new connection.
         case little
@@ -120,7 +120,7 @@ extension Connection {
     // MARK: Leftovers
 
     /// Discards the received part of an unread body, and returns how much is missing.
-    func discardBuffered() -> Rest {
+    func discardBuffered() -> UnreadBody {
         switch self.body {
         case .whole: return .nothing
         // A client that waits for 100 Continue may send its body or not, so the next bytes may be
@@ -140,7 +140,7 @@ extension Connection {
 
     /// Reads the missing part of a body after `discardBuffered` has returned `little`. Returns
     /// whether that succeeded.
-    func discardRest() async -> Bool {
+    func discardRemainingBody() async -> Bool {
         let deadline = ContinuousClock.now + self.limits.bodyTimeout
         do throws(BodyError) {
             while true {

@@ -20,7 +20,7 @@ extension Connection {
     /// The work left for a request whose answer has begun.
     enum Unfinished {
         /// `output` holds the remaining head; the body follows if `output` does not contain it.
-        case answer(Response, RequestHead, sendsBody: Bool, rest: Rest, closes: Bool)
+        case answer(Response, RequestHead, sendsBody: Bool, unread: UnreadBody, closes: Bool)
         /// The client has received its answer.
         case lingering
     }
@@ -31,7 +31,7 @@ extension Connection {
 
     /// Does the work that `answer` could not do at once.
     func finish(_ unfinished: Unfinished) async throws(Ending) {
-        guard case .answer(let response, let head, let sendsBody, let rest, let closes) = unfinished else {
+        guard case .answer(let response, let head, let sendsBody, let unread, let closes) = unfinished else {
             await self.linger()
             throw .silent
         }
@@ -41,10 +41,10 @@ extension Connection {
         }
         if closes {
             // A client that asked to close sends no more, so a reset would do no harm.
-            if head.keepsAlive || rest != .nothing || !self.input.isEmpty { await self.linger() }
+            if head.keepsAlive || unread != .nothing || !self.input.isEmpty { await self.linger() }
             throw .silent
         }
-        if rest == .little, await !self.discardRest() { throw .silent }
+        if unread == .little, await !self.discardRemainingBody() { throw .silent }
     }
 
     /// Sends a response after which the connection is closed.
@@ -113,9 +113,9 @@ extension Connection {
 
     /// Sends the remaining `output`.
     private func writeOutput() async -> Bool {
-        let rest = self.output
+        let remaining = self.output
         self.output = []
-        return await self.write(rest)
+        return await self.write(remaining)
     }
 
     /// Sends bytes. Returns `false` if the client did not accept them all within `writeTimeout`,

@@ -75,7 +75,7 @@ final class Connection {
                         self.stopHandlerTime()
                     }
                     request.body.detach()
-                    if let rest = try self.answer(response, to: request.head) { try await self.finish(rest) }
+                    if let unfinished = try self.answer(response, to: request.head) { try await self.finish(unfinished) }
                 }
             } catch {
                 if case .refused(let refusal) = error { await self.refuse(refusal) }
@@ -150,22 +150,22 @@ final class Connection {
         case .lost: throw .silent
         default: self.state = .answering
         }
-        let rest = self.discardBuffered()
-        let closes = self.mustClose(after: response, to: head, leaving: rest)
+        let unread = self.discardBuffered()
+        let closes = self.mustClose(after: response, to: head, leaving: unread)
         let isWhole = self.encode(response, to: RequestTraits(head), closes: closes)
         let isSent = try self.flushAtOnce() && isWhole
-        if isSent, !closes, rest == .nothing, response.streamingBody == nil { return nil }
-        return .answer(response, head, sendsBody: !isWhole, rest: rest, closes: closes)
+        if isSent, !closes, unread == .nothing, response.streamingBody == nil { return nil }
+        return .answer(response, head, sendsBody: !isWhole, unread: unread, closes: closes)
     }
 
     /// Whether no request can follow this one.
-    private func mustClose(after response: Response, to head: RequestHead, leaving rest: Rest) -> Bool {
+    private func mustClose(after response: Response, to head: RequestHead, leaving unread: UnreadBody) -> Bool {
         if response.closesConnection || !head.keepsAlive { return true }
         if self.loopState.isStopping || self.served >= self.limits.requestsPerConnection { return true }
-        guard response.streamingBody != nil else { return rest == .tooMuch }
+        guard response.streamingBody != nil else { return unread == .tooMuch }
         // In HTTP/1.0, the end of the connection is the end of a streaming body. A request body
         // that is still missing would arrive while the server watches for the client's end.
-        return head.isVersion10 || rest != .nothing
+        return head.isVersion10 || unread != .nothing
     }
 
     func startHandlerTime() {

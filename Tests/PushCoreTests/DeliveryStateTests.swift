@@ -73,7 +73,7 @@ import Testing
     ])
     func whatMayBeOurFaultIsKept(failure: SendFailure, blame: Blame, isFinal: Bool) {
         let settlement = self.state().settlement(of: .failure(failure), blame: blame, now: self.now, jitter: 0)
-        let kept = Settlement.retried(at: Self.at(1000 + SenderHealth.pause), reason: "r")
+        let kept = Settlement.retried(at: Self.at(1000 + SenderHealth.firstPause), reason: "r")
         #expect(settlement == (isFinal ? .failed(reason: "r") : kept))
         #expect((failure.retirement(sentAt: self.now, blame: blame) != nil) == isFinal)
     }
@@ -99,7 +99,7 @@ import Testing
             (.failure(.deviceGone(reason: "g", since: at(5))), .failed(reason: "g"), 5, 5),
             (.failure(.deviceGone(reason: "g", since: at(2000))), .failed(reason: "g"), 1010, 1010),
             (
-                .failure(.deviceUnknown(reason: "u")), .retried(at: at(1000 + SenderHealth.pause), reason: "u"), 1010,
+                .failure(.deviceUnknown(reason: "u")), .retried(at: at(1000 + SenderHealth.firstPause), reason: "u"), 1010,
                 nil
             ),
             (.failure(.kindRefused(reason: "k")), .retried(at: at(1300), reason: "k"), nil, nil),
@@ -107,9 +107,9 @@ import Testing
                 .failure(.unavailable(reason: "x", retryAfter: .seconds(900), sparesFirst: true)),
                 .retried(at: at(1000.1), reason: "x"), nil, nil
             ),
-            (.failure(.misconfigured(reason: "m")), .retried(at: at(1000 + SenderHealth.pause), reason: "m"), nil, nil),
+            (.failure(.misconfigured(reason: "m")), .retried(at: at(1000 + SenderHealth.firstPause), reason: "m"), nil, nil),
             (
-                .failure(.credentialExpired(reason: "c")), .retried(at: at(1000 + SenderHealth.pause), reason: "c"),
+                .failure(.credentialExpired(reason: "c")), .retried(at: at(1000 + SenderHealth.firstPause), reason: "c"),
                 nil, nil
             ),
             (.failure(.offline(reason: "o")), .away(reason: "o"), nil, nil),

@@ -116,7 +116,7 @@ import Testing
         #expect(health.admit(now: Self.at(60)) == .probe)
         note(.refused(21, at: 60), isKnown: true)
         let second = Pause(.devicesRefused, reason: Self.words, since: Self.at(0), until: Self.at(180))
-        #expect(events.last == .prolonged(second, rest: 120))
+        #expect(events.last == .prolonged(second, delay: 120))
         #expect(health.admit(now: Self.at(180)) == .probe)
         _ = health.note(.failure(.misconfigured(reason: "m")), user: 1, isKnown: true, now: Self.at(180), jitter: 1)
             .map { events.append($0) }

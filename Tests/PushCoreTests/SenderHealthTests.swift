@@ -28,14 +28,14 @@ import Testing
 
     @Test(arguments: [
         (failures(down, 9), SenderHealth.Admission.go, nil as Pause.Cause?, nil as String?),
-        (failures(down, 10), .rest(until: at(1)), .outage, "down"),
+        (failures(down, 10), .delay(until: at(1)), .outage, "down"),
         (failures(down, 9) + [accepted] + failures(down, 9), .go, nil, nil),
         (failures(down, 9) + [.failure(.rejected(reason: "r"))] + failures(down, 9), .go, nil, nil),
         (failures(down, 9) + [.failure(.deviceGone(reason: "r"))] + failures(down, 9), .go, nil, nil),
-        (failures(busy, 4), .go, nil, nil), (failures(busy, 5), .rest(until: at(60)), .throttled, "busy"),
-        ([.failure(.overloaded(reason: "o", retryAfter: .seconds(7)))], .rest(until: at(7)), .overloaded, "o"),
-        ([.failure(.misconfigured(reason: "m"))], .rest(until: at(60)), .misconfigured, "m"),
-        ([.failure(.credentialExpired(reason: "c"))], .rest(until: at(60)), .misconfigured, "c"),
+        (failures(busy, 4), .go, nil, nil), (failures(busy, 5), .delay(until: at(60)), .throttled, "busy"),
+        ([.failure(.overloaded(reason: "o", retryAfter: .seconds(7)))], .delay(until: at(7)), .overloaded, "o"),
+        ([.failure(.misconfigured(reason: "m"))], .delay(until: at(60)), .misconfigured, "m"),
+        ([.failure(.credentialExpired(reason: "c"))], .delay(until: at(60)), .misconfigured, "c"),
         (failures(.offline(reason: "x"), 100), .go, nil, nil),
         (failures(.kindRefused(reason: "k"), 100), .go, nil, nil),
         (failures(.deviceGone(reason: "g"), 100), .go, nil, nil),
@@ -93,12 +93,12 @@ import Testing
     }
 
     /// Returns consecutive pauses, each ended by a probe that fails.
-    private func rests(after results: [SendOutcome], probes failure: SendFailure, isKnown: Bool) -> [TimeInterval] {
+    private func delays(after results: [SendOutcome], probes failure: SendFailure, isKnown: Bool) -> [TimeInterval] {
         var health = self.health(after: results)
         var time = self.now
         var lengths: [TimeInterval] = []
         for _ in 0..<10 {
-            guard case .rest(let until) = health.admission(now: time) else { break }
+            guard case .delay(let until) = health.admission(now: time) else { break }
             lengths.append(until.timeIntervalSince(time))
             time = until
             #expect(health.admit(now: time) == .probe)
@@ -110,11 +110,11 @@ import Testing
     @Test func eachFurtherRestIsTwiceTheLastUpToABound() {
         let outage = Self.failures(Self.down, 10)
         #expect(
-            self.rests(after: outage, probes: Self.down, isKnown: true) == [1, 2, 4, 8, 16, 32, 64, 128, 256, 300]
+            self.delays(after: outage, probes: Self.down, isKnown: true) == [1, 2, 4, 8, 16, 32, 64, 128, 256, 300]
         )
         let refusals = Self.failures(Self.unknown, 5)
         #expect(
-            self.rests(after: refusals, probes: Self.unknown, isKnown: true)
+            self.delays(after: refusals, probes: Self.unknown, isKnown: true)
                 == [60, 120, 240, 480, 900, 900, 900, 900, 900, 900]
         )
     }
@@ -132,7 +132,7 @@ import Testing
         probe: SendFailure,
         expected: [TimeInterval]
     ) {
-        #expect(self.rests(after: results, probes: probe, isKnown: false) == expected)
+        #expect(self.delays(after: results, probes: probe, isKnown: false) == expected)
     }
 
     @Test func whatWasOnItsWayNeitherEndsARestNorMakesItAnother() {
@@ -141,13 +141,13 @@ import Testing
             let event = health.note(.failure(Self.down), user: 1, isKnown: false, now: self.now + 0.5, jitter: 1)
             #expect(event == nil)
         }
-        #expect(health.admission(now: self.now) == .rest(until: self.now + 1.5))
+        #expect(health.admission(now: self.now) == .delay(until: self.now + 1.5))
         _ = health.note(Self.accepted, user: 1, isKnown: false, now: self.now, jitter: 1)
-        #expect(health.admission(now: self.now) == .rest(until: self.now + 1.5))
+        #expect(health.admission(now: self.now) == .delay(until: self.now + 1.5))
         // The longest delay that any of them asks for counts.
         let overloaded = SendOutcome.failure(.overloaded(reason: "o", retryAfter: .seconds(30)))
         _ = health.note(overloaded, user: 1, isKnown: false, now: self.now, jitter: 1)
-        #expect(health.admission(now: self.now) == .rest(until: self.now + 30))
+        #expect(health.admission(now: self.now) == .delay(until: self.now + 30))
         #expect(health.pause?.cause == .outage)
     }
 

@@ -45,7 +45,7 @@ import Testing
     @Test func aNewNotificationIsSentAtTheBell() async throws {
         let alice = try await fixture.addUser("alice")
         try await fixture.addDevice(of: alice, handle: "abcd")
-        try await self.rig.run(settings: DeliverySettings(rest: .seconds(3600))) { wakeUp, _ in
+        try await self.rig.run(settings: DeliverySettings(pollInterval: .seconds(3600))) { wakeUp, _ in
             try await self.fixture.post(1, from: alice, to: "username:alice")
             wakeUp()
             _ = try await self.apns.pushes.acceptedPush(1)
@@ -108,7 +108,7 @@ import Testing
         }
         #expect(self.apns.pushes.received.count == 1)
         let due = try #require(try await self.fixture.nextDue())
-        #expect(due == self.fixture.now + SenderHealth.pause)
+        #expect(due == self.fixture.now + SenderHealth.firstPause)
     }
 
     // MARK: Trouble
@@ -117,7 +117,7 @@ import Testing
         try await self.fill(100)
         self.apns.pushes.setFaults([FaultRule(.answer(status: 503, retryAfter: .seconds(600)))])
         try await self.rig.run { wakeUp, status in
-            try await eventually { Self.rests(status) }
+            try await eventually { Self.isPaused(status) }
             #expect(Self.pause(status)?.cause == .overloaded)
             self.fixture.clock.advance(by: 599)
             wakeUp()
@@ -153,7 +153,7 @@ import Testing
             return isLeased ? clock.now + 10 : clock.now
         }
         try await self.rig.run(now: now) { wakeUp, status in
-            try await eventually { Self.rests(status) }
+            try await eventually { Self.isPaused(status) }
             try await self.untilTallied { $0.expired == 1 }
             self.apns.pushes.setFaults([])
             clock.advance(by: 60)
@@ -183,7 +183,7 @@ import Testing
         try await self.fill(100)
         self.apns.pushes.setFaults([FaultRule(.answer(status: 503, retryAfter: .seconds(600)))])
         try await self.rig.run { _, status in
-            try await eventually { Self.rests(status) }
+            try await eventually { Self.isPaused(status) }
         }
         let leased = try await fixture.claim()
         #expect(leased.count >= 97)
@@ -226,7 +226,7 @@ import Testing
         #expect(try await fixture.reader.tallies()["apns"]?.pending == 0)
     }
 
-    private static func rests(_ status: SenderStatus) -> Bool {
+    private static func isPaused(_ status: SenderStatus) -> Bool {
         self.pause(status) != nil
     }
 

@@ -8,7 +8,7 @@ import Testing
     private let start = Date(timeIntervalSince1970: 1_800_000_000)
 
     /// Returns the pauses after failures in a row, each at the end of the one before.
-    private func rests(_ failure: SendFailure, _ count: Int, jitter: Double) -> [TimeInterval] {
+    private func delays(_ failure: SendFailure, _ count: Int, jitter: Double) -> [TimeInterval] {
         var (health, now) = (EventReceiverHealth(), self.start)
         return (0..<count).map { _ in
             health.note(failure, now: now, jitter: jitter)
@@ -20,14 +20,14 @@ import Testing
 
     @Test func anOutageIsAskedAboutLessAndLess() {
         let failure = SendFailure.unavailable(reason: "HTTP 500")
-        #expect(self.rests(failure, 10, jitter: 1) == [1, 2, 4, 8, 16, 32, 64, 128, 256, 300])
-        #expect(self.rests(failure, 10, jitter: 0) == [0.5, 1, 2, 4, 8, 16, 32, 64, 128, 150])
-        #expect(self.rests(failure, 60, jitter: 1).last == 300)
+        #expect(self.delays(failure, 10, jitter: 1) == [1, 2, 4, 8, 16, 32, 64, 128, 256, 300])
+        #expect(self.delays(failure, 10, jitter: 0) == [0.5, 1, 2, 4, 8, 16, 32, 64, 128, 150])
+        #expect(self.delays(failure, 60, jitter: 1).last == 300)
     }
 
     @Test func whatAnOperatorMustMendIsAskedAboutSeldom() {
         let failure = SendFailure.misconfigured(reason: "HTTP 401")
-        #expect(self.rests(failure, 6, jitter: 1) == [60, 120, 240, 480, 900, 900])
+        #expect(self.delays(failure, 6, jitter: 1) == [60, 120, 240, 480, 900, 900])
     }
 
     @Test(arguments: [

@@ -64,7 +64,7 @@ import Testing
             wakeUp()
             _ = try await self.apns.pushes.acceptedPush(1)
             #expect(try await self.fixture.reader.tallies()["apns"]?.failed == 0)
-            self.fixture.clock.advance(by: SenderHealth.pause)
+            self.fixture.clock.advance(by: SenderHealth.firstPause)
             wakeUp()
             try await self.untilTallied { $0.failed == 30 }
             #expect(status.pauseCounts == [Self.lane: [:], Lane(Platform("other")): [:]])
@@ -91,7 +91,7 @@ import Testing
             #expect(status.pauseCounts[Self.lane] == [.devicesRefused: 1])
             // The operator corrects the cause.
             self.apns.pushes.setFaults([])
-            self.fixture.clock.advance(by: SenderHealth.pause)
+            self.fixture.clock.advance(by: SenderHealth.firstPause)
             wakeUp()
             _ = try await self.apns.pushes.acceptedPush(20, within: .seconds(60))
             try await self.untilTallied { $0.accepted == 20 && $0.failed == 0 }

@@ -72,11 +72,11 @@ import Testing
         let first = try self.next()
         self.end(first, with: .overloaded(reason: "later", retryAfter: .seconds(60)))
         #expect(self.lane.withLock { $0.beginWorkers(now: self.now) } == 0)
-        #expect(self.lane.withLock { $0.beginRest(now: self.now) } == self.now + 60)
+        #expect(self.lane.withLock { $0.releaseWhilePaused(now: self.now) } == self.now + 60)
         let ended = self.lane.withLock { $0.beginSettling(after: .zero) }
         #expect(ended.map(\.1) == [.retried(at: self.now + 60, reason: "later"), .released, .released, .released])
         self.fixture.clock.advance(by: 60)
-        #expect(self.lane.withLock { $0.beginRest(now: self.now) } == nil)
+        #expect(self.lane.withLock { $0.releaseWhilePaused(now: self.now) } == nil)
         let claim = LaneState.Claim.probe(ProbeChoice(.known, avoiding: []))
         #expect(self.lane.withLock { $0.beginClaim(of: [.direct, .bulk], batch: 100, now: self.now) } == claim)
     }
@@ -124,7 +124,7 @@ import Testing
         self.lane.withLock { $0.endClaim([.direct: others]) }
         #expect(throws: Stopped.self) { try self.next() }
         #expect(self.lane.withLock { $0.beginWorkers(now: self.now) } == 0)
-        #expect(self.lane.withLock { $0.beginRest(now: self.now) } == nil)
+        #expect(self.lane.withLock { $0.releaseWhilePaused(now: self.now) } == nil)
         #expect(self.lane.withLock { $0.beginSettling(after: .zero) }.map(\.1) == [.released, .released, .released])
         self.lane.withLock { $0.endSettling() }
         #expect(self.claim() == .probe(ProbeChoice(.known, avoiding: [])))
@@ -199,7 +199,7 @@ import Testing
         #expect(self.lane.withLock { $0.pauses } == [.overloaded: 1, .misconfigured: 1])
     }
 
-    @Test(arguments: [(HealthEvent.prolonged(outage, rest: 59.9), "debug"), (.prolonged(outage, rest: 60), "info")])
+    @Test(arguments: [(HealthEvent.prolonged(outage, delay: 59.9), "debug"), (.prolonged(outage, delay: 60), "info")])
     func aPauseThatGoesOnIsALineAtMostOnceAMinute(event: HealthEvent, level: String) {
         let log = LogRecorder()
         Logger(label: "test") { _ in log }.log(event, of: Lane(Platform("apns")))

@@ -47,7 +47,7 @@ import Testing
     @Test func itIsSentWhenItsTimeComes() async throws {
         let now = self.runningClock()
         try await self.schedule(10, at: self.rig.fixture.now + 1)
-        try await self.rig.run(settings: DeliverySettings(rest: .seconds(3600)), now: now) { _, _ in
+        try await self.rig.run(settings: DeliverySettings(pollInterval: .seconds(3600)), now: now) { _, _ in
             #expect(try await self.accepted == 0)
             try await eventually { try await self.accepted == 10 }
             #expect(now() >= self.rig.fixture.now + 1)
@@ -57,7 +57,7 @@ import Testing
     @Test func whatIsScheduledEarlierThanAllOthersWakesTheLoop() async throws {
         let (now, schedule) = (self.runningClock(), ReleaseSchedule())
         try await self.schedule(1, at: self.rig.fixture.now + 1000)
-        let settings = DeliverySettings(rest: .seconds(3600))
+        let settings = DeliverySettings(pollInterval: .seconds(3600))
         try await self.rig.run(settings: settings, schedule: schedule, now: now) { _, _ in
             let date = now() + 0.5
             try await self.rig.fixture.post(2, from: self.paul, to: "username:user0", sendAt: date)

@@ -15,10 +15,10 @@ import Testing
         self.nodes = [fixture, try fixture.reopened()]
     }
 
-    private func news(_ lanes: String..., rests: [LaneRest] = []) -> LimitNews {
+    private func news(_ lanes: String..., delays: [LaneDelay] = []) -> LimitNews {
         var news = LimitNews()
         news.lanes = lanes
-        news.rests = rests
+        news.delays = delays
         return news
     }
 
@@ -63,34 +63,34 @@ import Testing
     }
 
     @Test func theLongestRestOfALaneIsToldToTheOthers() async throws {
-        let rests = [30, 90, 60].map { LaneRest(lane: "apns", length: .seconds($0), reason: "for \($0)") }
-        for (number, rest) in rests.enumerated() {
-            _ = try await self.exchange(0, process: 7, number: Int64(number), self.news(rests: [rest]))
+        let delays = [30, 90, 60].map { LaneDelay(lane: "apns", length: .seconds($0), reason: "for \($0)") }
+        for (number, delay) in delays.enumerated() {
+            _ = try await self.exchange(0, process: 7, number: Int64(number), self.news(delays: [delay]))
         }
-        let told = try #require(try await self.exchange(1, process: 8).rests.first)
+        let told = try #require(try await self.exchange(1, process: 8).delays.first)
         #expect(told.reason == "for 90")
         #expect((Duration.seconds(60) ..< .seconds(92)).contains(told.length))
-        #expect(try await self.exchange(0, process: 7).rests.isEmpty)
+        #expect(try await self.exchange(0, process: 7).delays.isEmpty)
     }
 
     @Test(arguments: [Duration.seconds(Int64.max), .zero, .seconds(-5)])
     func noLengthOfARestDoesHarm(length: Duration) async throws {
-        let rest = LaneRest(lane: "apns", length: length, reason: "")
-        _ = try await self.exchange(0, process: 7, self.news(rests: [rest]))
-        let told = try await self.exchange(1, process: 8).rests
+        let delay = LaneDelay(lane: "apns", length: length, reason: "")
+        _ = try await self.exchange(0, process: 7, self.news(delays: [delay]))
+        let told = try await self.exchange(1, process: 8).delays
         #expect(told.allSatisfy { $0.length <= .seconds(31_536_000) })
     }
 
     // MARK: Pauses
 
-    private func pause(_ reason: String, length: Int, rests: Int = 1) -> LimitNews {
+    private func pause(_ reason: String, length: Int, delayCount: Int = 1) -> LimitNews {
         var news = LimitNews()
         let ongoing = LanePause.Ongoing(
             cause: .outage,
             reason: reason,
             age: .seconds(5),
             length: .seconds(length),
-            rests: rests
+            delayCount: delayCount
         )
         news.pauses = [LanePause(lane: "apns", ongoing)]
         return news
@@ -110,7 +110,7 @@ import Testing
         _ = try await self.exchange(0, process: 7, self.pause("gone", length: 30))
         let told = try #require(try await self.exchange(1, process: 8).pauses.first)
         let ongoing = try #require(told.ongoing)
-        #expect(ongoing.cause == .outage && ongoing.reason == "gone" && ongoing.rests == 1)
+        #expect(ongoing.cause == .outage && ongoing.reason == "gone" && ongoing.delayCount == 1)
         #expect((Duration.zero ... .seconds(31)).contains(ongoing.length))
         #expect((Duration.seconds(5) ..< .seconds(60)).contains(ongoing.age))
         #expect(try await self.exchange(0, process: 7).pauses.isEmpty, "it has told itself")
@@ -134,7 +134,7 @@ import Testing
         #expect(try await !self.claim(1))
         #expect(try await self.claim(0), "a push that could not be leased is no probe")
         // The probe has failed, and any server may send the next one.
-        _ = try await self.exchange(0, process: 7, number: 4, self.pause("gone", length: 0, rests: 2))
+        _ = try await self.exchange(0, process: 7, number: 4, self.pause("gone", length: 0, delayCount: 2))
         #expect(try await self.claim(1))
         #expect(try await !self.claim(0))
         _ = try await self.exchange(1, process: 8, self.over)

@@ -38,7 +38,7 @@ import Testing
         }
 
         var pause: Pause? { self.lane.withLock { $0.pause } }
-        var rests: Int { self.lane.withLock { $0.health.rests } }
+        var delayCount: Int { self.lane.withLock { $0.health.delayCount } }
 
         /// Sends a push if the lane admits one. It ends with this outcome.
         func send(_ outcome: SendOutcome) {
@@ -97,7 +97,7 @@ import Testing
         await self.exchange()
         var probes = 0
         for round in 1...6 {
-            #expect(self.servers.map(\.rests) == [round, round])
+            #expect(self.servers.map(\.delayCount) == [round, round])
             try await self.passTheRest()
             // The servers take turns at asking first.
             for server in round % 2 == 0 ? self.servers : self.servers.reversed() {

@@ -101,7 +101,7 @@ struct StreamNode: Sendable {
     /// Delivers pushes and keeps the rows of streams, as a server does, while `body` runs.
     func whileRunning(_ lane: LaneSettings? = nil, _ body: @escaping @Sendable () async throws -> Void) async throws {
         var lane = lane ?? LaneSettings(Lane(Platform("stream")), sender: StreamSender(self.hub))
-        lane.rest = .milliseconds(20)
+        lane.pollInterval = .milliseconds(20)
         let service = try DeliveryService(
             store: self.fixture.store,
             lanes: [lane],

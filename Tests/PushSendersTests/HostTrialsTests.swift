@@ -60,8 +60,8 @@ import Testing
         }
         #expect(trials.count <= HostTrials.rememberedHosts)
         // Entries that are over make room.
-        let later = self.start + HostTrials.rest
+        let later = self.start + HostTrials.silentHostDelay
         trials.noteSilence(of: "new", now: later)
-        #expect(trials.admit("new", now: later) == .leaveAlone(HostTrials.rest))
+        #expect(trials.admit("new", now: later) == .leaveAlone(HostTrials.silentHostDelay))
     }
 }

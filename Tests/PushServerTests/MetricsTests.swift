@@ -35,7 +35,7 @@ import Testing
     }
 
     @Test func aLabelCannotBreakOutOfItsLine() {
-        let sample = MetricSample(.resting, ["lane": "a\"b\\c\nd"], 1)
+        let sample = MetricSample(.lanePaused, ["lane": "a\"b\\c\nd"], 1)
         #expect([sample].exposition.hasSuffix(#"sealpost_lane_paused{lane="a\"b\\c\nd"} 1"# + "\n"))
     }
 

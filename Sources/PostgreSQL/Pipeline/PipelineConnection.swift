@@ -20,14 +20,14 @@ final class PipelineConnection: SessionOwner {
     private var race: ConnectRace?
     private var queue = Fifo<Request>()
     private var backoff = Backoff(first: .milliseconds(50), longest: .milliseconds(400))
-    private var isResting = false
+    private var isBackingOff = false
     private var lastFailure: String?
     private var isClosed = false
     private var listening: Listening?
     /// Whether the timer for the deadlines is set.
     private var isWatched = false
     private var flushTimer: LoopTimer?
-    private var restTimer: LoopTimer?
+    private var backoffTimer: LoopTimer?
     private var deadlineTimer: LoopTimer?
     /// The requests without an answer.
     private(set) var waiting = 0
@@ -39,7 +39,7 @@ final class PipelineConnection: SessionOwner {
         self.options = options
         self.loop = connector.loop
         self.flushTimer = LoopTimer(loop: self.loop) { [weak self] in self?.flush() }
-        self.restTimer = LoopTimer(loop: self.loop) { [weak self] in self?.endRest() }
+        self.backoffTimer = LoopTimer(loop: self.loop) { [weak self] in self?.endBackoff() }
         self.deadlineTimer = LoopTimer(loop: self.loop) { [weak self] in self?.checkDeadlines() }
     }
 
@@ -87,7 +87,7 @@ final class PipelineConnection: SessionOwner {
         self.race = nil
         self.session?.close()
         self.session = nil
-        for timer in [self.flushTimer, self.restTimer, self.deadlineTimer] { timer?.abandon() }
+        for timer in [self.flushTimer, self.backoffTimer, self.deadlineTimer] { timer?.abandon() }
         _ = self.queue.removeAll()
         for request in requests { self.finish(request, .failure(.unavailable(reason: "the pool is closed"))) }
     }
@@ -120,7 +120,7 @@ final class PipelineConnection: SessionOwner {
             }
         }
         self.queue.prepend(again)
-        if session.hasAnswered { self.connectIfNeeded() } else { self.rest() }
+        if session.hasAnswered { self.connectIfNeeded() } else { self.backOff() }
     }
 
     // MARK: - Private
@@ -162,7 +162,7 @@ final class PipelineConnection: SessionOwner {
     }
 
     private func connectIfNeeded() {
-        guard self.session == nil, self.race == nil, !self.isResting, !self.isClosed, !self.queue.isEmpty else {
+        guard self.session == nil, self.race == nil, !self.isBackingOff, !self.isClosed, !self.queue.isEmpty else {
             return
         }
         let race = self.connector.race(self.options.readerSettings) { [weak self] outcome in
@@ -183,7 +183,7 @@ final class PipelineConnection: SessionOwner {
             self.flush()
         } catch {
             self.lastFailure = (error as? ConnectFailure)?.reason ?? "\(error)"
-            self.rest()
+            self.backOff()
         }
     }
 
@@ -200,14 +200,14 @@ final class PipelineConnection: SessionOwner {
         session.sync()
     }
 
-    private func rest() {
+    private func backOff() {
         guard !self.isClosed else { return }
-        self.isResting = true
-        self.restTimer?.arm(at: .now + self.backoff.next())
+        self.isBackingOff = true
+        self.backoffTimer?.arm(at: .now + self.backoff.next())
     }
 
-    private func endRest() {
-        self.isResting = false
+    private func endBackoff() {
+        self.isBackingOff = false
         self.connectIfNeeded()
     }
 

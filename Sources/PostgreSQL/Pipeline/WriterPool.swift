@@ -21,11 +21,11 @@ final class WriterPool: SessionOwner {
     private var races: [ObjectIdentifier: ConnectRace] = [:]
     private var waiters = Fifo<Waiter>()
     private var backoff = Backoff(first: .milliseconds(50), longest: .milliseconds(400))
-    private var isResting = false
+    private var isBackingOff = false
     private var lastFailure: String?
     private var isClosed = false
     private var isWatched = false
-    private var restTimer: LoopTimer?
+    private var backoffTimer: LoopTimer?
     private var deadlineTimer: LoopTimer?
     private var idleTimer: LoopTimer?
     private(set) var lost = 0
@@ -34,7 +34,7 @@ final class WriterPool: SessionOwner {
         self.connector = connector
         self.options = options
         self.loop = connector.loop
-        self.restTimer = LoopTimer(loop: self.loop) { [weak self] in self?.endRest() }
+        self.backoffTimer = LoopTimer(loop: self.loop) { [weak self] in self?.endBackoff() }
         self.deadlineTimer = LoopTimer(loop: self.loop) { [weak self] in self?.checkDeadlines() }
         self.idleTimer = LoopTimer(loop: self.loop) { [weak self] in self?.closeIdle() }
     }
@@ -77,7 +77,7 @@ final class WriterPool: SessionOwner {
     /// Closes the connections; running transactions fail.
     func close() {
         self.isClosed = true
-        self.restTimer?.abandon()
+        self.backoffTimer?.abandon()
         self.deadlineTimer?.abandon()
         self.idleTimer?.abandon()
         for race in self.races.values { race.cancel() }
@@ -137,7 +137,7 @@ final class WriterPool: SessionOwner {
     }
 
     private func connectIfNeeded() {
-        guard !self.isClosed, !self.isResting else { return }
+        guard !self.isClosed, !self.isBackingOff else { return }
         while self.races.count < self.waiters.count, self.open + self.races.count < max(1, self.options.writers) {
             var race: ConnectRace?
             let connecting = self.connector.race(self.options.writerSettings) { [weak self] outcome in
@@ -148,7 +148,7 @@ final class WriterPool: SessionOwner {
             race = connecting
             self.races[ObjectIdentifier(connecting)] = connecting
             connecting.start()
-            if self.isResting { return }
+            if self.isBackingOff { return }
         }
     }
 
@@ -162,18 +162,18 @@ final class WriterPool: SessionOwner {
             self.serve()
         } catch {
             self.lastFailure = (error as? ConnectFailure)?.reason ?? "\(error)"
-            self.rest()
+            self.backOff()
         }
     }
 
-    private func rest() {
-        guard !self.isClosed, !self.isResting else { return }
-        self.isResting = true
-        self.restTimer?.arm(at: .now + self.backoff.next())
+    private func backOff() {
+        guard !self.isClosed, !self.isBackingOff else { return }
+        self.isBackingOff = true
+        self.backoffTimer?.arm(at: .now + self.backoff.next())
     }
 
-    private func endRest() {
-        self.isResting = false
+    private func endBackoff() {
+        self.isBackingOff = false
         self.connectIfNeeded()
     }
 

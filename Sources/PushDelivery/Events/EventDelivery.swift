@@ -15,7 +15,7 @@ package struct EventDelivery: Sendable {
     /// The pause after a message that was not full, so that events gather for the next.
     private static let gathering = Duration.seconds(1)
     /// The pause before a retry after a failure of the store.
-    private static let restAfterFailure = Duration.seconds(1)
+    private static let delayAfterFailure = Duration.seconds(1)
 
     private let store: any EventStore
     private let reader: any EventReader
@@ -49,8 +49,8 @@ package struct EventDelivery: Sendable {
         var progress = Progress()
         await self.status.signal.signallingAtShutdown {
             while !Task.isShuttingDownGracefully, !Task.isCancelled {
-                guard let rest = await self.step(&progress) else { continue }
-                await self.status.signal.wait(atMost: rest)
+                guard let delay = await self.step(&progress) else { continue }
+                await self.status.signal.wait(atMost: delay)
             }
         }
     }
@@ -75,14 +75,14 @@ package struct EventDelivery: Sendable {
     /// wait afterwards.
     private func step(_ progress: inout Progress) async -> Duration? {
         let now = self.now()
-        if let until = self.status.restsUntil(now: now) {
+        if let until = self.status.pausedUntil(now: now) {
             return min(.seconds(until.timeIntervalSince(now)), .seconds(EventReceiverHealth.longestPause))
         }
         do {
             if progress.message == nil { progress.message = try await self.nextMessage(&progress) }
         } catch {
             self.logger.report("events not read; they are read again", error)
-            return Self.restAfterFailure
+            return Self.delayAfterFailure
         }
         guard let message = progress.message else { return Self.gathering }
         do throws(SendFailure) {

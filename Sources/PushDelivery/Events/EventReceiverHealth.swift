@@ -5,9 +5,9 @@ internal import PushCore
 ///
 /// Only one message is in flight at a time, so each failure is a pause.
 struct EventReceiverHealth {
-    /// The first delay after a failed call; each later one is twice as long, up to `longestRest`.
-    static let firstRest: TimeInterval = 1
-    static let longestRest: TimeInterval = 300
+    /// The first delay after a failed call; each later one is twice as long, up to `longestDelay`.
+    static let firstDelay: TimeInterval = 1
+    static let longestDelay: TimeInterval = 300
     /// The first delay after a refusal that an operator must fix; each later one is twice as long,
     /// up to `longestPause`.
     static let firstPause: TimeInterval = 60
@@ -24,18 +24,18 @@ struct EventReceiverHealth {
 
     /// Records a failure; `jitter` is a random number from 0 to 1.
     mutating func note(_ failure: SendFailure, now: Date, jitter: Double) {
-        let (cause, rest): (Pause.Cause, TimeInterval) =
+        let (cause, delay): (Pause.Cause, TimeInterval) =
             switch failure {
             case .overloaded(_, let retryAfter):
                 // The delay is spread a little, as others may wait for the same moment.
                 (.overloaded, retryAfter.timeInterval * (1 + jitter / 4))
             case .unavailable(_, let retryAfter, _):
-                (.outage, max(self.length(Self.firstRest, Self.longestRest, jitter), retryAfter?.timeInterval ?? 0))
+                (.outage, max(self.length(Self.firstDelay, Self.longestDelay, jitter), retryAfter?.timeInterval ?? 0))
             case .misconfigured, .credentialExpired, .rejected, .kindRefused, .deviceBusy, .offline, .deviceGone,
                 .deviceUnknown:
                 (.misconfigured, self.length(Self.firstPause, Self.longestPause, jitter))
             }
-        self.pause = Pause(cause, reason: failure.reason, since: self.pause?.since ?? now, until: now + rest)
+        self.pause = Pause(cause, reason: failure.reason, since: self.pause?.since ?? now, until: now + delay)
         self.failures += 1
     }
 

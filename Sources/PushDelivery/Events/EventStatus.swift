@@ -36,7 +36,7 @@ package final class EventStatus: Sendable {
     }
 
     /// The time until which nothing is sent; `nil` if a message may be sent now.
-    func restsUntil(now: Date) -> Date? {
+    func pausedUntil(now: Date) -> Date? {
         self.state.withLock { $0.health.pause.flatMap { $0.until > now ? $0.until : nil } }
     }
 

@@ -50,8 +50,8 @@ struct LaneShares: Sendable {
     }
 
     /// Whether a delay was not applied before.
-    mutating func observe(_ rest: LaneRest, of lane: Lane) -> Bool {
-        defer { self.observed[lane] = rest.number }
-        return self.observed[lane] != rest.number
+    mutating func observe(_ delay: LaneDelay, of lane: Lane) -> Bool {
+        defer { self.observed[lane] = delay.number }
+        return self.observed[lane] != delay.number
     }
 }

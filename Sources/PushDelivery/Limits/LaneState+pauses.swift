@@ -22,7 +22,7 @@ extension LaneState {
         }
         guard pause != self.sharedPause, self.hasAnswerSinceLeaving else { return nil }
         self.sharedPause = pause
-        return LanePause.Ongoing(pause, rests: self.health.rests, now: now)
+        return LanePause.Ongoing(pause, delayCount: self.health.delayCount, now: now)
     }
 
     /// Applies another server's latest report, once, unless the provider answers this server.
@@ -40,7 +40,7 @@ extension LaneState {
         // The report is examined again, as this server may be the next to fail.
         if self.health.contradicts(pause) { return }
         self.observedPause = told.number
-        self.note(self.health.join(pause, rests: ongoing.rests, now: now))
+        self.note(self.health.join(pause, delayCount: ongoing.delayCount, now: now))
         self.sharedPause = self.pause.flatMap { $0.cause.needsOperator ? nil : $0 }
     }
 

@@ -22,12 +22,12 @@ extension LaneState {
 
     /// Applies a delay that the provider has asked another server for; afterwards one server
     /// probes for all that know of the pause.
-    mutating func rest(until date: Date, reason: String, now: Date) {
-        self.note(self.health.rest(until: date, reason: reason, now: now))
+    mutating func beginPause(until date: Date, reason: String, now: Date) {
+        self.note(self.health.beginPause(until: date, reason: reason, now: now))
     }
 
     /// Removes and returns the delay that the other servers must apply; `nil` if there is none.
-    mutating func takeRest() -> (until: Date, reason: String)? {
-        self.untoldRest.take()
+    mutating func takeUnreportedDelay() -> (until: Date, reason: String)? {
+        self.unreportedDelay.take()
     }
 }

@@ -20,7 +20,7 @@ extension PostgreSQLStore {
             return try await registrar.register(registration, as: id)
         }
         guard let device, case .registered(let moved) = outcome else { return outcome }
-        return .registered(moved: try await self.moveRest(ofDevice: device, after: moved, page: page, now: now))
+        return .registered(moved: try await self.moveRemaining(ofDevice: device, after: moved, page: page, now: now))
     }
 
     package func confirm(
@@ -38,7 +38,7 @@ extension PostgreSQLStore {
             return try await registrar.confirm(code, for: id)
         }
         guard let device, case .registered(let moved) = outcome else { return outcome }
-        return .registered(moved: try await self.moveRest(ofDevice: device, after: moved, page: page, now: now))
+        return .registered(moved: try await self.moveRemaining(ofDevice: device, after: moved, page: page, now: now))
     }
 
     package func change(
@@ -70,7 +70,7 @@ extension PostgreSQLStore {
             return try await Self.moveQueued(tx, ofDevice: device, page: page, now: now)
         }
         guard let first else { return false }
-        _ = try await self.moveRest(ofDevice: device, after: first, page: page, now: now)
+        _ = try await self.moveRemaining(ofDevice: device, after: first, page: page, now: now)
         return true
     }
 
@@ -130,7 +130,7 @@ extension PostgreSQLStore {
     ///
     /// Each further page has its own transaction. If a push is leased before its page, the lease
     /// moves it.
-    private func moveRest(ofDevice device: Int64, after first: Int, page: Int, now: Date) async throws -> Int {
+    private func moveRemaining(ofDevice device: Int64, after first: Int, page: Int, now: Date) async throws -> Int {
         var (moved, last) = (first, first)
         while last == page {
             last = try await self.write { try await Self.moveQueued($0, ofDevice: device, page: page, now: now) }

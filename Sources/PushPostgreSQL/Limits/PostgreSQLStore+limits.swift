@@ -9,7 +9,7 @@ extension PostgreSQLStore: LimitStore {
     /// The most messages read at a time.
     private static let page = 64
     /// The limit for pauses that providers request, in milliseconds: a year.
-    private static let longestRest: Int64 = 31_536_000_000
+    private static let longestDelay: Int64 = 31_536_000_000
 
     package var limits: (any LimitStore)? { self }
 
@@ -35,7 +35,7 @@ extension PostgreSQLStore: LimitStore {
     package func deleteOldNews() async throws {
         do throws(DatabaseError) {
             _ = try await self.database.query(Self.oldLimitNews, Self.lifetime)
-            _ = try await self.database.query(Self.oldRests)
+            _ = try await self.database.query(Self.oldDelays)
             _ = try await self.database.query(Self.oldPauses)
         } catch {
             throw StoreError(error)
@@ -46,18 +46,18 @@ extension PostgreSQLStore: LimitStore {
 
     private func say(_ round: LimitRound) async throws(DatabaseError) {
         guard !round.news.isEmpty else { return }
-        if !round.news.rests.isEmpty { try await self.store(round.news.rests, of: round.process) }
+        if !round.news.delays.isEmpty { try await self.store(round.news.delays, of: round.process) }
         if !round.news.pauses.isEmpty { try await self.store(round.news.pauses, of: round.process) }
         _ = try await self.database.query(Self.newLimitNews, round.process, round.number, round.news.bytes)
     }
 
-    private func store(_ rests: [LaneRest], of process: Int64) async throws(DatabaseError) {
-        let rests = rests.sorted { $0.lane < $1.lane }
+    private func store(_ delays: [LaneDelay], of process: Int64) async throws(DatabaseError) {
+        let delays = delays.sorted { $0.lane < $1.lane }
         _ = try await self.database.query(
-            Self.newRests,
-            rests.map(\.lane),
-            rests.map { min(Int64(clamping: $0.length.components.seconds), Self.longestRest / 1000) * 1000 + 999 },
-            rests.map(\.reason),
+            Self.newDelays,
+            delays.map(\.lane),
+            delays.map { min(Int64(clamping: $0.length.components.seconds), Self.longestDelay / 1000) * 1000 + 999 },
+            delays.map(\.reason),
             process
         )
     }
@@ -75,13 +75,13 @@ extension PostgreSQLStore: LimitStore {
                 )
                 answer.messages.append(message)
             } else if let lane = try row.optionalText(5) {
-                let rest = LaneRest(
+                let delay = LaneDelay(
                     lane: lane,
-                    length: .milliseconds(min(max(0, try row.integer(3)), Self.longestRest)),
+                    length: .milliseconds(min(max(0, try row.integer(3)), Self.longestDelay)),
                     reason: try row.text(6),
                     number: try row.integer(2)
                 )
-                answer.rests.append(rest)
+                answer.delays.append(delay)
             } else {
                 answer.servers = max(1, Int(clamping: try row.integer(2)))
             }
@@ -113,7 +113,7 @@ extension PostgreSQLStore: LimitStore {
         """
 
     /// Lanes, lengths in milliseconds and reasons, and the process; the longer pause stays.
-    static let newRests = """
+    static let newDelays = """
         insert into lane_rest as r (lane, until, reason, process)
         select k.lane, \(DatabaseClock.now) + k.length, k.reason, $4
         from unnest($1::text[], $2::int8[], $3::text[]) as k (lane, length, reason) order by k.lane
@@ -128,7 +128,7 @@ extension PostgreSQLStore: LimitStore {
         where n.process = o.process and n.round = o.round
         """
 
-    static let oldRests = """
+    static let oldDelays = """
         delete from lane_rest r using (
             select lane from lane_rest where until < \(DatabaseClock.now) order by lane for update skip locked) o
         where r.lane = o.lane

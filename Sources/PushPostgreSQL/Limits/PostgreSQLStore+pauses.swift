@@ -11,7 +11,7 @@ extension PostgreSQLStore {
     /// probe ends sooner.
     private static let probeTime: Int64 = 60_000
     /// A higher count does not make a pause longer.
-    private static let mostRests: Int64 = 1000
+    private static let maximumDelays: Int64 = 1000
     /// The tolerated difference between clocks that read the end of a pause, in milliseconds.
     private static let tolerance: Int64 = 250
 
@@ -42,7 +42,7 @@ extension PostgreSQLStore {
             parts.map(\.reason),
             parts.map { Self.milliseconds($0.age) },
             parts.map { Self.milliseconds($0.length) },
-            parts.map { Int64($0.rests) },
+            parts.map { Int64($0.delayCount) },
             process,
             self.membership.number
         )
@@ -64,7 +64,7 @@ extension PostgreSQLStore {
                 reason: try row.text(3),
                 age: .milliseconds(try row.integer(4)),
                 length: min(.milliseconds(try row.integer(5)), Self.longestPause),
-                rests: Int(min(max(0, try row.integer(6)), Self.mostRests))
+                delayCount: Int(min(max(0, try row.integer(6)), Self.maximumDelays))
             )
             pauses.append(LanePause(lane: lane, ongoing, number: number))
         }

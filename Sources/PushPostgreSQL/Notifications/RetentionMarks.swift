@@ -24,19 +24,19 @@ final class RetentionMarks: Sendable {
         /// The time when a search last began at the start.
         var since: ContinuousClock.Instant
         /// The delay before the next search from the start.
-        var rest: Duration
+        var delay: Duration
     }
 
     /// The duration from which a search counts as slow.
     private static let slowness = Duration.milliseconds(100)
-    private static let longestRest = Duration.seconds(600)
+    private static let longestDelay = Duration.seconds(600)
     /// The range of a search after one that timed out, in milliseconds before now.
     private static let reach: Int64 = 3_600_000
 
     private let marks = Mutex([Kind: Mark]())
 
     func begin(_ kind: Kind, at now: ContinuousClock.Instant) -> Look {
-        let mark = self.marks.withLock { $0[kind] }.flatMap { now - $0.since < $0.rest ? $0 : nil }
+        let mark = self.marks.withLock { $0[kind] }.flatMap { now - $0.since < $0.delay ? $0 : nil }
         return Look(kind: kind, start: mark?.start ?? .min, began: now)
     }
 
@@ -50,7 +50,7 @@ final class RetentionMarks: Sendable {
             let time = now - look.began
             let start = first ?? marks[look.kind]?.start
             guard time >= Self.slowness, let start else { return marks[look.kind] = nil }
-            marks[look.kind] = Mark(start: start, since: look.began, rest: min(time * 20, Self.longestRest))
+            marks[look.kind] = Mark(start: start, since: look.began, delay: min(time * 20, Self.longestDelay))
         }
     }
 
@@ -58,7 +58,7 @@ final class RetentionMarks: Sendable {
     func fail(_ look: Look, date: Int64) {
         self.marks.withLock { marks in
             let start = max(marks[look.kind]?.start ?? .min, date - Self.reach)
-            marks[look.kind] = Mark(start: start, since: look.began, rest: Self.longestRest)
+            marks[look.kind] = Mark(start: start, since: look.began, delay: Self.longestDelay)
         }
     }
 }

@@ -33,16 +33,16 @@ final class ClaimMarks: Sendable {
         /// The time when a search last began at the start.
         var since: ContinuousClock.Instant
         /// The delay before the next search from the start.
-        var rest: Duration
+        var delay: Duration
     }
 
     private static let lifetime = Duration.seconds(2)
     /// The duration from which a search counts as slow.
     private static let slowness = Duration.milliseconds(100)
-    private static let longestRest = Duration.seconds(30)
+    private static let longestDelay = Duration.seconds(30)
     /// The margin for pushes that other transactions are about to commit, in milliseconds: they
     /// may be due earlier than now.
-    private static let delay: Int64 = 1000
+    private static let commitMargin: Int64 = 1000
 
     private struct State {
         var marks: [Key: Mark] = [:]
@@ -66,15 +66,15 @@ final class ClaimMarks: Sendable {
         let (mark, era) = self.mark(lane, queue)
         guard let mark else { return Look(start: .min, mayGoBelow: false, began: now, era: era) }
         let age = now - mark.since
-        if age >= max(Self.lifetime, mark.rest) { return Look(start: .min, mayGoBelow: false, began: now, era: era) }
-        return Look(start: mark.dueAt, mayGoBelow: age >= mark.rest, began: now, era: era)
+        if age >= max(Self.lifetime, mark.delay) { return Look(start: .min, mayGoBelow: false, began: now, era: era) }
+        return Look(start: mark.dueAt, mayGoBelow: age >= mark.delay, began: now, era: era)
     }
 
     /// Begins a search that only finds when the next push is due: at the start, unless that was
     /// slow.
     func beginQuestion(in lane: Lane, _ queue: Queue, at now: ContinuousClock.Instant) -> Look {
         let (mark, era) = self.mark(lane, queue)
-        let start = mark.flatMap { now - $0.since < $0.rest ? $0.dueAt : nil }
+        let start = mark.flatMap { now - $0.since < $0.delay ? $0.dueAt : nil }
         return Look(start: start ?? .min, mayGoBelow: false, began: now, era: era)
     }
 
@@ -98,9 +98,9 @@ final class ClaimMarks: Sendable {
             guard state.era == look.era else { return }
             let key = Key(lane: lane.description, queue: queue)
             let old = state.marks[key]
-            let rest = sawAll ? Self.rest(after: now - look.began) : old?.rest ?? .zero
-            guard let dueAt = first ?? (rest > .zero ? date - Self.delay : nil) else { return state.marks[key] = nil }
-            state.marks[key] = Mark(dueAt: dueAt, since: sawAll ? look.began : old?.since ?? look.began, rest: rest)
+            let delay = sawAll ? Self.delay(after: now - look.began) : old?.delay ?? .zero
+            guard let dueAt = first ?? (delay > .zero ? date - Self.commitMargin : nil) else { return state.marks[key] = nil }
+            state.marks[key] = Mark(dueAt: dueAt, since: sawAll ? look.began : old?.since ?? look.began, delay: delay)
         }
     }
 
@@ -110,8 +110,8 @@ final class ClaimMarks: Sendable {
         self.state.withLock { state in
             let key = Key(lane: lane.description, queue: queue)
             guard state.era == look.era, var mark = state.marks[key] else { return }
-            mark.rest = Self.rest(after: now - look.began)
-            if mark.rest > .zero {
+            mark.delay = Self.delay(after: now - look.began)
+            if mark.delay > .zero {
                 mark.since = look.began
                 mark.dueAt = min(mark.dueAt, first ?? .max)
             }
@@ -125,7 +125,7 @@ final class ClaimMarks: Sendable {
         self.state.withLock { ($0.marks[Key(lane: lane.description, queue: queue)], $0.era) }
     }
 
-    private static func rest(after time: Duration) -> Duration {
-        time < self.slowness ? .zero : min(time * 20, self.longestRest)
+    private static func delay(after time: Duration) -> Duration {
+        time < self.slowness ? .zero : min(time * 20, self.longestDelay)
     }
 }

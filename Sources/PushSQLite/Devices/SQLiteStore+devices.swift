@@ -103,7 +103,7 @@ extension SQLiteStore {
             return try Self.moveQueued(db, ofDevice: device, page: page, now: now)
         }
         guard let first else { return false }
-        _ = try await self.moveRest(ofDevice: device, after: first, page: page, now: now)
+        _ = try await self.moveRemaining(ofDevice: device, after: first, page: page, now: now)
         return true
     }
 

@@ -18,7 +18,7 @@ extension SQLiteStore {
         let (outcome, device) = try await self.writer.write { try registrar.register(registration, as: id, $0) }
         guard let device, case .registered(let moved) = outcome else { return outcome }
         return .registered(
-            moved: try await self.moveRest(ofDevice: device, after: moved, page: registrar.page, now: now)
+            moved: try await self.moveRemaining(ofDevice: device, after: moved, page: registrar.page, now: now)
         )
     }
 
@@ -35,7 +35,7 @@ extension SQLiteStore {
         let (outcome, device) = try await self.writer.write { try registrar.confirm(code, for: id, $0) }
         guard let device, case .registered(let moved) = outcome else { return outcome }
         return .registered(
-            moved: try await self.moveRest(ofDevice: device, after: moved, page: registrar.page, now: now)
+            moved: try await self.moveRemaining(ofDevice: device, after: moved, page: registrar.page, now: now)
         )
     }
 
@@ -75,7 +75,7 @@ extension SQLiteStore {
     ///
     /// Each further page has its own transaction: a push that is leased before its page is moved
     /// by the lease.
-    func moveRest(ofDevice device: Int64, after first: Int, page: Int, now: Date) async throws -> Int {
+    func moveRemaining(ofDevice device: Int64, after first: Int, page: Int, now: Date) async throws -> Int {
         var (moved, last) = (first, first)
         while last == page {
             last = try await self.writer.write { try Self.moveQueued($0, ofDevice: device, page: page, now: now) }

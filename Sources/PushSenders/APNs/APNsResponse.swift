@@ -8,8 +8,8 @@ enum APNsResponse {
     /// The delay that Apple asks for after an error of its own. The first retry is earlier: a
     /// sign-in that waits for its confirmation cannot wait as long, and one more call is no
     /// burden. After `Shutdown` only a new connection is needed.
-    private static let restAfterServerError = Duration.seconds(15 * 60)
-    private static let restAfterTooMany = Duration.seconds(60)
+    private static let delayAfterServerError = Duration.seconds(15 * 60)
+    private static let delayAfterTooMany = Duration.seconds(60)
 
     static let table = OutcomeTable(
         accepted: 200...200,
@@ -26,16 +26,16 @@ enum APNsResponse {
             .init(403...405) { .misconfigured(reason: $0.reason) },
             .init(410...410) { .deviceGone(reason: $0.reason, since: $0.since) },
             .init(429...429, ["TooManyRequests"]) {
-                .deviceBusy(reason: $0.reason, retryAfter: $0.retryAfter ?? restAfterTooMany)
+                .deviceBusy(reason: $0.reason, retryAfter: $0.retryAfter ?? delayAfterTooMany)
             },
-            .init(429...429) { .overloaded(reason: $0.reason, retryAfter: $0.retryAfter ?? restAfterTooMany) },
+            .init(429...429) { .overloaded(reason: $0.reason, retryAfter: $0.retryAfter ?? delayAfterTooMany) },
             .init(400...499) { .rejected(reason: $0.reason) },
             .init(503...503, ["Shutdown"]) { .unavailable(reason: $0.reason, retryAfter: $0.retryAfter) },
-            .init(503...503) { $0.overloadedIfTimed(orElse: restAfterServerError, sparingFirst: true) },
+            .init(503...503) { $0.overloadedIfTimed(orElse: delayAfterServerError, sparingFirst: true) },
             .init(500...599) {
                 .unavailable(
                     reason: $0.reason,
-                    retryAfter: $0.retryAfter ?? restAfterServerError,
+                    retryAfter: $0.retryAfter ?? delayAfterServerError,
                     sparesFirst: $0.retryAfter == nil
                 )
             },

@@ -15,7 +15,7 @@ final class AccessTokenCache: Sendable {
     private typealias Waiter = CheckedContinuation<Result<Secret<String>, SendFailure>?, Never>
 
     /// How long the old token is used after a failed renewal before the next attempt.
-    private static let restAfterFailure: TimeInterval = 30
+    private static let delayAfterFailure: TimeInterval = 30
 
     private struct State {
         var token: AccessToken?
@@ -99,7 +99,7 @@ final class AccessTokenCache: Sendable {
             let isCancelled = Task.isCancelled
             let old = self.state.withLock { $0.token }
             self.land { state in
-                state.noRenewalBefore = now + Self.restAfterFailure
+                state.noRenewalBefore = now + Self.delayAfterFailure
                 return isCancelled ? nil : .failure(error)
             }
             if let old, now < old.expiresAt { return old.text }

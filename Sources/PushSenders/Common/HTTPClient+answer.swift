@@ -25,9 +25,9 @@ extension HTTPClient {
 extension SendFailure {
     /// The delay before a retry to a host that only its device has named, and that has not
     /// answered.
-    private static let restOfNamedHost = Duration.seconds(60)
+    private static let namedHostDelay = Duration.seconds(60)
     /// The same for a host that has answered with an error of its own.
-    private static let restOfFailingHost = Duration.seconds(1)
+    private static let failingHostDelay = Duration.seconds(1)
 
     /// The failure of a call without an answer.
     ///
@@ -38,7 +38,7 @@ extension SendFailure {
         switch error {
         case .couldNotConnect where isNamed, .tls where isNamed, .timedOut where isNamed, .interrupted where isNamed,
             .responseTooLarge where isNamed:
-            self = .deviceBusy(reason: error.description, retryAfter: Self.restOfNamedHost)
+            self = .deviceBusy(reason: error.description, retryAfter: Self.namedHostDelay)
         case .badRequest, .hostNotAllowed, .refusedAddress:
             self = .rejected(reason: error.description)
         case .couldNotConnect, .tls, .timedOut, .interrupted, .responseTooLarge, .overloaded, .cancelled, .closed:
@@ -56,9 +56,9 @@ extension SendFailure {
         guard let host, host.isWildcard else { return self }
         return switch self {
         case .overloaded(let reason, let retryAfter): .deviceBusy(reason: reason, retryAfter: retryAfter)
-        case .misconfigured(let reason): .deviceBusy(reason: reason, retryAfter: Self.restOfNamedHost)
+        case .misconfigured(let reason): .deviceBusy(reason: reason, retryAfter: Self.namedHostDelay)
         case .unavailable(let reason, let retryAfter, _):
-            .deviceBusy(reason: reason, retryAfter: retryAfter ?? Self.restOfFailingHost)
+            .deviceBusy(reason: reason, retryAfter: retryAfter ?? Self.failingHostDelay)
         case .deviceBusy, .offline, .deviceGone, .deviceUnknown, .rejected, .kindRefused, .credentialExpired: self
         }
     }

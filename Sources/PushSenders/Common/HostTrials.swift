@@ -18,9 +18,9 @@ struct HostTrials: Sendable {
     }
 
     /// How long a host is not called after it has failed to answer.
-    static let rest = Duration.seconds(60)
+    static let silentHostDelay = Duration.seconds(60)
     /// The same while calls to other hosts use up the limit.
-    static let restWithoutRoom = Duration.seconds(1)
+    static let delayWhenFull = Duration.seconds(1)
     /// How long further calls to a host wait for the answer to the first.
     static let timeout = Duration.milliseconds(500)
     /// The largest number of hosts in each table.
@@ -52,9 +52,9 @@ struct HostTrials: Sendable {
         // One host gets at most half of the trials.
         if let trial, trial.calls >= max(1, self.bound / 2) {
             let isYoung = trial.since.duration(to: now) < Self.timeout
-            return isYoung ? .wait : .leaveAlone(Self.restWithoutRoom)
+            return isYoung ? .wait : .leaveAlone(Self.delayWhenFull)
         }
-        guard self.calls < self.bound else { return .leaveAlone(Self.restWithoutRoom) }
+        guard self.calls < self.bound else { return .leaveAlone(Self.delayWhenFull) }
         self.calls += 1
         self.trials[host] = Trial(since: trial?.since ?? now, calls: (trial?.calls ?? 0) + 1)
         return .trial
@@ -83,6 +83,6 @@ struct HostTrials: Sendable {
     mutating func noteSilence(of host: String, now: ContinuousClock.Instant) {
         if self.answering.remove(host) != nil { return }
         if self.silent.count >= Self.rememberedHosts { self.silent = self.silent.filter { $0.value > now } }
-        if self.silent.count < Self.rememberedHosts { self.silent[host] = now + Self.rest }
+        if self.silent.count < Self.rememberedHosts { self.silent[host] = now + Self.silentHostDelay }
     }
 }

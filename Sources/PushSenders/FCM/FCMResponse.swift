@@ -4,8 +4,8 @@ internal import PushCore
 
 /// Reads FCM's answers: https://firebase.google.com/docs/reference/fcm/rest/v1/ErrorCode
 enum FCMResponse {
-    private static let restAfterQuota = Duration.seconds(60)
-    private static let restAfterServerError = Duration.seconds(10)
+    private static let delayAfterQuota = Duration.seconds(60)
+    private static let delayAfterServerError = Duration.seconds(10)
     /// Our own code for an `INVALID_ARGUMENT` about the device's token; any other 400 says nothing
     /// about a device.
     private static let invalidToken = "INVALID_TOKEN"
@@ -22,10 +22,10 @@ enum FCMResponse {
             .init(404...404, ["UNREGISTERED"]) { .deviceGone(reason: $0.reason) },
             .init(403...405) { .misconfigured(reason: $0.reason) },
             // The quota of the project, a device or a topic: FCM does not say which.
-            .init(429...429) { .deviceBusy(reason: $0.reason, retryAfter: $0.retryAfter ?? restAfterQuota) },
+            .init(429...429) { .deviceBusy(reason: $0.reason, retryAfter: $0.retryAfter ?? delayAfterQuota) },
             .init(400...499) { .rejected(reason: $0.reason) },
-            .init(503...503) { $0.overloadedIfTimed(orElse: restAfterServerError) },
-            .init(500...599) { .unavailable(reason: $0.reason, retryAfter: $0.retryAfter ?? restAfterServerError) },
+            .init(503...503) { $0.overloadedIfTimed(orElse: delayAfterServerError) },
+            .init(500...599) { .unavailable(reason: $0.reason, retryAfter: $0.retryAfter ?? delayAfterServerError) },
             .init(300...399) { .misconfigured(reason: $0.reason) },
         ]
     )

@@ -4,8 +4,8 @@ internal import PushCore
 
 /// Reads WNS' answers, which are in the header; the body is empty.
 enum WNSResponse {
-    private static let restOfChannel = Duration.seconds(600)
-    private static let restWhenThrottled = RetryAfter.longest
+    private static let channelDelay = Duration.seconds(600)
+    private static let delayWhenThrottled = RetryAfter.longest
     /// Our own word for a 410 that concerns the sender.
     private static let blocked = "blocked"
 
@@ -14,13 +14,13 @@ enum WNSResponse {
         [
             .init(200...200, ["dropped"]) { .rejected(reason: $0.reason) },
             .init(200...200, ["channelthrottled"]) {
-                .deviceBusy(reason: $0.reason, retryAfter: $0.retryAfter ?? restOfChannel)
+                .deviceBusy(reason: $0.reason, retryAfter: $0.retryAfter ?? channelDelay)
             },
             .init(401...401) { .credentialExpired(reason: $0.reason) },
             // A channel of another app, an unknown channel, or a URL that is not a channel.
             .init(403...405) { .deviceUnknown(reason: $0.reason) },
             // WNS uses 406 for throttling, unlike HTTP.
-            .init(406...406) { .overloaded(reason: $0.reason, retryAfter: $0.retryAfter ?? restWhenThrottled) },
+            .init(406...406) { .overloaded(reason: $0.reason, retryAfter: $0.retryAfter ?? delayWhenThrottled) },
             .init(408...408) { .unavailable(reason: $0.reason, retryAfter: $0.retryAfter) },
             .init(410...410, [blocked]) { .misconfigured(reason: $0.reason) },
             .init(410...410) { .deviceGone(reason: $0.reason) },

@@ -12,7 +12,7 @@ final class VAPIDTokens: Sendable {
     /// Half of the lifetime that RFC 8292 section 2 allows, to tolerate clock skew.
     static let lifetime: TimeInterval = 12 * 3600
     /// A token with less time left is not used again.
-    static let shortestRest: TimeInterval = 3600
+    static let shortestRemaining: TimeInterval = 3600
     /// How far the clock may be set back before a token counts as issued in the future.
     private static let clockSlack: TimeInterval = 60
     /// Devices name the origins; beyond this number all are evicted.
@@ -45,7 +45,7 @@ final class VAPIDTokens: Sendable {
         try self.tokens.withLock { tokens throws(SendFailure) in
             if let token = tokens[origin] {
                 let rest = token.end.timeIntervalSince(now)
-                if rest >= Self.shortestRest, rest <= Self.lifetime + Self.clockSlack { return token.authorization }
+                if rest >= Self.shortestRemaining, rest <= Self.lifetime + Self.clockSlack { return token.authorization }
             }
             let end = now + Self.lifetime
             let text: String

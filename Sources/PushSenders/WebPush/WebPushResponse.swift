@@ -16,7 +16,7 @@ enum WebPushResponse {
     /// The words that Google and Apple use, anywhere in their text, for a subscription with
     /// another key.
     private static let aboutKey = ["unauthorizedregistration", "vapid", "jwt"]
-    private static let restOfDevice = Duration.seconds(60)
+    private static let deviceDelay = Duration.seconds(60)
 
     static let table = OutcomeTable(
         accepted: 200...299,
@@ -35,9 +35,9 @@ enum WebPushResponse {
             // The resource exists but accepts no pushes.
             .init(405...405) { .deviceUnknown(reason: $0.reason) },
             // Microsoft throttles with 406.
-            .init(406...406) { .deviceBusy(reason: $0.reason, retryAfter: $0.retryAfter ?? restOfDevice) },
+            .init(406...406) { .deviceBusy(reason: $0.reason, retryAfter: $0.retryAfter ?? deviceDelay) },
             .init(408...408) { $0.overloadedIfTimed() },
-            .init(429...429) { .deviceBusy(reason: $0.reason, retryAfter: $0.retryAfter ?? restOfDevice) },
+            .init(429...429) { .deviceBusy(reason: $0.reason, retryAfter: $0.retryAfter ?? deviceDelay) },
             .init(400...499) { .rejected(reason: $0.reason) },
             .init(500...999) { $0.overloadedIfTimed() },
         ]

@@ -4,7 +4,7 @@ internal import PushCore
 
 /// Reads the answers of the operator's receiver: only the status counts.
 enum WebhookResponse {
-    private static let restOfDevice = Duration.seconds(60)
+    private static let deviceDelay = Duration.seconds(60)
 
     static let table = OutcomeTable(
         accepted: 200...299,
@@ -18,7 +18,7 @@ enum WebhookResponse {
             // The signature or the URL is wrong.
             .init(401...401) { .misconfigured(reason: $0.reason) },
             .init(403...405) { .misconfigured(reason: $0.reason) },
-            .init(429...429) { .deviceBusy(reason: $0.reason, retryAfter: $0.retryAfter ?? restOfDevice) },
+            .init(429...429) { .deviceBusy(reason: $0.reason, retryAfter: $0.retryAfter ?? deviceDelay) },
             .init(408...408) { .unavailable(reason: $0.reason, retryAfter: $0.retryAfter) },
             .init(400...499) { .rejected(reason: $0.reason) },
             .init(503...503) { $0.overloadedIfTimed() },

@@ -15,7 +15,7 @@ package enum MetricName: String, CaseIterable, Sendable {
     case oldestPush = "sealpost_deliveries_oldest_seconds"
     case scheduled = "sealpost_scheduled_notifications"
     case scheduledLateness = "sealpost_scheduled_overdue_seconds"
-    case resting = "sealpost_lane_paused"
+    case lanePaused = "sealpost_lane_paused"
     case pauses = "sealpost_lane_pauses_total"
     case eventsDelivered = "sealpost_events_delivered_total"
     case eventFailures = "sealpost_event_message_failures_total"
@@ -80,7 +80,7 @@ package enum MetricName: String, CaseIterable, Sendable {
         case .scheduled: "Notifications that wait for their SendAt."
         case .scheduledLateness:
             "Time since the SendAt of the oldest notification that is still to be sent; 0 if none is due."
-        case .resting: "1 while the lane is paused because its provider is down, asks for a rest or refuses us."
+        case .lanePaused: "1 while the lane is paused because its provider is down, asks for a rest or refuses us."
         case .pauses: "Pauses of the lane since the start, by cause."
         case .eventsDelivered: "Events that the receiver has acknowledged since the start."
         case .eventFailures: "Messages with events that the receiver has not acknowledged since the start."
@@ -142,7 +142,7 @@ package enum MetricName: String, CaseIterable, Sendable {
             "counter"
         case .requestTime, .pushTime, .commitTime, .syncTime: "histogram"
         case .startTime, .build, .requestsRunning, .memory, .descriptors, .descriptorLimit, .pending, .overdue,
-            .oldestPush, .scheduled, .scheduledLateness, .resting, .eventsPaused, .eventsWaiting,
+            .oldestPush, .scheduled, .scheduledLateness, .lanePaused, .eventsPaused, .eventsWaiting,
             .eventsOldest, .credentialExpiry, .revocationListExpiry, .issuerKeys, .clockAhead, .writesWaiting,
             .receiptsWaiting,
             .longestTurn, .logBytes, .fileBytes, .freeBytes, .servers, .databaseConnections, .databaseWaiting,

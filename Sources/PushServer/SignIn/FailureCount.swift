@@ -36,7 +36,7 @@ struct FailureCount: Sendable {
 
     /// The number of failures that are not forgiven yet.
     func count(at now: Date, _ rule: Rule) -> Int {
-        Int(self.rest(at: now, rule).rounded(.up))
+        Int(self.remaining(at: now, rule).rounded(.up))
     }
 
     /// The seconds left to wait. If the clock is set back, the wait does not grow.
@@ -45,8 +45,8 @@ struct FailureCount: Sendable {
     }
 
     mutating func add(at now: Date, _ rule: Rule) {
-        let rest = self.rest(at: now, rule)
-        self.failures = min(rest + 1, max(rest, rule.most))
+        let remaining = self.remaining(at: now, rule)
+        self.failures = min(remaining + 1, max(remaining, rule.most))
         self.countedAt = now.timeIntervalSinceReferenceDate
         self.wait = rule.wait(after: self.count(at: now, rule))
     }
@@ -57,7 +57,7 @@ struct FailureCount: Sendable {
         self.wait = rule.wait(after: self.count(at: now, rule))
     }
 
-    private func rest(at now: Date, _ rule: Rule) -> Double {
+    private func remaining(at now: Date, _ rule: Rule) -> Double {
         let elapsed = max(0, now.timeIntervalSinceReferenceDate - self.countedAt)
         return max(0, self.failures - elapsed / rule.forgiveness)
     }

@@ -19,20 +19,20 @@ package struct LanePause: Sendable, Hashable {
         /// allowed already.
         package let length: Duration
         /// The number of delays so far, one after the other.
-        package let rests: Int
+        package let delayCount: Int
 
-        package init(cause: Pause.Cause, reason: String, age: Duration, length: Duration, rests: Int) {
+        package init(cause: Pause.Cause, reason: String, age: Duration, length: Duration, delayCount: Int) {
             (self.cause, self.reason, self.age) = (cause, reason, age)
-            (self.length, self.rests) = (length, rests)
+            (self.length, self.delayCount) = (length, delayCount)
         }
 
-        package init(_ pause: Pause, rests: Int, now: Date) {
+        package init(_ pause: Pause, delayCount: Int, now: Date) {
             self.init(
                 cause: pause.cause,
                 reason: pause.reason,
                 age: .seconds(now.timeIntervalSince(pause.since)),
                 length: .seconds(pause.until.timeIntervalSince(now)),
-                rests: rests
+                delayCount: delayCount
             )
         }
 

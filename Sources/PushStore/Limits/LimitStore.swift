@@ -40,14 +40,14 @@ package struct LimitNews: Sendable, Hashable {
     /// The lanes that the server sends from.
     package var lanes: [String] = []
     /// Delays that providers have asked for.
-    package var rests: [LaneRest] = []
+    package var delays: [LaneDelay] = []
     /// Pauses of lanes that have begun, become longer or ended.
     package var pauses: [LanePause] = []
 
     package init() {}
 
     package var isEmpty: Bool {
-        self.uses.isEmpty && self.signIns.isEmpty && self.lanes.isEmpty && self.rests.isEmpty && self.pauses.isEmpty
+        self.uses.isEmpty && self.signIns.isEmpty && self.lanes.isEmpty && self.delays.isEmpty && self.pauses.isEmpty
     }
 }
 
@@ -74,7 +74,7 @@ package struct LimitAnswer: Sendable {
     /// Whether there are more messages, which the next exchange returns.
     package var hasMore = false
     /// The delays that have not ended and that providers have asked other servers for.
-    package var rests: [LaneRest] = []
+    package var delays: [LaneDelay] = []
     /// The latest pauses that other servers have reported, ended ones included.
     package var pauses: [LanePause] = []
     /// How many servers are alive, including this one.
@@ -84,7 +84,7 @@ package struct LimitAnswer: Sendable {
 }
 
 /// A delay that a lane's provider has asked for.
-package struct LaneRest: Sendable, Hashable {
+package struct LaneDelay: Sendable, Hashable {
     package let lane: String
     /// The length from now on.
     package let length: Duration
