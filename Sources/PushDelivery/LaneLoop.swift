@@ -87,9 +87,9 @@ struct LaneLoop: Sendable {
         let servers = self.state.withLock { $0.servers }
         let rate = self.lane.rate.map { max(1, $0 / servers) }
         let batch = min(Self.batch, rate ?? Self.batch, self.settings.inFlight)
-        if let claim = self.state.withLock({ $0.beginClaim(of: due, batch: batch, now: now) }) {
+        if let plan = self.state.withLock({ $0.beginLease(of: due, batch: batch, now: now) }) {
             group.addTask {
-                await self.lease(claim)
+                await self.lease(plan)
                 self.signal.set()
             }
         }
@@ -116,14 +116,14 @@ struct LaneLoop: Sendable {
         min(max(.zero, .seconds(date.timeIntervalSince(now))), self.pollInterval)
     }
 
-    private func lease(_ claim: LaneState.Claim) async {
-        switch claim {
+    private func lease(_ plan: LaneState.LeasePlan) async {
+        switch plan {
         case .batch(let limit, let queues):
             let leased = await self.lease(limit, from: queues)
-            self.state.withLock { $0.endClaim(leased, now: self.now()) }
+            self.state.withLock { $0.endLease(leased, now: self.now()) }
         case .probe(let choice):
             let probe = await self.leaseProbe(choice)
-            self.state.withLock { $0.endClaim(probe: probe) }
+            self.state.withLock { $0.endLease(probe: probe) }
         }
     }
 
@@ -147,7 +147,7 @@ struct LaneLoop: Sendable {
         let (lane, now) = (self.lane.lane, self.now())
         do {
             guard let push = try await self.reader.probe(in: lane, choice, now: now) else { return nil }
-            if self.state.withLock({ $0.isPauseShared }), try await !self.store.claimProbe(of: lane) {
+            if self.state.withLock({ $0.isPauseShared }), try await !self.store.acquireProbe(of: lane) {
                 self.state.withLock { $0.postponeProbe(now: now) }
                 return nil
             }

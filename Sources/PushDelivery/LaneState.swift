@@ -18,7 +18,7 @@ struct LaneState: Sendable {
     }
 
     /// The pushes to lease.
-    enum Claim: Sendable, Hashable {
+    enum LeasePlan: Sendable, Hashable {
         /// Up to this number of pushes, from these queues in this order.
         case batch(Int, [Queue])
         case probe(ProbeChoice)
@@ -29,7 +29,7 @@ struct LaneState: Sendable {
     var leased = LeasedPushes()
     /// The push that was leased as a probe and is not sent yet.
     private var candidate: LeasedDelivery?
-    private var isClaiming = false
+    private var isLeasing = false
     private var workers = 0
     /// The pushes that workers are sending.
     private var underWay = 0
@@ -78,7 +78,7 @@ struct LaneState: Sendable {
     var mayMoveDevices: Bool { self.pause?.cause != .devicesRefused }
 
     /// Whether the lane has no push, worker or lease left to finish.
-    var isEmpty: Bool { self.inFlight == 0 && self.workers == 0 && !self.isClaiming }
+    var isEmpty: Bool { self.inFlight == 0 && self.workers == 0 && !self.isLeasing }
 
     /// Starts no further push, and releases the leased ones.
     mutating func stop() {
@@ -127,33 +127,33 @@ struct LaneState: Sendable {
     // MARK: - Leasing
 
     /// The pushes to lease now from the queues with due pushes; `nil` if none.
-    mutating func beginClaim(of due: [Queue], batch: Int, now: Date) -> Claim? {
-        if self.isStopping || self.isClaiming { return nil }
-        let claim: Claim
+    mutating func beginLease(of due: [Queue], batch: Int, now: Date) -> LeasePlan? {
+        if self.isStopping || self.isLeasing { return nil }
+        let plan: LeasePlan
         switch self.health.admission(now: now) {
         case .delay, .wait: return nil
         case .probe:
             if due.isEmpty || self.candidate != nil { return nil }
-            claim = .probe(self.health.probeChoice)
+            plan = .probe(self.health.probeChoice)
         case .go:
             let wanted = self.leased.wanted(of: due, batch: batch)
             if wanted.isEmpty { return nil }
-            claim = .batch(batch, wanted)
+            plan = .batch(batch, wanted)
         }
-        self.isClaiming = true
-        return claim
+        self.isLeasing = true
+        return plan
     }
 
-    mutating func endClaim(_ leased: [Queue: [LeasedDelivery]], now: Date = .distantPast) {
-        self.isClaiming = false
+    mutating func endLease(_ leased: [Queue: [LeasedDelivery]], now: Date = .distantPast) {
+        self.isLeasing = false
         self.leased.add(leased)
         if !self.leased.isEmpty { self.leasedAt = now }
         if self.isStopping { self.giveBackAll() }
     }
 
     /// Stores the push that was leased as the probe, if there is one.
-    mutating func endClaim(probe: LeasedDelivery?) {
-        self.isClaiming = false
+    mutating func endLease(probe: LeasedDelivery?) {
+        self.isLeasing = false
         self.candidate = probe
         if self.isStopping { self.giveBackAll() }
     }
@@ -218,8 +218,8 @@ struct LaneState: Sendable {
         self.underWay -= 1
         if case .retried = settlement { self.retries += 1 }
         self.settlements.add([(delivery, settlement)], at: .now)
-        let mustClaim = !self.isClaiming && self.leased.isEmpty
-        return mustClaim || self.settlements.isNews
+        let mustLease = !self.isLeasing && self.leased.isEmpty
+        return mustLease || self.settlements.isNews
     }
 
     // MARK: - Writing down

@@ -26,7 +26,7 @@ package final class PostgreSQLStore: Sendable {
     let tokenUses = TokenUses()
     let removals = RemovalClock()
     let leases = LeaseBook()
-    let marks = ClaimMarks()
+    let marks = LeaseSearchMarks()
     let retentionMarks = RetentionMarks()
     let retentionProgress = RetentionProgress()
     let streamBook = StreamBook()

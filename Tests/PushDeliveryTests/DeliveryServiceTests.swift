@@ -185,7 +185,7 @@ import Testing
         try await self.rig.run { _, status in
             try await eventually { Self.isPaused(status) }
         }
-        let leased = try await fixture.claim()
+        let leased = try await fixture.lease()
         #expect(leased.count >= 97)
         #expect(leased.allSatisfy { $0.state.attempts == 1 })
     }

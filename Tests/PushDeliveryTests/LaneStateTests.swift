@@ -22,8 +22,8 @@ import Testing
         let alice = try await self.fixture.addUser("alice")
         for number in 0..<4 { try await self.fixture.addDevice(of: alice, handle: "a\(number)") }
         try await self.fixture.post(1, from: alice, to: "username:alice")
-        let leased = try await self.fixture.claim()
-        self.lane.withLock { $0.endClaim([.direct: leased]) }
+        let leased = try await self.fixture.lease()
+        self.lane.withLock { $0.endLease([.direct: leased]) }
     }
 
     private struct NoSender: PushSender {
@@ -77,8 +77,8 @@ import Testing
         #expect(ended.map(\.1) == [.retried(at: self.now + 60, reason: "later"), .released, .released, .released])
         self.fixture.clock.advance(by: 60)
         #expect(self.lane.withLock { $0.releaseWhilePaused(now: self.now) } == nil)
-        let claim = LaneState.Claim.probe(ProbeChoice(.known, avoiding: []))
-        #expect(self.lane.withLock { $0.beginClaim(of: [.direct, .bulk], batch: 100, now: self.now) } == claim)
+        let plan = LaneState.LeasePlan.probe(ProbeChoice(.known, avoiding: []))
+        #expect(self.lane.withLock { $0.beginLease(of: [.direct, .bulk], batch: 100, now: self.now) } == plan)
     }
 
     @Test func onlyAttemptsThatAreFollowedByAnotherCountAsRetries() throws {
@@ -105,7 +105,7 @@ import Testing
             self.lane.withLock { $0.endSettling() }
             return delivery
         }
-        self.lane.withLock { $0.endClaim([.direct: [others[0]]]) }
+        self.lane.withLock { $0.endLease([.direct: [others[0]]]) }
         self.end(try self.next(), with: .overloaded(reason: "later", retryAfter: .seconds(60)))
         _ = self.lane.withLock { $0.beginSettling(after: .zero) }
         self.lane.withLock { $0.endSettling() }
@@ -113,23 +113,23 @@ import Testing
         return Array(others.dropFirst())
     }
 
-    private func claim() -> LaneState.Claim? {
-        self.lane.withLock { $0.beginClaim(of: [.direct], batch: 100, now: self.now) }
+    private func lease() -> LaneState.LeasePlan? {
+        self.lane.withLock { $0.beginLease(of: [.direct], batch: 100, now: self.now) }
     }
 
     /// Pushes that were leased before the pause were not chosen as probes, and may belong to a
     /// user whom probes avoid.
     @Test func onlyWhatWasLeasedAsAProbeIsSentAsOne() throws {
         let others = try self.pause()
-        self.lane.withLock { $0.endClaim([.direct: others]) }
+        self.lane.withLock { $0.endLease([.direct: others]) }
         #expect(throws: Stopped.self) { try self.next() }
         #expect(self.lane.withLock { $0.beginWorkers(now: self.now) } == 0)
         #expect(self.lane.withLock { $0.releaseWhilePaused(now: self.now) } == nil)
         #expect(self.lane.withLock { $0.beginSettling(after: .zero) }.map(\.1) == [.released, .released, .released])
         self.lane.withLock { $0.endSettling() }
-        #expect(self.claim() == .probe(ProbeChoice(.known, avoiding: [])))
-        self.lane.withLock { $0.endClaim(probe: others[1]) }
-        #expect(self.claim() == nil)
+        #expect(self.lease() == .probe(ProbeChoice(.known, avoiding: [])))
+        self.lane.withLock { $0.endLease(probe: others[1]) }
+        #expect(self.lease() == nil)
         #expect(self.lane.withLock { $0.beginWorkers(now: self.now) } == 1)
         #expect(try self.next() == others[1])
         #expect(throws: Stopped.self) { try self.next() }
@@ -137,8 +137,8 @@ import Testing
 
     @Test func aProbeThatIsNotSentIsGivenBack() throws {
         let others = try self.pause()
-        _ = self.claim()
-        self.lane.withLock { $0.endClaim(probe: others[0]) }
+        _ = self.lease()
+        self.lane.withLock { $0.endLease(probe: others[0]) }
         self.lane.withLock { $0.stop() }
         #expect(self.lane.withLock { $0.beginSettling(after: .zero) }.map(\.0) == [others[0]])
     }
@@ -147,14 +147,14 @@ import Testing
     @Test(arguments: [Settlement.expired, .released, .retried(at: .distantFuture, reason: "withdrawn")])
     func aProbeThatEndsUnansweredIsFollowedByAnother(settlement: Settlement) throws {
         let others = try self.pause()
-        _ = self.claim()
-        self.lane.withLock { $0.endClaim(probe: others[0]) }
+        _ = self.lease()
+        self.lane.withLock { $0.endLease(probe: others[0]) }
         let probe = try self.next()
         #expect(throws: Stopped.self) { try self.next() }
-        #expect(self.claim() == nil)
+        #expect(self.lease() == nil)
         _ = self.lane.withLock { $0.end(probe, as: settlement) }
-        #expect(self.claim() == .probe(ProbeChoice(.known, avoiding: [])))
-        self.lane.withLock { $0.endClaim(probe: others[1]) }
+        #expect(self.lease() == .probe(ProbeChoice(.known, avoiding: [])))
+        self.lane.withLock { $0.endLease(probe: others[1]) }
         _ = try self.next()
         #expect(throws: Stopped.self) { try self.next() }
         #expect(self.lane.withLock { $0.pause }?.reason == "later")
@@ -162,11 +162,11 @@ import Testing
 
     @Test func aProbeThatIsAnsweredLetsTheOthersGo() throws {
         let others = try self.pause()
-        _ = self.claim()
-        self.lane.withLock { $0.endClaim(probe: others[0]) }
+        _ = self.lease()
+        self.lane.withLock { $0.endLease(probe: others[0]) }
         self.end(try self.next(), with: .rejected(reason: "no"))
         #expect(self.lane.withLock { $0.pause } == nil)
-        self.lane.withLock { $0.endClaim([.direct: Array(others.dropFirst())]) }
+        self.lane.withLock { $0.endLease([.direct: Array(others.dropFirst())]) }
         _ = try self.next()
         _ = try self.next()
     }
@@ -181,7 +181,7 @@ import Testing
         // A second failure of the same kind is not reported again.
         _ = self.lane.withLock { $0.note(second, of: first, now: self.now, jitter: 1) }
         self.fixture.clock.advance(by: 60)
-        self.lane.withLock { $0.endClaim(probe: first) }
+        self.lane.withLock { $0.endLease(probe: first) }
         let third = SendOutcome.failure(.misconfigured(reason: "no such team"))
         let probe = try self.next()
         _ = self.lane.withLock { $0.note(third, of: probe, now: self.now, jitter: 1) }

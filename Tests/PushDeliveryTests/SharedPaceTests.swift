@@ -129,8 +129,8 @@ import Testing
         let alice = try await first.fixture.addUser("alice")
         try await first.fixture.addDevice(of: alice, handle: "a")
         try await first.fixture.post(1, from: alice, to: "username:alice")
-        let leased = try await first.fixture.claim()
-        first.lane.withLock { $0.endClaim([.direct: leased], now: first.fixture.now) }
+        let leased = try await first.fixture.lease()
+        first.lane.withLock { $0.endLease([.direct: leased], now: first.fixture.now) }
         guard case .send(let push) = first.lane.withLock({ $0.next(now: first.fixture.now) }) else {
             Issue.record("there is nothing to send")
             return
@@ -143,7 +143,7 @@ import Testing
         #expect(pause.cause == .overloaded)
         #expect(pause.reason == "slow down")
         #expect((20...62).contains(pause.until.timeIntervalSince(second.fixture.now)))
-        #expect(second.lane.withLock { $0.beginClaim(of: [.direct], batch: 1, now: second.fixture.now) } == nil)
+        #expect(second.lane.withLock { $0.beginLease(of: [.direct], batch: 1, now: second.fixture.now) } == nil)
         // New credentials end the pause here, and it does not return.
         second.status.reset(Self.lane)
         await second.exchange.exchange()

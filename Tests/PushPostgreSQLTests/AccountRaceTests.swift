@@ -141,7 +141,7 @@ import Testing
             }
             #expect(try await self.fixture.reader.devices(ofUser: alice.id).isEmpty)
         }
-        #expect(try await self.fixture.claim().isEmpty)
+        #expect(try await self.fixture.lease().isEmpty)
         let tally = try await self.fixture.reader.tallies()["apns"]
         #expect(tally?.enqueued == 5)
         #expect(tally?.cancelled == 5)

@@ -22,7 +22,7 @@ import Testing
             where number = (select number from device order by number limit 1 offset 1)
             """
         )
-        #expect(try await fixture.claim().map(\.push.handle).sorted() == ["d-1", "d-3"])
+        #expect(try await fixture.lease().map(\.push.handle).sorted() == ["d-1", "d-3"])
         #expect(try await fixture.reader.tallies()["apns"]?.failed == 1)
         #expect(store.report.setAside == 1)
     }
@@ -48,17 +48,17 @@ import Testing
         try await second.settleKeys()
         try await other.addDevice(of: alice, handle: "new")
         try await fixture.post(1, from: alice, to: "username:alice")
-        #expect(try await fixture.claim().map(\.push.handle) == ["old"])
-        #expect(try await fixture.claim().isEmpty)
+        #expect(try await fixture.lease().map(\.push.handle) == ["old"])
+        #expect(try await fixture.lease().isEmpty)
         #expect(events.withLock { $0 } == [.keyMissing(new.sealing)])
         #expect(try await fixture.reader.tallies()["apns"]?.failed == 0)
         fixture.clock.advance(by: Leasing.keyPause)
         // Any server that has the key sends the push, also this one after it has received the
         // key.
-        #expect(try await fixture.claim().isEmpty)
+        #expect(try await fixture.lease().isEmpty)
         _ = try await fixture.store.exchange(new, now: fixture.now)
         fixture.clock.advance(by: Leasing.keyPause)
-        #expect(try await fixture.claim().map(\.push.handle) == ["new"])
+        #expect(try await fixture.lease().map(\.push.handle) == ["new"])
         await other.store.close()
     }
 

@@ -18,7 +18,7 @@ import Testing
     /// Has a push accepted, and returns the stored time.
     private func pushedAt(_ number: Int64, interval: Duration? = nil) async throws -> Date? {
         try await self.fixture.post(number, from: self.alice, to: "news")
-        let leased = try #require(try await self.fixture.claim(interval: interval).first)
+        let leased = try #require(try await self.fixture.lease(interval: interval).first)
         try await self.fixture.settle(leased, as: .accepted(providerID: nil))
         return try await self.fixture.reader.devices(ofUser: self.alice.id).first?.pushedAt
     }
@@ -39,6 +39,6 @@ import Testing
         #expect(try await self.pushedAt(2, interval: .seconds(5)) == self.fixture.now)
         try await self.fixture.post(3, from: self.alice, to: "news")
         self.fixture.clock.advance(by: 4)
-        #expect(try await self.fixture.claim(interval: .seconds(5)).isEmpty)
+        #expect(try await self.fixture.lease(interval: .seconds(5)).isEmpty)
     }
 }

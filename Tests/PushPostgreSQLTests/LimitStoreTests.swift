@@ -102,8 +102,8 @@ import Testing
         return news
     }
 
-    private func claim(_ node: Int) async throws -> Bool {
-        try await self.nodes[node].store.claimProbe(of: Lane(Platform("apns")))
+    private func acquireProbe(_ node: Int) async throws -> Bool {
+        try await self.nodes[node].store.acquireProbe(of: Lane(Platform("apns")))
     }
 
     @Test func aPauseIsToldToTheOthersUntilItIsOver() async throws {
@@ -125,27 +125,27 @@ import Testing
     }
 
     @Test func oneNodeProbesForAll() async throws {
-        #expect(try await self.claim(0), "there is no pause that others know of")
+        #expect(try await self.acquireProbe(0), "there is no pause that others know of")
         _ = try await self.exchange(0, process: 7, self.pause("gone", length: 60))
-        #expect(try await !self.claim(0), "it is not over")
+        #expect(try await !self.acquireProbe(0), "it is not over")
         _ = try await self.exchange(0, process: 7, number: 2, self.over)
         _ = try await self.exchange(0, process: 7, number: 3, self.pause("gone", length: 0))
-        #expect(try await self.claim(0))
-        #expect(try await !self.claim(1))
-        #expect(try await self.claim(0), "a push that could not be leased is no probe")
+        #expect(try await self.acquireProbe(0))
+        #expect(try await !self.acquireProbe(1))
+        #expect(try await self.acquireProbe(0), "a push that could not be leased is no probe")
         // The probe has failed, and any server may send the next one.
         _ = try await self.exchange(0, process: 7, number: 4, self.pause("gone", length: 0, delayCount: 2))
-        #expect(try await self.claim(1))
-        #expect(try await !self.claim(0))
+        #expect(try await self.acquireProbe(1))
+        #expect(try await !self.acquireProbe(0))
         _ = try await self.exchange(1, process: 8, self.over)
-        #expect(try await self.claim(0), "there is none any more")
+        #expect(try await self.acquireProbe(0), "there is none any more")
     }
 
     @Test func theProbeOfANodeThatHasDiedIsTakenOver() async throws {
         _ = try await self.exchange(0, process: 7, self.pause("gone", length: 0))
-        #expect(try await self.claim(0))
+        #expect(try await self.acquireProbe(0))
         await self.nodes[0].store.close()
-        #expect(try await self.claim(1))
+        #expect(try await self.acquireProbe(1))
     }
 
     @Test func whatIsYoungStays() async throws {

@@ -85,7 +85,7 @@ struct MoveFixture {
         try await self.claimHandle(of: carol, in: fixture)
         // Accepted, fetched and read.
         try await fixture.post(1, from: alice, to: "username:alice", "username:bob")
-        for delivery in try await fixture.claim() { try await fixture.settle(delivery, as: .accepted(providerID: "p")) }
+        for delivery in try await fixture.lease() { try await fixture.settle(delivery, as: .accepted(providerID: "p")) }
         let id = { (number: Int64) in try #require(NotificationID(rawValue: number)) }
         store.noteFetches(of: [try id(1)], by: bob.id, now: now)
         try await store.writeReceipts()
@@ -107,7 +107,7 @@ struct MoveFixture {
         try await fixture.post(8, from: bob, to: "username:alice", "username:bob", "username:carol")
         #expect(try await store.recall(id(8), by: .sender(bob.id), noting: nil, page: 1, now: now))
         // These pushes were leased when the server ended.
-        _ = try await fixture.claim(limit: 2)
+        _ = try await fixture.lease(limit: 2)
         try await fixture.post(10, from: alice, to: "username:carol")
         try await fixture.post(7, from: alice, to: "news", page: 1)
         _ = try await fixture.addUser("gone")
@@ -134,7 +134,7 @@ struct MoveFixture {
         )
         let outcome = try await fixture.store.register(registration, as: id, for: user, now: fixture.now)
         #expect(outcome == .unconfirmed(hasWork: true))
-        for delivery in try await fixture.claim("hook") {
+        for delivery in try await fixture.lease("hook") {
             try await fixture.settle(delivery, as: .accepted(providerID: nil))
         }
     }

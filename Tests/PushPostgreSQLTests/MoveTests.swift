@@ -101,7 +101,7 @@ import Testing
         let after = try self.fixture.target()
         // Pushes that were leased are due again, and the broadcast reaches its other devices.
         while try await after.store.expandFanout(page: 2, now: after.now) != nil {}
-        let pushed = try await after.claim()
+        let pushed = try await after.lease()
         #expect(Set(pushed.map(\.push.notification.rawValue)).isSuperset(of: [2, 4, 5, 7, 10]))
         #expect(!pushed.map(\.push.notification.rawValue).contains(8))
         #expect(
@@ -129,7 +129,7 @@ import Testing
         let after = try self.fixture.target()
         let alice = try await after.user("alice")
         try await after.post(11, from: alice, to: "username:bob", collapseID: "c")
-        let numbers = try await after.claim().map(\.push.notification.rawValue)
+        let numbers = try await after.lease().map(\.push.notification.rawValue)
         #expect(numbers.contains(11))
         #expect(!numbers.contains(4) && !numbers.contains(3))
         await after.store.close()

@@ -43,12 +43,12 @@ import Testing
     @Test(arguments: [nil, Duration.seconds(60)]) func eachPushIsLeasedByOneProcess(interval: Duration?) async throws {
         try await self.addDevices(50)
         try await self.first.post(1, from: self.alice, to: "news")
-        let leased = try await self.atOnce(rounds: 4) { try await $0.claim(limit: 10, interval: interval) }.flatMap(
+        let leased = try await self.atOnce(rounds: 4) { try await $0.lease(limit: 10, interval: interval) }.flatMap(
             \.self
         )
         #expect(Set(leased.map(\.device)).count == leased.count)
-        var rest = try await self.first.claim(limit: 100, interval: interval)
-        rest += try await self.nodes[1].claim(limit: 100, interval: interval)
+        var rest = try await self.first.lease(limit: 100, interval: interval)
+        rest += try await self.nodes[1].lease(limit: 100, interval: interval)
         #expect(Set((leased + rest).map(\.device)).count == 50)
         #expect(leased.count + rest.count == 50)
         #expect(try await self.first.nextDue() == nil)
@@ -57,11 +57,11 @@ import Testing
     @Test func whatAProcessThatHasEndedHadLeasedIsLeasedByTheOther() async throws {
         try await self.addDevices(5)
         try await self.first.post(1, from: self.alice, to: "news")
-        let lost = try await self.first.claim()
+        let lost = try await self.first.lease()
         #expect(lost.count == 5)
-        #expect(try await self.nodes[1].claim().isEmpty)
+        #expect(try await self.nodes[1].lease().isEmpty)
         await self.first.store.close()
-        let taken = try await self.nodes[1].claim()
+        let taken = try await self.nodes[1].lease()
         #expect(taken.map(\.state.attempts) == [2, 2, 2, 2, 2])
         #expect(Set(taken.map(\.push.attemptID)) == Set(lost.map(\.push.attemptID)))
         for delivery in taken { try await self.nodes[1].settle(delivery, as: .accepted(providerID: nil)) }
@@ -71,13 +71,13 @@ import Testing
     @Test func anAnswerToWhatAnotherProcessHasTakenOverChangesNothing() async throws {
         try await self.addDevices(1)
         try await self.first.post(1, from: self.alice, to: "news")
-        let leased = try #require(try await self.first.claim().first)
+        let leased = try #require(try await self.first.lease().first)
         // The other server has never leased this push.
         for settlement in [Settlement.accepted(providerID: nil), .failed(reason: "no"), .released] {
             try await self.nodes[1].settle(leased, as: settlement)
         }
         #expect(try await self.tally().pending == 1)
-        #expect(try await self.nodes[1].claim().isEmpty)
+        #expect(try await self.nodes[1].lease().isEmpty)
         try await self.first.settle(leased, as: .accepted(providerID: nil))
         #expect(try await self.tally().accepted == 1)
     }
@@ -93,9 +93,9 @@ import Testing
     @Test func aPushThatAnotherProcessHasLeasedIsWithdrawnThere() async throws {
         let device = try await self.first.addDevice(of: self.alice, handle: "d", tags: ["news"])
         try await self.first.post(1, from: self.alice, to: "news")
-        let leased = try #require(try await self.first.claim().first)
+        let leased = try #require(try await self.first.lease().first)
         #expect(try await self.change(.hasten, to: device, in: self.nodes[1]) == .unchanged)
-        #expect(try await self.nodes[1].claim().isEmpty)
+        #expect(try await self.nodes[1].lease().isEmpty)
         #expect(try await self.change(.cancel, to: device, in: self.nodes[1]) == .done)
         #expect(try await self.change(.cancel, to: device, in: self.first) == .unchanged)
         try await self.first.settle(leased, as: .retried(at: self.first.now + 60, reason: "Shutdown"))
@@ -107,7 +107,7 @@ import Testing
         let device = try await self.first.addDevice(of: self.alice, handle: "d", tags: ["news"])
         try await self.first.post(1, from: self.alice, to: "news")
         async let changes = self.atOnce(rounds: 4) { try await self.change(.cancel, to: device, in: $0) }
-        async let leased = self.atOnce(rounds: 2) { node in try await node.claim().map { (node, $0) } }.flatMap(\.self)
+        async let leased = self.atOnce(rounds: 2) { node in try await node.lease().map { (node, $0) } }.flatMap(\.self)
         #expect(try await changes.count { $0 == .done } == 1)
         for (node, delivery) in try await leased {
             try await node.settle(delivery, as: .retried(at: node.now + 60, reason: "Shutdown"))
@@ -119,7 +119,7 @@ import Testing
     @Test func ofPushesToOneDeviceThatTwoProcessesLeaseAtOnceOneIsSent() async throws {
         try await self.addDevices(1)
         for number in Int64(1)...6 { try await self.first.post(number, from: self.alice, to: "news") }
-        let leased = try await self.atOnce(rounds: 3) { try await $0.claim(limit: 1, interval: .seconds(60)) }
+        let leased = try await self.atOnce(rounds: 3) { try await $0.lease(limit: 1, interval: .seconds(60)) }
         #expect(leased.flatMap(\.self).count <= 1)
         #expect(try await self.tally().accepted == 0)
     }
@@ -146,7 +146,7 @@ import Testing
         while try await self.first.store.expandFanout(page: 3, now: now) != nil {}
         let tally = try await self.tally()
         #expect(tally.pending == 40)
-        #expect(Set(try await self.first.claim().map(\.push.notification.rawValue)) == [2])
+        #expect(Set(try await self.first.lease().map(\.push.notification.rawValue)) == [2])
     }
 
     @Test func ofNotificationsWithOneKeyThatArePostedAtOnceEachDeviceKeepsOne() async throws {
@@ -162,20 +162,20 @@ import Testing
             try await group.waitForAll()
         }
         #expect(try await self.tally().pending == 3)
-        #expect(Set(try await self.first.claim().map(\.push.notification)).count == 1)
+        #expect(Set(try await self.first.lease().map(\.push.notification)).count == 1)
     }
 
     @Test func aPushThatIsCancelledWhileItIsSettledEndsOnce() async throws {
         try await self.addDevices(20)
         try await self.first.post(1, from: self.alice, to: "news")
-        let leased = try await self.first.claim(limit: 10)
+        let leased = try await self.first.lease(limit: 10)
         let id = try #require(NotificationID(rawValue: 1))
         let (now, sender) = (self.first.now, self.alice.id)
         async let recall = self.nodes[1].store.recall(id, by: .sender(sender), noting: nil, page: nil, now: now)
         try await self.first.store.settle(leased.map { ($0, .accepted(providerID: nil)) }, now: now)
         #expect(try await recall)
         #expect(try await self.nodes[1].store.cancelRecalled(id, after: 0, page: nil, now: now) == nil)
-        #expect(try await self.first.claim().isEmpty)
+        #expect(try await self.first.lease().isEmpty)
         let tally = try await self.tally()
         #expect(tally.accepted == 10)
         #expect(tally.cancelled == 10)

@@ -115,7 +115,7 @@ import Testing
         #expect(outcomes[6] == .stored(pushes: 1))
         #expect(outcomes[7] == .tooMuch(.notifications))
         #expect(try self.stored() == ([1, 2, 3, 8], 2))
-        #expect(try await self.fixture.claim().map(\.push.notification.rawValue).sorted() == [2, 8])
+        #expect(try await self.fixture.lease().map(\.push.notification.rawValue).sorted() == [2, 8])
         let range = ChangeRange(after: nil, limit: 10, isUnreadOnly: false)
         let (reader, now) = (self.fixture.reader, self.fixture.now)
         let page = try await reader.notifications(range, for: self.bob.id, now: now) { _ in false }

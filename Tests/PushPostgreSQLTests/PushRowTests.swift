@@ -21,7 +21,7 @@ import Testing
             try await self.fixture.addDevice(of: self.alice, handle: "d-\(number)", tags: ["news"])
         }
         try await self.fixture.post(1, from: self.alice, to: "news")
-        return try await self.fixture.claim()
+        return try await self.fixture.lease()
     }
 
     private func count(_ table: String) throws -> Int64 {

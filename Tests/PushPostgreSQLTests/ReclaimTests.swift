@@ -13,14 +13,14 @@ import Testing
         let alice = try await fixture.addUser("alice")
         try await fixture.addDevice(of: alice, handle: "abc")
         try await fixture.post(1, from: alice, to: "username:alice")
-        #expect(try await fixture.claim().count == 1)
+        #expect(try await fixture.lease().count == 1)
         for queue in Queue.allCases {
             let (lane, now) = (Lane(Platform("apns")), ContinuousClock.now)
-            let look = store.marks.beginClaim(in: lane, queue, at: now - .seconds(1))
+            let search = store.marks.beginLease(in: lane, queue, at: now - .seconds(1))
             let later = fixture.now.milliseconds + 1_000_000
-            store.marks.endClaim(look, in: lane, queue, first: nil, wentBelow: true, date: later, at: now)
+            store.marks.endLease(search, in: lane, queue, first: nil, continuedBelow: true, date: later, at: now)
         }
         try await store.reclaimLeases(now: fixture.now)
-        #expect(try await fixture.claim().count == 1)
+        #expect(try await fixture.lease().count == 1)
     }
 }

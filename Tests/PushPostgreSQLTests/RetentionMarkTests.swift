@@ -11,38 +11,38 @@ import Testing
 
     /// Looks at `seconds`, which takes `time`. Returns where the look began.
     @discardableResult
-    private func look(after seconds: Double, taking time: Duration = .milliseconds(1), first: Int64?) -> Int64 {
+    private func search(after seconds: Double, taking time: Duration = .milliseconds(1), first: Int64?) -> Int64 {
         let now = self.begin + .seconds(seconds)
-        let look = self.marks.begin(.notifications, at: now)
-        self.marks.end(look, first: first, at: now + time)
-        return look.start
+        let search = self.marks.begin(.notifications, at: now)
+        self.marks.end(search, first: first, at: now + time)
+        return search.start
     }
 
     @Test func aLookThatIsFastIsFollowedByOneFromTheStart() {
-        #expect(self.look(after: 0, first: 100) == .min)
-        #expect(self.look(after: 0.1, first: 200) == .min)
+        #expect(self.search(after: 0, first: 100) == .min)
+        #expect(self.search(after: 0.1, first: 200) == .min)
     }
 
     @Test func afterASlowOneLooksBeginWhereTheLastHasFoundSomethingForTwentyTimesAsLong() {
-        self.look(after: 0, taking: .seconds(1), first: 100)
-        #expect(self.look(after: 2, first: 200) == 100)
-        #expect(self.look(after: 3, first: nil) == 200)
-        #expect(self.look(after: 19.9, first: nil) == 200)
-        #expect(self.look(after: 20.1, first: nil) == .min)
+        self.search(after: 0, taking: .seconds(1), first: 100)
+        #expect(self.search(after: 2, first: 200) == 100)
+        #expect(self.search(after: 3, first: nil) == 200)
+        #expect(self.search(after: 19.9, first: nil) == 200)
+        #expect(self.search(after: 20.1, first: nil) == .min)
         // The snapshot was gone.
-        #expect(self.look(after: 20.2, first: nil) == .min)
+        #expect(self.search(after: 20.2, first: nil) == .min)
     }
 
     @Test func oneThatDoesNotEndIsFollowedByLooksAtTheLastHour() {
-        let look = self.marks.begin(.notifications, at: self.begin)
-        self.marks.fail(look, date: 10_000_000)
-        #expect(self.look(after: 5, first: nil) == 6_400_000)
-        #expect(self.look(after: 599, first: nil) == 6_400_000)
-        #expect(self.look(after: 601, first: nil) == .min)
+        let search = self.marks.begin(.notifications, at: self.begin)
+        self.marks.fail(search, date: 10_000_000)
+        #expect(self.search(after: 5, first: nil) == 6_400_000)
+        #expect(self.search(after: 599, first: nil) == 6_400_000)
+        #expect(self.search(after: 601, first: nil) == .min)
     }
 
     @Test func kindsHaveMarksOfTheirOwn() {
-        self.look(after: 0, taking: .seconds(1), first: 100)
+        self.search(after: 0, taking: .seconds(1), first: 100)
         #expect(self.marks.begin(.idempotencyKeys, at: self.begin + .seconds(1)).start == .min)
     }
 }

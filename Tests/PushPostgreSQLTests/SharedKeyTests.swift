@@ -121,7 +121,7 @@ import Testing
             try await server.fixture.addDevice(of: alice, handle: "\(name)-again")
         }
         try await self.a.fixture.post(1, from: alice, to: "username:alice")
-        #expect(try await self.a.fixture.claim().count == 4)
+        #expect(try await self.a.fixture.lease().count == 4)
     }
 
     @Test func aServerThatRunsTakesTheKeyByItself() async throws {

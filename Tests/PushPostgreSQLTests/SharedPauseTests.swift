@@ -44,9 +44,9 @@ import Testing
         func send(_ outcome: SendOutcome) {
             self.lane.withLock { state in
                 if state.pause == nil {
-                    state.endClaim([.direct: [self.push]], now: self.fixture.now)
+                    state.endLease([.direct: [self.push]], now: self.fixture.now)
                 } else {
-                    state.endClaim(probe: self.push)
+                    state.endLease(probe: self.push)
                 }
                 guard case .send(let push) = state.next(now: self.fixture.now) else { return }
                 _ = state.note(outcome, of: push, now: self.fixture.now, jitter: 1)
@@ -59,9 +59,9 @@ import Testing
         }
 
         /// Returns whether this server sends the next probe.
-        func claimProbe() async throws -> Bool {
+        func acquireProbe() async throws -> Bool {
             guard self.lane.withLock({ $0.isPauseShared }) else { return true }
-            if try await self.fixture.store.claimProbe(of: SharedPauseTests.lane) { return true }
+            if try await self.fixture.store.acquireProbe(of: SharedPauseTests.lane) { return true }
             self.lane.withLock { $0.postponeProbe(now: self.fixture.now) }
             return false
         }
@@ -74,7 +74,7 @@ import Testing
         let alice = try await fixture.addUser("alice")
         try await fixture.addDevice(of: alice, handle: "a")
         try await fixture.post(1, from: alice, to: "username:alice")
-        let push = try #require(try await fixture.claim().first)
+        let push = try #require(try await fixture.lease().first)
         self.servers = try [Server(fixture, push), Server(fixture.reopened(), push)]
     }
 
@@ -101,7 +101,7 @@ import Testing
             try await self.passTheRest()
             // The servers take turns at asking first.
             for server in round % 2 == 0 ? self.servers : self.servers.reversed() {
-                guard try await server.claimProbe() else { continue }
+                guard try await server.acquireProbe() else { continue }
                 probes += 1
                 server.send(Self.failure)
             }
@@ -110,7 +110,7 @@ import Testing
         #expect(probes == 6)
         // The provider answers the next probe.
         try await self.passTheRest()
-        #expect(try await self.servers[1].claimProbe())
+        #expect(try await self.servers[1].acquireProbe())
         self.servers[1].send(.success(Acceptance()))
         await self.exchange()
         #expect(self.servers.allSatisfy { $0.pause == nil })
@@ -121,7 +121,7 @@ import Testing
         await self.exchange()
         let (own, joined) = (try #require(self.servers[0].pause), try #require(self.servers[1].pause))
         #expect(joined.cause == .outage && joined.reason == own.reason)
-        #expect(self.servers[1].lane.withLock { $0.beginClaim(of: [.direct], batch: 1, now: joined.since) } == nil)
+        #expect(self.servers[1].lane.withLock { $0.beginLease(of: [.direct], batch: 1, now: joined.since) } == nil)
     }
 
     @Test func aServerThatIsAnsweredGoesOn() async throws {
@@ -142,7 +142,7 @@ import Testing
         self.servers[0].fail()
         await self.exchange()
         try await self.passTheRest()
-        #expect(try await self.servers[1].claimProbe())
+        #expect(try await self.servers[1].acquireProbe())
         self.servers[1].send(.success(Acceptance()))
         await self.exchange()
         #expect(self.servers[0].pause == nil)
@@ -150,7 +150,7 @@ import Testing
         await self.exchange()
         #expect(self.servers[0].pause != nil)
         #expect(self.servers[1].pause == nil)
-        #expect(try await self.servers[0].claimProbe(), "it probes for itself")
+        #expect(try await self.servers[0].acquireProbe(), "it probes for itself")
     }
 
     @Test func whatAnOperatorMustFixIsEachServersOwn() async throws {

@@ -86,7 +86,7 @@ struct StreamNode: Sendable {
     /// leased.
     @discardableResult
     func deliver() async throws -> [Int64] {
-        let leased = try await self.fixture.claim("stream")
+        let leased = try await self.fixture.lease("stream")
         for delivery in leased { try await self.send(delivery) }
         return leased.map(\.push.notification.rawValue).sorted()
     }

@@ -56,7 +56,7 @@ import Testing
     @Test func aStreamThatMovesBetweenClaimAndSendingTakesItsPushesAlong() async throws {
         var stream: StreamSubscription? = try await self.pair.open(at: self.pair.a)
         try await self.pair.post(1, at: self.pair.a)
-        let leased = try #require(try await self.pair.a.fixture.claim("stream").first)
+        let leased = try #require(try await self.pair.a.fixture.lease("stream").first)
         withExtendedLifetime(stream) {}
         stream = nil
         let second = try await self.pair.open(at: self.pair.b)
@@ -70,7 +70,7 @@ import Testing
     @Test func aPushThatFindsNoStreamAnyMoreIsParked() async throws {
         var stream: StreamSubscription? = try await self.pair.open(at: self.pair.a)
         try await self.pair.post(1, at: self.pair.b)
-        let leased = try #require(try await self.pair.a.fixture.claim("stream").first)
+        let leased = try #require(try await self.pair.a.fixture.lease("stream").first)
         withExtendedLifetime(stream) {}
         stream = nil
         try await self.pair.a.send(leased)
@@ -122,7 +122,7 @@ import Testing
     @Test func whatADeadNodeHadComesWithTheDevice() async throws {
         let stream = try await self.pair.open(at: self.pair.a)
         try await self.pair.post(1, at: self.pair.a)
-        #expect(try await self.pair.a.fixture.claim("stream").count == 1)
+        #expect(try await self.pair.a.fixture.lease("stream").count == 1)
         try await self.pair.post(2, at: self.pair.a)
         try self.pair.a.store.membership.abandon()
         try await self.pair.b.fence(self.pair.a)

@@ -55,7 +55,7 @@ import Testing
             )
             #expect(found != nil)
         }
-        #expect(try await self.old.claim().count == 2)
+        #expect(try await self.old.lease().count == 2)
         // An older server may also start now.
         let again = try self.open()
         #expect(try await again.makeReader().user(named: alice.name) != nil)

@@ -67,7 +67,7 @@ import Testing
                 sql: "update notification set alert = (select alert from notification where id = 2) where id = 1"
             )
         }
-        let claimed = try await fixture.claim()
+        let claimed = try await fixture.lease()
         #expect(claimed.map(\.push.notification.rawValue) == [2])
         #expect(claimed.map(\.push.alert) == [other])
         let entry = try await fixture.reader.deliveries(

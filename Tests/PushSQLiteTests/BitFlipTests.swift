@@ -138,7 +138,7 @@ import Testing
         _ = try? await storage.reader.tokens(of: nil, after: nil, limit: 100, now: storage.now)
         _ = try? await storage.reader.tallies().values.map(\.pending)
         _ = try? await storage.store.expandFanout(page: 1, now: storage.now)
-        _ = try? await storage.claim()
+        _ = try? await storage.lease()
         _ = try? await storage.store.deleteExpired(now: storage.now + 10_000_000, page: 100)
     }
 

@@ -53,7 +53,7 @@ import Testing
     }
 
     private func leasedCode() async throws -> String {
-        try #require(try await self.fixture.claim("hook").compactMap(\.push.confirmation).first).exposed
+        try #require(try await self.fixture.lease("hook").compactMap(\.push.confirmation).first).exposed
     }
 
     private func count(_ sql: String) async throws -> Int? {
@@ -164,7 +164,7 @@ import Testing
         #expect(try await fixture.reader.devices(ofUser: carol.id).map(\.id) == [id])
         let outcome = try await fixture.store.register(registration, as: id, for: carol, now: self.fixture.now)
         #expect(outcome == .registered(moved: 0))
-        #expect(try await fixture.claim("hook").isEmpty)
+        #expect(try await fixture.lease("hook").isEmpty)
         await fixture.store.close()
     }
 

@@ -71,7 +71,7 @@ import Testing
 
     @Test func whatIsAcceptedAfterItsDeviceWasDeletedLeavesNothing() async throws {
         try await fixture.post(1, from: alice, to: "username:alice")
-        let leased = try #require(try await fixture.claim().first)
+        let leased = try #require(try await fixture.lease().first)
         #expect(try await fixture.store.unregister(device, ofUser: alice.id))
         try await fixture.settle(leased, as: .accepted(providerID: nil))
         let rows = try await fixture.sqlite.writer.write {

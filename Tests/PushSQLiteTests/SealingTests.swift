@@ -34,7 +34,7 @@ import Testing
 
     @Test func namesHandlesTagsAndExpressionsAreNowhereOnTheDisk() async throws {
         try await self.fill()
-        #expect(try await fixture.claim(limit: 1).first?.push.handle == "hndl-Margrethe-0")
+        #expect(try await fixture.lease(limit: 1).first?.push.handle == "hndl-Margrethe-0")
         let contents = try fixture.folder.contents()
         let words = [
             "Margrethe", "margrethe", "Wilhelmina", "hndl", "cardiology", "oncology", "pathology", "radiology",
@@ -102,7 +102,7 @@ import Testing
             )
         }
         while try await fixture.store.expandFanout(page: 10, now: fixture.now) != nil {}
-        #expect(try await fixture.claim().count == 6)
+        #expect(try await fixture.lease().count == 6)
         #expect(try await fixture.reader.tallies()["apns"]?.failed == 2)
     }
 

@@ -163,7 +163,7 @@ import Testing
                     """
             )
         }
-        let leased = try await self.fixture.claim()
+        let leased = try await self.fixture.lease()
         #expect(leased.map(\.push.handle).sorted() == ["d-1", "d-3"])
         let tally = try #require(try await self.fixture.reader.tallies()["apns"])
         #expect(tally.failed == 1)
@@ -183,7 +183,7 @@ import Testing
                     """
             )
         }
-        #expect(try await self.fixture.claim().map(\.push.handle).sorted() == ["d-1", "d-3"])
+        #expect(try await self.fixture.lease().map(\.push.handle).sorted() == ["d-1", "d-3"])
         #expect(try await self.fixture.reader.tallies()["apns"]?.failed == 1)
         #expect(self.fixture.store.report.setAside == 1)
     }
@@ -192,7 +192,7 @@ import Testing
         let alice = try await self.fixture.addUser("alice")
         for number in 1...3 { try await self.fixture.addDevice(of: alice, handle: "d-\(number)") }
         try await self.fixture.post(1, from: alice, to: "username:alice")
-        let leased = try await self.fixture.claim()
+        let leased = try await self.fixture.lease()
         try await self.writer.write {
             try $0.execute(
                 sql: """

@@ -198,7 +198,7 @@ import Testing
                 group.addTask {
                     // Runs until the task group cancels it.
                     try await eventually {
-                        for delivery in try await fixture.storage.claim() {
+                        for delivery in try await fixture.storage.lease() {
                             try await fixture.storage.settle(delivery, as: .accepted(providerID: nil))
                             fixture.settlements.settled([delivery.push.notification])
                         }

@@ -72,7 +72,7 @@ import Testing
         let response = try await Self.post(alert, fixture)
         try #require(response.status == .created, "\(response.text)")
         #expect(String(decoding: (try response.json["Alert"] ?? .bool(false)).bytes, as: UTF8.self) == told)
-        let push = try #require(try await fixture.storage.claim().first).push
+        let push = try #require(try await fixture.storage.lease().first).push
         let texts = push.alert.map { alert in
             (alert.texts.values.sorted() + [alert.badge.map(String.init) ?? "-", alert.toastText ?? "-"])
                 .joined(separator: " ")
@@ -91,7 +91,7 @@ import Testing
         for body in ["", #""text""#] {
             #expect(try await fixture.send(.post, Paths.notifications, user: "paul", body: body).status == .ok)
         }
-        #expect(try await fixture.storage.claim().map(\.push.alert) == [nil, nil])
+        #expect(try await fixture.storage.lease().map(\.push.alert) == [nil, nil])
     }
 
     @Test func aRepeatedRequestIsAnsweredAlikeAndPushedOnce() async throws {
@@ -102,7 +102,7 @@ import Testing
         let again = try await fixture.send(.post, Paths.notifications, user: "paul", headers: headers, body: body)
         #expect(first.status == .created)
         #expect(first.body == again.body)
-        #expect(try await fixture.storage.claim().count == 1)
+        #expect(try await fixture.storage.lease().count == 1)
     }
 
     // MARK: Refused
@@ -149,7 +149,7 @@ import Testing
     func withoutConfigurationNothingCanBeChosen(alert: String) async throws {
         let fixture = try await Self.fixture(AlertPolicy())
         try await Self.post(alert, fixture).expectProblem(.alertNotAllowed)
-        #expect(try await fixture.storage.claim().isEmpty)
+        #expect(try await fixture.storage.lease().isEmpty)
     }
 
     private func expectRefusal(of alert: String, _ code: ProblemCode, _ detail: String) async throws {
@@ -157,6 +157,6 @@ import Testing
         let response = try await Self.post(alert, fixture)
         try response.expectProblem(code, detail)
         #expect(!response.text.contains("secret"), "what was refused is not repeated")
-        #expect(try await fixture.storage.claim().isEmpty)
+        #expect(try await fixture.storage.lease().isEmpty)
     }
 }

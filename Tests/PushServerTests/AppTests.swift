@@ -71,8 +71,8 @@ import Testing
         #expect(try await self.register("default", handle: "d1").status == .ok)
         let order = #"{"Payload":"secret","To":["username:alice"]}"#
         let path = try await self.fixture.post(order, user: "tess")
-        #expect(try await self.fixture.storage.claim("bank:apns").map(\.push.handle) == ["b1"])
-        #expect(try await self.fixture.storage.claim("apns").isEmpty)
+        #expect(try await self.fixture.storage.lease("bank:apns").map(\.push.handle) == ["b1"])
+        #expect(try await self.fixture.storage.lease("apns").isEmpty)
         #expect(try await self.fixture.send(.get, path).text.contains("secret"))
         for (query, isListed) in [("", false), ("?app=default", false), ("?app=bank", true)] {
             let list = try await self.fixture.send(.get, Paths.notifications + query)
@@ -121,7 +121,7 @@ import Testing
         for body in ["", #""text""#] {
             let sent = try await self.fixture.send(.post, "\(Paths.notifications)?app=bank", body: body)
             #expect(sent.status == .ok)
-            #expect(try await self.fixture.storage.claim("bank:apns").count == 1)
+            #expect(try await self.fixture.storage.lease("bank:apns").count == 1)
         }
         try await self.fixture.send(.post, "\(Paths.notifications)?app=shop").expectProblem(.unknownApp)
     }

@@ -68,7 +68,7 @@ import Testing
             let expected = single.text.replacing("\"Id\":\(singleID)", with: "\"Status\":201,\"Id\":\(id)")
             #expect(String(decoding: outcome.bytes, as: UTF8.self) == expected)
         }
-        #expect(try await fixture.storage.claim().count == 4, "two of the batch, and two alone")
+        #expect(try await fixture.storage.lease().count == 4, "two of the batch, and two alone")
         let first = try #require(try self.outcomes(response)[0]["Id"]?.integer)
         let item = try await fixture.send(.get, Paths.notification(Int64(first)), user: "alice")
         #expect(try item.json["Payload"]?.bytes == Array(#"{"b":1.10,"a":[]}"#.utf8))

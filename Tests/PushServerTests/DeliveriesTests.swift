@@ -39,7 +39,7 @@ import Testing
 
     @Test func theSenderSeesHowFarEachPushHasCome() async throws {
         let path = try await self.post()
-        let leased = try await self.fixture.storage.claim(limit: 4).sorted { $0.device < $1.device }
+        let leased = try await self.fixture.storage.lease(limit: 4).sorted { $0.device < $1.device }
         let ends: [Settlement] = [
             .accepted(providerID: nil), .failed(reason: "BadDeviceToken"), .expired,
             .retried(at: self.fixture.clock.now + 60, reason: "Shutdown"),
@@ -131,7 +131,7 @@ import Testing
             group.addTask { try await self.fixture.send(.post, path, user: user).json }
             group.addTask {
                 while true {
-                    let leased = try await self.fixture.storage.claim()
+                    let leased = try await self.fixture.storage.lease()
                     guard let delivery = leased.first else { continue }
                     #expect(leased.map(\.device) == [device.number])
                     try await self.fixture.storage.settle(delivery, as: end(self.fixture.clock.now))
@@ -197,6 +197,6 @@ import Testing
         try foreign.expectProblem(.notFound)
         #expect(foreign.body == missing.body)
         try await self.fixture.send(.post, path, user: "paul").expectProblem(.notFound)
-        #expect(try await self.fixture.storage.claim() == [])
+        #expect(try await self.fixture.storage.lease() == [])
     }
 }

@@ -34,7 +34,7 @@ import Testing
         let id = try await self.add("0123456789abcdef", tags: ["News"])
         _ = try await self.fixture.post(#"{"Payload":1,"To":["news"]}"#)
         self.fixture.clock.advance(by: 60)
-        let push = try #require(try await self.fixture.storage.claim().first)
+        let push = try #require(try await self.fixture.storage.lease().first)
         try await self.fixture.storage.settle(push, as: .accepted(providerID: nil))
         let response = try await self.fixture.send(.get, Paths.devices, user: "ada")
         #expect(response.fields[.cacheControl] == "no-store")
@@ -92,7 +92,7 @@ import Testing
         let report = try await self.fixture.send(.get, "\(path)/deliveries", user: "paul").json
         #expect(report["Counts"]?["cancelled"] == .number(1))
         #expect(report["Counts"]?["queued"] == .number(1))
-        #expect(try await self.fixture.storage.claim().map(\.push.handle) == ["a2"])
+        #expect(try await self.fixture.storage.lease().map(\.push.handle) == ["a2"])
         try await self.fixture.send(.delete, Paths.device(id.description), user: "ada").expectProblem(.notFound)
         // The user is not locked out: the client asks for a new id.
         let body = #"{"Platform":"apns","Handle":"a1"}"#

@@ -29,7 +29,7 @@ import Testing
     }
 
     private func waiting() async throws -> [String] {
-        try await self.fixture.storage.claim().map(\.push.handle).sorted()
+        try await self.fixture.storage.lease().map(\.push.handle).sorted()
     }
 
     @Test func aRecipientPutsItAwayForThemselves() async throws {

@@ -30,7 +30,7 @@ import Testing
     /// Posts a notification and settles its push; returns the path.
     private func post(user: String = "paul", as settlement: Settlement) async throws -> String {
         let path = try await self.fixture.post(#"{"Payload":"canary","To":["all"]}"#, user: user)
-        for delivery in try await self.fixture.storage.claim() {
+        for delivery in try await self.fixture.storage.lease() {
             try await self.fixture.storage.settle(delivery, as: settlement)
         }
         return path

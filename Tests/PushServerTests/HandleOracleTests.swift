@@ -45,7 +45,7 @@ import Testing
 
     /// Returns the confirmation codes that are now queued for the hook.
     private func codes() async throws -> [String] {
-        try await self.fixture.storage.claim("hook").compactMap { $0.push.confirmation?.exposed }
+        try await self.fixture.storage.lease("hook").compactMap { $0.push.confirmation?.exposed }
     }
 
     /// Registers a handle, and confirms it if the server requires that.
@@ -115,7 +115,7 @@ import Testing
         #expect(try await self.fixture.send(.get, Paths.register, user: "bob").text == "[]")
         try await self.fixture.send(.post, Paths.deviceTest(id), user: "bob").expectProblem(.notFound)
         _ = try await self.fixture.post(#"{"Payload":1,"To":["username:bob"]}"#)
-        #expect(try await self.fixture.storage.claim("hook").isEmpty)
+        #expect(try await self.fixture.storage.lease("hook").isEmpty)
         #expect(try await self.fixture.send(.get, Paths.register).text.contains("\"\(old)\""))
     }
 

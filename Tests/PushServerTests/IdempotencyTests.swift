@@ -38,7 +38,7 @@ import Testing
         for name in ["alice", "bob"] {
             try await fixture.storage.addDevice(of: fixture.storage.user(name), handle: "aa\(name)")
         }
-        return (fixture, { try await fixture.storage.claim().count })
+        return (fixture, { try await fixture.storage.lease().count })
     }
 
     @Test(arguments: ["", #""a text""#, Self.body])

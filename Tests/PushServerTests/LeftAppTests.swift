@@ -74,7 +74,7 @@ import Testing
             #expect(left.fields == missing.fields, "\(action)")
         }
         #expect(try await self.fixture.send(.get, path).status == .ok, "it was not recalled")
-        #expect(try await self.fixture.storage.claim("bank:apns").count == 1, "nothing was cancelled")
+        #expect(try await self.fixture.storage.lease("bank:apns").count == 1, "nothing was cancelled")
         try await Self.setApps(["default", "bank"], of: "paul", self.fixture)
         #expect(try await self.fixture.send(.get, "\(path)/deliveries", user: "paul").status == .ok)
     }
@@ -100,7 +100,7 @@ import Testing
 
     @Test func aSenderWhoHasLeftTheAppReadsNoEventsOfIt() async throws {
         let path = try await self.post()
-        for delivery in try await self.fixture.storage.claim("bank:apns") {
+        for delivery in try await self.fixture.storage.lease("bank:apns") {
             try await self.fixture.storage.settle(delivery, as: .accepted(providerID: nil))
         }
         #expect(try await self.fixture.send(.get, path).status == .ok)

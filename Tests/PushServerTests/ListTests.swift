@@ -93,7 +93,7 @@ import Testing
             try await self.fixture.post(#"{"Payload":1,"To":["username:alice"]}"#),
             try await self.fixture.post(#"{"Payload":1,"To":["username:alice"],"ReadOnce":true}"#)
         )
-        for delivery in try await self.fixture.storage.claim() {
+        for delivery in try await self.fixture.storage.lease() {
             try await self.fixture.storage.settle(delivery, as: .accepted(providerID: nil))
         }
         func fetched(_ path: String) async throws -> Int? {

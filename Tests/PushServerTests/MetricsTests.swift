@@ -13,7 +13,7 @@ import Testing
         let alice = try await fixture.storage.user("alice")
         for number in 0..<3 { try await fixture.storage.addDevice(of: alice, handle: "a\(number)") }
         _ = try await fixture.post(#"{"Payload":1,"To":["username:alice"]}"#)
-        let leased = try #require(try await fixture.storage.claim().first)
+        let leased = try #require(try await fixture.storage.lease().first)
         try await fixture.storage.settle(leased, as: .failed(reason: "no"))
         let response = try await fixture.send(.get, "/metrics", user: "ada")
         #expect(response.status == .ok)

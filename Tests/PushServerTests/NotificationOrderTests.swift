@@ -100,7 +100,7 @@ import Testing
         try await self.fixture.storage.addDevice(of: self.fixture.storage.user("paul"), handle: "a1")
         _ = try await self.post(#""Priority":"normal","CollapseKey":"inbox","ExpiresIn":60"#)
         let now = self.fixture.clock.now
-        let leased = try await self.fixture.storage.claim()
+        let leased = try await self.fixture.storage.lease()
         let push = try #require(leased.first?.push)
         #expect(push.priority == .normal)
         #expect(push.collapseID.utf8.count == 32)

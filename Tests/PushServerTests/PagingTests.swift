@@ -60,7 +60,7 @@ import Testing
             if number.isMultiple(of: 2) { fixture.clock.advance(by: 1) }
             last = try await fixture.post(#"{"Payload":1,"To":["all"]}"#)
         }
-        for delivery in try await fixture.storage.claim(limit: 5) {
+        for delivery in try await fixture.storage.lease(limit: 5) {
             try await fixture.storage.settle(delivery, as: .accepted(providerID: nil))
         }
         // The server then has her password in its cache, like the other users'. It refuses some

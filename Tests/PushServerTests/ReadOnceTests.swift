@@ -212,7 +212,7 @@ import Testing
         let alice = try await self.fixture.storage.user("alice")
         for number in 0..<2 { try await self.fixture.storage.addDevice(of: alice, handle: "h-\(number)") }
         let path = try await self.post(to: "alice")
-        for delivery in try await self.fixture.storage.claim(limit: 1) {
+        for delivery in try await self.fixture.storage.lease(limit: 1) {
             try await self.fixture.storage.settle(delivery, as: .accepted(providerID: nil))
         }
         func counts() async throws -> [Int?] {

@@ -182,7 +182,7 @@ import Testing
             try await self.fixture.storage.addDevice(of: self.fixture.storage.user(user), handle: "handle-\(user)")
         }
         let path = try await self.post()
-        for delivery in try await self.fixture.storage.claim() {
+        for delivery in try await self.fixture.storage.lease() {
             try await self.fixture.storage.settle(delivery, as: .accepted(providerID: nil))
         }
         _ = try await self.mark(path)

@@ -29,7 +29,7 @@ import Testing
 
     /// Returns the number of queued pushes.
     private func waitingPushes() async throws -> Int {
-        try await self.fixture.storage.claim().count
+        try await self.fixture.storage.lease().count
     }
 
     // MARK: Gone
@@ -105,7 +105,7 @@ import Testing
         #expect(try await self.put("one", handle: "aa").status == .ok)
         #expect(try await self.put("two", handle: "bb", user: "bob").status == .ok)
         _ = try await self.fixture.post(#"{"Payload":1,"To":["username:bob"]}"#)
-        let leased = try await self.fixture.storage.claim()
+        let leased = try await self.fixture.storage.lease()
         #expect(leased.count == 1)
         #expect(self.fixture.wakeUps.count == 1)
     }

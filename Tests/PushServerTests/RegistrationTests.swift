@@ -172,7 +172,7 @@ import Testing
         #expect(try await self.put("one", #"{"Platform":"apns","Handle":"aa"}"#).status == .ok)
         _ = try await self.fixture.post(#"{"Payload":1}"#, user: "alice")
         let (store, now) = (self.fixture.storage.store, self.fixture.clock.now)
-        let leased = try await self.fixture.storage.claim()
+        let leased = try await self.fixture.storage.lease()
         try await store.settle([(#require(leased.first), .accepted(providerID: nil))], now: now + 5)
         #expect(try await self.devices().first?["LastPush"] == .string((now + 5).rfc3339))
     }

@@ -79,7 +79,7 @@ import Testing
         let line = #"sealpost_deliveries_overdue_seconds{lane="apns"} "#
         let waiting = try await fixture.send(.get, "/metrics", user: "ada").text
         #expect(waiting.contains(line + "90\n"))
-        _ = try #require(try await fixture.storage.claim().first)
+        _ = try #require(try await fixture.storage.lease().first)
         #expect(try await fixture.send(.get, "/metrics", user: "ada").text.contains(line + "0\n"))
     }
 }

@@ -32,7 +32,7 @@ import Testing
     private func waiting() async throws -> [String] {
         var handles: [String] = []
         for platform in ["apns", "fcm", "wns"] {
-            let leased = try await self.fixture.storage.claim(platform)
+            let leased = try await self.fixture.storage.lease(platform)
             handles += leased.map(\.push.handle)
         }
         return handles.sorted()

@@ -70,7 +70,7 @@ import Testing
             body: #""for alice alone""#
         )
         #expect(posted.status == .ok || posted.status == .created)
-        let pushes = try await self.fixture.storage.claim().map(\.push)
+        let pushes = try await self.fixture.storage.lease().map(\.push)
         let push = try #require(pushes.first)
         #expect(pushes.count == 1)
         #expect(push.accountHint == nil)
@@ -85,7 +85,7 @@ import Testing
         // Notifications for him reach the device that he named, with a hint that is not hers.
         let toBob = "/api/notifications?to_tag=bob"
         _ = try await self.fixture.send(.post, toBob, user: "paul", body: #""for bob""#)
-        let own = try #require(try await self.fixture.storage.claim().map(\.push).first)
+        let own = try #require(try await self.fixture.storage.lease().map(\.push).first)
         let id = try #require(RegistrationID(hostile.id))
         let hers = AccountHint(own.notification, of: try #require(RegistrationID(honest.id)))
         #expect(own.handle == "aabb")

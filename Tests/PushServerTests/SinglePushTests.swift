@@ -51,13 +51,13 @@ import Testing
     }
 
     @Test func aPushThatWaitsIsTriedAtOnce() async throws {
-        let delivery = try #require(try await self.fixture.storage.claim(limit: 1).first)
+        let delivery = try #require(try await self.fixture.storage.lease(limit: 1).first)
         let later = self.fixture.storage.now + 600
         try await self.fixture.storage.settle(delivery, as: .retried(at: later, reason: "Shutdown"))
         for _ in 1...2 {
             for device in self.devices { #expect(try await self.ask(.post, device).status == .noContent) }
         }
-        #expect(try await self.fixture.storage.claim(limit: 3).count == 2)
+        #expect(try await self.fixture.storage.lease(limit: 3).count == 2)
         // The other push was due anyway.
         let audit = try await self.fixture.send(.get, Paths.audit, user: "ada").text
         #expect(audit.matches(of: #/"Action":"notification.retry"/#).count == 1)

@@ -53,7 +53,7 @@ import Testing
         let alice = try await fixture.storage.user("alice")
         try await fixture.storage.addDevice(of: alice, handle: "a")
         _ = try await fixture.post(#"{"Payload":1,"To":["username:alice"]}"#)
-        let leased = try #require(try await fixture.storage.claim().first)
+        let leased = try #require(try await fixture.storage.lease().first)
         fixture.clock.advance(by: 7)
         try await fixture.storage.settle(leased, as: .retried(at: fixture.clock.now + 60, reason: "busy"))
         fixture.clock.advance(by: 5)

@@ -55,7 +55,7 @@ import Testing
         let device = try await self.device(self.fixture)
         func pushes() async throws -> Int {
             _ = try await self.fixture.post(#"{"Payload":1,"To":["news"]}"#)
-            return try await self.fixture.storage.claim().count
+            return try await self.fixture.storage.lease().count
         }
         #expect(try await pushes() == 0)
         _ = try await self.send(.put, "news", of: device, self.fixture)

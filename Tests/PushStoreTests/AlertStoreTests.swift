@@ -23,7 +23,7 @@ import Testing
     }
 
     private func alerts() async throws -> [Int64: Set<PushAlert?>] {
-        try await self.fixture.claim().reduce(into: [:]) {
+        try await self.fixture.lease().reduce(into: [:]) {
             $0[$1.push.notification.rawValue, default: []].insert($1.push.alert)
         }
     }
@@ -49,7 +49,7 @@ import Testing
         await fixture.store.close()
 
         let next = try StoreFixture(in: fixture.folder, keyring: Keyring.removingKey(1, from: both))
-        #expect(try await next.claim().map(\.push.alert) == [Self.alert])
+        #expect(try await next.lease().map(\.push.alert) == [Self.alert])
         await next.store.close()
     }
 
@@ -81,7 +81,7 @@ import Testing
         await fixture.store.close()
 
         let next = try StoreFixture(in: fixture.folder, keyring: Keyring.removingKey(1, from: both))
-        #expect(try await next.claim().map(\.push.alert) == [Self.alert])
+        #expect(try await next.lease().map(\.push.alert) == [Self.alert])
         await next.store.close()
     }
 }

@@ -71,8 +71,8 @@ import Testing
         _ = try await self.post(1, to: "news", of: Self.bank, on: [Self.others], page: page)
         _ = try await self.post(2, to: "vip", of: .usual, on: [Self.own], page: page)
         while try await self.fixture.store.expandFanout(page: page, now: self.fixture.now) != nil {}
-        let bankers = try await self.fixture.claim("bank:apns").map(\.push.handle)
-        let others = try await self.fixture.claim("apns").map(\.push.handle)
+        let bankers = try await self.fixture.lease("bank:apns").map(\.push.handle)
+        let others = try await self.fixture.lease("apns").map(\.push.handle)
         #expect(bankers.sorted() == ["b2", "b3"])
         #expect(others.sorted() == ["b1", "b4"])
         for (user, app, expected) in [
@@ -198,6 +198,6 @@ import Testing
         _ = try await self.post(1, to: "username:both", of: Self.bank, on: [Self.others])
         #expect(try await self.fixture.store.changeUser(both.name, apps: [.usual], now: self.fixture.now) == .done)
         #expect(try await self.fixture.reader.devices(ofUser: both.id).map(\.platform) == [Self.own])
-        #expect(try await self.fixture.claim("bank:apns").isEmpty)
+        #expect(try await self.fixture.lease("bank:apns").isEmpty)
     }
 }

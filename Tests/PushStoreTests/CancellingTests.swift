@@ -30,7 +30,7 @@ import Testing
     }
 
     private func claimed(interval: Duration? = nil) async throws -> [Int64] {
-        try await fixture.claim(interval: interval).map(\.push.notification.rawValue)
+        try await fixture.lease(interval: interval).map(\.push.notification.rawValue)
     }
 
     // MARK: A single push
@@ -48,7 +48,7 @@ import Testing
         let other = try await fixture.addDevice(of: alice, handle: "a2")
         try await self.post(1)
         #expect(try await self.change(.cancel) == .done)
-        let claimed = try await fixture.claim()
+        let claimed = try await fixture.lease()
         #expect(claimed.count == 1)
         try await self.expectTally(enqueued: 2) { $0.cancelled = 1 }
         let id = try #require(NotificationID(rawValue: 1))
@@ -62,7 +62,7 @@ import Testing
 
     @Test func aSinglePushThatIsBeingSentIsNotTriedAgain() async throws {
         try await self.post(1)
-        let leased = try #require(try await fixture.claim().first)
+        let leased = try #require(try await fixture.lease().first)
         #expect(try await self.change(.cancel) == .done)
         #expect(try await self.change(.cancel) == .unchanged)
         try await fixture.settle(leased, as: .retried(at: fixture.now + 60, reason: "Shutdown"))
@@ -71,7 +71,7 @@ import Testing
 
     @Test func aSinglePushIsTriedAtOnce() async throws {
         try await self.post(1)
-        let leased = try #require(try await fixture.claim().first)
+        let leased = try #require(try await fixture.lease().first)
         try await fixture.settle(leased, as: .retried(at: fixture.now + 600, reason: "Shutdown"))
         #expect(try await self.claimed() == [])
         #expect(try await self.change(.hasten) == .done)
@@ -93,7 +93,7 @@ import Testing
 
     @Test func aSinglePushThatWasAcceptedIsNotCancelled() async throws {
         try await self.post(1)
-        let leased = try #require(try await fixture.claim().first)
+        let leased = try #require(try await fixture.lease().first)
         #expect(try await self.change(.cancel) == .done)
         try await fixture.settle(leased, as: .accepted(providerID: nil))
         for change in [PushChange.cancel, .hasten] { #expect(try await self.change(change) == .ended) }
@@ -122,7 +122,7 @@ import Testing
 
     @Test func aReplacedPushThatIsOnItsWayCountsAsWhatItsAnswerSays() async throws {
         try await self.post(1, collapseID: "inbox")
-        let first = try #require(try await fixture.claim().first)
+        let first = try #require(try await fixture.lease().first)
         try await self.post(2, collapseID: "inbox")
         try await fixture.settle(first, as: .accepted(providerID: "p"))
         try await self.expectTally(enqueued: 2) { $0.accepted = 1 }
@@ -131,7 +131,7 @@ import Testing
     @Test(arguments: [Settlement.retried(at: .distantPast, reason: "busy"), .released])
     func aReplacedPushThatIsOnItsWayIsNotTriedAgain(settlement: Settlement) async throws {
         try await self.post(1, collapseID: "inbox")
-        let first = try #require(try await fixture.claim().first)
+        let first = try #require(try await fixture.lease().first)
         try await self.post(2, collapseID: "inbox")
         try await fixture.settle(first, as: settlement)
         #expect(try await self.claimed() == [2])
@@ -140,7 +140,7 @@ import Testing
 
     @Test func aReplacedPushThatTheProcessTookWithItIsNotTriedAgain() async throws {
         try await self.post(1, collapseID: "inbox")
-        _ = try await fixture.claim()
+        _ = try await fixture.lease()
         try await self.post(2, collapseID: "inbox")
         try await fixture.store.reclaimLeases(now: fixture.now)
         #expect(try await self.claimed() == [2])
@@ -179,7 +179,7 @@ import Testing
         try await fixture.post(1, from: alice, to: "username:alice", expiresIn: 10)
         try await fixture.post(2, from: alice, to: "username:alice", expiresIn: 10)
         fixture.clock.advance(by: 10)
-        #expect(try await fixture.claim(limit: 1).isEmpty)
+        #expect(try await fixture.lease(limit: 1).isEmpty)
         while try await store.deleteExpired(now: fixture.now, page: 1) {}
         try await self.expectTally(enqueued: 2) { $0.expired = 2 }
     }
@@ -188,7 +188,7 @@ import Testing
     func aBroadcastIsDeletedPageByPage(page: Int) async throws {
         for number in 0..<5 { try await fixture.addDevice(of: alice, handle: "b\(number)") }
         try await fixture.post(1, from: alice, to: "username:alice", expiresIn: 10)
-        let leased = try #require(try await fixture.claim(limit: 1).first)
+        let leased = try #require(try await fixture.lease(limit: 1).first)
         try await fixture.settle(leased, as: .accepted(providerID: nil))
         fixture.clock.advance(by: 10)
         while try await store.deleteExpired(now: fixture.now, page: page) {}
@@ -202,7 +202,7 @@ import Testing
 
     @Test func ofSeveralPushesWithinTheIntervalTheLatestIsSentAtItsEnd() async throws {
         try await self.post(1)
-        let first = try #require(try await fixture.claim(interval: Self.pace).first)
+        let first = try #require(try await fixture.lease(interval: Self.pace).first)
         // The interval also holds while the first push is in flight.
         try await self.post(2)
         #expect(try await self.claimed(interval: Self.pace).isEmpty)
@@ -220,7 +220,7 @@ import Testing
 
     @Test func aPushThatWaitsForItsTimeIsCancelledOnceItsDeviceHasFetched() async throws {
         try await self.post(1)
-        let first = try #require(try await fixture.claim(interval: Self.pace).first)
+        let first = try #require(try await fixture.lease(interval: Self.pace).first)
         try await fixture.settle(first, as: .accepted(providerID: nil))
         try await self.post(2)
         try await self.post(3)
@@ -234,7 +234,7 @@ import Testing
 
     @Test func whereAnotherDeviceMayHaveFetchedThePushIsSent() async throws {
         try await self.post(1)
-        let first = try #require(try await fixture.claim(interval: Self.pace).first)
+        let first = try #require(try await fixture.lease(interval: Self.pace).first)
         try await fixture.settle(first, as: .accepted(providerID: nil))
         try await self.post(2)
         #expect(try await self.claimed(interval: Self.pace).isEmpty)

@@ -69,7 +69,7 @@ import Testing
             return Dictionary(uniqueKeysWithValues: users.map { ($0.name.description, [$0.pushedAt, $0.fetchedAt]) })
         }
         #expect(try await times() == ["alice": [nil, nil], "bob": [nil, nil]])
-        let leased = try await self.fixture.claim()
+        let leased = try await self.fixture.lease()
         #expect(leased.count == 2)
         for delivery in leased {
             self.fixture.clock.advance(by: 1)

@@ -86,7 +86,7 @@ import Testing
             #expect(try await self.register(id, handle: id, with: other) == Self.gone)
         }
         // The store sends none of the device's queued pushes.
-        let handles = try await self.fixture.claim().map(\.push.handle).sorted()
+        let handles = try await self.fixture.lease().map(\.push.handle).sorted()
         #expect(handles == ["given", "other", "password"])
         let entries = try await self.fixture.reader.auditEntries(before: nil, limit: 10)
         #expect(entries.filter { $0.action == "token.revoke" }.count == 1)

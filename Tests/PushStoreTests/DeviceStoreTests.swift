@@ -72,7 +72,7 @@ import Testing
         try await fixture.addDevice(of: bob, handle: "abc")
         #expect(try await fixture.reader.devices(ofUser: alice.id).isEmpty)
         #expect(try await fixture.reader.devices(ofUser: bob.id).count == 1)
-        let leased = try await fixture.claim()
+        let leased = try await fixture.lease()
         #expect(leased.isEmpty)
         let outcome = try await store.register(registration("abc"), as: old, for: alice, now: fixture.now)
         #expect(outcome == .gone(reason: "the handle was registered by another account"))

@@ -65,7 +65,7 @@ import Testing
 
     @Test func aPushOnItsWayContinuesInTheOtherLane() async throws {
         try await self.fixture.post(1, from: self.alice, to: "username:alice")
-        let leased = try #require(try await self.fixture.claim().first)
+        let leased = try #require(try await self.fixture.lease().first)
         #expect(try await self.move(from: Self.production, to: Self.sandbox))
         try await self.fixture.settle(leased, as: .moved(reason: "BadDeviceToken"))
         #expect(try await self.due(Self.sandbox) == 1)

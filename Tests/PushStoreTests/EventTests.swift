@@ -36,7 +36,7 @@ import Testing
     /// Posts to alice's device and leases the push.
     private func leased(_ number: Int64, expiresIn: TimeInterval = 3600) async throws -> LeasedDelivery {
         try await self.fixture.post(number, from: self.paul, to: "username:alice", expiresIn: expiresIn)
-        return try #require(try await self.fixture.claim().first)
+        return try #require(try await self.fixture.lease().first)
     }
 
     /// If the notification of a fetch is deleted, the apps of the user who fetched it decide.
@@ -50,7 +50,7 @@ import Testing
         _ = try await self.fixture.post(self.id(1), from: self.paul, to: audience)
         try await self.fixture.settle(try await self.leased(2), as: .accepted(providerID: nil))
         try await self.fixture.settle(
-            try #require(try await self.fixture.claim("bank:apns").first),
+            try #require(try await self.fixture.lease("bank:apns").first),
             as: .accepted(providerID: nil)
         )
         self.store.noteFetch(of: try self.id(1), by: banker.id, now: now)
@@ -105,7 +105,7 @@ import Testing
         let delivery = try await self.leased(1)
         try await self.fixture.settle(delivery, as: .retried(at: self.fixture.now, reason: "busy"))
         #expect(try await self.events().isEmpty)
-        let again = try #require(try await self.fixture.claim().first)
+        let again = try #require(try await self.fixture.lease().first)
         try await self.fixture.settle(again, as: .accepted(providerID: nil))
         #expect(try await self.events().map(\.kind) == [.accepted])
     }
@@ -229,7 +229,7 @@ import Testing
         let (paul, alice) = (try await fixture.addUser("paul", role: .publisher), try await fixture.addUser("alice"))
         try await fixture.addDevice(of: alice, handle: "one")
         try await fixture.post(1, from: paul, to: "username:alice")
-        let delivery = try #require(try await fixture.claim().first)
+        let delivery = try #require(try await fixture.lease().first)
         try await fixture.settle(delivery, as: .accepted(providerID: nil))
         let page = try await fixture.reader.events(after: nil, ofSender: nil, limit: 10)
         #expect(page == EventPage(events: [], end: 0, hasMore: false, isTruncated: false))
@@ -244,7 +244,7 @@ import Testing
         let (paul, alice) = (try await fixture.addUser("paul", role: .publisher), try await fixture.addUser("alice"))
         try await fixture.addDevice(of: alice, handle: "one")
         for number in Int64(1)...5 { try await fixture.post(number, from: paul, to: "username:alice", expiresIn: 60) }
-        let leased = try await fixture.claim(limit: 4)
+        let leased = try await fixture.lease(limit: 4)
         let ends: [Settlement] = [.accepted(providerID: nil), .failed(reason: "no"), .expired]
         for (delivery, end) in zip(leased, ends) { try await fixture.settle(delivery, as: end) }
         store.noteFetches(of: [leased[0].push.notification], by: alice.id, now: fixture.now)
@@ -289,7 +289,7 @@ import Testing
         let other = try await self.fixture.addUser("petra", role: .publisher)
         try await self.fixture.settle(self.leased(1), as: .accepted(providerID: nil))
         try await self.fixture.post(2, from: other, to: "username:alice")
-        let delivery = try #require(try await self.fixture.claim().first)
+        let delivery = try #require(try await self.fixture.lease().first)
         try await self.fixture.settle(delivery, as: .failed(reason: "no"))
         #expect(try await self.page(ofSender: self.paul).events.compactMap(\.notification?.rawValue) == [1])
         #expect(try await self.page(ofSender: other).events.compactMap(\.notification?.rawValue) == [2])
@@ -307,7 +307,7 @@ import Testing
         await self.store.close()
         let fixture = try self.fixture.reopened(options: .withEvents)
         try await fixture.post(2, from: self.paul, to: "username:alice")
-        let delivery = try #require(try await fixture.claim().first)
+        let delivery = try #require(try await fixture.lease().first)
         try await fixture.settle(delivery, as: .accepted(providerID: nil))
         let events = try await fixture.reader.events(after: first, ofSender: nil, limit: 10).events
         #expect(events.count == 1)

@@ -28,7 +28,7 @@ import Testing
     }
 
     private func handles() async throws -> [String] {
-        try await fixture.claim().map(\.push.handle).sorted()
+        try await fixture.lease().map(\.push.handle).sorted()
     }
 
     private func tally() async throws -> Tally? {
@@ -87,7 +87,7 @@ import Testing
         try await self.expand()
         fixture.clock.advance(by: 5)
         try await fixture.post(2, from: alice, to: "username:user5", page: 3)
-        #expect(try await fixture.claim(limit: 1).map(\.push.notification.rawValue) == [2])
+        #expect(try await fixture.lease(limit: 1).map(\.push.notification.rawValue) == [2])
     }
 
     @Test func aBroadcastThatHasExpiredGoesNoFurther() async throws {
@@ -107,7 +107,7 @@ import Testing
         try await fixture.post(2, from: alice, to: "news", collapseID: "key", page: 3)
         // The older broadcast is first, as always.
         try await self.expand()
-        let leased = try await fixture.claim()
+        let leased = try await fixture.lease()
         #expect(leased.map(\.push.notification.rawValue) == Array(repeating: 2, count: 8))
         let tally = try await #require(try self.tally())
         #expect(tally.pending == 8)

@@ -75,7 +75,7 @@ import Testing
 
     /// Leases the due pushes to the hook, and settles them as accepted.
     private func pushes() async throws -> [Push] {
-        let leased = try await self.fixture.claim("hook")
+        let leased = try await self.fixture.lease("hook")
         try await self.store.settle(leased.map { ($0, .accepted(providerID: nil)) }, now: self.fixture.now)
         return leased.map(\.push)
     }
@@ -107,7 +107,7 @@ import Testing
         #expect(
             try await self.register(id, "new", of: self.alice, platform: "bank:hook") == .unconfirmed(hasWork: true)
         )
-        let code = try #require(try await self.fixture.claim("bank:hook").first?.push.confirmation).exposed
+        let code = try #require(try await self.fixture.lease("bank:hook").first?.push.confirmation).exposed
         #expect(try await self.store.changeUser(self.alice.name, apps: [.usual], now: now) == .done)
         #expect(try await self.confirm(id, code, of: self.alice) == .refused)
         #expect(try await self.handles(of: self.alice) == ["old"])
@@ -149,7 +149,7 @@ import Testing
     @Test func aCodeThatTheReceiverRefusesIsNotPushedAgainAndRetiresNothing() async throws {
         try await self.hold("b", "old", of: self.bob)
         _ = try await self.register("b", "new", of: self.bob)
-        let leased = try await self.fixture.claim("hook")
+        let leased = try await self.fixture.lease("hook")
         let push = try #require(leased.first)
         let isRetired = try await self.store.retire(
             device: push.device,

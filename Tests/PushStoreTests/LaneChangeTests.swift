@@ -42,7 +42,7 @@ import Testing
 
     /// Leases each lane's pushes. Returns the handles that its provider gets.
     private func claimed(_ platform: String) async throws -> [String] {
-        try await fixture.claim(platform).map(\.push.handle)
+        try await fixture.lease(platform).map(\.push.handle)
     }
 
     private func expectTally(_ lane: String, enqueued: Int, _ expected: (inout Tally) -> Void = { _ in }) async throws {
@@ -56,7 +56,7 @@ import Testing
     func whatIsQueuedMovesWithTheRegistration(page: Int) async throws {
         for number: Int64 in 1...3 { try await self.post(number) }
         // The pushes wait for a time that the old provider set; it does not hold for the new one.
-        let first = try #require(try await fixture.claim(limit: 1).first)
+        let first = try #require(try await fixture.lease(limit: 1).first)
         try await fixture.settle(first, as: .retried(at: fixture.now + 900, reason: "busy"))
         #expect(try await self.register("fcm", "token-of-fcm", page: page) == .registered(moved: 3))
         #expect(try await fixture.nextDue("apns") == nil)
@@ -76,7 +76,7 @@ import Testing
     @Test(arguments: [Settlement.retried(at: .distantFuture, reason: "offline"), .released])
     func whatIsOnItsWayIsTriedAgainInTheNewLane(settlement: Settlement) async throws {
         try await self.post(1)
-        let leased = try #require(try await fixture.claim().first)
+        let leased = try #require(try await fixture.lease().first)
         #expect(try await self.register("fcm", "token-of-fcm") == .registered(moved: 0))
         try await fixture.settle(leased, as: settlement)
         #expect(try await self.claimed("apns").isEmpty)
@@ -87,7 +87,7 @@ import Testing
 
     @Test func whatIsOnItsWayAndAcceptedIsNotSentAgain() async throws {
         try await self.post(1)
-        let leased = try #require(try await fixture.claim().first)
+        let leased = try #require(try await fixture.lease().first)
         try await self.register("fcm", "token-of-fcm")
         try await fixture.settle(leased, as: .accepted(providerID: nil))
         #expect(try await self.claimed("fcm").isEmpty)
@@ -97,7 +97,7 @@ import Testing
     @Test(arguments: [("apns", "another-token"), ("fcm", "token-of-fcm"), ("fcm", "token-of-apns")])
     func whatWasRefusedAtAnAddressThatTheDeviceHasLeftGoesToTheNewOne(platform: String, handle: String) async throws {
         try await self.post(1)
-        let leased = try #require(try await fixture.claim().first)
+        let leased = try #require(try await fixture.lease().first)
         try await self.register(platform, handle)
         #expect(try await !self.retire(leased, refusedIn: "apns"))
         try await fixture.settle(leased, as: .failed(reason: "Unregistered"))
@@ -107,7 +107,7 @@ import Testing
 
     @Test func whatWasRefusedAtTheDevicesAddressHasFailed() async throws {
         try await self.post(1)
-        let leased = try #require(try await fixture.claim().first)
+        let leased = try #require(try await fixture.lease().first)
         #expect(try await self.retire(leased, refusedIn: "apns"))
         try await fixture.settle(leased, as: .failed(reason: "Unregistered"))
         try await self.expectTally("apns", enqueued: 1) { $0.failed = 1 }
@@ -116,7 +116,7 @@ import Testing
     /// After a crash, the pushes that the last process had leased are returned to their lane.
     @Test func aLaneThatFindsAPushOfAnothersDeviceHandsItOver() async throws {
         try await self.post(1)
-        _ = try await fixture.claim()
+        _ = try await fixture.lease()
         try await self.register("fcm", "token-of-fcm")
         try await fixture.store.reclaimLeases(now: fixture.now)
         #expect(try await self.claimed("apns").isEmpty)
@@ -127,7 +127,7 @@ import Testing
 
     @Test func whatWasWithdrawnOnItsWayIsNotSentInTheNewLane() async throws {
         try await self.post(1)
-        _ = try await fixture.claim()
+        _ = try await fixture.lease()
         #expect(try await fixture.store.dismiss(#require(NotificationID(rawValue: 1)), by: alice.id, now: fixture.now))
         try await fixture.store.reclaimLeases(now: fixture.now)
         #expect(try await self.register("fcm", "token-of-fcm") == .registered(moved: 1))

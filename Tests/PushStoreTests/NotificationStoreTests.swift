@@ -22,8 +22,8 @@ import Testing
         )
     }
 
-    private func claim(_ platform: String) async throws -> [LeasedDelivery] {
-        try await self.fixture.claim(platform)
+    private func lease(_ platform: String) async throws -> [LeasedDelivery] {
+        try await self.fixture.lease(platform)
     }
 
     @Test func onlyARecipientOrItsSenderAsSuchGetsIt() async throws {
@@ -59,7 +59,7 @@ import Testing
         let outcome = try await fixture.post(7, from: alice, to: "username:alice", "username:nobody")
         #expect(outcome == .unknownUser(try #require(Username("nobody"))))
         #expect(try await self.fetch(7, as: alice) == nil)
-        #expect(try await self.claim("apns").isEmpty)
+        #expect(try await self.lease("apns").isEmpty)
     }
 
     @Test func aTagExpressionFindsItsDevicesAndTheirUsers() async throws {
@@ -75,7 +75,7 @@ import Testing
         #expect(try await fixture.post(5, from: alice, to: "sport") == nobody)
         #expect(try await self.fetch(1, as: bob) == nil)
         #expect(try await self.fetch(3, as: bob) != nil)
-        #expect(try await self.claim("fcm").map(\.push.notification.rawValue).sorted() == [2, 4])
+        #expect(try await self.lease("fcm").map(\.push.notification.rawValue).sorted() == [2, 4])
     }
 
     @Test func aDeviceNamedByTwoExpressionsIsPushedOnce() async throws {
@@ -109,7 +109,7 @@ import Testing
         }
         fixture.clock.advance(by: 60)
         while try await store.deleteExpired(now: fixture.now, page: 2) {}
-        #expect(try await self.claim("apns").map(\.push.notification.rawValue) == [4])
+        #expect(try await self.lease("apns").map(\.push.notification.rawValue) == [4])
         #expect(try await self.fetch(4, as: alice) != nil)
         await store.close()
         let bytes = try fixture.remains()

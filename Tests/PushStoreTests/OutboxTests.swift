@@ -11,8 +11,8 @@ import Testing
         self.fixture = try StoreFixture()
     }
 
-    private func claim(limit: Int = 10) async throws -> [LeasedDelivery] {
-        try await self.fixture.claim(limit: limit)
+    private func lease(limit: Int = 10) async throws -> [LeasedDelivery] {
+        try await self.fixture.lease(limit: limit)
     }
 
     /// Adds a user with one device, and `count` notifications for it.
@@ -24,24 +24,24 @@ import Testing
 
     @Test func aClaimedPushIsHiddenUntilTheNextProcessAndKeepsItsAttemptID() async throws {
         try await self.fill()
-        let first = try #require(try await self.claim().first)
+        let first = try #require(try await self.lease().first)
         #expect(first.push.handle == "abc")
         #expect(first.state.attempts == 1)
         fixture.clock.advance(by: 1_000_000)
-        #expect(try await self.claim().isEmpty)
+        #expect(try await self.lease().isEmpty)
         #expect(try await fixture.nextDue() == nil)
         fixture.clock.advance(by: -1_000_000)
         try await fixture.store.reclaimLeases(now: fixture.now)
-        let second = try #require(try await self.claim().first)
+        let second = try #require(try await self.lease().first)
         #expect(second.push.attemptID == first.push.attemptID)
         #expect(second.state.attempts == 2)
     }
 
     @Test func theOldestAreClaimedFirstAndNoMoreThanAsked() async throws {
         try await self.fill(5)
-        #expect(try await self.claim(limit: 2).count == 2)
-        #expect(try await self.claim(limit: 10).count == 3)
-        #expect(try await self.claim(limit: 10).isEmpty)
+        #expect(try await self.lease(limit: 2).count == 2)
+        #expect(try await self.lease(limit: 10).count == 3)
+        #expect(try await self.lease(limit: 10).isEmpty)
     }
 
     @Test(arguments: [
@@ -49,21 +49,21 @@ import Testing
     ])
     func aSettledPushIsNeverClaimedAgain(settlement: Settlement) async throws {
         try await self.fill()
-        let leased = try #require(try await self.claim().first)
+        let leased = try #require(try await self.lease().first)
         try await fixture.settle(leased, as: settlement)
         fixture.clock.advance(by: 1_000_000)
-        #expect(try await self.claim().isEmpty)
+        #expect(try await self.lease().isEmpty)
         #expect(try await fixture.nextDue() == nil)
     }
 
     @Test func aRetriedPushComesBackAtItsTime() async throws {
         try await self.fill()
-        let leased = try #require(try await self.claim().first)
+        let leased = try #require(try await self.lease().first)
         try await fixture.settle(leased, as: .retried(at: fixture.now + 10, reason: "busy"))
         fixture.clock.advance(by: 9.999)
-        #expect(try await self.claim().isEmpty)
+        #expect(try await self.lease().isEmpty)
         fixture.clock.advance(by: 0.001)
-        #expect(try await self.claim().count == 1)
+        #expect(try await self.lease().count == 1)
     }
 
     @Test func theOldestPushIsTheOneThatWasSentFirstAlsoWhileItIsPutBack() async throws {
@@ -76,7 +76,7 @@ import Testing
         let start = fixture.now
         try await fixture.post(1, from: alice, to: "username:alice")
         #expect(try await oldest() == start)
-        let leased = try #require(try await self.claim().first)
+        let leased = try #require(try await self.lease().first)
         fixture.clock.advance(by: 5)
         try await fixture.settle(leased, as: .retried(at: fixture.now + 600, reason: "busy"))
         // Any number of pushes that are due before do not hide it.
@@ -86,7 +86,7 @@ import Testing
         }
         #expect(try await oldest() == start)
         fixture.clock.advance(by: 700)
-        for delivery in try await self.claim(limit: 100) {
+        for delivery in try await self.lease(limit: 100) {
             let isFirst = delivery.push.notification.rawValue == 1
             try await fixture.settle(delivery, as: isFirst ? .failed(reason: "no") : .released)
         }
@@ -97,7 +97,7 @@ import Testing
     /// Such a push waits for its device, and not for a provider.
     @Test func theOldestPushIsNoneThatWaitsForAStream() async throws {
         try await self.fill()
-        let leased = try #require(try await self.claim().first)
+        let leased = try #require(try await self.lease().first)
         try await fixture.settle(leased, as: .away(reason: "not connected"))
         for queue in Queue.allCases {
             #expect(try await self.fixture.reader.oldestWaiting(in: Lane(Platform("apns")), queue) == nil)
@@ -106,19 +106,19 @@ import Testing
 
     @Test func anAnswerThatComesAfterTheNextTryBeganChangesNothingButSuccess() async throws {
         try await self.fill()
-        let first = try #require(try await self.claim().first)
+        let first = try #require(try await self.lease().first)
         try await fixture.store.reclaimLeases(now: fixture.now)
-        _ = try await self.claim()
+        _ = try await self.lease()
         try await fixture.settle(first, as: .retried(at: fixture.now, reason: "late"))
-        #expect(try await self.claim().isEmpty)
+        #expect(try await self.lease().isEmpty)
         try await fixture.settle(first, as: .accepted(providerID: nil))
         fixture.clock.advance(by: 1000)
-        #expect(try await self.claim().isEmpty)
+        #expect(try await self.lease().isEmpty)
     }
 
     @Test func anAcceptedPushIsSeenAtItsDevice() async throws {
         try await self.fill()
-        let leased = try #require(try await self.claim().first)
+        let leased = try #require(try await self.lease().first)
         try await fixture.settle(leased, as: .accepted(providerID: nil))
         let alice = try await fixture.user("alice")
         #expect(try await fixture.reader.devices(ofUser: alice.id).first?.pushedAt == fixture.now)

@@ -33,7 +33,7 @@ import Testing
         let (store, now) = (self.fixture.store, self.fixture.now)
         try await self.fixture.post(5, from: self.alice, to: "username:alice")
         #expect(try await store.streamOpened(for: [self.device], ofUser: self.alice.id, after: nil, now: now) == 1)
-        #expect(try await self.fixture.claim("stream").count == 5)
+        #expect(try await self.fixture.lease("stream").count == 5)
     }
 
     /// An action of the user gives a notification a newer change, and never an older one.
@@ -80,7 +80,7 @@ import Testing
             )
             let outcome = try await store.register(registration, as: self.device, for: self.alice, now: now)
             #expect(outcome == .registered(moved: 1))
-            #expect(try await self.fixture.claim("apns").map(\.push.handle) == ["token"])
+            #expect(try await self.fixture.lease("apns").map(\.push.handle) == ["token"])
         }
         #expect(try await self.wake(self.device) == 0)
         #expect(try await self.fixture.reader.tallies()["stream"] == expected)

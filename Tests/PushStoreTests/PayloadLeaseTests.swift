@@ -234,10 +234,10 @@ import Testing
         for number in 0..<3 { try await self.fixture.addDevice(of: self.alice, handle: "h-\(number)") }
         try await self.postToAlice()
         #expect(try await self.lease() == .granted)
-        let claimed = try await self.fixture.claim(limit: 1)
+        let claimed = try await self.fixture.lease(limit: 1)
         #expect(claimed.count == 1)
         #expect(try await self.take() == .taken)
-        #expect(try await self.fixture.claim() == [])
+        #expect(try await self.fixture.lease() == [])
         for delivery in claimed { try await self.fixture.settle(delivery, as: .accepted(providerID: nil)) }
         let tally = try #require(try await self.fixture.reader.tallies()["apns"])
         #expect(tally.cancelled == 2)
@@ -250,7 +250,7 @@ import Testing
         #expect(try await self.lease() == .granted)
         self.fixture.clock.advance(by: 60)
         #expect(try await self.endLeases() == nil)
-        #expect(try await self.fixture.claim() == [])
+        #expect(try await self.fixture.lease() == [])
         #expect(try await self.fixture.reader.tallies()["apns"]?.cancelled == 1)
     }
 
@@ -266,7 +266,7 @@ import Testing
         #expect(try await fixture.store.take(#require(NotificationID(rawValue: 1)), by: alice.id, now: fixture.now))
         let (store, now) = (fixture.store, fixture.now)
         #expect(try await store.streamOpened(for: [device], ofUser: alice.id, after: nil, now: now) == 1)
-        #expect(try await fixture.claim("stream").map(\.push.notification.rawValue) == [2])
+        #expect(try await fixture.lease("stream").map(\.push.notification.rawValue) == [2])
         await fixture.store.close()
     }
 

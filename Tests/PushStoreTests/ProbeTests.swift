@@ -22,7 +22,7 @@ import Testing
         try await self.fixture.addDevice(of: user, handle: handle)
         guard isKnown else { return user }
         try await self.fixture.post(Int64(1000 + user.id), from: self.publisher, to: "username:\(name)")
-        for delivery in try await self.fixture.claim() {
+        for delivery in try await self.fixture.lease() {
             try await self.fixture.settle(delivery, as: .accepted(providerID: nil))
         }
         return user
@@ -59,7 +59,7 @@ import Testing
         #expect(probe.isAddressKnown)
         #expect(probe.state.attempts == 1)
         // The probe is leased like any other push, and no other push is leased.
-        #expect(try await self.fixture.claim().count == 21)
+        #expect(try await self.fixture.lease().count == 21)
     }
 
     @Test func onAskingItGoesToAnAddressThatWasNot() async throws {
@@ -155,7 +155,7 @@ import Testing
     @Test func whatIsNotDueIsNoProbe() async throws {
         _ = try await self.addUser("known", handle: "k", isKnown: true)
         try await self.post(1, to: "known")
-        let leased = try #require(try await self.fixture.claim().first)
+        let leased = try #require(try await self.fixture.lease().first)
         #expect(!leased.isAddressKnown, "it is looked up for probes only")
         try await self.fixture.settle(leased, as: .retried(at: self.fixture.now + 10, reason: "later"))
         #expect(try await self.probe() == nil)

@@ -26,7 +26,7 @@ import Testing
         // Neither the remaining audience nor queued pushes that are not cancelled yet get the
         // notification.
         #expect(try await self.fixture.store.expandFanout(page: 4, now: self.fixture.now) == nil)
-        #expect(try await self.fixture.claim() == [])
+        #expect(try await self.fixture.lease() == [])
         let tally = try #require(try await self.fixture.reader.tallies()["apns"])
         #expect(tally.enqueued == 4)
         #expect(tally.cancelled == 4)
@@ -45,14 +45,14 @@ import Testing
 
     @Test func whatIsOnItsWayIsNotTriedAgain() async throws {
         try await self.fixture.post(1, from: self.alice, to: "username:alice")
-        let leased = try await self.fixture.claim()
+        let leased = try await self.fixture.lease()
         #expect(try await self.recall())
         _ = try await self.fixture.store.cancelRecalled(self.id, after: 0, now: self.fixture.now)
         for (index, delivery) in leased.enumerated() {
             let retry = Settlement.retried(at: self.fixture.now, reason: "x")
             try await self.fixture.settle(delivery, as: index == 0 ? .accepted(providerID: nil) : retry)
         }
-        #expect(try await self.fixture.claim() == [])
+        #expect(try await self.fixture.lease() == [])
         let tally = try #require(try await self.fixture.reader.tallies()["apns"])
         #expect(tally.accepted == 1)
         #expect(tally.cancelled == 9)

@@ -34,7 +34,7 @@ import Testing
     }
 
     private func pushed() async throws -> [Int64] {
-        try await self.fixture.claim().map(\.push.notification.rawValue)
+        try await self.fixture.lease().map(\.push.notification.rawValue)
     }
 
     @Test func untilItsTimeNobodySeesItAndThenEverybody() async throws {
@@ -90,7 +90,7 @@ import Testing
         #expect(try await self.release().sent == [try self.id(1)])
         #expect(try await self.listed() == [])
         #expect(try await self.listed(by: bob) == [1])
-        #expect(try await self.fixture.claim().map(\.push.handle) == ["bb"])
+        #expect(try await self.fixture.lease().map(\.push.handle) == ["bb"])
     }
 
     @Test func ofTheSameTimeTheFirstPostedGoesFirstAndAfterWhatWasSentMeanwhile() async throws {

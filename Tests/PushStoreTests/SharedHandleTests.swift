@@ -85,7 +85,7 @@ import Testing
         let shared = try await self.fixture.addDevice(of: self.bob, handle: "abc", isShared: true)
         try await self.fixture.post(1, from: self.alice, to: "username:alice")
         try await self.fixture.post(2, from: self.alice, to: "username:bob")
-        let pushes = try await self.fixture.claim().map(\.push)
+        let pushes = try await self.fixture.lease().map(\.push)
             .sorted { $0.notification.rawValue < $1.notification.rawValue }
         #expect(pushes.map(\.handle) == ["abc", "abc"])
         #expect(pushes.map(\.notification.rawValue) == [1, 2])
@@ -98,7 +98,7 @@ import Testing
         try await self.fixture.addDevice(of: self.alice, handle: "abc", tags: ["news"], isShared: true)
         try await self.fixture.addDevice(of: self.bob, handle: "abc", tags: ["news"], isShared: true)
         try await self.fixture.post(1, from: self.alice, to: "news", collapseID: "k")
-        let pushes = try await self.fixture.claim().map(\.push)
+        let pushes = try await self.fixture.lease().map(\.push)
         #expect(pushes.count == 2)
         #expect(Set(pushes.map(\.notification)).count == 1)
         #expect(Set(pushes.compactMap(\.accountHint)).count == 2)
@@ -111,7 +111,7 @@ import Testing
         try await self.fixture.addDevice(of: self.bob, handle: "abc", isShared: true)
         #expect(try await self.store.unregister(first, ofUser: self.alice.id))
         try await self.fixture.post(1, from: self.alice, to: "username:bob")
-        #expect(try await self.fixture.claim().count == 1)
+        #expect(try await self.fixture.lease().count == 1)
         #expect(try await self.devices(of: self.bob).count == 1)
     }
 

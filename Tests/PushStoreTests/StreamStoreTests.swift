@@ -28,7 +28,7 @@ import Testing
     private func post(_ numbers: Int64..., as settlement: Settlement) async throws {
         for number in numbers {
             try await self.fixture.post(number, from: self.alice, to: "username:alice")
-            for delivery in try await self.fixture.claim("stream") {
+            for delivery in try await self.fixture.lease("stream") {
                 try await self.fixture.settle(delivery, as: settlement)
             }
             self.fixture.clock.advance(by: 1)
@@ -36,7 +36,7 @@ import Testing
     }
 
     private func claimed() async throws -> [Int64] {
-        try await self.fixture.claim("stream").map(\.push.notification.rawValue).sorted()
+        try await self.fixture.lease("stream").map(\.push.notification.rawValue).sorted()
     }
 
     @Test func whatWaitsForADeviceIsMadeDueForItAlone() async throws {
@@ -48,7 +48,7 @@ import Testing
         #expect(try await self.makeDue() == 1)
         #expect(try await self.fixture.reader.isAnythingWaiting(for: [other], now: self.fixture.now))
         #expect(try await !self.fixture.reader.isAnythingWaiting(for: [self.device], now: self.fixture.now))
-        #expect(try await self.fixture.claim("stream").map(\.push.handle) == ["one"])
+        #expect(try await self.fixture.lease("stream").map(\.push.handle) == ["one"])
     }
 
     /// Otherwise the store would lease each push, find it undeliverable, and write it again.
@@ -68,11 +68,11 @@ import Testing
         let now = fixture.now
         #expect(try await store.streamOpened(for: [there], ofUser: alice.id, after: nil, now: now) == 0)
         try await fixture.post(1, from: alice, to: "username:alice")
-        #expect(try await fixture.claim("stream").map(\.push.handle) == ["there"])
+        #expect(try await fixture.lease("stream").map(\.push.handle) == ["there"])
         #expect(try await fixture.nextDue("stream") == nil)
         #expect(try await store.makeDue(for: [there], ofUser: alice.id, after: nil, now: now) == 0)
         #expect(try await store.streamOpened(for: [away], ofUser: alice.id, after: nil, now: now) == 1)
-        #expect(try await fixture.claim("stream").map(\.push.handle) == ["away"])
+        #expect(try await fixture.lease("stream").map(\.push.handle) == ["away"])
         withExtendedLifetime(stream) {}
         await store.close()
     }

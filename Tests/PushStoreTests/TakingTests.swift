@@ -84,7 +84,7 @@ import Testing
         try await self.fixture.addDevice(of: self.alice, handle: "one")
         try await self.fixture.post(1, from: self.alice, to: "username:alice", isReadOnce: true)
         #expect(try await self.take(try self.id(1), self.alice))
-        #expect(try await self.fixture.claim().isEmpty)
+        #expect(try await self.fixture.lease().isEmpty)
         #expect(try await self.fixture.reader.tallies()["apns"]?.cancelled == 1)
     }
 }

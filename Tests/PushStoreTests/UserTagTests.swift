@@ -45,7 +45,7 @@ import Testing
         try await fixture.post(number, from: fixture.user("alice"), to: expression, platforms: platforms, page: page)
         while try await fixture.store.expandFanout(page: page, now: fixture.now) != nil {}
         var reached: [String] = []
-        for platform in ["apns", "fcm"] { reached += try await fixture.claim(platform).map(\.push.handle) }
+        for platform in ["apns", "fcm"] { reached += try await fixture.lease(platform).map(\.push.handle) }
         let id = try #require(NotificationID(rawValue: number))
         for name in ["alice", "bob", "carol"] {
             let user = try await fixture.user(name).id

@@ -240,7 +240,7 @@ package struct StoreFixture: Sendable {
     }
 
     /// Leases due pushes of a platform's default lane, single notifications first.
-    package func claim(
+    package func lease(
         _ platform: String = "apns",
         limit: Int = 100,
         interval: Duration? = nil

@@ -15,7 +15,7 @@ extension PostgreSQLStore {
     /// The tolerated difference between clocks that read the end of a pause, in milliseconds.
     private static let tolerance: Int64 = 250
 
-    package func claimProbe(of lane: Lane) async throws -> Bool {
+    package func acquireProbe(of lane: Lane) async throws -> Bool {
         let rows = try await self.read(
             Self.probeAcquisition,
             lane.description,

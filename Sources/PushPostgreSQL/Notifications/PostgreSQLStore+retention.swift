@@ -49,7 +49,7 @@ extension PostgreSQLStore {
 
     /// The next expired notifications, locked.
     private func expired(_ tx: WriteTransaction, now: Date, limit: Int) async throws -> [ExpiredNotification] {
-        try await self.look(for: .notifications, at: now) { start in
+        try await self.search(for: .notifications, at: now) { start in
             let expired = try await tx.query(Self.expired, start, now.milliseconds, limit).map { row in
                 ExpiredNotification(
                     id: try row.integer(0),
@@ -64,18 +64,18 @@ extension PostgreSQLStore {
 
     /// Runs a statement that finds expired rows from a time on, in milliseconds. Records the time
     /// of the first row found.
-    func look<Value>(
+    func search<Value>(
         for kind: RetentionMarks.Kind,
         at date: Date,
         _ body: (_ start: Int64) async throws -> (Value, first: Int64?)
     ) async throws -> Value {
-        let look = self.retentionMarks.begin(kind, at: .now)
+        let search = self.retentionMarks.begin(kind, at: .now)
         do {
-            let (value, first) = try await body(look.start)
-            self.retentionMarks.end(look, first: first, at: .now)
+            let (value, first) = try await body(search.start)
+            self.retentionMarks.end(search, first: first, at: .now)
             return value
         } catch DatabaseError.refused(code: "57014", let message) {
-            self.retentionMarks.fail(look, date: date.milliseconds)
+            self.retentionMarks.fail(search, date: date.milliseconds)
             throw DatabaseError.refused(code: "57014", message: message)
         }
     }

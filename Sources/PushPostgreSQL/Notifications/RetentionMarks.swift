@@ -12,7 +12,7 @@ final class RetentionMarks: Sendable {
         case notifications, idempotencyKeys
     }
 
-    struct Look: Sendable {
+    struct Search: Sendable {
         fileprivate let kind: Kind
         /// The first time, in milliseconds; `Int64.min`: the start.
         let start: Int64
@@ -35,30 +35,30 @@ final class RetentionMarks: Sendable {
 
     private let marks = Mutex([Kind: Mark]())
 
-    func begin(_ kind: Kind, at now: ContinuousClock.Instant) -> Look {
+    func begin(_ kind: Kind, at now: ContinuousClock.Instant) -> Search {
         let mark = self.marks.withLock { $0[kind] }.flatMap { now - $0.since < $0.delay ? $0 : nil }
-        return Look(kind: kind, start: mark?.start ?? .min, began: now)
+        return Search(kind: kind, start: mark?.start ?? .min, began: now)
     }
 
     /// Ends a search that has found `first`, in milliseconds.
-    func end(_ look: Look, first: Int64?, at now: ContinuousClock.Instant) {
+    func end(_ search: Search, first: Int64?, at now: ContinuousClock.Instant) {
         self.marks.withLock { marks in
-            if look.start > .min {
-                if let first { marks[look.kind]?.start = first }
+            if search.start > .min {
+                if let first { marks[search.kind]?.start = first }
                 return
             }
-            let time = now - look.began
-            let start = first ?? marks[look.kind]?.start
-            guard time >= Self.slowness, let start else { return marks[look.kind] = nil }
-            marks[look.kind] = Mark(start: start, since: look.began, delay: min(time * 20, Self.longestDelay))
+            let time = now - search.began
+            let start = first ?? marks[search.kind]?.start
+            guard time >= Self.slowness, let start else { return marks[search.kind] = nil }
+            marks[search.kind] = Mark(start: start, since: search.began, delay: min(time * 20, Self.longestDelay))
         }
     }
 
     /// Ends a search at the time `date`, in milliseconds, that has timed out.
-    func fail(_ look: Look, date: Int64) {
+    func fail(_ search: Search, date: Int64) {
         self.marks.withLock { marks in
-            let start = max(marks[look.kind]?.start ?? .min, date - Self.reach)
-            marks[look.kind] = Mark(start: start, since: look.began, delay: Self.longestDelay)
+            let start = max(marks[search.kind]?.start ?? .min, date - Self.reach)
+            marks[search.kind] = Mark(start: start, since: search.began, delay: Self.longestDelay)
         }
     }
 }

@@ -16,11 +16,11 @@ extension PostgreSQLReader {
             ) { try $0.first?.integer(0) }.map(Date.init(milliseconds:))
         }
         let marks = self.store.marks
-        let look = marks.beginQuestion(in: lane, queue, at: .now)
-        let first = try await self.read(Self.nextDue, lane.description, queue == .bulk, look.start) { rows in
+        let search = marks.beginPoll(in: lane, queue, at: .now)
+        let first = try await self.read(Self.nextDue, lane.description, queue == .bulk, search.start) { rows in
             try rows.first?.integer(0)
         }
-        marks.endQuestion(look, in: lane, queue, first: first, at: .now)
+        marks.endPoll(search, in: lane, queue, first: first, at: .now)
         return first.map(Date.init(milliseconds:))
     }
 
@@ -38,7 +38,7 @@ extension PostgreSQLReader {
     package func oldestWaiting(in lane: Lane, _ queue: Queue) async throws(StoreError) -> Date? {
         // Starts where the search for the next due push starts: entries of deleted rows may come
         // before.
-        let start = self.store.marks.beginQuestion(in: lane, queue, at: .now).start
+        let start = self.store.marks.beginPoll(in: lane, queue, at: .now).start
         return try await self.read(
             Self.oldestWaiting,
             lane.description,

@@ -15,29 +15,29 @@ extension PostgreSQLStore {
             now: now,
             condition: self.condition
         )
-        let claims = self.hasStreams(request.lane) ? Claims.ofStreams : Claims.all
+        let statements = self.hasStreams(request.lane) ? LeaseStatements.ofStreams : LeaseStatements.all
         return try await self.lease(leasing) { tx in
             let (lane, queue) = (request.lane, request.queue)
-            let look = self.marks.beginClaim(in: lane, queue, at: .now)
+            let search = self.marks.beginLease(in: lane, queue, at: .now)
             func find(_ sql: String, limit: Int) async throws -> [DueDelivery] {
                 var values: [any Bindable] = [
-                    lane.description, queue == .bulk, now.milliseconds, look.start, limit,
+                    lane.description, queue == .bulk, now.milliseconds, search.start, limit,
                 ]
-                if claims.areOfHolder { values.append(leasing.owner) }
+                if statements.areOfHolder { values.append(leasing.owner) }
                 return try await DueDelivery.all(tx.query(sql, values: values), tx)
             }
-            var due = try await find(claims.above, limit: request.limit)
-            let goesBelow = look.mayGoBelow && due.count < request.limit
+            var due = try await find(statements.above, limit: request.limit)
+            let continuesBelow = search.mayContinueBelow && due.count < request.limit
             // Pushes may be inserted below the mark; usually there are none.
-            if goesBelow { due += try await find(claims.below, limit: request.limit - due.count) }
+            if continuesBelow { due += try await find(statements.below, limit: request.limit - due.count) }
             // Orders pushes that are due at the same time by their notifications.
             due.sort { ($0.dueAt, $0.sequence, $0.key.device) < ($1.dueAt, $1.sequence, $1.key.device) }
-            self.marks.endClaim(
-                look,
+            self.marks.endLease(
+                search,
                 in: lane,
                 queue,
                 first: due.count < request.limit ? nil : due.first?.dueAt,
-                wentBelow: goesBelow,
+                continuedBelow: continuesBelow,
                 date: now.milliseconds,
                 at: .now
             )
@@ -61,10 +61,10 @@ extension PostgreSQLStore {
         )
         return try await self.lease(leasing) { tx in
             // The push may have been cancelled or leased since a reader found it.
-            let claims = self.hasStreams(lane) ? Claims.ofStreams : Claims.all
+            let statements = self.hasStreams(lane) ? LeaseStatements.ofStreams : LeaseStatements.all
             var values: [any Bindable] = [push.notification, push.device, lane.description, now.milliseconds]
-            if claims.areOfHolder { values.append(leasing.owner) }
-            return try await DueDelivery.all(tx.query(claims.one, values: values), tx)
+            if statements.areOfHolder { values.append(leasing.owner) }
+            return try await DueDelivery.all(tx.query(statements.one, values: values), tx)
         }.first
     }
 

@@ -74,7 +74,7 @@ package protocol OutboxStore: Sendable {
 
     /// Reserves the next probe of a paused lane for this server, among all servers that share the
     /// store; `false` while another server has it. May be repeated.
-    func claimProbe(of lane: Lane) async throws -> Bool
+    func acquireProbe(of lane: Lane) async throws -> Bool
 
     /// Makes pushes due at once that were leased when the last process ended: no other process can
     /// be sending them.
@@ -119,7 +119,7 @@ package protocol OutboxStore: Sendable {
 
 extension OutboxStore {
     /// A process that has the store alone sends each probe.
-    package func claimProbe(of lane: Lane) async throws -> Bool { true }
+    package func acquireProbe(of lane: Lane) async throws -> Bool { true }
 
     /// Expands the oldest running broadcast by one page of the store's own size.
     package func expandFanout(now: Date) async throws -> Int? {

@@ -1,5 +1,5 @@
 /// The statements that find and lock due pushes of a lane.
-struct Claims {
+struct LeaseStatements {
     /// Pushes from the mark on: of the lane `$1` and the queue `$2`, due at `$3`, from `$4` on, at
     /// most `$5`.
     let above: String
@@ -11,9 +11,9 @@ struct Claims {
     /// Whether one more value follows the others: the process that must have the devices' streams.
     let areOfHolder: Bool
 
-    static let all = Claims(areOfHolder: false)
+    static let all = LeaseStatements(areOfHolder: false)
     /// For the lanes of event streams.
-    static let ofStreams = Claims(areOfHolder: true)
+    static let ofStreams = LeaseStatements(areOfHolder: true)
 
     private init(areOfHolder: Bool) {
         self.areOfHolder = areOfHolder

@@ -11,13 +11,13 @@ internal import Synchronization
 /// After a slow search from the start, the next one from there follows only after twenty times its
 /// duration, at most half a minute. A push inserted below the mark waits until then. Pushes that a
 /// dead process had leased may be due below the mark; the marks are then dropped.
-final class ClaimMarks: Sendable {
+final class LeaseSearchMarks: Sendable {
     /// One search for due pushes.
-    struct Look: Sendable {
+    struct Search: Sendable {
         /// The first time that it searches; `Int64.min`: the start.
         let start: Int64
         /// Whether a search that finds too few pushes continues below its start.
-        let mayGoBelow: Bool
+        let mayContinueBelow: Bool
         fileprivate let began: ContinuousClock.Instant
         /// The number of times that all marks had been dropped.
         fileprivate let era: Int
@@ -62,20 +62,20 @@ final class ClaimMarks: Sendable {
     }
 
     /// Begins the search of a lease.
-    func beginClaim(in lane: Lane, _ queue: Queue, at now: ContinuousClock.Instant) -> Look {
+    func beginLease(in lane: Lane, _ queue: Queue, at now: ContinuousClock.Instant) -> Search {
         let (mark, era) = self.mark(lane, queue)
-        guard let mark else { return Look(start: .min, mayGoBelow: false, began: now, era: era) }
+        guard let mark else { return Search(start: .min, mayContinueBelow: false, began: now, era: era) }
         let age = now - mark.since
-        if age >= max(Self.lifetime, mark.delay) { return Look(start: .min, mayGoBelow: false, began: now, era: era) }
-        return Look(start: mark.dueAt, mayGoBelow: age >= mark.delay, began: now, era: era)
+        if age >= max(Self.lifetime, mark.delay) { return Search(start: .min, mayContinueBelow: false, began: now, era: era) }
+        return Search(start: mark.dueAt, mayContinueBelow: age >= mark.delay, began: now, era: era)
     }
 
     /// Begins a search that only finds when the next push is due: at the start, unless that was
     /// slow.
-    func beginQuestion(in lane: Lane, _ queue: Queue, at now: ContinuousClock.Instant) -> Look {
+    func beginPoll(in lane: Lane, _ queue: Queue, at now: ContinuousClock.Instant) -> Search {
         let (mark, era) = self.mark(lane, queue)
         let start = mark.flatMap { now - $0.since < $0.delay ? $0.dueAt : nil }
-        return Look(start: start ?? .min, mayGoBelow: false, began: now, era: era)
+        return Search(start: start ?? .min, mayContinueBelow: false, began: now, era: era)
     }
 
     /// Ends the search of a lease.
@@ -84,35 +84,35 @@ final class ClaimMarks: Sendable {
     ///   - first: The time of the oldest push if the lease was full, `nil` otherwise.
     ///   - wentBelow: Whether it continued below its start.
     ///   - date: The time of the lease, in milliseconds.
-    func endClaim(
-        _ look: Look,
+    func endLease(
+        _ search: Search,
         in lane: Lane,
         _ queue: Queue,
         first: Int64?,
-        wentBelow: Bool,
+        continuedBelow: Bool,
         date: Int64,
         at now: ContinuousClock.Instant
     ) {
-        let sawAll = look.start == .min || wentBelow
+        let sawAll = search.start == .min || continuedBelow
         self.state.withLock { state in
-            guard state.era == look.era else { return }
+            guard state.era == search.era else { return }
             let key = Key(lane: lane.description, queue: queue)
             let old = state.marks[key]
-            let delay = sawAll ? Self.delay(after: now - look.began) : old?.delay ?? .zero
+            let delay = sawAll ? Self.delay(after: now - search.began) : old?.delay ?? .zero
             guard let dueAt = first ?? (delay > .zero ? date - Self.commitMargin : nil) else { return state.marks[key] = nil }
-            state.marks[key] = Mark(dueAt: dueAt, since: sawAll ? look.began : old?.since ?? look.began, delay: delay)
+            state.marks[key] = Mark(dueAt: dueAt, since: sawAll ? search.began : old?.since ?? search.began, delay: delay)
         }
     }
 
     /// Ends a search for the next due time, which has found `first`.
-    func endQuestion(_ look: Look, in lane: Lane, _ queue: Queue, first: Int64?, at now: ContinuousClock.Instant) {
-        guard look.start == .min else { return }
+    func endPoll(_ search: Search, in lane: Lane, _ queue: Queue, first: Int64?, at now: ContinuousClock.Instant) {
+        guard search.start == .min else { return }
         self.state.withLock { state in
             let key = Key(lane: lane.description, queue: queue)
-            guard state.era == look.era, var mark = state.marks[key] else { return }
-            mark.delay = Self.delay(after: now - look.began)
+            guard state.era == search.era, var mark = state.marks[key] else { return }
+            mark.delay = Self.delay(after: now - search.began)
             if mark.delay > .zero {
-                mark.since = look.began
+                mark.since = search.began
                 mark.dueAt = min(mark.dueAt, first ?? .max)
             }
             state.marks[key] = mark

@@ -1,0 +1,101 @@
+import PushCore
+import PushStore
+import Testing
+
+@testable import PushPostgreSQL
+
+/// The time from which leasing looks for due pushes. Times are milliseconds of pushes, and
+/// instants of looks.
+@Suite struct LeaseSearchMarkTests {
+    private let marks = LeaseSearchMarks()
+    private let lane = Lane(Platform("apns"))
+    private let begin = ContinuousClock.now
+
+    /// Leases at `seconds`, which takes `time`. Returns where the look began, and whether it
+    /// could go below that.
+    @discardableResult
+    private func lease(
+        after seconds: Double,
+        taking time: Duration = .milliseconds(1),
+        first: Int64?,
+        date: Int64 = 50_000
+    ) -> (start: Int64, mayContinueBelow: Bool) {
+        let now = self.begin + .seconds(seconds)
+        let search = self.marks.beginLease(in: self.lane, .bulk, at: now)
+        let continuesBelow = search.mayContinueBelow && first == nil
+        self.marks.endLease(
+            search,
+            in: self.lane,
+            .bulk,
+            first: first,
+            continuedBelow: continuesBelow,
+            date: date,
+            at: now + time
+        )
+        return (search.start, search.mayContinueBelow)
+    }
+
+    private func poll(after seconds: Double, taking time: Duration, first: Int64?) -> Int64 {
+        let now = self.begin + .seconds(seconds)
+        let search = self.marks.beginPoll(in: self.lane, .bulk, at: now)
+        self.marks.endPoll(search, in: self.lane, .bulk, first: first, at: now + time)
+        return search.start
+    }
+
+    @Test func aClaimAfterAFullOneBeginsWhereThatBegan() {
+        #expect(self.lease(after: 0, first: 100) == (.min, false))
+        #expect(self.lease(after: 0.1, first: 200) == (100, true))
+        #expect(self.lease(after: 0.2, first: nil) == (200, true))
+        // Nothing was left, and the look was fast.
+        #expect(self.lease(after: 0.3, first: nil) == (.min, false))
+    }
+
+    @Test func everyTwoSecondsAClaimBeginsAtTheStart() {
+        self.lease(after: 0, first: 100)
+        #expect(self.lease(after: 1.9, first: 200).start == 100)
+        #expect(self.lease(after: 2.1, first: 200).start == .min)
+    }
+
+    @Test func afterASlowLookNoneGoesToTheStartForTwentyTimesAsLong() {
+        self.lease(after: 0, taking: .milliseconds(500), first: nil)
+        // Transactions that other servers are about to commit may contain pushes that were due a
+        // second earlier.
+        #expect(self.lease(after: 1, first: nil) == (49_000, false))
+        #expect(self.lease(after: 9.9, first: 60_000) == (49_000, false))
+        #expect(self.lease(after: 10.1, first: nil) == (.min, false))
+    }
+
+    @Test func noRestIsLongerThanHalfAMinute() {
+        self.lease(after: 0, taking: .seconds(60), first: nil)
+        #expect(self.lease(after: 29.9, first: nil).start == 49_000)
+        #expect(self.lease(after: 30.1, first: nil).start == .min)
+    }
+
+    @Test func aQuestionBeginsAtTheMarkOnlyWhileLookingIsSlow() {
+        self.lease(after: 0, first: 100)
+        #expect(self.poll(after: 0.1, taking: .milliseconds(1), first: 70) == .min)
+        self.lease(after: 3, taking: .milliseconds(500), first: 100)
+        #expect(self.poll(after: 4, taking: .milliseconds(1), first: 100) == 100)
+        // The pause is over, looks are slow again, and there was a push below the mark.
+        #expect(self.poll(after: 13.1, taking: .milliseconds(500), first: 70) == .min)
+        #expect(self.poll(after: 14, taking: .milliseconds(1), first: 70) == 70)
+    }
+
+    @Test func whatAnotherServerHadLeasedIsLookedForAtOnce() {
+        self.lease(after: 0, taking: .seconds(1), first: nil)
+        let search = self.marks.beginLease(in: self.lane, .bulk, at: self.begin + .seconds(1))
+        #expect(search.start == 49_000)
+        self.marks.forgetAll()
+        // The look has not seen pushes that came below its start.
+        self.marks.endLease(
+            search,
+            in: self.lane,
+            .bulk,
+            first: nil,
+            continuedBelow: false,
+            date: 50_000,
+            at: self.begin + .seconds(2)
+        )
+        #expect(self.lease(after: 2, first: nil) == (.min, false))
+    }
+}
