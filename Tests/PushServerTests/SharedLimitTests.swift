@@ -255,7 +255,7 @@ import Testing
         func begin() throws -> SignInAttempt {
             try limiter.begin(name, password: Secret("x"), from: self.guesser, now: now)
         }
-        limiter.withdraw(try begin(), now: now)
+        limiter.cancel(try begin(), now: now)
         #expect(news() == [])
         limiter.succeed(try begin(), now: now)
         #expect(news() == [.succeeded])
@@ -263,7 +263,7 @@ import Testing
         #expect(news() == [])
         let first = try begin()
         #expect(news() == [.begun])
-        limiter.withdraw(first, now: now)
-        #expect(news() == [.withdrawn])
+        limiter.cancel(first, now: now)
+        #expect(news() == [.cancelled])
     }
 }

@@ -209,7 +209,7 @@ import Testing
                 Issue.record("refused: \(number)")
                 return
             }
-            self.failures.withdraw(begun, now: self.now)
+            self.failures.cancel(begun, now: self.now)
         }
     }
 
@@ -292,7 +292,7 @@ import Testing
                 Issue.record("refused")
                 return
             }
-            self.failures.withdraw(attempt, now: self.now)
+            self.failures.cancel(attempt, now: self.now)
         }
         guard case .mayTry(let attempt) = self.failures.begin(Self.attempt(1, 7), now: self.now) else {
             Issue.record("refused")

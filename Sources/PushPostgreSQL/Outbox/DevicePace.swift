@@ -69,7 +69,7 @@ struct DevicePace {
         let device = delivery.key.device
         guard let facts = self.facts[delivery.key] else { return .leave }
         guard let interval = self.interval else { return .send }
-        let hasNewer = (self.open[device] ?? []).contains { !$0.isWithdrawn && delivery.isOlder(than: $0) }
+        let hasNewer = (self.open[device] ?? []).contains { !$0.isCancelled && delivery.isOlder(than: $0) }
         if facts.hasNewer || hasNewer { return .replace }
         let last = facts.isAnotherUnderWay || self.sent.contains(device) ? now : facts.acceptedAt
         if let last, last + interval > now { return .wait(until: last + interval) }

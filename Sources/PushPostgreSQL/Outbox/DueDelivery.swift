@@ -20,11 +20,11 @@ struct DueDelivery {
     let user: Int64
     let attempts: Int
     let dueAt: Int64
-    let isWithdrawn: Bool
+    let isCancelled: Bool
     /// The notification's place in the order of notifications.
     var sequence: Int64 { self.notification?.sequence ?? 0 }
     private let notification: DueNotification?
-    private let withdrawal: String?
+    private let cancelReason: String?
     private let handle: Result<String, VaultError>?
     private let isDeviceThere: Bool
     private let isRetired: Bool
@@ -48,8 +48,8 @@ struct DueDelivery {
         self.notification = notification
         self.user = try row.integer(2)
         self.attempts = Int(clamping: try row.integer(3))
-        self.isWithdrawn = try row.boolean(4)
-        self.withdrawal = try row.optionalText(5)
+        self.isCancelled = try row.boolean(4)
+        self.cancelReason = try row.optionalText(5)
         self.dueAt = try row.integer(6)
         self.isDeviceThere = try row.boolean(7)
         self.handle = try row.optionalData(8).map { sealed in
@@ -99,7 +99,7 @@ struct DueDelivery {
             return .settle(.expired, reason: nil)
         }
         if notification.isRecalled { return .settle(.cancelled, reason: PushReason.recalled) }
-        if self.isWithdrawn { return .settle(.cancelled, reason: self.withdrawal) }
+        if self.isCancelled { return .settle(.cancelled, reason: self.cancelReason) }
         if let number = self.missingKey { return .waitForKey(number) }
         // One damaged row must not stop the others.
         if case .failure(let error) = self.handle { return .settle(.failed, reason: "\(error)") }

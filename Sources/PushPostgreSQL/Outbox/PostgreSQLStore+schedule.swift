@@ -47,7 +47,7 @@ extension PostgreSQLStore {
             pushes += made.reach.pushes
         }
         _ = try await tx.query("delete from scheduled where notification_id = any($1::int8[])", done)
-        try await Self.withdraw(tx, refused, now: now)
+        try await Self.recallUnsent(tx, refused, now: now)
     }
 
     /// Sets aside the notifications that cannot be read.
@@ -111,7 +111,7 @@ extension PostgreSQLStore {
         """
 
     /// Recalls notifications that were never sent.
-    private static func withdraw(_ tx: WriteTransaction, _ ids: [Int64], now: Date) async throws {
+    private static func recallUnsent(_ tx: WriteTransaction, _ ids: [Int64], now: Date) async throws {
         if ids.isEmpty { return }
         var erased: [Int64: Usage] = [:]
         for row in try await tx.query(Self.eraseUnsent, ids, now.milliseconds).map({ $0 }) {

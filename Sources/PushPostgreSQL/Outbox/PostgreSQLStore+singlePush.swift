@@ -44,7 +44,7 @@ extension PostgreSQLStore {
     ) async throws -> (PushStanding, lane: String)? {
         if let row = try await tx.query(Self.lockOne, notification, device).first {
             let lane = try row.text(3)
-            if try row.boolean(0) { return (.sending(isWithdrawn: try row.boolean(1)), lane) }
+            if try row.boolean(0) { return (.sending(isCancelled: try row.boolean(1)), lane) }
             return (.waiting(until: try row.optionalInteger(2).map(Date.init(milliseconds:))), lane)
         }
         // Each statement has its own snapshot, so this one sees a push that ended while the lock

@@ -15,8 +15,8 @@ struct DueDelivery {
     let device: Int64
     let user: Int64
     let attempts: Int
-    private let isWithdrawn: Bool
-    private let withdrawal: String?
+    private let isCancelled: Bool
+    private let cancelReason: String?
     private let handle: Result<String, VaultError>?
     private let isRetired: Bool
     private let isRecalled: Bool
@@ -71,8 +71,8 @@ struct DueDelivery {
                 device: key.device,
                 user: row.integer(DueColumn.user),
                 attempts: Int(clamping: row.integer(DueColumn.attempts)),
-                isWithdrawn: row.flag(DueColumn.isWithdrawn),
-                withdrawal: row.optionalText(DueColumn.withdrawal),
+                isCancelled: row.flag(DueColumn.isCancelled),
+                cancelReason: row.optionalText(DueColumn.cancelReason),
                 handle: row.isNull(DueColumn.handle)
                     ? nil
                     : Result { () throws(VaultError) in
@@ -176,7 +176,7 @@ struct DueDelivery {
     private func unpacedDecision(now: Date) -> Decision {
         guard self.expiresAt > now.milliseconds else { return .settle(.expired, reason: nil) }
         if self.isRecalled { return .settle(.cancelled, reason: PushReason.recalled) }
-        if self.isWithdrawn { return .settle(.cancelled, reason: self.withdrawal) }
+        if self.isCancelled { return .settle(.cancelled, reason: self.cancelReason) }
         // One damaged row must not stop the others.
         if case .failure(let error) = self.handle { return .settle(.failed, reason: "\(error)") }
         if case .failure(let error) = self.alert { return .settle(.failed, reason: "\(error)") }
@@ -252,15 +252,15 @@ struct DueDelivery {
 
 /// The columns of `DueDelivery.row`.
 private enum DueColumn: Int32, SelectedColumn {
-    case user, attempts, isWithdrawn, withdrawal, handle, isRetired, isRecalled, seed, sequence, expiresAt, priority
+    case user, attempts, isCancelled, cancelReason, handle, isRetired, isRecalled, seed, sequence, expiresAt, priority
     case collapseID, acceptedAt, unsettled, lane, claim, alert, sender, shared
 
     var sql: String {
         switch self {
         case .user: "d.user_id"
         case .attempts: "d.attempts"
-        case .isWithdrawn: "d.is_withdrawn"
-        case .withdrawal: "d.reason"
+        case .isCancelled: "d.is_withdrawn"
+        case .cancelReason: "d.reason"
         case .handle: "v.handle"
         case .isRetired: "v.retired_at is not null"
         case .isRecalled: "n.recalled_at is not null"

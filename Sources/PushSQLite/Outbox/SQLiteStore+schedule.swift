@@ -33,7 +33,7 @@ extension SQLiteStore {
                 let right = try senders[scheduled.sender] ?? SenderRight(db, of: scheduled.sender)
                 senders[scheduled.sender] = right
                 guard right.covers(target.audience) else {
-                    try Self.withdraw(db, scheduled.id, now: now)
+                    try Self.recallUnsent(db, scheduled.id, now: now)
                     release.refused.append(id)
                     continue
                 }
@@ -77,7 +77,7 @@ extension SQLiteStore {
     }
 
     /// Recalls a notification that was never sent.
-    private static func withdraw(_ db: Database, _ id: Int64, now: Date) throws {
+    private static func recallUnsent(_ db: Database, _ id: Int64, now: Date) throws {
         try db.run(
             prepared: "update notification set payload = null, alert = null, recalled_at = ? where id = ?",
             now.milliseconds,

@@ -42,7 +42,7 @@ extension SQLiteStore {
     private static func standing(_ row: Row) throws -> PushStanding {
         switch try row["state"] as String {
         case "queued": .waiting(until: try (row["due_at"] as Int64?).map(Date.init(milliseconds:)))
-        case "sending": .sending(isWithdrawn: try row["is_withdrawn"])
+        case "sending": .sending(isCancelled: try row["is_withdrawn"])
         case let state: .ended(DeliveryStage(rawValue: state) ?? .failed)
         }
     }

@@ -41,9 +41,9 @@ struct SignInBook: Sendable {
         self.attempts.append(news)
     }
 
-    mutating func withdraw(_ attempt: SignInAttempt) {
+    mutating func cancel(_ attempt: SignInAttempt) {
         guard self.take(attempt), self.attempts.count < SignInNews.bound else { return }
-        self.attempts.append(SignInNews(.withdrawn, of: attempt))
+        self.attempts.append(SignInNews(.cancelled, of: attempt))
     }
 
     mutating func countInvalidCredentials(of address: SignInFailures.Key) {

@@ -109,7 +109,7 @@ struct SignInFailures: Sendable {
             if news.isTold, !attempt.isKnown { self.takeBackStranger(attempt, now: now) }
             self.pairs[attempt.pair] = nil
             self.known[attempt.pair] = self.known[attempt.pair] ?? attempt.password
-        case .withdrawn: self.withdraw(attempt, now: now)
+        case .cancelled: self.cancel(attempt, now: now)
         case .invalid:
             guard let address = news.address else { return }
             for _ in 0..<min(news.count, Self.most) { self.invalidCredentials.add(address, now, .credentials) }
@@ -185,7 +185,7 @@ struct SignInFailures: Sendable {
 
     /// Ends an attempt whose password was not checked for lack of time. It still counts for the
     /// address: repeated attempts rank behind those of newcomers.
-    mutating func withdraw(_ attempt: SignInAttempt, now: Date) {
+    mutating func cancel(_ attempt: SignInAttempt, now: Date) {
         self.pairs.takeBack(attempt.pair, now, attempt.rule)
         guard !attempt.isKnown else { return }
         self.accounts.takeBack(attempt.account, now, .account)

@@ -103,7 +103,7 @@ final class SignInGuard: Sendable {
         do {
             matches = try await self.pool.run(for: requester) { subject.hash.matches(password.exposed) }
         } catch {
-            self.limiter.withdraw(attempt, now: now)
+            self.limiter.cancel(attempt, now: now)
             self.counts.note(.busy, from: origin, now: now)
             return .failure(error)
         }

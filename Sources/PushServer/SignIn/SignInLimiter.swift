@@ -31,7 +31,7 @@ final class SignInLimiter: Sendable {
         self.state = Mutex(State(book: sharedKey == nil ? nil : SignInBook()))
     }
 
-    /// Begins an attempt. The caller must end it by `succeed` or `withdraw`, or else it has
+    /// Begins an attempt. The caller must end it by `succeed` or `cancel`, or else it has
     /// failed.
     ///
     /// `origin` is `nil` if all clients would share the address. Throws `TryLater`.
@@ -76,10 +76,10 @@ final class SignInLimiter: Sendable {
     }
 
     /// Ends an attempt that was not checked for lack of time.
-    func withdraw(_ attempt: SignInAttempt, now: Date) {
+    func cancel(_ attempt: SignInAttempt, now: Date) {
         self.state.withLock { state in
-            state.failures.withdraw(attempt, now: now)
-            state.book?.withdraw(attempt)
+            state.failures.cancel(attempt, now: now)
+            state.book?.cancel(attempt)
         }
     }
 

@@ -16,7 +16,7 @@ package struct SignInNews: Sendable, Hashable {
         /// The password was right. `isTold`: the other servers have counted the attempt.
         case succeeded = 2
         /// The server did not check the attempt; the others have counted it.
-        case withdrawn = 3
+        case cancelled = 3
         /// Invalid credentials from the address that name no account.
         case invalid = 4
         /// Wrong attempts of a known pair that were refused during its wait.

@@ -20,7 +20,7 @@ package enum PushStanding: Sendable, Hashable {
     /// The push is due then; `nil`: when its device opens an event stream.
     case waiting(until: Date?)
     /// A server is sending the push; if it is cancelled, the server does not retry it.
-    case sending(isWithdrawn: Bool)
+    case sending(isCancelled: Bool)
     case ended(DeliveryStage)
 }
 
@@ -35,8 +35,8 @@ package enum PushChange: Sendable, Hashable {
     /// something.
     package func outcome(for standing: PushStanding, now: Date) -> PushChangeOutcome {
         switch (self, standing) {
-        case (.cancel, .waiting), (.cancel, .sending(isWithdrawn: false)): .done
-        case (.cancel, .sending(isWithdrawn: true)), (.cancel, .ended(.cancelled)): .unchanged
+        case (.cancel, .waiting), (.cancel, .sending(isCancelled: false)): .done
+        case (.cancel, .sending(isCancelled: true)), (.cancel, .ended(.cancelled)): .unchanged
         case (.hasten, .waiting(let due?)): due > now ? .done : .unchanged
         case (.hasten, .waiting(nil)): .parked
         case (.hasten, .sending): .unchanged
