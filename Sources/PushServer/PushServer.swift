@@ -229,9 +229,9 @@ package final class PushServer: Responder {
             if let lease, found.needsCaller { exchange.term = lease.term }
             let caller = try self.knownCaller(of: exchange, for: found, now: now)
             if caller == nil, found.needsCaller {
-                return .later { await self.respond(in: exchange, signingIn: found, now: now) }
+                return .later { await self.signInAndAnswer(exchange, found, now: now) }
             }
-            return self.respond(in: exchange, to: caller, asking: found, now: now)
+            return self.answer(exchange, found, to: caller, now: now)
         } catch {
             return .now(self.envelope.finish(error, in: exchange))
         }
@@ -239,14 +239,14 @@ package final class PushServer: Responder {
 
     /// Answers a request of the local admin socket. `identify` returns its caller, or throws the
     /// refusal.
-    func respond(toLocal request: Request, by identify: () throws -> Caller) -> Reply {
+    func respondLocally(to request: Request, identify: () throws -> Caller) -> Reply {
         let exchange = Exchange(request, self.meters)
         do {
             try self.envelope.read(exchange)
             let caller = try identify()
             let found = self.localRoutes.match(request.head)
             if case .route(let route, _) = found { exchange.meter = route.meter }
-            return self.respond(in: exchange, to: caller, asking: found, now: self.wholeMilliseconds(self.now()))
+            return self.answer(exchange, found, to: caller, now: self.wholeMilliseconds(self.now()))
         } catch {
             return .now(self.envelope.finish(error, in: exchange))
         }
@@ -259,27 +259,22 @@ package final class PushServer: Responder {
     // MARK: - Private
 
     /// Continues a request whose caller could not be identified without waiting.
-    private func respond(in exchange: Exchange, signingIn found: RouteTable.Match, now: Date) async -> Response {
+    private func signInAndAnswer(_ exchange: Exchange, _ found: RouteTable.Match, now: Date) async -> Response {
         do {
             let caller = try await self.signIn(exchange.request, for: found, now: now)
-            return await self.respond(in: exchange, to: caller, asking: found, now: now).response
+            return await self.answer(exchange, found, to: caller, now: now).response
         } catch {
             return self.envelope.finish(error, in: exchange)
         }
     }
 
     /// Continues a request after its caller is identified.
-    private func respond(
-        in exchange: Exchange,
-        to caller: Caller?,
-        asking found: RouteTable.Match,
-        now: Date
-    ) -> Reply {
+    private func answer(_ exchange: Exchange, _ found: RouteTable.Match, to caller: Caller?, now: Date) -> Reply {
         exchange.account = caller?.account
         do {
             let (route, context) = try self.admit(caller, to: found, in: exchange, now: now)
             if let bound = route.strangersBody, context.isStrict || !route.members.isEmpty {
-                return .later { await self.run(route, context, withBodyUpTo: bound, in: exchange) }
+                return .later { await self.readBodyAndBegin(route, context, upTo: bound, in: exchange) }
             }
             return try self.begin(route, context, in: exchange)
         } catch {
@@ -294,10 +289,10 @@ package final class PushServer: Responder {
 
     /// Reserves memory for a stranger's body, reads it and continues. The body keeps these bytes
     /// for the route.
-    private func run(
+    private func readBodyAndBegin(
         _ route: Route,
         _ context: RequestContext,
-        withBodyUpTo bound: Int,
+        upTo bound: Int,
         in exchange: Exchange
     ) async -> Response {
         do {
@@ -325,9 +320,9 @@ package final class PushServer: Responder {
     }
 
     /// Continues a request after its notification was read.
-    func goOn(
+    func resume(
         _ then: (RequestContext) throws -> Step,
-        with context: RequestContext,
+        _ context: RequestContext,
         in exchange: Exchange
     ) -> Reply {
         do {
@@ -348,7 +343,7 @@ package final class PushServer: Responder {
     ) async -> Response {
         do {
             if let lease, let term = exchange.term {
-                return try await self.run(work, for: context, in: exchange, under: lease, term)
+                return try await self.runLeased(work, for: context, in: exchange, lease, term)
             }
             return self.envelope.finish(try await work(), of: context, in: exchange)
         } catch {
@@ -358,11 +353,11 @@ package final class PushServer: Responder {
 
     /// Throws `StoreError.unavailable` if the term has ended during the work: the process was
     /// stopped or cut off, and the caller's credentials may have ended long before the answer.
-    private func run(
+    private func runLeased(
         _ work: () async throws -> Response,
         for context: RequestContext,
         in exchange: Exchange,
-        under lease: CredentialLease,
+        _ lease: CredentialLease,
         _ term: CredentialLease.Term
     ) async throws -> Response {
         let response = try await CredentialLease.$admission.withValue(term) { try await work() }

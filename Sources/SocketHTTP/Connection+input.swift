@@ -55,7 +55,7 @@ extension Connection {
             if try self.takeBody(into: &bytes, limit: limit) { return bytes }
             let deadline = ContinuousClock.now + self.limits.bodyTimeout
             if self.giveLeave() {
-                guard await self.write(ResponseEncoder.goOn) else { throw .closed }
+                guard await self.write(ResponseEncoder.continueHead) else { throw .closed }
             }
             repeat {
                 try await self.fillOrWait(until: deadline)

@@ -18,7 +18,7 @@ struct ResponseEncoder {
         case untilClose
     }
 
-    static let goOn = Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)
+    static let continueHead = Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)
 
     /// The status line, and the lines that the encoder adds, take fewer bytes.
     static let ownBytes = 256

@@ -8,7 +8,7 @@ internal import Reactor
 final class ConnectRace {
     private static let headStart = Duration.milliseconds(250)
     /// The time limit of a whole race, in limits of one attempt: it ends a name lookup.
-    private static let raceLimits = 3
+    private static let timeoutFactor = 3
 
     private let connector: Connector
     private let settings: SessionSettings
@@ -31,7 +31,7 @@ final class ConnectRace {
     }
 
     func start() {
-        self.timer?.arm(at: .now + self.connector.limit * Self.raceLimits)
+        self.timer?.arm(at: .now + self.connector.limit * Self.timeoutFactor)
         guard let winner = self.connector.winner else { return self.startAll() }
         self.headStartTimer?.arm(at: .now + Self.headStart)
         self.attempt(winner)
@@ -96,7 +96,7 @@ final class ConnectRace {
         self.running[endpoint] = nil
         switch outcome {
         case .success(let opened): self.take(opened, from: endpoint)
-        case .failure(let failure): self.goOn(after: failure.reason)
+        case .failure(let failure): self.tryOthers(after: failure.reason)
         }
     }
 
@@ -107,7 +107,7 @@ final class ConnectRace {
             PQfinish(opened.connection)
             let fault = ClusterFault(server: endpoint.description, kind: kind)
             self.fault = fault
-            return self.goOn(after: fault.description)
+            return self.tryOthers(after: fault.description)
         }
         self.connector.winner = endpoint
         let completion = self.completion.take()
@@ -117,7 +117,7 @@ final class ConnectRace {
     }
 
     /// Tries the others, unless none are left.
-    private func goOn(after reason: String) {
+    private func tryOthers(after reason: String) {
         if !self.reasons.contains(reason) { self.reasons.append(reason) }
         if !self.hasStartedAll { self.startAll() }
         self.endIfLost()

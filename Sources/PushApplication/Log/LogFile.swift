@@ -38,7 +38,7 @@ struct LogFile {
                 let count = Glibc.write(descriptor, bytes.baseAddress.map { $0 + written }, bytes.count - written)
                 if count > 0 {
                     written += count
-                } else if count == 0 || !self.mayGoOn(after: errno, descriptor) {
+                } else if count == 0 || !self.mustRetry(after: errno, descriptor) {
                     return written
                 }
             }
@@ -48,7 +48,7 @@ struct LogFile {
 
     /// Whether to retry the write; waits until a descriptor that another program made non-blocking
     /// is writable.
-    private static func mayGoOn(after error: Int32, _ descriptor: Int32) -> Bool {
+    private static func mustRetry(after error: Int32, _ descriptor: Int32) -> Bool {
         if error == EINTR { return true }
         guard error == EAGAIN else { return false }
         var request = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)

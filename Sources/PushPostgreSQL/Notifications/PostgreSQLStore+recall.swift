@@ -29,7 +29,7 @@ extension PostgreSQLStore {
             return step
         }
         if step == .begun {
-            _ = try await self.write { tx in try await Self.goOnWithRecalls(tx, page: Self.recallStep) }
+            _ = try await self.write { tx in try await Self.continueRecalls(tx, page: Self.recallStep) }
         }
         return step != .refused
     }
@@ -41,7 +41,7 @@ extension PostgreSQLStore {
         now: Date
     ) async throws -> Int64? {
         let page = page ?? Self.fanoutPage
-        _ = try await self.write { tx in try await Self.goOnWithRecalls(tx, page: Self.recallStep) }
+        _ = try await self.write { tx in try await Self.continueRecalls(tx, page: Self.recallStep) }
         return try await self.write { tx in
             let devices = try await tx.query(
                 Self.pushes,
@@ -60,7 +60,7 @@ extension PostgreSQLStore {
     ///
     /// Locks the counters of these users: if the transaction has locked other counters before, it
     /// may deadlock and be retried.
-    static func goOnWithRecalls(_ tx: WriteTransaction, page: Int) async throws -> Bool {
+    static func continueRecalls(_ tx: WriteTransaction, page: Int) async throws -> Bool {
         let row = try await tx.query(
             """
             select l.notification_id, l.user_id, n.recalled_at from recall l

@@ -13,7 +13,7 @@ extension PostgreSQLStore {
     package func expandFanout(page: Int?, now: Date) async throws -> Int? {
         let (page, sealing, tags) = (page ?? Self.fanoutStep, self.sealing, self.options.tags)
         return try await self.write { tx in
-            if try await Self.goOnWithRecalls(tx, page: Self.fanoutStep) { return 0 }
+            if try await Self.continueRecalls(tx, page: Self.fanoutStep) { return 0 }
             guard var broadcast = try await RunningBroadcast(tx) else { return nil }
             guard broadcast.isWanted(now) else {
                 try await broadcast.stop(tx)

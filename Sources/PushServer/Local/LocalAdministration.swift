@@ -35,7 +35,7 @@ package final class LocalAdministration: Responder {
     }
 
     package func respond(to request: Request) -> Reply {
-        self.server.respond(toLocal: request) { () throws(Problem) in try self.caller(of: request) }
+        self.server.respondLocally(to: request) { () throws(Problem) in try self.caller(of: request) }
     }
 
     package func refuse(_ refusal: Refusal, head: RequestHead?) -> Response {

@@ -27,20 +27,20 @@ enum Step {
 final class ReadWait: RequestWait {
     private let server: PushServer
     private let pending: any PendingNotification
-    private let goOn: (RequestContext) throws -> Step
+    private let then: (RequestContext) throws -> Step
     private let context: RequestContext
     private let exchange: Exchange
 
     init(
         _ server: PushServer,
         _ pending: any PendingNotification,
-        then goOn: @escaping (RequestContext) throws -> Step,
+        then: @escaping (RequestContext) throws -> Step,
         _ context: RequestContext,
         _ exchange: Exchange
     ) {
         self.server = server
         self.pending = pending
-        self.goOn = goOn
+        self.then = then
         self.context = context
         self.exchange = exchange
     }
@@ -50,6 +50,6 @@ final class ReadWait: RequestWait {
     }
 
     func next() -> Reply {
-        self.server.goOn(self.goOn, with: self.context, in: self.exchange)
+        self.server.resume(self.then, self.context, in: self.exchange)
     }
 }

@@ -53,7 +53,7 @@ struct EventStream: Sendable {
                 try await self.lookForMissed(&isOwed)
             case .timedOut:
                 look = nil
-                guard try await self.mayGoOn() else { return }
+                guard try await self.isStillAllowed() else { return }
                 try await writer.write(Self.heartbeat)
                 try await self.lookForMissed(&isOwed)
                 beat = .now + self.handler.settings.streamHeartbeat
@@ -87,13 +87,13 @@ struct EventStream: Sendable {
     /// have, the events fail.
     private func mayDeliver(_ events: [PendingEvent], _ isInQuestion: Bool) async throws -> Bool {
         guard isInQuestion || !self.handler.authenticator.hearsOfEnds else { return true }
-        var mayGoOn = false
-        defer { if !mayGoOn { for event in events { event.fail() } } }
-        mayGoOn = try await self.mayGoOn()
-        return mayGoOn
+        var isAllowed = false
+        defer { if !isAllowed { for event in events { event.fail() } } }
+        isAllowed = try await self.isStillAllowed()
+        return isAllowed
     }
 
-    private func mayGoOn() async throws -> Bool {
+    private func isStillAllowed() async throws -> Bool {
         guard
             try await self.handler.authenticator.isStillGood(
                 self.caller,
