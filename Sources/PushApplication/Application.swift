@@ -97,8 +97,8 @@ package struct Application: Sendable {
 
     /// Replaces the quotas and limits; open connections keep their limits. Any thread may call it.
     func use(quotas: [Role: Quota], limits: ServerLimits) {
-        self.parts.exchange(quotas)
-        self.server.exchange(limits)
+        self.parts.replaceQuotas(quotas)
+        self.server.replaceLimits(limits)
     }
 
     /// Serves and sends until `stop()` or a signal; running requests and pushes are finished

@@ -23,8 +23,8 @@ extension ApplicationParts {
     }
 
     /// Replaces the quotas.
-    func exchange(_ quotas: [Role: Quota]) {
-        self.authenticator.exchange(quotas)
+    func replaceQuotas(_ quotas: [Role: Quota]) {
+        self.authenticator.replaceQuotas(quotas)
     }
 
     /// Reopens the log's file, which logrotate may have renamed.
@@ -40,7 +40,7 @@ extension ApplicationParts {
 
     private func reloadKeyring() async {
         do {
-            if try await self.exchangeKeyring(for: .commandLine) { self.keyringHasChanged() }
+            if try await self.replaceKeyring(for: .commandLine) { self.keyringHasChanged() }
         } catch {
             self.logger.error("keyring reload failed; the old keyring stays in use", metadata: ["error": "\(error)"])
         }
@@ -49,7 +49,7 @@ extension ApplicationParts {
     /// Reads the keyring for a command; returns why the old one stays in use, if it does.
     func reloadKeys(for actor: AuditRecord.Actor) async throws -> String? {
         do {
-            _ = try await self.exchangeKeyring(for: actor)
+            _ = try await self.replaceKeyring(for: actor)
             return nil
         } catch let error as ConfigurationError {
             return error.description
@@ -59,9 +59,9 @@ extension ApplicationParts {
     }
 
     /// Returns whether the keyring differs from the one before.
-    private func exchangeKeyring(for actor: AuditRecord.Actor) async throws -> Bool {
+    private func replaceKeyring(for actor: AuditRecord.Actor) async throws -> Bool {
         let keyring = try KeyringFile(self.configuration.keyring).loadOrCreate(beside: self.configuration.storePlace)
-        guard try await self.store.exchange(keyring, by: actor, now: self.clock.now()) else { return false }
+        guard try await self.store.replaceKeyring(keyring, by: actor, now: self.clock.now()) else { return false }
         self.logger.info("keyring reloaded", metadata: ["seals": "\(self.store.vault.keyring.sealing)"])
         return true
     }
@@ -70,7 +70,7 @@ extension ApplicationParts {
         do {
             let new = try SigningKeyFile(self.configuration.signingKeys).load()
             guard new.keys.map(\.key.id) != self.signingKeys.current.keys.map(\.key.id) else { return }
-            self.signingKeys.exchange(new)
+            self.signingKeys.replace(with: new)
             self.logger.info("signing keys reloaded", metadata: ["signs": "\(new.keys[0].key.id)"])
         } catch {
             self.logger.error("signing key reload failed; the old keys stay in use", metadata: ["error": "\(error)"])

@@ -32,7 +32,7 @@ package final class Vault: Sendable {
 
     /// Replaces the keyring; calls of `seal` and `open` that run meanwhile may still use the old
     /// one. With `isSealing` false, the vault only decrypts, until the next exchange.
-    package func exchange(_ keyring: Keyring, isSealing: Bool = true) {
+    package func replaceKeyring(_ keyring: Keyring, isSealing: Bool = true) {
         let ring = Ring(keyring, isSealing: isSealing)
         var last = self.ring
         while true {

@@ -115,7 +115,7 @@ package final class HTTPServer: Sendable {
     ///
     /// The time after which the kernel gives up a vanished client does not change while the server
     /// listens.
-    package func exchange(_ limits: ServerLimits) {
+    package func replaceLimits(_ limits: ServerLimits) {
         self.admission.withLock { $0.limits = limits }
     }
 

@@ -297,11 +297,11 @@ import Testing
         let finding = try #require(findings.first { $0.subject == "keyring" })
         #expect(finding.grade == .warn && finding.text.contains("lack it"), "\(finding.text)")
         let new = try KeyringFile(configuration.keyring).load()
-        #expect(try await store.exchange(new, now: Date()))
+        #expect(try await store.replaceKeyring(new, now: Date()))
         #expect(store.keyWait?.number == 2)
         #expect(throws: CommandFailure.self) { try keyring.remove(1) }
-        #expect(try await server.exchange(new, now: Date()))
-        #expect(try await store.exchange(new, now: Date()))
+        #expect(try await server.replaceKeyring(new, now: Date()))
+        #expect(try await store.replaceKeyring(new, now: Date()))
         #expect(store.keyWait == nil)
         #expect(try keyring.list().elements("Keys").map { $0.texts("LackedBy").count } == [0, 0])
         // Simulates an old key that was removed too early.

@@ -49,11 +49,11 @@ import Testing
     @Test func anExchangedKeyringSealsFromThenOnAndOpensWhatWasSealedBefore() throws {
         let vault = try vault(1)
         let old = try vault.seal(self.secret, in: place(7))
-        vault.exchange(try self.keyring([2, 1]))
+        vault.replaceKeyring(try self.keyring([2, 1]))
         let new = try #require(try vault.renewed(old, in: place(7)))
         #expect(try vault.renewed(new, in: place(7)) == nil)
         #expect(try vault.open(old, in: place(7)) == self.secret)
-        vault.exchange(try self.keyring([2]))
+        vault.replaceKeyring(try self.keyring([2]))
         #expect(try vault.open(new, in: place(7)) == self.secret)
         #expect(throws: VaultError.keyMissing(1)) { try vault.open(old, in: self.place(7)) }
         #expect(vault.takeSeals() == [1: 1, 2: 1])

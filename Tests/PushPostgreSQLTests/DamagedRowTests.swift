@@ -39,7 +39,7 @@ import Testing
         try await fixture.addDevice(of: alice, handle: "old")
         let other = try fixture.reopened()
         let new = try Keyring(text: Keyring.addingKey(to: text).text)
-        _ = try await other.store.exchange(new, now: fixture.now)
+        _ = try await other.store.replaceKeyring(new, now: fixture.now)
         let (first, second) = (
             try #require(fixture.store as? PostgreSQLStore), try #require(other.store as? PostgreSQLStore)
         )
@@ -56,7 +56,7 @@ import Testing
         // Any server that has the key sends the push, also this one after it has received the
         // key.
         #expect(try await fixture.lease().isEmpty)
-        _ = try await fixture.store.exchange(new, now: fixture.now)
+        _ = try await fixture.store.replaceKeyring(new, now: fixture.now)
         fixture.clock.advance(by: Leasing.keyPause)
         #expect(try await fixture.lease().map(\.push.handle) == ["new"])
         await other.store.close()

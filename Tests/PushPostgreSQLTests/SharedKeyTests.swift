@@ -51,7 +51,7 @@ import Testing
 
         /// `sealpost keys reload`.
         func reload(_ keyring: String) async throws {
-            _ = try await self.store.exchange(Keyring(text: keyring), now: self.fixture.now)
+            _ = try await self.store.replaceKeyring(Keyring(text: keyring), now: self.fixture.now)
         }
 
         /// Simulates SIGSTOP and SIGCONT.

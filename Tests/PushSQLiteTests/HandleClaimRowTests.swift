@@ -172,7 +172,7 @@ import Testing
         try await self.claim("b", "x", of: self.bob, confirmation: 1)
         let code = try await self.leasedCode()
         let both = try Keyring.addingKey(to: self.keyring).text
-        #expect(try await self.fixture.store.exchange(Keyring(text: both), now: self.fixture.now))
+        #expect(try await self.fixture.store.replaceKeyring(Keyring(text: both), now: self.fixture.now))
         #expect(try await self.fixture.store.rewrap()?.unused == [1])
         await self.fixture.store.close()
 

@@ -41,7 +41,7 @@ import Testing
         try await self.fixture.fillSealed()
         let before = try await self.keyNumbers(fixture.sqlite)
         #expect(before == [UInt32](repeating: 1, count: Self.count))
-        #expect(try await fixture.store.exchange(Keyring(text: self.both), now: fixture.now))
+        #expect(try await fixture.store.replaceKeyring(Keyring(text: self.both), now: fixture.now))
         let result = try await fixture.store.rewrap(page: page)
         // The additional value is the audit's entry about the change.
         #expect(result?.renewed == before.count + 1)
@@ -51,7 +51,7 @@ import Testing
     @Test func whatABrokenOffPassHasLeftIsDoneByTheNextStart() async throws {
         try await self.fixture.fillSealed()
         let both = try self.both
-        _ = try await fixture.store.exchange(Keyring(text: both), now: fixture.now)
+        _ = try await fixture.store.replaceKeyring(Keyring(text: both), now: fixture.now)
         let column = try #require(SealedColumn.all.first { $0.table == "user" })
         let vault = fixture.store.vault
         let page = try await fixture.sqlite.writer.write { try column.rewrap($0, vault, after: 0, limit: 1) }
@@ -71,7 +71,7 @@ import Testing
         try await fixture.sqlite.writer.write { db in
             try db.execute(sql: "update user set name = (select handle from device where number = 1) where id = 1")
         }
-        _ = try await fixture.store.exchange(Keyring(text: self.both), now: fixture.now)
+        _ = try await fixture.store.replaceKeyring(Keyring(text: self.both), now: fixture.now)
         let result = try await fixture.store.rewrap()
         #expect(result?.unreadable == 1)
         #expect(result?.unused == [])

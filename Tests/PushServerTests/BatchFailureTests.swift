@@ -104,8 +104,8 @@ private struct FailingStore: PostStore, KeyStore {
         return try await self.base.post(posts, of: batch, within: bounds, page: page)
     }
 
-    func exchange(_ keyring: Keyring, by actor: AuditRecord.Actor, now: Date) async throws -> Bool {
-        try await self.base.exchange(keyring, by: actor, now: now)
+    func replaceKeyring(_ keyring: Keyring, by actor: AuditRecord.Actor, now: Date) async throws -> Bool {
+        try await self.base.replaceKeyring(keyring, by: actor, now: now)
     }
 
     func writeSealCounts() async throws {

@@ -142,7 +142,7 @@ import Testing
         let path = try await fixture.post(#"{"Payload":1}"#, user: "alice")
         let first = try await fixture.send(.get, path)
         let new = try Keyring(text: Keyring.addingKey(to: old).text)
-        _ = try await fixture.storage.store.exchange(new, now: fixture.clock.now)
+        _ = try await fixture.storage.store.replaceKeyring(new, now: fixture.clock.now)
         let second = try await fixture.send(.get, path)
         #expect(second.body == first.body)
         #expect(second.fields[.eTag] == first.fields[.eTag], "what phones have stays valid")

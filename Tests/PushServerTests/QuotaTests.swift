@@ -217,13 +217,13 @@ import Testing
     @Test func anExchangedQuotaHoldsForARememberedCallerAndWhatWasUsedStaysUsed() async throws {
         #expect(try await self.fields(self.list()).last == #""device";r=2;t=20"#)
         let authenticator = self.fixture.authenticator
-        authenticator.exchange([.device: try #require(Quota(requests: 6, window: 120))])
+        authenticator.replaceQuotas([.device: try #require(Quota(requests: 6, window: 120))])
         #expect(try await self.fields(self.list()) == [#""device";q=6;w=120"#, #""device";r=4;t=20"#])
-        authenticator.exchange([:])
+        authenticator.replaceQuotas([:])
         for _ in 0..<10 { #expect(try await self.fields(self.list()) == []) }
-        authenticator.exchange([.device: try #require(Quota(requests: 1, window: 1))])
+        authenticator.replaceQuotas([.device: try #require(Quota(requests: 1, window: 1))])
         try await self.list().expectProblem(.rateLimited)
-        authenticator.exchange([:])
+        authenticator.replaceQuotas([:])
         let metrics = try await self.fixture.send(.get, "/metrics", user: "ada").text
         #expect(metrics.contains(#"sealpost_requests_limited_total{role="device"} 1"#))
     }
@@ -232,9 +232,9 @@ import Testing
         let largest = try #require(Quota(requests: 100_000_000, window: 86_400))
         let source = RoleQuota(largest, role: .device)
         #expect(source.policy?.quota == largest)
-        source.exchange(Quota(requests: 1, window: 1))
+        source.replace(with: Quota(requests: 1, window: 1))
         #expect(source.policy?.quota == Quota(requests: 1, window: 1))
-        source.exchange(nil)
+        source.replace(with: nil)
         #expect(source.policy == nil)
     }
 

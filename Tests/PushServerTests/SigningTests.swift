@@ -336,7 +336,7 @@ import Testing
     @Test func otherKeysSignFromTheExchangeOn() async throws {
         let fixture = try await ServerFixture()
         let old = SigningKeys(fixture.signingKeys.current)
-        fixture.signingKeys.exchange(.random())
+        fixture.signingKeys.replace(with: .random())
         let response = try await fixture.send(.get, "/healthz", headers: Self.asking)
         try self.verify(response, of: fixture)
         #expect(throws: SignatureFailure.self) { try self.verify(response, of: fixture, by: old) }

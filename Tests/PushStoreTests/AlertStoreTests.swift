@@ -44,7 +44,7 @@ import Testing
         try await fixture.addDevice(of: alice, handle: "a")
         try await fixture.post(1, from: alice, to: "username:alice", alert: Self.alert)
         let both = try Keyring.addingKey(to: self.old).text
-        _ = try await fixture.store.exchange(Keyring(text: both), now: fixture.now)
+        _ = try await fixture.store.replaceKeyring(Keyring(text: both), now: fixture.now)
         #expect(try await fixture.store.rewrap()?.unused == [1])
         await fixture.store.close()
 
@@ -61,7 +61,7 @@ import Testing
         let json = try JSONEncoder().encode(Self.alert)
         let alert = try fixture.store.vault.seal(json, in: .alert(id, sender: alice.id))
         let both = try Keyring.addingKey(to: self.old).text
-        _ = try await fixture.store.exchange(Keyring(text: both), now: fixture.now)
+        _ = try await fixture.store.replaceKeyring(Keyring(text: both), now: fixture.now)
         #expect(try await fixture.store.rewrap()?.unused == [1])
         _ = try await fixture.store.post(
             NewNotification(

@@ -23,8 +23,8 @@ import Testing
         try await self.fixture.fillSealed()
         let both = try self.both
         #expect(try await fixture.store.rewrap() == nil, "nothing is to be done")
-        #expect(try await fixture.store.exchange(Keyring(text: both), now: fixture.now))
-        #expect(try await !fixture.store.exchange(Keyring(text: both), now: fixture.now))
+        #expect(try await fixture.store.replaceKeyring(Keyring(text: both), now: fixture.now))
+        #expect(try await !fixture.store.replaceKeyring(Keyring(text: both), now: fixture.now))
         let needed = try self.fixture.place.countSealed(with: 1)
         let entries = try await fixture.reader.auditEntries(before: nil, limit: 9)
         #expect(entries.map { "\($0.action) \($0.subject)" } == ["keys.change key 2"])
@@ -50,7 +50,7 @@ import Testing
         let id = try #require(NotificationID(rawValue: 7))
         let sealed = try fixture.store.vault.seal(Data("late".utf8), in: .payload(id, sender: alice.id))
         let both = try self.both
-        _ = try await fixture.store.exchange(Keyring(text: both), now: fixture.now)
+        _ = try await fixture.store.replaceKeyring(Keyring(text: both), now: fixture.now)
         #expect(try await fixture.store.rewrap()?.unused == [1])
         let notification = NewNotification(
             id: id,
@@ -78,7 +78,7 @@ import Testing
         try await self.fixture.fillSealed()
         let key = fixture.store.indexSecret.derive("x")
         let both = try self.both
-        _ = try await fixture.store.exchange(Keyring(text: both), now: fixture.now)
+        _ = try await fixture.store.replaceKeyring(Keyring(text: both), now: fixture.now)
         _ = try await fixture.store.rewrap()
         await fixture.store.close()
         let next = try StoreFixture(in: fixture.folder, keyring: Keyring.removingKey(1, from: both))
@@ -92,7 +92,7 @@ import Testing
         let missing = try Keyring.removingKey(1, from: Keyring.addingKey(to: other).text)
         for (keyring, words) in [(another, "key 1 is not the key that"), (missing, "lacks key 1")] {
             let error = await #expect(throws: StoreError.self) {
-                try await fixture.store.exchange(Keyring(text: keyring), now: fixture.now)
+                try await fixture.store.replaceKeyring(Keyring(text: keyring), now: fixture.now)
             }
             #expect("\(try #require(error))".contains(words))
         }

@@ -212,7 +212,7 @@ import Testing
     @Test func theKeysMayChangeMeanwhile() async throws {
         try await self.fixture.post(1, from: self.paul, to: "news && !beta", sendAt: self.fixture.now + 60)
         let both = try Keyring.addingKey(to: self.keyring).text
-        _ = try await self.fixture.store.exchange(Keyring(text: both), now: self.fixture.now)
+        _ = try await self.fixture.store.replaceKeyring(Keyring(text: both), now: self.fixture.now)
         let result = try #require(try await self.fixture.store.rewrap(page: 1))
         #expect(result.unreadable == 0 && result.unused == [1])
         self.fixture.clock.advance(by: 60)

@@ -10,7 +10,7 @@ extension PostgreSQLStore {
 
     package var keyWait: KeyWait? { self.keys.wait }
 
-    package func exchange(
+    package func replaceKeyring(
         _ keyring: Keyring,
         by actor: AuditRecord.Actor,
         now: Date
@@ -96,7 +96,7 @@ extension PostgreSQLStore {
         let interim = wasSealing ? before.sealing : current.used.last?.number ?? keyring.sealing
         // Others may encrypt with any of these keys as soon as they see them.
         if let opening = keyring.joined(with: before).sealing(with: interim), opening != before || !wasSealing {
-            vault.exchange(opening)
+            vault.replaceKeyring(opening)
         }
         let choice: (sealing: UInt32, wait: KeyWait?)
         do {
@@ -114,7 +114,7 @@ extension PostgreSQLStore {
             // If the commit may have happened, others may rely on this process to decrypt values
             // under the new keys.
             if case StoreError.unknownOutcome = error { throw error }
-            if vault.keyring != before || !wasSealing { vault.exchange(before, isSealing: wasSealing) }
+            if vault.keyring != before || !wasSealing { vault.replaceKeyring(before, isSealing: wasSealing) }
             throw error
         }
         self.keys.use(keyring, sealing: choice.sealing, choice.wait)

@@ -75,7 +75,7 @@ final class SharedKeys: Sendable {
     func use(_ keyring: Keyring, sealing: UInt32, _ wait: KeyWait?) {
         let before = self.vault.keyring.sealing
         if let ordered = keyring.sealing(with: sealing), ordered != self.vault.keyring || !self.vault.isSealing {
-            self.vault.exchange(ordered)
+            self.vault.replaceKeyring(ordered)
         }
         self.state.withLock { state in
             if state.keyring != keyring { state.exchanges += 1 }
@@ -160,7 +160,7 @@ final class SharedKeys: Sendable {
             defer { state.lack = reason }
             return state.lack != reason
         }
-        if self.vault.isSealing { self.vault.exchange(self.vault.keyring, isSealing: false) }
+        if self.vault.isSealing { self.vault.replaceKeyring(self.vault.keyring, isSealing: false) }
         if isNew { self.onEvent(.outWithoutKey(reason: reason)) }
     }
 

@@ -5,7 +5,7 @@ internal import PushStore
 internal import Synchronization
 
 extension SQLiteStore {
-    package func exchange(
+    package func replaceKeyring(
         _ keyring: Keyring,
         by actor: AuditRecord.Actor,
         now: Date
@@ -20,7 +20,7 @@ extension SQLiteStore {
             try DataKeyEntry.note(db, keyring, now: now)
             try audit.append(record, to: db)
         }
-        self.sealing.vault.exchange(keyring)
+        self.sealing.vault.replaceKeyring(keyring)
         return true
     }
 

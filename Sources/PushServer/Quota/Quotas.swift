@@ -55,8 +55,8 @@ final class Quotas: Sendable {
     }
 
     /// Replaces the quotas of all roles, also for cached callers.
-    func exchange(_ quotas: [Role: Quota]) {
-        for (role, source) in self.sources { source.exchange(quotas[role]?.part(self.kind)) }
+    func replaceQuotas(_ quotas: [Role: Quota]) {
+        for (role, source) in self.sources { source.replace(with: quotas[role]?.part(self.kind)) }
     }
 
     /// The quota of a user, with one allowance for all of its credentials on all loops; `nil` for

@@ -36,7 +36,7 @@ final class RoleQuota: Sendable {
     }
 
     /// Replaces the quota for each request that begins afterwards. Users keep what they have used.
-    func exchange(_ quota: Quota?) {
+    func replace(with quota: Quota?) {
         self.word.store(Self.word(quota), ordering: .relaxed)
     }
 

@@ -279,9 +279,9 @@ package final class Authenticator: Sendable {
     package var sharedLimits: [any SharedLimit] { [self.quotas, self.changes, self.gate.limiter] }
 
     /// Replaces the quotas, also for cached callers. Users keep what they have used.
-    package func exchange(_ quotas: [Role: Quota]) {
-        self.quotas.exchange(quotas)
-        self.changes.exchange(quotas)
+    package func replaceQuotas(_ quotas: [Role: Quota]) {
+        self.quotas.replaceQuotas(quotas)
+        self.changes.replaceQuotas(quotas)
     }
 
     /// The metrics of sign-ins and quotas.

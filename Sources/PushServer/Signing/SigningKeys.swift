@@ -12,7 +12,7 @@ package final class SigningKeys: Sendable {
     package var current: SigningKeySet { self.set.withLock { $0 } }
 
     /// Replaces the keys.
-    package func exchange(_ new: SigningKeySet) {
+    package func replace(with new: SigningKeySet) {
         self.set.withLock { $0 = new }
     }
 }

@@ -104,7 +104,7 @@ package protocol KeyStore: Sendable {
     ///
     /// Returns `false` if it is the same keyring, and its first key does not wait. Throws
     /// `StoreError.wrongKeyring`, and keeps the old keyring, if the new one lacks a key in use.
-    func exchange(_ keyring: Keyring, by actor: AuditRecord.Actor, now: Date) async throws -> Bool
+    func replaceKeyring(_ keyring: Keyring, by actor: AuditRecord.Actor, now: Date) async throws -> Bool
 
     /// Why the keyring's first key does not encrypt yet; `nil` if it does.
     var keyWait: KeyWait? { get }
@@ -128,8 +128,8 @@ package protocol KeyStore: Sendable {
 
 extension KeyStore {
     /// Replaces the keyring at the command of the operator.
-    package func exchange(_ keyring: Keyring, now: Date) async throws -> Bool {
-        try await self.exchange(keyring, by: .commandLine, now: now)
+    package func replaceKeyring(_ keyring: Keyring, now: Date) async throws -> Bool {
+        try await self.replaceKeyring(keyring, by: .commandLine, now: now)
     }
 
     /// Re-encrypts all values that are not under the first key.
