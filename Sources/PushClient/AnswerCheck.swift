@@ -45,12 +45,12 @@ struct AnswerCheck: Sendable {
         now: Date
     ) throws(PushClientError) -> Answer {
         let check = Check(request: request, response: response)
-        try check.isNoRedirect()
-        try check.isEchoed(token)
-        try check.isWhole()
+        try check.refuseRedirect()
+        try check.requireEcho(token)
+        try check.requireWholeBody()
         let (signedAt, isAccountCovered) = try self.verify(check, token, account: account, now: now)
         let seen = isAccountCovered ? try check.account(expecting: account) : nil
-        if response.status == 304 { try check.isNotModified() }
+        if response.status == 304 { try check.requireCondition() }
         return Answer(
             request: request,
             status: response.status,
@@ -79,12 +79,12 @@ struct AnswerCheck: Sendable {
         // Without signatures the account only reveals accidents, like the echo.
         guard let verifiers else { return (nil, true) }
         do {
-            return (try check.isSigned(for: token, verifiers.account, now: now), true)
+            return (try check.verifySignature(for: token, verifiers.account, now: now), true)
         } catch {
             guard account == nil, case .interference(let found) = error, found.kind == .insufficientCoverage else {
                 throw error
             }
-            return (try check.isSigned(for: token, verifiers.exchange, now: now), false)
+            return (try check.verifySignature(for: token, verifiers.exchange, now: now), false)
         }
     }
 
@@ -96,10 +96,10 @@ struct AnswerCheck: Sendable {
         account: String?
     ) throws(PushClientError) -> Answer {
         let check = Check(request: request, response: response)
-        try check.isNoRedirect()
-        try check.isEchoed(token)
+        try check.refuseRedirect()
+        try check.requireEcho(token)
         _ = try check.account(expecting: account)
-        try check.isEventStream()
+        try check.requireEventStream()
         return Answer(
             request: request,
             status: response.status,
@@ -134,27 +134,27 @@ private struct Check {
     let response: RawResponse
 
     /// A redirect fails and is not followed, even if it echoes the token.
-    func isNoRedirect() throws(PushClientError) {
+    func refuseRedirect() throws(PushClientError) {
         guard (300...399).contains(self.response.status), self.response.status != 304 else { return }
         // Names only the host: a captive portal may write the guest's room into path or query.
         let target = self.response.field("Location").flatMap { URL(string: $0) }
         throw self.interference(.redirect, "an answer", target?.host().map { "a redirect to \($0)" } ?? "a redirect")
     }
 
-    func isEchoed(_ token: MyToken) throws(PushClientError) {
+    func requireEcho(_ token: MyToken) throws(PushClientError) {
         guard let echo = self.response.field(MyToken.fieldName), !echo.isEmpty else {
             throw self.interference(.missingEcho, token.echo, nil)
         }
         guard echo == token.echo else { throw self.interference(.wrongEcho, token.echo, Self.printable(echo)) }
     }
 
-    func isEventStream() throws(PushClientError) {
+    func requireEventStream() throws(PushClientError) {
         if self.response.response.isEventStream { return }
         let type = self.response.field("Content-Type").map(Self.printable) ?? "no type"
         throw self.interference(.unexpectedBody, "an event stream", type)
     }
 
-    func isWhole() throws(PushClientError) {
+    func requireWholeBody() throws(PushClientError) {
         let count = self.response.body.count
         switch self.response.end {
         case .oversized(let limit):
@@ -177,7 +177,7 @@ private struct Check {
         return self.response.field("Content-Length").flatMap { Int($0) }
     }
 
-    func isSigned(for token: MyToken, _ verifier: ResponseVerifier, now: Date) throws(PushClientError) -> Date {
+    func verifySignature(for token: MyToken, _ verifier: ResponseVerifier, now: Date) throws(PushClientError) -> Date {
         let message = SignedMessage(
             status: self.response.status,
             body: self.response.body,
@@ -217,7 +217,7 @@ private struct Check {
     }
 
     /// Checks that the request had a condition, and that the 304 repeats its validator.
-    func isNotModified() throws(PushClientError) {
+    func requireCondition() throws(PushClientError) {
         guard let asked = self.request.tag else {
             throw self.interference(.unexpectedNotModified, "an answer without a condition", "304")
         }

@@ -19,7 +19,7 @@ private final class Events: Sendable {
 /// Runs a test with a pool that follows the twins' link.
 private func withTwins(
     at name: TwinServers.Name,
-    _ options: PoolOptions = .patient,
+    _ options: PoolOptions = .longTimeouts,
     _ body: @Sendable (TwinServers, ConnectionPool, Events) async throws -> Void
 ) async throws {
     let twins = try await TwinServers()
@@ -48,7 +48,7 @@ private func createTable(_ twins: TwinServers, _ name: TwinServers.Name) throws 
 
 @Suite(.timeLimit(.minutes(5))) struct ClusterGuardTests {
     @Test func anOlderTimelineIsNeitherReadNorWritten() async throws {
-        try await withTwins(at: .second, .impatient) { twins, pool, events in
+        try await withTwins(at: .second, .shortTimeouts) { twins, pool, events in
             let first = try createTable(twins, .first)
             _ = try createTable(twins, .second)
             try await eventually { (try? await pool.query(timeline).first?.integer(0)) == 2 }
@@ -81,7 +81,7 @@ private func createTable(_ twins: TwinServers, _ name: TwinServers.Name) throws 
 
     @Test func anotherClusterIsNotUsed() async throws {
         let elsewhere = try PostgreSQLCluster.shared.newDatabase()
-        try await withTwins(at: .first, .impatient) { twins, pool, _ in
+        try await withTwins(at: .first, .shortTimeouts) { twins, pool, _ in
             try await eventually { (try? await pool.query("select 1")) != nil }
             // The other cluster has a database of the same name.
             let host = elsewhere.description.split(separator: "@").last?.prefix { $0 != ":" && $0 != "/" }
@@ -132,7 +132,7 @@ private func createTable(_ twins: TwinServers, _ name: TwinServers.Name) throws 
             _ = try BlockingConnection.open(twins.address(of: .second), after: other)
         }
         let loop = try EventLoop(index: 0)
-        let pool = ConnectionPool(try twins.address(of: .first), .impatient, on: loop, after: newest)
+        let pool = ConnectionPool(try twins.address(of: .first), .shortTimeouts, on: loop, after: newest)
         try await eventually {
             let error = await failure { _ = try await pool.query("select 1") }
             #expect(error?.isUnavailable == true)

@@ -77,7 +77,7 @@ import Testing
         let isDue = one.error.map { text?.contains($0) == true } ?? (text == nil)
         #expect(isDue, "\(one.testDescription): \(text ?? "-")")
         if let words = one.error {
-            try await withPool("", .impatient, at: { _ in address }) { try await $0.expectUnavailable(words) }
+            try await withPool("", .shortTimeouts, at: { _ in address }) { try await $0.expectUnavailable(words) }
         } else {
             try await withPool(at: { _ in address }) { fixture in
                 let rows = try await fixture.pool.query(isEncrypted)

@@ -44,6 +44,6 @@ import Testing
         let reason = "set \(setting) = on"
         let blocking = await failure { _ = try BlockingConnection(address) }
         #expect("\(String(describing: blocking))".contains(reason), "\(String(describing: blocking))")
-        try await withPool("", .impatient, at: { _ in address }) { try await $0.expectUnavailable(reason) }
+        try await withPool("", .shortTimeouts, at: { _ in address }) { try await $0.expectUnavailable(reason) }
     }
 }

@@ -39,7 +39,7 @@ struct Fixture: Sendable {
 /// Runs a test with a pool, on its loop.
 func withPool<Value: Sendable>(
     _ schema: String = "",
-    _ options: PoolOptions = .patient,
+    _ options: PoolOptions = .longTimeouts,
     at change: @Sendable (DatabaseAddress) throws -> DatabaseAddress = { $0 },
     _ body: @Sendable (Fixture) async throws -> Value
 ) async throws -> Value {
@@ -63,7 +63,7 @@ func withPool<Value: Sendable>(
 extension PoolOptions {
     /// Short limits, for tests of what follows them. On a busy machine even the first statement
     /// may reach one.
-    static var impatient: PoolOptions {
+    static var shortTimeouts: PoolOptions {
         var options = PoolOptions()
         options.readers = 1
         options.readLimit = .milliseconds(500)

@@ -14,7 +14,7 @@ import Testing
 
     /// Waiting for the silent host would exceed the test's time limit.
     @Test func deadAndSilentHostsDoNotDelayTheOneThatAnswers() async throws {
-        var options = PoolOptions.patient
+        var options = PoolOptions.longTimeouts
         options.connectLimit = .seconds(3600)
         let silent = try HeldSocket()
         try await withPool("", options, at: Self.behind("127.0.0.1:1,127.0.0.1:\(silent.port)")) { fixture in
@@ -28,14 +28,14 @@ import Testing
         try BlockingConnection(readOnly).execute(
             #"alter database "\#(readOnly.database)" set default_transaction_read_only = on"#
         )
-        try await withPool("", .impatient, at: { _ in readOnly }) { try await $0.expectUnavailable("read-only") }
+        try await withPool("", .shortTimeouts, at: { _ in readOnly }) { try await $0.expectUnavailable("read-only") }
         #expect(throws: DatabaseError.self) { try BlockingConnection(readOnly) }
         try PostgreSQLCluster.shared.drop(readOnly)
     }
 
     @Test func namesAreResolvedAndTheReasonNamesTheHost() async throws {
         let address = try DatabaseAddress("postgres://x@localhost:1,no-such-host.invalid:2/x?sslmode=disable")
-        try await withPool("", .impatient, at: { _ in address }) {
+        try await withPool("", .shortTimeouts, at: { _ in address }) {
             try await $0.expectUnavailable("localhost", "refused")
         }
     }
@@ -44,6 +44,6 @@ import Testing
         let change: @Sendable (DatabaseAddress) throws -> DatabaseAddress = { address in
             try DatabaseAddress(address.description.replacing(address.database, with: "nowhere"))
         }
-        try await withPool("", .impatient, at: change) { try await $0.expectUnavailable("nowhere") }
+        try await withPool("", .shortTimeouts, at: change) { try await $0.expectUnavailable("nowhere") }
     }
 }

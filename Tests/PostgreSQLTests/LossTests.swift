@@ -117,7 +117,7 @@ private final class Frozen: Sendable {
     }
 
     @Test func aReadOnAFrozenServerIsRepeatedElsewhere() async throws {
-        var options = PoolOptions.patient
+        var options = PoolOptions.longTimeouts
         options.readers = 1
         options.readLimit = .seconds(5)
         try await withPool("", options) { fixture in
@@ -132,7 +132,7 @@ private final class Frozen: Sendable {
 
     /// The connection limit alone would end the attempts only after the test's time limit.
     @Test func aServerThatStaysFrozenIsUnavailableAtTheLimits() async throws {
-        var options = PoolOptions.impatient
+        var options = PoolOptions.shortTimeouts
         options.connectLimit = .seconds(3600)
         let silent = try HeldSocket()
         let elsewhere = try DatabaseAddress("postgres://x@127.0.0.1:\(silent.port)/x")
@@ -146,7 +146,7 @@ private final class Frozen: Sendable {
 
     /// The other limits would end it only after the test's time limit.
     @Test func aCommitOnAFrozenServerHasAnUnknownOutcomeAtTheDeadline() async throws {
-        var options = PoolOptions.patient
+        var options = PoolOptions.longTimeouts
         options.silenceLimit = .seconds(5)
         options.writeLimit = .seconds(3600)
         try await withPool("create table t(n int8)", options) { fixture in
@@ -163,7 +163,7 @@ private final class Frozen: Sendable {
     }
 
     @Test func aStatementThatTakesTooLongIsRefusedAndTheConnectionStays() async throws {
-        var options = PoolOptions.patient
+        var options = PoolOptions.longTimeouts
         options.readers = 1
         // The server ends the statement after four fifths of the limit; the remaining time is for
         // its answer.

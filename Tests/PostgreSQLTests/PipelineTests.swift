@@ -83,7 +83,7 @@ import Testing
     }
 
     @Test func moreStatementsThanTheBoundAreBusy() async throws {
-        var options = PoolOptions.patient
+        var options = PoolOptions.longTimeouts
         options.readers = 1
         options.maximumWaiting = 10
         try await withPool("", options) { fixture in

@@ -99,7 +99,7 @@ private let schema = "create table t(n int8 primary key, m int8 not null default
     }
 
     @Test func aRushLeavesNoConnectionsBehind() async throws {
-        var options = PoolOptions.patient
+        var options = PoolOptions.longTimeouts
         options.idleLimit = .milliseconds(50)
         try await withPool(schema, options) { fixture in
             let started = Counter()
@@ -150,7 +150,7 @@ private let schema = "create table t(n int8 primary key, m int8 not null default
     }
 
     @Test func aDeadlockIsRunAgain() async throws {
-        var options = PoolOptions.patient
+        var options = PoolOptions.longTimeouts
         // The server looks for deadlocks after a second, which must be before the limit of a
         // wait.
         options.silenceLimit = .seconds(20)
@@ -198,7 +198,7 @@ private let schema = "create table t(n int8 primary key, m int8 not null default
     }
 
     @Test func aLockThatIsNotFreeInTimeIsTriedAgain() async throws {
-        var options = PoolOptions.patient
+        var options = PoolOptions.longTimeouts
         // A wait for a lock ends after three fifths of the limit. The transaction then runs
         // again, up to its own limit.
         options.silenceLimit = .seconds(5)
@@ -256,7 +256,7 @@ private let schema = "create table t(n int8 primary key, m int8 not null default
     }
 
     @Test func transactionsWaitForAConnectionInTheirOrder() async throws {
-        var options = PoolOptions.patient
+        var options = PoolOptions.longTimeouts
         options.writers = 2
         try await withPool("create table t(n int8, at int8 generated always as identity)", options) { fixture in
             try await withThrowingTaskGroup(of: Void.self) { group in
@@ -275,7 +275,7 @@ private let schema = "create table t(n int8 primary key, m int8 not null default
     }
 
     @Test func aTransactionWithoutAConnectionIsBusyAtItsDeadline() async throws {
-        var options = PoolOptions.patient
+        var options = PoolOptions.longTimeouts
         options.writers = 1
         options.writeLimit = .seconds(5)
         try await withPool("", options) { fixture in

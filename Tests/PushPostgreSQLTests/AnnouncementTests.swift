@@ -67,7 +67,7 @@ import Testing
         let command = try server.reopened(options: options)
         let store = try #require(server.store as? PostgreSQLStore)
         let loop = try EventLoop(index: 0)
-        let listener = ConnectionPool(store.address, .patient, on: loop)
+        let listener = ConnectionPool(store.address, .longTimeouts, on: loop)
         let heard = Heard()
         listener.listen("listen sealpost") { heard.add($0) }
         let _: Bool = await withCheckedContinuation { continuation in
@@ -116,7 +116,7 @@ import Testing
         let address = try PostgreSQLCluster.shared.newDatabase()
         let loop = try EventLoop(index: 0)
         let (speaker, listener) = (
-            ConnectionPool(address, .patient, on: loop), ConnectionPool(address, .patient, on: loop)
+            ConnectionPool(address, .longTimeouts, on: loop), ConnectionPool(address, .longTimeouts, on: loop)
         )
         let heard = Heard()
         listener.listen("listen sealpost") { heard.add($0) }

@@ -39,7 +39,7 @@ import Testing
     private func reopened(_ chain: DayChain?, place: String = "second") throws -> any Store {
         var options = StoreOptions()
         options.dayChain = MemoryDayChain(chain, place: place)
-        return try PostgreSQLPlace(self.address, pool: .patient).open(self.fixture.keyring, options)
+        return try PostgreSQLPlace(self.address, pool: .longTimeouts).open(self.fixture.keyring, options)
     }
 
     private func id(_ number: Int64) throws -> NotificationID { try #require(NotificationID(rawValue: number)) }

@@ -27,7 +27,7 @@ package struct StoreKind: Sendable {
     }
 
     package static let postgreSQL = StoreKind(name: "PostgreSQL") {
-        PostgreSQLPlace(try FolderDatabases.database(of: $0), pool: .patient)
+        PostgreSQLPlace(try FolderDatabases.database(of: $0), pool: .longTimeouts)
     }
 
     /// The kind of store that fixtures open, unless a test chooses another.

@@ -34,7 +34,7 @@ enum Schema {
         if try !Self.missing(connection, migrations).isEmpty {
             try Self.createTables(connection)
             while let name = try Self.missing(connection, migrations).first {
-                try Self.runPatiently(name, of: migrations, on: connection)
+                try Self.runWithRetries(name, of: migrations, on: connection)
             }
             try SchemaOwnership.check(connection)
         }
@@ -110,7 +110,7 @@ enum Schema {
     }
 
     /// Runs a migration; retries while other sessions use its tables.
-    private static func runPatiently(
+    private static func runWithRetries(
         _ name: String,
         of migrations: [Migration],
         on connection: BlockingConnection

@@ -19,7 +19,7 @@ final class WriteTransaction: Sendable {
         var ends: [CredentialLease.End] = []
         var calls: [@Sendable () -> Void] = []
         var last: [Statement] = []
-        var hasty: (@Sendable (DatabaseError) -> (any Error)?)?
+        var commitFailure: (@Sendable (DatabaseError) -> (any Error)?)?
         /// The number of callers whose writes it stores.
         var writes = 1
     }
@@ -66,8 +66,8 @@ final class WriteTransaction: Sendable {
     /// long as the database needs. `body` maps a statement's failure to another error.
     ///
     /// If the connection is lost meanwhile, it is unknown whether the transaction is stored.
-    func commitHastily(_ body: @escaping @Sendable (DatabaseError) -> (any Error)?) {
-        self.pending.withLock { $0.hasty = body }
+    func commitWithLastStatements(_ body: @escaping @Sendable (DatabaseError) -> (any Error)?) {
+        self.pending.withLock { $0.commitFailure = body }
     }
 
     /// Counts pushes that enter a state.
@@ -130,7 +130,7 @@ final class WriteTransaction: Sendable {
             statements.append(try added.statement)
             entries = added
         }
-        if let body = pending.hasty {
+        if let body = pending.commitFailure {
             try admit()
             finished.commitBegan = .now
             try await self.commit(after: statements, body)

@@ -79,7 +79,7 @@ struct PostGroup {
             try self.keys.write(self.tx)
             return nil
         }
-        if self.run == .first { self.tx.commitHastily { $0.isOvertaking ? PostBatch.Overtaken() : nil } }
+        if self.run == .first { self.tx.commitWithLastStatements { $0.isOvertaking ? PostBatch.Overtaken() : nil } }
         var chosen = try self.choose()
         let areSomeUnfit = self.fit(&chosen)
         let stored = try await self.insert(chosen)

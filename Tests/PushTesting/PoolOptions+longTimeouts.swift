@@ -2,7 +2,7 @@ package import PostgreSQL
 
 extension PoolOptions {
     /// Limits that no busy machine reaches, for tests that are not about limits.
-    package static var patient: PoolOptions {
+    package static var longTimeouts: PoolOptions {
         var options = PoolOptions()
         options.readLimit = .seconds(120)
         options.silenceLimit = .seconds(120)
