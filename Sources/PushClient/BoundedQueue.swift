@@ -10,7 +10,7 @@ internal import Foundation
     /// `@unchecked Sendable` is safe: the superclass locks its own state, and this class has none.
     final class BoundedQueue: OperationQueue, @unchecked Sendable {
         /// The most pieces in the queue, each of at most 16 KiB.
-        private static let bound = 32
+        private static let limit = 32
 
         override init() {
             super.init()
@@ -19,7 +19,7 @@ internal import Foundation
 
         override func addOperation(_ block: @escaping @Sendable () -> Void) {
             super.addOperation(block)
-            if self.operationCount > Self.bound { self.waitUntilAllOperationsAreFinished() }
+            if self.operationCount > Self.limit { self.waitUntilAllOperationsAreFinished() }
         }
     }
 #endif

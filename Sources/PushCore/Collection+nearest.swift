@@ -5,9 +5,9 @@ extension Collection<String> {
     /// `nil` if there is none. The time grows with the product of both lengths, so limit a name
     /// from outside first.
     package func nearest(to name: String) -> String? {
-        let bound = name.utf8.count <= 4 ? 1 : 2
+        let limit = name.utf8.count <= 4 ? 1 : 2
         let found = self.map { (name: $0, distance: $0.distance(to: name)) }.min { $0.distance < $1.distance }
-        guard let found, found.distance <= bound else { return nil }
+        guard let found, found.distance <= limit else { return nil }
         return found.name
     }
 }

@@ -127,7 +127,7 @@ extension HeldClock {
         /// after that moment would add up.
         private var lowest: TimeInterval
         /// How far a reading may be ahead of the reference.
-        private var bound = HeldClock.longestStep
+        private var limit = HeldClock.longestStep
         /// The uptime of the next reference. Small steps would add up if each were a new
         /// reference.
         private var next: TimeInterval
@@ -149,7 +149,7 @@ extension HeldClock {
             } else {
                 self.offset = time - uptime
                 (self.believed, self.lowest) = (self.offset, self.offset)
-                self.bound = HeldClock.longestAbsence
+                self.limit = HeldClock.longestAbsence
                 self.next = uptime + HeldClock.settlingTime
             }
         }
@@ -162,12 +162,12 @@ extension HeldClock {
             let wasRight = self.offset + uptime >= HeldClock.programDate.timeIntervalSince1970
             // A clock that is far behind is not a reference either: it may be corrected later.
             if wasRight, ahead < -HeldClock.longestStep { return ahead }
-            if wasRight, ahead > self.bound { return wall - uptime - self.believed }
+            if wasRight, ahead > self.limit { return wall - uptime - self.believed }
             self.believed = wall - uptime
             self.lowest = min(self.lowest, self.believed)
             let isNext = uptime >= self.next
             // A machine that was restarted may have learnt the time meanwhile.
-            if !wasRight || isNext && self.bound > HeldClock.longestStep {
+            if !wasRight || isNext && self.limit > HeldClock.longestStep {
                 self.accept(wall, uptime)
             } else if isNext {
                 (self.offset, self.lowest) = (self.lowest, self.believed)
@@ -177,7 +177,7 @@ extension HeldClock {
         }
 
         mutating func accept(_ wall: TimeInterval, _ uptime: TimeInterval) {
-            (self.offset, self.bound) = (wall - uptime, HeldClock.longestStep)
+            (self.offset, self.limit) = (wall - uptime, HeldClock.longestStep)
             (self.believed, self.lowest) = (self.offset, self.offset)
             self.next = uptime + HeldClock.referencePeriod
         }

@@ -7,7 +7,7 @@ internal import Synchronization
 /// worth a write. Any thread may use it.
 package final class RequestTraces: Sendable {
     /// The largest number of notifications; above it the oldest are evicted.
-    package static let bound = 50_000
+    package static let limit = 50_000
 
     private struct State {
         var traces: [NotificationID: TraceID] = [:]
@@ -50,10 +50,10 @@ package final class RequestTraces: Sendable {
     package func note(_ trace: TraceID, of notification: NotificationID) {
         self.state.withLock { state in
             guard state.traces.updateValue(trace, forKey: notification) == nil else { return }
-            if state.order.count < Self.bound { return state.order.append(notification) }
+            if state.order.count < Self.limit { return state.order.append(notification) }
             state.traces[state.order[state.next]] = nil
             state.order[state.next] = notification
-            state.next = (state.next + 1) % Self.bound
+            state.next = (state.next + 1) % Self.limit
         }
         self.isUsed.store(true, ordering: .relaxed)
     }

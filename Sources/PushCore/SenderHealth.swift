@@ -280,10 +280,10 @@ package struct SenderHealth: Sendable {
     /// The length of the next delay. An address that anybody may have invented does not make it
     /// long for the others.
     private func length(from first: TimeInterval, to longest: TimeInterval, isKnown: Bool) -> TimeInterval {
-        let bound = self.isProbing && !isKnown ? min(longest, Self.longestDelayForNew) : longest
+        let limit = self.isProbing && !isKnown ? min(longest, Self.longestDelayForNew) : longest
         // A push that was being sent lengthens the current delay, and does not start another one.
         let doublings = self.pause == nil || self.isProbing ? self.delayCount : self.delayCount - 1
-        return min(first * pow(2, Double(min(doublings, 20))), bound)
+        return min(first * pow(2, Double(min(doublings, 20))), limit)
     }
 
     private static func remember(_ user: Int64, in users: inout Set<Int64>) {

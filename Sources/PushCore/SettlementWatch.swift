@@ -4,7 +4,7 @@ internal import Synchronization
 /// may use it.
 package final class SettlementWatch: Sendable {
     /// The largest number of waiting tasks.
-    private static let bound = 1000
+    private static let limit = 1000
 
     private let waiters = Mutex<[NotificationID: Signal]>([:])
 
@@ -19,7 +19,7 @@ package final class SettlementWatch: Sendable {
     ) async rethrows -> Result {
         let bell = Signal()
         let isWatched = self.waiters.withLock { waiters in
-            guard waiters.count < Self.bound, waiters[id] == nil else { return false }
+            guard waiters.count < Self.limit, waiters[id] == nil else { return false }
             waiters[id] = bell
             return true
         }

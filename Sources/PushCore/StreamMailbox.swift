@@ -4,7 +4,7 @@ internal import Synchronization
 package final class StreamMailbox: Sendable {
     /// Fewer than the pushes that a sender has in flight, so that one slow reader cannot occupy
     /// them all.
-    private static let bound = 100
+    private static let limit = 100
 
     private struct Content {
         var events: [PendingEvent] = []
@@ -47,7 +47,7 @@ package final class StreamMailbox: Sendable {
     /// Adds an event; `false` if the mailbox is full or closed.
     func put(_ event: PendingEvent) -> Bool {
         let (isTaken, ring) = self.content.withLock { content in
-            guard !content.isClosed, content.events.count < Self.bound else { return (false, content.ring) }
+            guard !content.isClosed, content.events.count < Self.limit else { return (false, content.ring) }
             content.events.append(event)
             // The reader that was notified of the first event takes the others, too.
             return (true, content.events.count == 1 ? content.ring : nil)

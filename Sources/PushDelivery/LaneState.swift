@@ -25,7 +25,7 @@ struct LaneState: Sendable {
     }
 
     private let concurrency: Int
-    private let bound: Int
+    private let limit: Int
     var leased = LeasedPushes()
     /// The push that was leased as a probe and is not sent yet.
     private var candidate: LeasedDelivery?
@@ -59,7 +59,7 @@ struct LaneState: Sendable {
 
     init(_ settings: LaneSettings, inFlight: Int) {
         self.concurrency = max(1, settings.concurrency)
-        self.bound = max(1, inFlight)
+        self.limit = max(1, inFlight)
         self.pacer = settings.rate.map(Pacer.init)
     }
 
@@ -163,7 +163,7 @@ struct LaneState: Sendable {
     /// The number of workers to start; they count as started.
     mutating func beginWorkers(now: Date) -> Int {
         let work = self.sendable(now: now)
-        let count = max(0, min(self.concurrency - self.workers, self.bound - self.inFlight, work))
+        let count = max(0, min(self.concurrency - self.workers, self.limit - self.inFlight, work))
         self.workers += count
         return count
     }
@@ -174,7 +174,7 @@ struct LaneState: Sendable {
 
     /// The next step of a worker; a returned push counts as in flight until `end`.
     mutating func next(now: Date) -> Step {
-        if self.isStopping || self.inFlight >= self.bound { return .stop }
+        if self.isStopping || self.inFlight >= self.limit { return .stop }
         if self.leased.isEmpty, self.candidate == nil { return .stop }
         if case .delay(let until) = self.health.admission(now: now) { return .delay(until: until) }
         if self.sendable(now: now) == 0 { return .stop }

@@ -197,7 +197,7 @@ package final class PushServer: Responder {
         self.identityField = settings.identityField
         self.pages = pages
         self.strangersBodies = BodyMemory(
-            bound: settings.strangersBodies,
+            limit: settings.strangersBodies,
             refusal: Problem(.busy, "too many requests without credentials are being received")
         )
         self.now = now
@@ -273,8 +273,8 @@ package final class PushServer: Responder {
         exchange.account = caller?.account
         do {
             let (route, context) = try self.admit(caller, to: found, in: exchange, now: now)
-            if let bound = route.strangersBody, context.isStrict || !route.members.isEmpty {
-                return .later { await self.readBodyAndBegin(route, context, upTo: bound, in: exchange) }
+            if let limit = route.strangersBody, context.isStrict || !route.members.isEmpty {
+                return .later { await self.readBodyAndBegin(route, context, upTo: limit, in: exchange) }
             }
             return try self.begin(route, context, in: exchange)
         } catch {
@@ -292,13 +292,13 @@ package final class PushServer: Responder {
     private func readBodyAndBegin(
         _ route: Route,
         _ context: RequestContext,
-        upTo bound: Int,
+        upTo limit: Int,
         in exchange: Exchange
     ) async -> Response {
         do {
             let body = context.request.body
-            let length = body.declaredLength ?? bound
-            guard length <= bound else { throw BodyError.tooLarge }
+            let length = body.declaredLength ?? limit
+            guard length <= limit else { throw BodyError.tooLarge }
             // An array that grows may allocate twice its length.
             let room = 2 * length
             try self.strangersBodies.reserve(room)

@@ -7,7 +7,7 @@ internal import Synchronization
 /// Each read should still be short: while it runs, some stores cannot reclaim the space of deleted
 /// data.
 package final class ReportReader: Sendable {
-    private static let bound = 100
+    private static let limit = 100
 
     private let reader: any StoreReader
     private let executor = QueueExecutor()
@@ -22,7 +22,7 @@ package final class ReportReader: Sendable {
     package func run<Value: Sendable>(
         _ body: @escaping @Sendable (any StoreReader) async throws -> Value
     ) async throws -> Value {
-        guard self.waiting.wrappingAdd(1, ordering: .relaxed).newValue <= Self.bound else {
+        guard self.waiting.wrappingAdd(1, ordering: .relaxed).newValue <= Self.limit else {
             self.waiting.wrappingSubtract(1, ordering: .relaxed)
             throw StoreError.busy
         }

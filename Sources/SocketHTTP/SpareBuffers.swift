@@ -5,7 +5,7 @@
 /// ready.
 struct SpareBuffers {
     /// More connections rarely read in one turn of the loop.
-    private static let bound = 64
+    private static let limit = 64
 
     private var buffers: [[UInt8]] = []
 
@@ -16,6 +16,6 @@ struct SpareBuffers {
 
     /// Keeps the buffer, unless it has another size or there are enough.
     mutating func put(_ buffer: consuming [UInt8]) {
-        if buffer.count == InputBuffer.usualSize, self.buffers.count < Self.bound { self.buffers.append(buffer) }
+        if buffer.count == InputBuffer.usualSize, self.buffers.count < Self.limit { self.buffers.append(buffer) }
     }
 }

@@ -5,8 +5,8 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct WriterQueueTests {
     private let start = ContinuousClock.now
 
-    private func queue(bound: Int = 10, bytes: Int = 100, batch: Int = 2) -> WriterQueue<String> {
-        WriterQueue(bound: bound, boundInBytes: bytes, batch: batch)
+    private func queue(limit: Int = 10, bytes: Int = 100, batch: Int = 2) -> WriterQueue<String> {
+        WriterQueue(limit: limit, byteLimit: bytes, batch: batch)
     }
 
     /// Takes turns until the queue is empty, with `receipts` turns of receipts. Returns each turn
@@ -55,7 +55,7 @@ import Testing
     }
 
     @Test func aLaneThatIsFullTakesNothingOnAndTheOtherDoes() {
-        var queue = self.queue(bound: 2)
+        var queue = self.queue(limit: 2)
         self.fill(&queue, [("a", .request), ("b", .delivery)])
         let (third, other) = (
             queue.add("c", .delivery, bytes: 0, timeout: .zero, now: self.start),

@@ -110,7 +110,7 @@ import Testing
     // MARK: Receipts
 
     @Test func receiptsOfOneRowAreMergedAndTheEarliestCounts() {
-        let book = ReceiptBook(bound: 3)
+        let book = ReceiptBook(limit: 3)
         #expect(book.note([2, 1], by: 7, at: 5) == .first)
         #expect(book.note([2], by: 7, at: 9) == .added)
         #expect(book.note([2], by: 8, at: 9) == .added)

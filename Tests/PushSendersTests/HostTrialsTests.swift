@@ -6,7 +6,7 @@ import Testing
     private let start = ContinuousClock.now
 
     @Test func aHostThatAnswersIsNotBounded() {
-        var trials = HostTrials(bound: 2)
+        var trials = HostTrials(limit: 2)
         #expect(trials.admit("a", now: self.start) == .trial)
         trials.noteAnswer(of: "a")
         trials.endTrial("a")
@@ -14,14 +14,14 @@ import Testing
     }
 
     @Test func theAnswerToTheFirstCallsIsWaitedForAndOnlyForAMoment() {
-        var trials = HostTrials(bound: 4)
+        var trials = HostTrials(limit: 4)
         for _ in 0..<2 { #expect(trials.admit("a", now: self.start) == .trial) }
         #expect(trials.admit("a", now: self.start + .milliseconds(499)) == .wait)
         #expect(trials.admit("a", now: self.start + .milliseconds(500)) == .leaveAlone(.seconds(1)))
     }
 
     @Test func hostsWithoutAnAnswerShareTheBound() {
-        var trials = HostTrials(bound: 4)
+        var trials = HostTrials(limit: 4)
         for host in ["a", "b", "c", "d"] { #expect(trials.admit(host, now: self.start) == .trial) }
         #expect(trials.admit("e", now: self.start) == .leaveAlone(.seconds(1)))
         trials.endTrial("a")
@@ -29,7 +29,7 @@ import Testing
     }
 
     @Test func aHostThatHasNotAnsweredIsLeftAloneForAMinute() {
-        var trials = HostTrials(bound: 2)
+        var trials = HostTrials(limit: 2)
         #expect(trials.admit("a", now: self.start) == .trial)
         trials.noteSilence(of: "a", now: self.start)
         trials.endTrial("a")
@@ -39,7 +39,7 @@ import Testing
     }
 
     @Test func aHostThatAnsweredAndFallsSilentMustProveItselfAnew() {
-        var trials = HostTrials(bound: 1)
+        var trials = HostTrials(limit: 1)
         trials.noteAnswer(of: "a")
         #expect(trials.admit("a", now: self.start) == .go)
         trials.noteSilence(of: "a", now: self.start)
@@ -52,7 +52,7 @@ import Testing
     }
 
     @Test func inventedNamesDoNotFillTheMemory() {
-        var trials = HostTrials(bound: 1)
+        var trials = HostTrials(limit: 1)
         for number in 0..<2 * HostTrials.rememberedHosts {
             _ = trials.admit("\(number)", now: self.start)
             trials.noteSilence(of: "\(number)", now: self.start)

@@ -45,21 +45,21 @@ import Testing
 
     @Test func aRequestLooksAtABoundedNumberInShortReads() throws {
         var scan = try self.scan("words=nobody")
-        let reads = self.run(&scan, self.audit(AuditScan.bound + 1))
-        #expect(reads == Array(repeating: AuditScan.step + 1, count: AuditScan.bound / AuditScan.step))
-        #expect(scan.searched == AuditScan.bound && scan.found.isEmpty)
+        let reads = self.run(&scan, self.audit(AuditScan.maximumSearched + 1))
+        #expect(reads == Array(repeating: AuditScan.step + 1, count: AuditScan.maximumSearched / AuditScan.step))
+        #expect(scan.searched == AuditScan.maximumSearched && scan.found.isEmpty)
         #expect(scan.hasMore && scan.last == 2)
     }
 
     @Test func entriesAboutManyNotificationsAreFewerARequest() throws {
         let batch = Array(repeating: "1234567890123456789", count: 500).joined(separator: " ")
         var scan = try self.scan("words=nobody")
-        let reads = self.run(&scan, self.audit(AuditScan.bound, subject: batch))
+        let reads = self.run(&scan, self.audit(AuditScan.maximumSearched, subject: batch))
         #expect(reads == [AuditScan.step + 1] && scan.searched == AuditScan.step && scan.hasMore)
     }
 
     @Test func theNextRequestGoesOnBehindTheLastEntryThatWasLookedAt() throws {
-        let audit = self.audit(AuditScan.bound + 150)
+        let audit = self.audit(AuditScan.maximumSearched + 150)
         var first = try self.scan("words=bob", limit: 500)
         _ = self.run(&first, audit)
         var second = try self.scan("words=bob", before: first.last, limit: 500)

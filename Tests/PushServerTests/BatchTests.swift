@@ -186,7 +186,7 @@ import Testing
 
     @Test func bodiesThatAreReceivedHaveTheirRoom() throws {
         let refusal = Problem(.busy, "too many batches are being received")
-        let memory = BodyMemory(bound: 800, boundOfUser: 200, refusal: refusal)
+        let memory = BodyMemory(limit: 800, limitPerUser: 200, refusal: refusal)
         for user in [Int64(1), 1, 2, 2, 3, 3, 4, 4] { try memory.reserve(100, for: user) }
         #expect(throws: refusal) { try memory.reserve(1, for: 5) }
         memory.release(100, of: 1)

@@ -57,7 +57,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct BoundedTableTests {
     @Test func itNeverHoldsMoreAndForgetsTheOldest() {
-        var table = BoundedTable<Int, Int>(bound: 100)
+        var table = BoundedTable<Int, Int>(limit: 100)
         for key in 0..<1000 {
             table[key] = key
             #expect(table.count <= 100)
@@ -68,7 +68,7 @@ import Testing
     }
 
     @Test func whatIsWrittenAgainStays() {
-        var table = BoundedTable<Int, Int>(bound: 100)
+        var table = BoundedTable<Int, Int>(limit: 100)
         for key in 1..<1000 {
             table[0] = key
             table[key] = key
@@ -77,7 +77,7 @@ import Testing
     }
 
     @Test func readingKeepsNothing() {
-        var table = BoundedTable<Int, Int>(bound: 100)
+        var table = BoundedTable<Int, Int>(limit: 100)
         table[0] = 0
         for key in 1..<200 {
             _ = table[0]
@@ -87,7 +87,7 @@ import Testing
     }
 
     @Test func whatIsWrittenOutlivesOneTurnAndNotTwo() {
-        var table = BoundedTable<Int, Int>(bound: 100)
+        var table = BoundedTable<Int, Int>(limit: 100)
         table[0] = 0
         table[1] = 1
         table.turn()
@@ -100,7 +100,7 @@ import Testing
     }
 
     @Test func whatIsTakenOutIsGoneFromBothHalves() {
-        var table = BoundedTable<Int, Int>(bound: 4)
+        var table = BoundedTable<Int, Int>(limit: 4)
         for key in 0..<3 { table[key] = key }
         for key in 0..<3 { table[key] = nil }
         #expect(table.count == 0)

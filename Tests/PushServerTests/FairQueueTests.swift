@@ -28,7 +28,7 @@ import Testing
     @Test func aUserWithTooManyIsFullAndOthersAreNot() {
         var queue = FairQueue<Int>(workers: 1)
         _ = queue.add(0, of: 1)
-        for number in 0..<FairQueue<Int>.boundOfUser { #expect(queue.add(number, of: 1) == .waits) }
+        for number in 0..<FairQueue<Int>.limitPerUser { #expect(queue.add(number, of: 1) == .waits) }
         #expect(queue.add(0, of: 1) == .full)
         #expect(queue.add(0, of: 2) == .waits)
         _ = queue.next(for: 0)
@@ -38,7 +38,7 @@ import Testing
     @Test func thereIsABoundOfAllTogether() {
         var queue = FairQueue<Int>(workers: 1)
         _ = queue.add(0, of: 0)
-        for user in 0..<Int64(FairQueue<Int>.bound) { #expect(queue.add(0, of: user) == .waits) }
+        for user in 0..<Int64(FairQueue<Int>.limit) { #expect(queue.add(0, of: user) == .waits) }
         #expect(queue.add(0, of: -1) == .full)
         _ = queue.next(for: 0)
         #expect(queue.add(0, of: -1) == .waits)

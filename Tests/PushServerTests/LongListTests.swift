@@ -87,7 +87,7 @@ import Testing
         let query = reason == .ids ? "?ids=\(ids)" : "?limit=500"
         // One request more than may wait. If another place made the lists, no request would be
         // refused.
-        let count = FairQueue<Int>.boundOfUser + 1
+        let count = FairQueue<Int>.limitPerUser + 1
         try await withThrowingTaskGroup(of: Response.self) { group in
             try await self.whilePoolIsBusy { end in
                 for _ in 0..<count { group.addTask { try await self.list(query, gzip: reason == .gzip) } }

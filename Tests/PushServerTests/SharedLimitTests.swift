@@ -145,7 +145,7 @@ import Testing
                 _ = try #require(quotas.quota(ofUser: user, as: .device, now: now)).take(now: now)
             }
         }
-        for count in [QuotaUse.bound, 5000 - QuotaUse.bound, 0] {
+        for count in [QuotaUse.limit, 5000 - QuotaUse.limit, 0] {
             news = LimitNews()
             quotas.takeNews(into: &news, now: now)
             #expect(news.uses.count == count)
@@ -237,7 +237,7 @@ import Testing
         }
         var news = LimitNews()
         limiter.takeNews(into: &news, now: now)
-        #expect(news.signIns.count == SignInNews.bound + SignInNews.countBound)
+        #expect(news.signIns.count == SignInNews.limit + SignInNews.countLimit)
         news = LimitNews()
         limiter.takeNews(into: &news, now: now)
         #expect(news.isEmpty)

@@ -25,8 +25,8 @@ struct WriterQueue<Job> {
     }
 
     /// The largest number of waiting jobs in each lane, and of bytes in the values of all.
-    private let bound: Int
-    private let boundInBytes: Int
+    private let limit: Int
+    private let byteLimit: Int
     /// How many urgent jobs one transaction takes, so that none waits long for the commit of the
     /// others.
     private let batch: Int
@@ -37,9 +37,9 @@ struct WriterQueue<Job> {
     private var wasUrgent = false
     private var wereReceipts = false
 
-    init(bound: Int = 10_000, boundInBytes: Int = 64 << 20, batch: Int = 500) {
-        self.bound = bound
-        self.boundInBytes = boundInBytes
+    init(limit: Int = 10_000, byteLimit: Int = 64 << 20, batch: Int = 500) {
+        self.limit = limit
+        self.byteLimit = byteLimit
         self.batch = batch
     }
 
@@ -50,10 +50,10 @@ struct WriterQueue<Job> {
         -> Bool
     {
         let isUrgent = lane != .housekeeping
-        guard (isUrgent ? self.urgent.count : self.housekeeping.count) < self.bound else { return false }
+        guard (isUrgent ? self.urgent.count : self.housekeeping.count) < self.limit else { return false }
         let (sum, isOver) = self.bytes.addingReportingOverflow(bytes)
         // Settlements are few and small, and a refused one would lose its outcome.
-        guard lane != .request || !isOver && sum <= self.boundInBytes else { return false }
+        guard lane != .request || !isOver && sum <= self.byteLimit else { return false }
         self.bytes = sum
         let entry = Entry(job: job, bytes: bytes, refusedAfter: lane == .request ? now + timeout : nil)
         if isUrgent { self.urgent.append(entry) } else { self.housekeeping.append(entry) }

@@ -31,15 +31,15 @@ struct HostTrials: Sendable {
         var calls: Int
     }
 
-    private let bound: Int
+    private let limit: Int
     private var calls = 0
     private var trials: [String: Trial] = [:]
     private var answering: Set<String> = []
     private var silent: [String: ContinuousClock.Instant] = [:]
 
-    /// `bound`: the largest number of concurrent calls to hosts that have not answered.
-    init(bound: Int) {
-        self.bound = max(1, bound)
+    /// `limit`: the largest number of concurrent calls to hosts that have not answered.
+    init(limit: Int) {
+        self.limit = max(1, limit)
     }
 
     /// The number of hosts in all tables.
@@ -50,11 +50,11 @@ struct HostTrials: Sendable {
         if let until = self.silent[host], until > now { return .leaveAlone(now.duration(to: until)) }
         let trial = self.trials[host]
         // One host gets at most half of the trials.
-        if let trial, trial.calls >= max(1, self.bound / 2) {
+        if let trial, trial.calls >= max(1, self.limit / 2) {
             let isYoung = trial.since.duration(to: now) < Self.timeout
             return isYoung ? .wait : .leaveAlone(Self.delayWhenFull)
         }
-        guard self.calls < self.bound else { return .leaveAlone(Self.delayWhenFull) }
+        guard self.calls < self.limit else { return .leaveAlone(Self.delayWhenFull) }
         self.calls += 1
         self.trials[host] = Trial(since: trial?.since ?? now, calls: (trial?.calls ?? 0) + 1)
         return .trial

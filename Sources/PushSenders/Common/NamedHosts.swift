@@ -9,9 +9,9 @@ final class NamedHosts: Sendable {
     // A lock: the calls of a lane may run on several threads, and each use is short.
     private let trials: Mutex<HostTrials>
 
-    /// `bound`: the largest number of concurrent calls to hosts that have not answered.
-    init(bound: Int) {
-        self.trials = Mutex(HostTrials(bound: bound))
+    /// `limit`: the largest number of concurrent calls to hosts that have not answered.
+    init(limit: Int) {
+        self.trials = Mutex(HostTrials(limit: limit))
     }
 
     /// Sends a request, if its host may be called. Throws `deviceBusy` if not.

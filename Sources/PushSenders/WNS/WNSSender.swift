@@ -46,7 +46,7 @@ package final class WNSSender: PushSender {
             ),
             hosts: handles.hosts,
             // Half of the pushes that the lane sends at once.
-            named: NamedHosts(bound: 2 * settings.connection.connections)
+            named: NamedHosts(limit: 2 * settings.connection.connections)
         )
         self.now = now
     }

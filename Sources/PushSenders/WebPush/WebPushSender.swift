@@ -32,8 +32,8 @@ package final class WebPushSender: PushSender {
             )
         }
         // Half of the pushes that a lane sends at once.
-        let bound = 8 * settings.connection.connections
-        self.named = Dictionary(uniqueKeysWithValues: clients.keys.map { ($0, NamedHosts(bound: bound)) })
+        let limit = 8 * settings.connection.connections
+        self.named = Dictionary(uniqueKeysWithValues: clients.keys.map { ($0, NamedHosts(limit: limit)) })
         let tokens = try VAPIDTokens(key: settings.key, subject: settings.subject)
         self.request = WebPushRequest(
             tokens: tokens,

@@ -8,15 +8,15 @@ final class BodyMemory: Sendable {
         var bytesOfUsers: [Int64: Int] = [:]
     }
 
-    private let bound: Int
-    private let boundOfUser: Int
+    private let limit: Int
+    private let limitPerUser: Int
     private let refusal: Problem
     private let state = Mutex(State())
 
     /// Throws `refusal` when the limit is reached.
-    init(bound: Int, boundOfUser: Int? = nil, refusal: Problem) {
-        self.bound = bound
-        self.boundOfUser = boundOfUser ?? bound
+    init(limit: Int, limitPerUser: Int? = nil, refusal: Problem) {
+        self.limit = limit
+        self.limitPerUser = limitPerUser ?? limit
         self.refusal = refusal
     }
 
@@ -27,7 +27,7 @@ final class BodyMemory: Sendable {
     func reserve(_ bytes: Int, for user: Int64? = nil) throws(Problem) {
         let isReserved = self.state.withLock { state in
             let own = state.bytesOfUsers[user ?? 0, default: 0]
-            guard state.bytes + bytes <= self.bound, own + bytes <= self.boundOfUser else { return false }
+            guard state.bytes + bytes <= self.limit, own + bytes <= self.limitPerUser else { return false }
             state.bytes += bytes
             state.bytesOfUsers[user ?? 0] = own + bytes
             return true

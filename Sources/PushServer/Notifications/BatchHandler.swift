@@ -27,8 +27,8 @@ struct BatchHandler: Handler {
         self.settings = poster.settings
         // Eight bodies of the largest size; one user may have two of them.
         self.memory = BodyMemory(
-            bound: poster.settings.maximumBatch * 8,
-            boundOfUser: poster.settings.maximumBatch * 2,
+            limit: poster.settings.maximumBatch * 8,
+            limitPerUser: poster.settings.maximumBatch * 2,
             refusal: Problem(.busy, "too many batches are being received")
         )
         self.pool = FairPool(

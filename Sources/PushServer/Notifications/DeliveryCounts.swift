@@ -21,7 +21,7 @@ final class DeliveryCounts: Sendable {
         var madeAt: Date
     }
 
-    private let long = Mutex(BoundedTable<NotificationID, Count>(bound: 256))
+    private let long = Mutex(BoundedTable<NotificationID, Count>(limit: 256))
     /// The longest time that a count is cached, in seconds for each step that it took.
     private let keptForStep: TimeInterval
 

@@ -10,8 +10,8 @@ struct FairQueue<Job: Sendable>: Sendable {
     }
 
     /// The largest number of waiting jobs.
-    static var bound: Int { 256 }
-    static var boundOfUser: Int { 8 }
+    static var limit: Int { 256 }
+    static var limitPerUser: Int { 8 }
 
     private var idle: [Int]
     private var waiting: [Int64: [Job]] = [:]
@@ -26,7 +26,7 @@ struct FairQueue<Job: Sendable>: Sendable {
     mutating func add(_ job: Job, of user: Int64) -> Admission {
         if let worker = self.idle.popLast() { return .starts(worker: worker) }
         let ahead = self.waiting[user, default: []].count
-        guard self.count < Self.bound, ahead < Self.boundOfUser else { return .full }
+        guard self.count < Self.limit, ahead < Self.limitPerUser else { return .full }
         if ahead == 0 { self.turns.append(user) }
         self.waiting[user, default: []].append(job)
         self.count += 1

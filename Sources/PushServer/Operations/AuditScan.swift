@@ -5,7 +5,7 @@ internal import PushStore
 struct AuditScan: Sendable {
     /// The largest number of entries that one request reads, and that one read has: other reports
     /// come in between.
-    static let bound = 5000
+    static let maximumSearched = 5000
     static let step = 500
     /// The number of bytes of subjects after which a request stops: an entry about a batch names
     /// 500 notifications.
@@ -32,10 +32,10 @@ struct AuditScan: Sendable {
     /// How many entries before `last` to read now; `nil` at the end of the search. The last of
     /// them only shows that there are more.
     var next: Int? {
-        guard self.hasMore, self.found.count < self.limit, self.searched < Self.bound, self.bytes < Self.size else {
+        guard self.hasMore, self.found.count < self.limit, self.searched < Self.maximumSearched, self.bytes < Self.size else {
             return nil
         }
-        return min(Self.step, Self.bound - self.searched) + 1
+        return min(Self.step, Self.maximumSearched - self.searched) + 1
     }
 
     /// Searches entries: as many as `next`, or fewer if there are no more.

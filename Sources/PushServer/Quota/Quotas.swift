@@ -30,7 +30,7 @@ final class Quotas: Sendable {
     fileprivate struct Allowances {
         var ofUsers: [Int64: Allowance] = [:]
         /// The number of allowances at which the unneeded ones are dropped.
-        var bound = 1024
+        var limit = 1024
     }
 
     /// The detail of the problem for a user who stores too often.
@@ -81,9 +81,9 @@ final class Quotas: Sendable {
 extension Quotas.Allowances {
     fileprivate mutating func allowance(of user: Int64, now: Date) -> Allowance {
         if let found = self.ofUsers[user] { return found }
-        if self.ofUsers.count >= self.bound {
+        if self.ofUsers.count >= self.limit {
             for user in Array(self.ofUsers.keys) where self.isUnneeded(user, now: now) { self.ofUsers[user] = nil }
-            self.bound = max(1024, self.ofUsers.count * 2)
+            self.limit = max(1024, self.ofUsers.count * 2)
         }
         let made = Allowance(user: user)
         self.ofUsers[user] = made

@@ -35,11 +35,11 @@ final class UseBook: Sendable {
         self.listed.withLock { $0.append((allowance, policy)) }
     }
 
-    /// Removes and returns the use to report, of at most `QuotaUse.bound` users; the next call
+    /// Removes and returns the use to report, of at most `QuotaUse.limit` users; the next call
     /// returns the others.
     func take() -> [QuotaUse] {
         let entries = self.listed.withLock { listed in
-            let taken = Array(listed.prefix(QuotaUse.bound))
+            let taken = Array(listed.prefix(QuotaUse.limit))
             listed.removeFirst(taken.count)
             return taken
         }

@@ -1,16 +1,16 @@
 /// A dictionary with a limited number of entries, which evicts those that were written longest
 /// ago.
 ///
-/// It evicts by halves, at no cost per entry; the newest `bound / 2` entries stay until `turn()`
+/// It evicts by halves, at no cost per entry; the newest `limit / 2` entries stay until `turn()`
 /// is called.
 struct BoundedTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private let half: Int
     private var young: [Key: Value] = [:]
     private var old: [Key: Value] = [:]
 
-    /// `bound` is at least two.
-    init(bound: Int) {
-        self.half = bound / 2
+    /// `limit` is at least two.
+    init(limit: Int) {
+        self.half = limit / 2
     }
 
     var count: Int { self.young.count + self.old.count }

@@ -115,10 +115,10 @@ private struct ShardState {
     private static let maximumEntries = 25_000
     private static let maximumForgotten = 4096
 
-    var entries = BoundedTable<CredentialCache.Key, Entry>(bound: Self.maximumEntries)
+    var entries = BoundedTable<CredentialCache.Key, Entry>(limit: Self.maximumEntries)
     /// The epochs that began with an eviction. They are dropped as slowly as entries, so that each
     /// outlives all entries from before it.
-    private var forgotten = BoundedTable<Forgotten, Int>(bound: Self.maximumForgotten * 2)
+    private var forgotten = BoundedTable<Forgotten, Int>(limit: Self.maximumForgotten * 2)
     private var turnsAt = Date.distantPast
     /// Callers that were read before this epoch are not cached.
     private var floor = 0
@@ -146,8 +146,8 @@ private struct ShardState {
     mutating func forgetAll() {
         self.epoch += 1
         self.floor = self.epoch
-        self.entries = BoundedTable(bound: Self.maximumEntries)
-        self.forgotten = BoundedTable(bound: Self.maximumForgotten * 2)
+        self.entries = BoundedTable(limit: Self.maximumEntries)
+        self.forgotten = BoundedTable(limit: Self.maximumForgotten * 2)
     }
 
     func isForgotten(_ caller: Caller, _ key: CredentialCache.Key, since epoch: Int) -> Bool {

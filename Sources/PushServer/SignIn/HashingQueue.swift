@@ -26,9 +26,9 @@ struct HashingQueue<Job: Sendable>: Sendable {
     }
 
     /// The largest number of waiting jobs.
-    static var bound: Int { 256 }
-    static var boundOfAccount: Int { 8 }
-    static var boundOfAddress: Int { 32 }
+    static var limit: Int { 256 }
+    static var limitPerAccount: Int { 8 }
+    static var limitPerAddress: Int { 32 }
 
     private let workers: Int
     private var running = 0
@@ -70,22 +70,22 @@ struct HashingQueue<Job: Sendable>: Sendable {
     /// its address or of all, by the first limit that is reached; `nil` if there is room.
     private func rival(of requester: HashingRequester) -> Int? {
         if requester.account != nil,
-            let rival = self.lastIfFull(of: Self.boundOfAccount, { $0.account == requester.account })
+            let rival = self.lastIfFull(of: Self.limitPerAccount, { $0.account == requester.account })
         {
             return rival
         }
         if requester.address != nil, requester.rank > 0,
-            let rival = self.lastIfFull(of: Self.boundOfAddress, { $0.rank > 0 && $0.address == requester.address })
+            let rival = self.lastIfFull(of: Self.limitPerAddress, { $0.rank > 0 && $0.address == requester.address })
         {
             return rival
         }
-        return self.lastIfFull(of: Self.bound) { _ in true }
+        return self.lastIfFull(of: Self.limit) { _ in true }
     }
 
-    /// The last in the order of the jobs that `isOne` selects, if there are at least `bound`.
-    private func lastIfFull(of bound: Int, _ isOne: (HashingRequester) -> Bool) -> Int? {
+    /// The last in the order of the jobs that `isOne` selects, if there are at least `limit`.
+    private func lastIfFull(of limit: Int, _ isOne: (HashingRequester) -> Bool) -> Int? {
         let ones = self.waiting.indices.filter { isOne(self.waiting[$0].requester) }
-        guard ones.count >= bound else { return nil }
+        guard ones.count >= limit else { return nil }
         return ones.max(by: self.goesBefore)
     }
 

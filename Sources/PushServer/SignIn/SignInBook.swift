@@ -22,7 +22,7 @@ struct SignInBook: Sendable {
             if case .mustWait(_, _, isCounted: true) = verdict { Self.count(attempt.pair, in: &self.refused) }
             return verdict
         }
-        if self.attempts.count < SignInNews.bound {
+        if self.attempts.count < SignInNews.limit {
             self.lastNumber += 1
             attempt.number = self.lastNumber
             self.places[attempt.number] = self.attempts.count
@@ -35,14 +35,14 @@ struct SignInBook: Sendable {
         let isTold = self.take(attempt)
         // The state of the other servers does not change.
         if attempt.isKnown, !attempt.hasFailed, !isTold { return }
-        guard self.attempts.count < SignInNews.bound else { return }
+        guard self.attempts.count < SignInNews.limit else { return }
         var news = SignInNews(.succeeded, of: attempt)
         news.isTold = isTold
         self.attempts.append(news)
     }
 
     mutating func cancel(_ attempt: SignInAttempt) {
-        guard self.take(attempt), self.attempts.count < SignInNews.bound else { return }
+        guard self.take(attempt), self.attempts.count < SignInNews.limit else { return }
         self.attempts.append(SignInNews(.cancelled, of: attempt))
     }
 
@@ -81,7 +81,7 @@ struct SignInBook: Sendable {
     }
 
     private static func count(_ key: SignInFailures.Key, in counts: inout [SignInFailures.Key: UInt16]) {
-        guard counts.count < SignInNews.countBound || counts[key] != nil else { return }
+        guard counts.count < SignInNews.countLimit || counts[key] != nil else { return }
         let count = counts[key] ?? 0
         counts[key] = count == .max ? count : count + 1
     }

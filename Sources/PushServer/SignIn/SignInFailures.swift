@@ -28,22 +28,22 @@ struct SignInFailures: Sendable {
     /// longest wait needs.
     private static let most: UInt16 = 200
     /// The largest number of entries in a table; the smaller tables have a fraction of it.
-    private static let bound = 98_304
+    private static let limit = 98_304
 
-    private var pairs = BoundedTable<Key, FailureCount>(bound: Self.bound)
-    private var accounts = BoundedTable<Key, FailureCount>(bound: Self.bound / 2)
-    private var addresses = BoundedTable<Key, FailureCount>(bound: Self.bound / 2)
+    private var pairs = BoundedTable<Key, FailureCount>(limit: Self.limit)
+    private var accounts = BoundedTable<Key, FailureCount>(limit: Self.limit / 2)
+    private var addresses = BoundedTable<Key, FailureCount>(limit: Self.limit / 2)
     /// The pairs and the addresses of the networks around IPv6 addresses. They have their own
     /// tables, so that an attacker with many addresses does not evict other clients' failures.
-    private var widePairs = BoundedTable<Key, FailureCount>(bound: Self.bound / 2)
-    private var wideAddresses = BoundedTable<Key, FailureCount>(bound: Self.bound / 2)
+    private var widePairs = BoundedTable<Key, FailureCount>(limit: Self.limit / 2)
+    private var wideAddresses = BoundedTable<Key, FailureCount>(limit: Self.limit / 2)
     /// Invalid credentials that name no account, by address. They have their own table, because
     /// such a failure costs no hash: a flood of them must not evict the other entries.
-    private var invalidCredentials = BoundedTable<Key, FailureCount>(bound: Self.bound / 2)
+    private var invalidCredentials = BoundedTable<Key, FailureCount>(limit: Self.limit / 2)
     /// The pairs that have signed in, with the password that was right.
-    private var known = BoundedTable<Key, Key>(bound: Self.bound)
+    private var known = BoundedTable<Key, Key>(limit: Self.limit)
     /// The attempts of known pairs that were refused during a wait.
-    private var refused = BoundedTable<Key, FailureCount>(bound: Self.bound / 8)
+    private var refused = BoundedTable<Key, FailureCount>(limit: Self.limit / 8)
 
     var count: Int {
         self.pairs.count + self.accounts.count + self.addresses.count + self.widePairs.count + self.wideAddresses.count

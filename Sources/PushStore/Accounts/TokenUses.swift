@@ -10,7 +10,7 @@ internal import Synchronization
 package final class TokenUses: Sendable {
     /// The largest number of tokens. Above it a use is not recorded, but a use some minutes later
     /// will be.
-    private static let bound = 100_000
+    private static let limit = 100_000
 
     private let uses = Mutex<[TokenPrefix: Date]>([:])
 
@@ -18,7 +18,7 @@ package final class TokenUses: Sendable {
 
     package func note(_ token: TokenPrefix, now: Date) {
         self.uses.withLock { uses in
-            if uses.count < Self.bound || uses[token] != nil { uses[token] = now }
+            if uses.count < Self.limit || uses[token] != nil { uses[token] = now }
         }
     }
 

@@ -3,7 +3,7 @@ package import PushCore
 /// How much of its quota a user has used on one server since that server's last news.
 package struct QuotaUse: Sendable, Hashable {
     /// The largest number of uses in one exchange.
-    package static let bound = 4096
+    package static let limit = 4096
     /// Uses that are older are no longer charged.
     package static let lifetime = Duration.seconds(10)
 

@@ -6,9 +6,9 @@ package struct SignInNews: Sendable, Hashable {
     package typealias Key = UInt64
 
     /// The largest number of attempts in one exchange; the others are not sent.
-    package static let bound = 1024
+    package static let limit = 1024
     /// The same limit for counts of invalid credentials and of refusals.
-    package static let countBound = 256
+    package static let countLimit = 256
 
     package enum Kind: UInt8, Sendable {
         /// An attempt began, which counts as failed from then on.

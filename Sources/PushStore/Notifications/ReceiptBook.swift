@@ -28,12 +28,12 @@ package final class ReceiptBook: Sendable {
         var dropped = 0
     }
 
-    private let bound: Int
+    private let limit: Int
     private let state = Mutex(State())
 
-    /// Above `bound` waiting receipts, further ones are dropped and counted.
-    package init(bound: Int = 500_000) {
-        self.bound = bound
+    /// Above `limit` waiting receipts, further ones are dropped and counted.
+    package init(limit: Int = 500_000) {
+        self.limit = limit
     }
 
     package enum Noted {
@@ -50,7 +50,7 @@ package final class ReceiptBook: Sendable {
             for notification in notifications {
                 let key = Key(notification: notification, user: user)
                 if state.noted[key] != nil { continue }
-                if state.noted.count + state.sorted.count >= self.bound {
+                if state.noted.count + state.sorted.count >= self.limit {
                     state.dropped += 1
                     result = .dropped
                 } else {

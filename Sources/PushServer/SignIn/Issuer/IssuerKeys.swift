@@ -35,7 +35,7 @@ package final class IssuerKeys: Sendable {
     }
 
     /// The largest number of waiting requests.
-    private static let bound = 1000
+    private static let limit = 1000
     /// How long a request waits.
     private static let timeout = Duration.seconds(12)
 
@@ -97,7 +97,7 @@ package final class IssuerKeys: Sendable {
     func refreshed() async -> Refresh {
         let signal = Signal()
         let number: Int? = self.state.withLock { state in
-            guard state.waiters.count < Self.bound else { return nil }
+            guard state.waiters.count < Self.limit else { return nil }
             state.lastWaiter += 1
             state.waiters[state.lastWaiter] = Waiter(signal: signal, after: state.begun)
             return state.lastWaiter
