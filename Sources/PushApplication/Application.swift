@@ -172,11 +172,11 @@ private struct HTTPService: Service {
         // may stop the daemon at once.
         let addresses = self.server.addresses.map(\.description).joined(separator: " ")
         self.logger.info("serving", metadata: ["addresses": "\(addresses)"])
-        self.manager?.tell("READY=1")
+        self.manager?.notify("READY=1")
         await withGracefulShutdownHandler {
             await self.server.run()
         } onGracefulShutdown: {
-            self.manager?.tell("STOPPING=1")
+            self.manager?.notify("STOPPING=1")
             self.server.stop()
         }
     }

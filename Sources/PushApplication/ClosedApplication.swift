@@ -57,7 +57,7 @@ struct ClosedApplication {
             defer { self.server.stop() }
             while true {
                 // The manager would end a process that takes too long to start.
-                self.manager?.tell("STATUS=the database is refused\nEXTEND_TIMEOUT_USEC=30000000")
+                self.manager?.notify("STATUS=the database is refused\nEXTEND_TIMEOUT_USEC=30000000")
                 try await Task.sleep(for: Self.interval)
                 do {
                     return try open()

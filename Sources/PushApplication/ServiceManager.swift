@@ -45,7 +45,7 @@ package struct ServiceManager: Sendable {
 
     /// Sends a message. A message that cannot be sent is lost: only the manager's own view depends
     /// on it.
-    func tell(_ message: String) {
+    func notify(_ message: String) {
         let descriptor = Glibc.socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { return }
         defer { close(descriptor) }
@@ -81,7 +81,7 @@ struct WatchdogService: Service {
         await cancelWhenGracefulShutdown {
             while !Task.isCancelled {
                 for loop in self.loops.loops + [self.loops.acceptor] { await self.turn(of: loop) }
-                self.manager.tell("WATCHDOG=1")
+                self.manager.notify("WATCHDOG=1")
                 // Shutdown ends the sleep early, and the loop's condition sees it.
                 try? await Task.sleep(for: self.watchdogTimeout / 3)
             }

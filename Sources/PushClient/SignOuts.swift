@@ -60,9 +60,9 @@ struct SignOuts: Sendable {
                 order = try self.replace(order, authorization: "Bearer \(token)")
             }
             do {
-                let isTold = try await self.end(order, at: server, options)
+                let isAcknowledged = try await self.end(order, at: server, options)
                 try self.account.finish(order)
-                return isTold
+                return isAcknowledged
             } catch PushClientError.unauthorized where order.registration == nil {
                 // The session has ended already, or somebody has sent the request without its
                 // token.
@@ -90,12 +90,14 @@ struct SignOuts: Sendable {
     private func end(_ order: SignOutOrder, at server: URL, _ options: PushClient.Options) async throws -> Bool {
         let own = OwnAccount(nil, known: order.account)
         let api = APITransport(server: server, credentials: order.credentials, options: options, own: own)
-        var isTold = true
-        if let id = try self.registration(of: order) { isTold = try await self.end(Paths.registration(id), api) }
-        guard order.authorization.hasPrefix("Bearer ") else { return isTold }
+        var isAcknowledged = true
+        if let id = try self.registration(of: order) {
+            isAcknowledged = try await self.end(Paths.registration(id), api)
+        }
+        guard order.authorization.hasPrefix("Bearer ") else { return isAcknowledged }
         do {
             // A session's end also ends its device. An issuer's token has no session to end.
-            return try await self.end(Paths.currentSession, api) || isTold
+            return try await self.end(Paths.currentSession, api) || isAcknowledged
         } catch PushClientError.unauthorized {
             // The session has ended already, or somebody has sent the request without its token.
             return false

@@ -75,7 +75,7 @@ public final class TestServer: Sendable {
     public func add(_ payload: JSONValue, isReadOnce: Bool = false, expiresAt: Date = .distantFuture) -> Int64 {
         let (id, wakes) = self.state.withLock { state in
             let id = state.add(payload, isReadOnce: isReadOnce, expiresAt: expiresAt)
-            return (id, state.streams.tell(id))
+            return (id, state.streams.announce(id))
         }
         for wake in wakes { wake() }
         return id

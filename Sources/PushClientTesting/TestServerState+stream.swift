@@ -19,7 +19,7 @@ struct TestStreams: Sendable {
     /// Whether the registered device has a stream: a device with a provider has none.
     var isForDevice = false
     /// The highest id that no stream needs to report again.
-    var toldUpTo: Int64 = 0
+    var announcedUpTo: Int64 = 0
 
     mutating func begin(_ text: String) -> Int {
         self.last += 1
@@ -29,10 +29,10 @@ struct TestStreams: Sendable {
 
     /// Reports a notification on all streams that have not ended; returns the closures that wake
     /// their clients.
-    mutating func tell(_ id: Int64) -> [@Sendable () -> Void] {
+    mutating func announce(_ id: Int64) -> [@Sendable () -> Void] {
         let going = self.open.filter { $0.value.end == nil }
         if going.isEmpty { return [] }
-        self.toldUpTo = max(self.toldUpTo, id)
+        self.announcedUpTo = max(self.announcedUpTo, id)
         for number in going.keys { self.open[number]?.pending += Array(Self.event(id).utf8) }
         return going.values.compactMap(\.wake)
     }
@@ -61,10 +61,10 @@ extension TestServerState {
         guard self.streams.isForDevice, let registration = self.registration, device ?? registration == registration
         else { return (Self.problem(.notFound), nil) }
         // Sends the events again that the client has not confirmed.
-        let last = request.lastEvent.flatMap { Int64($0) } ?? self.streams.toldUpTo
+        let last = request.lastEvent.flatMap { Int64($0) } ?? self.streams.announcedUpTo
         let missed = self.items.map(\.id).filter { $0 > last }
         // Events that the network damages are sent again.
-        if self.network == .fine { self.streams.toldUpTo = max(self.streams.toldUpTo, missed.last ?? 0) }
+        if self.network == .fine { self.streams.announcedUpTo = max(self.streams.announcedUpTo, missed.last ?? 0) }
         let text = "retry: 20\n\n:\n\n" + missed.map(TestStreams.event).joined()
         let head = TestAnswer(200, fields: ["Content-Type": "text/event-stream"])
         return (head, self.streams.begin(text))

@@ -75,7 +75,7 @@ struct TestServerState: Sendable {
         self.isShared = body?["Shared"] == .bool(true)
         self.streams.isForDevice = self.registration != nil && body?["Platform"]?.text == "stream"
         // The device gets pushes only for later notifications.
-        self.streams.toldUpTo = self.lastID
+        self.streams.announcedUpTo = self.lastID
         return TestAnswer(200)
     }
 

@@ -75,7 +75,9 @@ final class Connection {
                         self.stopHandlerTime()
                     }
                     request.body.detach()
-                    if let unfinished = try self.answer(response, to: request.head) { try await self.finish(unfinished) }
+                    if let unfinished = try self.answer(response, to: request.head) {
+                        try await self.finish(unfinished)
+                    }
                 }
             } catch {
                 if case .refused(let refusal) = error { await self.refuse(refusal) }

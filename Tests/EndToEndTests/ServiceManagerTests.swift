@@ -86,7 +86,7 @@ import Testing
     /// A missing manager does not end the daemon.
     @Test func aMessageThatNobodyReadsIsLost() throws {
         let manager = try #require(try ServiceManager(in: ["NOTIFY_SOCKET": "/nowhere/notify"], of: 7))
-        manager.tell("READY=1")
+        manager.notify("READY=1")
     }
 }
 

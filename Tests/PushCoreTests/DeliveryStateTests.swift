@@ -99,7 +99,8 @@ import Testing
             (.failure(.deviceGone(reason: "g", since: at(5))), .failed(reason: "g"), 5, 5),
             (.failure(.deviceGone(reason: "g", since: at(2000))), .failed(reason: "g"), 1010, 1010),
             (
-                .failure(.deviceUnknown(reason: "u")), .retried(at: at(1000 + SenderHealth.firstPause), reason: "u"), 1010,
+                .failure(.deviceUnknown(reason: "u")), .retried(at: at(1000 + SenderHealth.firstPause), reason: "u"),
+                1010,
                 nil
             ),
             (.failure(.kindRefused(reason: "k")), .retried(at: at(1300), reason: "k"), nil, nil),
@@ -107,9 +108,13 @@ import Testing
                 .failure(.unavailable(reason: "x", retryAfter: .seconds(900), sparesFirst: true)),
                 .retried(at: at(1000.1), reason: "x"), nil, nil
             ),
-            (.failure(.misconfigured(reason: "m")), .retried(at: at(1000 + SenderHealth.firstPause), reason: "m"), nil, nil),
             (
-                .failure(.credentialExpired(reason: "c")), .retried(at: at(1000 + SenderHealth.firstPause), reason: "c"),
+                .failure(.misconfigured(reason: "m")), .retried(at: at(1000 + SenderHealth.firstPause), reason: "m"),
+                nil, nil
+            ),
+            (
+                .failure(.credentialExpired(reason: "c")),
+                .retried(at: at(1000 + SenderHealth.firstPause), reason: "c"),
                 nil, nil
             ),
             (.failure(.offline(reason: "o")), .away(reason: "o"), nil, nil),

@@ -178,7 +178,8 @@ import Testing
         let error = try #require(#expect(throws: StoreError.self) { _ = try Server(self.old, in: self.folder) })
         #expect(error.isConfiguration)
         for words in [
-            "it lacks key 2,", "the server \(ServerMembership.name) encrypts with it now: copy the keyring of that server",
+            "it lacks key 2,",
+            "the server \(ServerMembership.name) encrypts with it now: copy the keyring of that server",
         ] {
             #expect("\(error)".contains(words), "\(error)")
         }

@@ -21,7 +21,7 @@ import Testing
         var refused = SignInNews(.refused)
         (refused.pair, refused.count) = (9, 65_535)
         var succeeded = SignInNews(.succeeded)
-        (succeeded.isTold, succeeded.isKnown) = (true, true)
+        (succeeded.isCounted, succeeded.isKnown) = (true, true)
         news.signIns = [begun, refused, succeeded]
         news.lanes = ["apns", "webpush/wörld.example", ""]
         return news

@@ -94,9 +94,9 @@ package final class LogWriter: Sendable {
         // The file that `append(to:)` opened; `first` belongs to the process.
         var own: Int32?
         // Dropped lines that have not been reported yet.
-        var untold = 0
+        var unreported = 0
         while true {
-            let (batch, format) = self.next(within: untold > 0 ? Self.retryAfter : nil)
+            let (batch, format) = self.next(within: unreported > 0 ? Self.retryAfter : nil)
             if let new = self.state.withLock({ $0.newFile.take() }) {
                 file = LogFile(descriptor: new)
                 if let old = own { close(old) }
@@ -104,12 +104,12 @@ package final class LogWriter: Sendable {
             }
             var lost = 0
             for line in batch.lines {
-                if self.tell(of: &untold, in: &file, format), file.write(line.text(as: format)) { continue }
+                if self.reportDropped(&unreported, in: &file, format), file.write(line.text(as: format)) { continue }
                 lost += 1
-                untold += 1
+                unreported += 1
             }
-            untold += batch.dropped
-            _ = self.tell(of: &untold, in: &file, format)
+            unreported += batch.dropped
+            _ = self.reportDropped(&unreported, in: &file, format)
             self.state.withLock { state in
                 state.dropped += lost
                 state.isWriting = false
@@ -143,12 +143,12 @@ package final class LogWriter: Sendable {
     }
 
     /// Writes how many lines were dropped here, if any were; `false` if it cannot.
-    private func tell(of untold: inout Int, in file: inout LogFile, _ format: LogLine.Format) -> Bool {
-        if untold == 0 { return true }
-        let fields = [(name: "count", value: "\(untold)")]
+    private func reportDropped(_ unreported: inout Int, in file: inout LogFile, _ format: LogLine.Format) -> Bool {
+        if unreported == 0 { return true }
+        let fields = [(name: "count", value: "\(unreported)")]
         let line = LogLine(time: Date(), level: .warning, message: "log lines were dropped", fields: fields)
         guard file.write(line.text(as: format)) else { return false }
-        untold = 0
+        unreported = 0
         return true
     }
 }

@@ -16,9 +16,9 @@ struct LaneShares: Sendable {
     static let settling = 3
 
     /// When other servers, by process, last reported that they send.
-    private var heard: [Lane: [Int64: Date]] = [:]
+    private var reportedUses: [Lane: [Int64: Date]] = [:]
     /// This server's number of consecutive exchanges with a report that it sends from the lane.
-    private var told: [Lane: Int] = [:]
+    private var announcedExchanges: [Lane: Int] = [:]
     /// The numbers of other servers' delays that were applied: each is applied once, so that new
     /// credentials end it.
     private var observed: [Lane: Int64] = [:]
@@ -31,22 +31,25 @@ struct LaneShares: Sendable {
             guard let names = message.news?.lanes, !names.isEmpty else { continue }
             let at = now - message.age.timeInterval
             for lane in lanes where names.contains(lane.description) {
-                self.heard[lane, default: [:]][message.process] = at
+                self.reportedUses[lane, default: [:]][message.process] = at
             }
         }
         for lane in lanes {
             // A time that is too far away was recorded before the clock was set back.
-            self.heard[lane] = self.heard[lane]?.filter { abs(now.timeIntervalSince($0.value)) < LaneState.use }
+            self.reportedUses[lane] = self.reportedUses[lane]?.filter {
+                abs(now.timeIntervalSince($0.value)) < LaneState.use
+            }
             // Until this server has read everything, it does not know all others.
             if answer.hasMore { continue }
-            self.told[lane] = used.contains(lane) ? min(self.told[lane, default: 0] + 1, Self.settling) : 0
+            self.announcedExchanges[lane] =
+                used.contains(lane) ? min(self.announcedExchanges[lane, default: 0] + 1, Self.settling) : 0
         }
     }
 
     /// The number of servers that share the lane's rate.
     func count(of lane: Lane) -> Int {
-        let senders = (self.heard[lane]?.count ?? 0) + 1
-        return self.told[lane, default: 0] < Self.settling ? max(self.servers, senders) : senders
+        let senders = (self.reportedUses[lane]?.count ?? 0) + 1
+        return self.announcedExchanges[lane, default: 0] < Self.settling ? max(self.servers, senders) : senders
     }
 
     /// Whether a delay was not applied before.

@@ -26,10 +26,10 @@ extension LaneState {
     }
 
     /// Applies another server's latest report, once, unless the provider answers this server.
-    mutating func observe(_ told: LanePause, now: Date) {
-        guard told.number != self.observedPause else { return }
-        guard let ongoing = told.ongoing else {
-            self.observedPause = told.number
+    mutating func observe(_ report: LanePause, now: Date) {
+        guard report.number != self.observedPause else { return }
+        guard let ongoing = report.ongoing else {
+            self.observedPause = report.number
             guard self.sharedPause.take() != nil else { return }
             self.leftAt = now
             self.note(self.health.leave())
@@ -39,7 +39,7 @@ extension LaneState {
         let pause = ongoing.pause(now: now)
         // The report is examined again, as this server may be the next to fail.
         if self.health.contradicts(pause) { return }
-        self.observedPause = told.number
+        self.observedPause = report.number
         self.note(self.health.join(pause, delayCount: ongoing.delayCount, now: now))
         self.sharedPause = self.pause.flatMap { $0.cause.needsOperator ? nil : $0 }
     }

@@ -30,7 +30,7 @@ extension PostgreSQLStore {
     func keepKeys() async {
         await withTaskCancellationHandler {
             while !Task.isCancelled {
-                guard self.keys.wait != nil || self.keys.isUntold else {
+                guard self.keys.wait != nil || self.keys.isUnreported else {
                     await self.keys.signal.wait(atMost: Self.longestWait)
                     continue
                 }
@@ -48,7 +48,7 @@ extension PostgreSQLStore {
     func settleKeys() async throws {
         guard self.options.mayExchange() else { return }
         try await self.keys.changing {
-            if self.keys.isUntold { try await self.tellSealing() }
+            if self.keys.isUnreported { try await self.reportSealing() }
             guard let wait = self.keys.wait else { return }
             let agreement = try KeyAgreement(await self.read(KeyAgreement.all))
             let choice = agreement.choice(self.keys.keyring, besides: self.membership.number)
@@ -119,17 +119,17 @@ extension PostgreSQLStore {
         }
         self.keys.use(keyring, sealing: choice.sealing, choice.wait)
         // If this fails, the last key stays in use until `keepKeys` succeeds.
-        if self.keys.isUntold { try? await self.tellSealing() } else { self.keys.noteTold() }
+        if self.keys.isUnreported { try? await self.reportSealing() } else { self.keys.noteReported() }
     }
 
     /// Publishes which key encrypts. This must come after the switch, so that no process deletes
     /// the old key while this one may encrypt with it. The new key stays in use as the first of
     /// the keyring.
-    private func tellSealing() async throws {
+    private func reportSealing() async throws {
         let (server, sealing) = (self.membership.number, Int64(self.sealing.vault.keyring.sealing))
         try await self.write { tx in
             _ = try await tx.query("update node set sealing = $2 where number = $1", server, sealing)
         }
-        self.keys.noteTold()
+        self.keys.noteReported()
     }
 }

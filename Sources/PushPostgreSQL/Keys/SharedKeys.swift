@@ -18,7 +18,7 @@ final class SharedKeys: Sendable {
         /// The reason why this process has stopped encrypting; `nil` if it has not.
         var lack: String?
         /// Whether the others have not yet seen which key encrypts here.
-        var isUntold = false
+        var isUnreported = false
         var isChanging = false
     }
 
@@ -57,7 +57,7 @@ final class SharedKeys: Sendable {
     /// The reason why this process has stopped encrypting.
     var lack: String? { self.state.withLock { $0.lack } }
 
-    var isUntold: Bool { self.state.withLock { $0.isUntold } }
+    var isUnreported: Bool { self.state.withLock { $0.isUnreported } }
 
     /// The bytes that this process publishes for a keyring.
     func held(_ keyring: Keyring) -> Data { Self.held(keyring, isCommand: self.isCommand) }
@@ -81,15 +81,15 @@ final class SharedKeys: Sendable {
             if state.keyring != keyring { state.exchanges += 1 }
             state.keyring = keyring
             state.lack = nil
-            state.isUntold = state.isUntold || before != sealing
+            state.isUnreported = state.isUnreported || before != sealing
         }
         self.note(wait)
     }
 
     /// Records that the others know which key encrypts. Only now can they delete the old key.
-    func noteTold() {
+    func noteReported() {
         let event = self.state.withLock { state -> StoreEvent? in
-            state.isUntold = false
+            state.isUnreported = false
             guard state.wait == nil, state.reported != nil else { return nil }
             state.reported = nil
             return .keySeals(state.keyring.sealing)
@@ -126,7 +126,7 @@ final class SharedKeys: Sendable {
         let isCurrent = self.state.withLock { $0.exchanges == entry.exchanges }
         guard isCurrent, choice.sealing == entry.sealing else { return false }
         self.use(keyring, sealing: choice.sealing, choice.wait)
-        self.noteTold()
+        self.noteReported()
         body()
         return true
     }

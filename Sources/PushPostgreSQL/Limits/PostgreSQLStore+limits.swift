@@ -15,7 +15,7 @@ extension PostgreSQLStore: LimitStore {
 
     package func exchange(_ round: LimitRound) async throws -> LimitAnswer {
         do throws(DatabaseError) {
-            try await self.say(round)
+            try await self.storeNews(round)
             let read = round.read.sorted { $0.key < $1.key }
             let rows = try await self.database.query(
                 Self.limitNews,
@@ -44,7 +44,7 @@ extension PostgreSQLStore: LimitStore {
 
     // MARK: - Private
 
-    private func say(_ round: LimitRound) async throws(DatabaseError) {
+    private func storeNews(_ round: LimitRound) async throws(DatabaseError) {
         guard !round.news.isEmpty else { return }
         if !round.news.delays.isEmpty { try await self.store(round.news.delays, of: round.process) }
         if !round.news.pauses.isEmpty { try await self.store(round.news.pauses, of: round.process) }

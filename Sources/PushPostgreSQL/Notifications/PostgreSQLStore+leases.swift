@@ -150,7 +150,7 @@ extension PostgreSQLStore {
             next[lease.user] = number + 1
         }
         // If a notification was recalled or has expired meanwhile, the user sees that instead.
-        let told = try await tx.query(
+        let notified = try await tx.query(
             """
             with l as (
                 select r.notification_id, r.user_id, t.change
@@ -167,7 +167,7 @@ extension PostgreSQLStore {
             changes,
             now.milliseconds
         ).map { RecipientKey(notification: try $0.integer(0), user: try $0.integer(1)) }
-        try await Self.cancelPushes(tx, to: told.sorted(), reason: PushReason.taken, now: now)
+        try await Self.cancelPushes(tx, to: notified.sorted(), reason: PushReason.taken, now: now)
         try await Self.noteTaken(tx, leases)
     }
 }

@@ -83,10 +83,10 @@ extension PostgreSQLStore {
                 page
             ).map { try $0.integer(0) }
             let numbers = try await tx.changes(ofUsers: users)
-            try await Self.tell(tx, users, numbers, ofRecall: id, at: recalledAt)
+            try await Self.setRecallChanges(tx, users, numbers, ofRecall: id, at: recalledAt)
         }
-        if let told = users.last, users.count == page {
-            _ = try await tx.query("update recall set user_id = $2 where notification_id = $1", id, told)
+        if let lastUser = users.last, users.count == page {
+            _ = try await tx.query("update recall set user_id = $2 where notification_id = $1", id, lastUser)
         } else {
             _ = try await tx.query("delete from recall where notification_id = $1", id)
         }
@@ -159,7 +159,7 @@ extension PostgreSQLStore {
             mustBeScheduled
         ).first
         guard let erased else { return .refused }
-        try await Self.tell(tx, users, numbers, ofRecall: id, at: now.milliseconds)
+        try await Self.setRecallChanges(tx, users, numbers, ofRecall: id, at: now.milliseconds)
         let isComplete = recipients.count <= page
         _ = try await tx.query(
             """
@@ -194,7 +194,7 @@ extension PostgreSQLStore {
         """
 
     /// Assigns recipients the numbers that were drawn for them.
-    private static func tell(
+    private static func setRecallChanges(
         _ tx: WriteTransaction,
         _ users: [Int64],
         _ numbers: [Int64: Int64],

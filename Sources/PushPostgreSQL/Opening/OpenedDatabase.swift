@@ -40,8 +40,8 @@ struct OpenedDatabase {
                 let secret = try Self.secret(connection, vault)
                 try Self.beginEvents(connection, options.events, now: options.now())
                 _ = try connection.query(ServerMembership.firstEpoch)
-                let isTelling = Self.areShared(migrations)
-                let assigned = try Self.join(connection, options, schema: schema, vault, isTelling ? keyring : nil)
+                let reportsKeys = Self.areShared(migrations)
+                let assigned = try Self.join(connection, options, schema: schema, vault, reportsKeys ? keyring : nil)
                 return (Sealing(vault, secret), SharedKeys(keyring, choice.wait, vault, options), assigned)
             }
         } catch {
@@ -148,17 +148,17 @@ struct OpenedDatabase {
         _ options: StoreOptions,
         schema: String,
         _ vault: Vault,
-        _ told: Keyring?
+        _ reported: Keyring?
     ) throws -> AssignedNumber {
         _ = try connection.query(ServerMembership.deleteFenced)
         let sealing = vault.keyring.sealing
         var values: [any Bindable] = [ServerMembership.name, options.release, schema, Int64(sealing)]
-        if let told {
-            values.append(SharedKeys.held(told, isCommand: !options.isListedAfterEnd))
-            values.append(told.checkValue(of: sealing) ?? Data())
+        if let reported {
+            values.append(SharedKeys.held(reported, isCommand: !options.isListedAfterEnd))
+            values.append(reported.checkValue(of: sealing) ?? Data())
         }
         let start = ContinuousClock.now
-        let statement = told == nil ? ServerMembership.insertServer : ServerMembership.insertServerWithKeys
+        let statement = reported == nil ? ServerMembership.insertServer : ServerMembership.insertServerWithKeys
         let row = try connection.query(statement, values: values).first
         guard let row else { preconditionFailure("while migrations are held off, it returns a number or throws") }
         return try AssignedNumber(row, since: start)

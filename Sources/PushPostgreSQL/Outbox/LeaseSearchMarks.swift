@@ -66,7 +66,9 @@ final class LeaseSearchMarks: Sendable {
         let (mark, era) = self.mark(lane, queue)
         guard let mark else { return Search(start: .min, mayContinueBelow: false, began: now, era: era) }
         let age = now - mark.since
-        if age >= max(Self.lifetime, mark.delay) { return Search(start: .min, mayContinueBelow: false, began: now, era: era) }
+        if age >= max(Self.lifetime, mark.delay) {
+            return Search(start: .min, mayContinueBelow: false, began: now, era: era)
+        }
         return Search(start: mark.dueAt, mayContinueBelow: age >= mark.delay, began: now, era: era)
     }
 
@@ -99,8 +101,14 @@ final class LeaseSearchMarks: Sendable {
             let key = Key(lane: lane.description, queue: queue)
             let old = state.marks[key]
             let delay = sawAll ? Self.delay(after: now - search.began) : old?.delay ?? .zero
-            guard let dueAt = first ?? (delay > .zero ? date - Self.commitMargin : nil) else { return state.marks[key] = nil }
-            state.marks[key] = Mark(dueAt: dueAt, since: sawAll ? search.began : old?.since ?? search.began, delay: delay)
+            guard let dueAt = first ?? (delay > .zero ? date - Self.commitMargin : nil) else {
+                return state.marks[key] = nil
+            }
+            state.marks[key] = Mark(
+                dueAt: dueAt,
+                since: sawAll ? search.began : old?.since ?? search.began,
+                delay: delay
+            )
         }
     }
 

@@ -45,7 +45,9 @@ final class VAPIDTokens: Sendable {
         try self.tokens.withLock { tokens throws(SendFailure) in
             if let token = tokens[origin] {
                 let rest = token.end.timeIntervalSince(now)
-                if rest >= Self.shortestRemaining, rest <= Self.lifetime + Self.clockSlack { return token.authorization }
+                if rest >= Self.shortestRemaining, rest <= Self.lifetime + Self.clockSlack {
+                    return token.authorization
+                }
             }
             let end = now + Self.lifetime
             let text: String

@@ -32,7 +32,8 @@ struct AuditScan: Sendable {
     /// How many entries before `last` to read now; `nil` at the end of the search. The last of
     /// them only shows that there are more.
     var next: Int? {
-        guard self.hasMore, self.found.count < self.limit, self.searched < Self.maximumSearched, self.bytes < Self.size else {
+        guard self.hasMore, self.found.count < self.limit, self.searched < Self.maximumSearched, self.bytes < Self.size
+        else {
             return nil
         }
         return min(Self.step, Self.maximumSearched - self.searched) + 1

@@ -7,7 +7,7 @@ final class Allowance: Sendable {
     /// The time at which all requests are available again, in nanoseconds since 1970.
     private let fullAt = Atomic<Int64>(0)
     /// The use on this server that the other servers do not know yet.
-    private let untold = Atomic(0)
+    private let unreported = Atomic(0)
     private let isListed = Atomic(false)
     let user: Int64
 
@@ -56,10 +56,10 @@ final class Allowance: Sendable {
     }
 
     /// Returns the use on this server since the last call.
-    func takeUntold() -> Int {
+    func takeUnreported() -> Int {
         // In this order, so that use in between is listed again.
         self.isListed.store(false, ordering: .sequentiallyConsistent)
-        return self.untold.exchange(0, ordering: .sequentiallyConsistent)
+        return self.unreported.exchange(0, ordering: .sequentiallyConsistent)
     }
 
     private func add(_ requests: Int, _ policy: QuotaPolicy, upTo most: Int64, now: Date) {
@@ -79,8 +79,9 @@ final class Allowance: Sendable {
     /// matter.
     private func note(_ requests: Int, _ policy: QuotaPolicy) {
         guard let book = policy.book else { return }
-        let (_, untold) = self.untold.wrappingAdd(requests, ordering: .sequentiallyConsistent)
-        guard untold >= book.lot(of: policy), !self.isListed.exchange(true, ordering: .sequentiallyConsistent) else {
+        let (_, unreported) = self.unreported.wrappingAdd(requests, ordering: .sequentiallyConsistent)
+        guard unreported >= book.lot(of: policy), !self.isListed.exchange(true, ordering: .sequentiallyConsistent)
+        else {
             return
         }
         book.list(self, policy)

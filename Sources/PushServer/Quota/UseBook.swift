@@ -44,7 +44,7 @@ final class UseBook: Sendable {
             return taken
         }
         return entries.compactMap { entry in
-            let requests = entry.allowance.takeUntold()
+            let requests = entry.allowance.takeUnreported()
             guard requests > 0 else { return nil }
             let source = entry.policy.source
             return QuotaUse(user: entry.allowance.user, role: source.role, kind: source.kind, requests: requests)

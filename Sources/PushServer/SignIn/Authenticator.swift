@@ -198,10 +198,10 @@ package final class Authenticator: Sendable {
     }
 
     /// Whether other processes end credentials, too.
-    var isToldOfEnds: Bool { self.lease != nil }
+    var receivesEnds: Bool { self.lease != nil }
 
     /// Whether this process learns in time of all credentials that other processes end.
-    var hearsOfEnds: Bool { self.lease == nil || self.lease?.term != nil }
+    var isReceivingEnds: Bool { self.lease == nil || self.lease?.term != nil }
 
     /// Returns the caller. Without one, throws and counts a refusal.
     private func admit(

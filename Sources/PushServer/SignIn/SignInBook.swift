@@ -32,12 +32,12 @@ struct SignInBook: Sendable {
     }
 
     mutating func succeed(_ attempt: SignInAttempt) {
-        let isTold = self.take(attempt)
+        let isCounted = self.take(attempt)
         // The state of the other servers does not change.
-        if attempt.isKnown, !attempt.hasFailed, !isTold { return }
+        if attempt.isKnown, !attempt.hasFailed, !isCounted { return }
         guard self.attempts.count < SignInNews.limit else { return }
         var news = SignInNews(.succeeded, of: attempt)
-        news.isTold = isTold
+        news.isCounted = isCounted
         self.attempts.append(news)
     }
 
@@ -104,11 +104,11 @@ extension SignInNews {
 
 extension SignInAttempt {
     /// An attempt that another server has reported, without its password: see
-    /// `SignInFailures.untoldPassword`.
+    /// `SignInFailures.unknownPassword`.
     init(_ news: SignInNews) {
         self.init(
             account: news.account,
-            password: SignInFailures.untoldPassword,
+            password: SignInFailures.unknownPassword,
             address: news.address,
             pair: news.pair,
             networks: news.networks.compactMap { network in

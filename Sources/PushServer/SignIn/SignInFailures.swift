@@ -20,7 +20,7 @@ struct SignInFailures: Sendable {
 
     /// Stands for the right password of a pair that has signed in on another server. That server
     /// does not reveal it, so here the right password waits like a wrong one.
-    static let untoldPassword: Key = 0
+    static let unknownPassword: Key = 0
 
     /// The number of strangers' failures that count as an attack on the account.
     static let attack = 20
@@ -106,7 +106,7 @@ struct SignInFailures: Sendable {
         switch news.kind {
         case .begun: self.count(attempt, now: now)
         case .succeeded:
-            if news.isTold, !attempt.isKnown { self.takeBackStranger(attempt, now: now) }
+            if news.isCounted, !attempt.isKnown { self.takeBackStranger(attempt, now: now) }
             self.pairs[attempt.pair] = nil
             self.known[attempt.pair] = self.known[attempt.pair] ?? attempt.password
         case .cancelled: self.cancel(attempt, now: now)

@@ -86,7 +86,7 @@ struct EventStream: Sendable {
     /// Whether events may be sent. Checks the credentials first if they may have ended; if they
     /// have, the events fail.
     private func mayDeliver(_ events: [PendingEvent], _ isInQuestion: Bool) async throws -> Bool {
-        guard isInQuestion || !self.handler.authenticator.hearsOfEnds else { return true }
+        guard isInQuestion || !self.handler.authenticator.isReceivingEnds else { return true }
         var isAllowed = false
         defer { if !isAllowed { for event in events { event.fail() } } }
         isAllowed = try await self.isStillAllowed()

@@ -80,7 +80,7 @@ private struct LimitWriter {
 
     mutating func write(_ news: SignInNews) {
         self.write(news.kind.rawValue)
-        let flags = [news.isKnown, news.isNew, news.isUnderAttack, news.isTold, news.address != nil]
+        let flags = [news.isKnown, news.isNew, news.isUnderAttack, news.isCounted, news.address != nil]
         self.write(flags.enumerated().reduce(UInt8(0)) { $0 | ($1.element ? 1 << UInt8($1.offset) : 0) })
         self.write(news.account)
         self.write(news.pair)
@@ -128,7 +128,7 @@ private struct LimitReader {
         news.isKnown = flags & 1 != 0
         news.isNew = flags & 2 != 0
         news.isUnderAttack = flags & 4 != 0
-        news.isTold = flags & 8 != 0
+        news.isCounted = flags & 8 != 0
         news.account = try self.next(UInt64.self)
         news.pair = try self.next(UInt64.self)
         let address = try self.next(UInt64.self)

@@ -13,7 +13,7 @@ package struct SignInNews: Sendable, Hashable {
     package enum Kind: UInt8, Sendable {
         /// An attempt began, which counts as failed from then on.
         case begun = 1
-        /// The password was right. `isTold`: the other servers have counted the attempt.
+        /// The password was right. `isCounted`: the other servers have counted the attempt.
         case succeeded = 2
         /// The server did not check the attempt; the others have counted it.
         case cancelled = 3
@@ -46,7 +46,7 @@ package struct SignInNews: Sendable, Hashable {
     package var isKnown = false
     package var isNew = false
     package var isUnderAttack = false
-    package var isTold = false
+    package var isCounted = false
     /// The number of occurrences, if the kind is counted.
     package var count: UInt16 = 1
 
