@@ -183,8 +183,8 @@ package struct SenderHealth: Sendable {
         self.answeredAt.map { $0 > pause.since } ?? false
     }
 
-    /// Joins another server's pause, which has had `delayCount` delays; returns an event if that is
-    /// new.
+    /// Joins another server's pause, which has had `delayCount` delays; returns an event if that
+    /// is new.
     package mutating func join(_ other: Pause, delayCount: Int, now: Date) -> HealthEvent? {
         // This server's own probe is being sent, and its answer decides.
         if self.isProbing { return nil }

@@ -69,12 +69,12 @@ package final class StreamHub: Sendable {
 
     /// Makes the streams of a user, or of all users with `nil`, check their credentials before
     /// they send anything more.
-    package func question(user: Int64?) {
+    package func revalidate(user: Int64?) {
         let mailboxes = self.streams.withLock { streams in
             if let user { return streams.byUser[user] ?? [] }
             return streams.byUser.values.flatMap(\.self)
         }
-        for mailbox in mailboxes { mailbox.question() }
+        for mailbox in mailboxes { mailbox.revalidate() }
     }
 
     fileprivate func close(_ mailbox: StreamMailbox, of devices: [DeviceHandle], user: Int64) {

@@ -9,7 +9,7 @@ package final class StreamMailbox: Sendable {
     private struct Content {
         var events: [PendingEvent] = []
         var isClosed = false
-        var isInQuestion = false
+        var needsRevalidation = false
         var ring: (@Sendable () -> Void)?
     }
 
@@ -23,22 +23,22 @@ package final class StreamMailbox: Sendable {
 
     /// Removes and returns all events; the caller must call `succeed` or `fail` of each.
     ///
-    /// `isInQuestion`: since the last call the reader's credentials may have ended, so it must
-    /// check them before it sends the events.
-    package func take() -> (events: [PendingEvent], isInQuestion: Bool) {
+    /// `needsRevalidation`: since the last call the reader's credentials may have ended, so it
+    /// must check them before it sends the events.
+    package func take() -> (events: [PendingEvent], needsRevalidation: Bool) {
         self.content.withLock { content in
             defer {
                 content.events = []
-                content.isInQuestion = false
+                content.needsRevalidation = false
             }
-            return (content.events, content.isInQuestion)
+            return (content.events, content.needsRevalidation)
         }
     }
 
     /// Makes the reader check its credentials before it sends anything more.
-    package func question() {
+    package func revalidate() {
         let ring = self.content.withLock { content in
-            content.isInQuestion = true
+            content.needsRevalidation = true
             return content.ring
         }
         ring?()

@@ -102,7 +102,7 @@ final class GroupQueue<Member: GroupMember, End: GroupEnd>: Sendable {
     /// Afterwards the seat has its end, too.
     @discardableResult
     func lead(_ seat: Seat, _ work: @Sendable ([Member]) async -> [End]) async -> End {
-        await self.letOthersCome()
+        await self.waitForMembers()
         let others = self.state.withLock { $0.removeGroup(with: seat.member, self.limits) }
         let ends = await work([seat.member] + others.map(\.member))
         self.leave(after: ends)
@@ -114,7 +114,7 @@ final class GroupQueue<Member: GroupMember, End: GroupEnd>: Sendable {
     // MARK: - Private
 
     /// Waits until as many callers wait as the last group had, or for some turns.
-    private func letOthersCome() async {
+    private func waitForMembers() async {
         for _ in 0..<Self.turns {
             if self.state.withLock({ $0.waiting.count + 1 >= $0.lastCount }) { return }
             await Task.yield()

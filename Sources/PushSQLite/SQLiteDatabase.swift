@@ -41,12 +41,12 @@ package struct SQLiteDatabase: StorePlace {
 
     package func dataKeys() throws(StoreError) -> [DataKeyEntry] {
         guard self.exists else { return [] }
-        return try self.look { try DataKeyEntry.fetchAll($0) }
+        return try self.readOnly { try DataKeyEntry.fetchAll($0) }
     }
 
     package func countSealed(with key: UInt32) throws(StoreError) -> Int {
         guard self.exists else { return 0 }
-        return try self.look { db in
+        return try self.readOnly { db in
             try SealedColumn.all.reduce(0) { try $0 + $1.count(db, with: key) }
         }
     }
@@ -58,7 +58,7 @@ package struct SQLiteDatabase: StorePlace {
 
     /// Does the same, but throws once `copy` is interrupted.
     func inspect(_ copy: RunningCopy) throws(StoreError) -> StoreInspection {
-        let (damage, applied, moved) = try self.look(copy) { db in
+        let (damage, applied, moved) = try self.readOnly(copy) { db in
             let damage = try String.fetchAll(db, sql: "pragma quick_check(10)").filter { $0 != "ok" }
             // A damaged database has no schema to compare.
             if damage.isEmpty { try SchemaComparison.check(db, Migration.all) }
@@ -92,7 +92,7 @@ package struct SQLiteDatabase: StorePlace {
     }
 
     /// Reads through a connection that changes nothing, while a server may run.
-    private func look<Value>(
+    private func readOnly<Value>(
         _ copy: RunningCopy = RunningCopy(),
         _ body: (Database) throws -> Value
     ) throws(StoreError) -> Value {

@@ -3,16 +3,16 @@ internal import PushStore
 
 extension SQLiteStore {
     /// The time between two checks of the file.
-    private static let lookAfter = Duration.seconds(10)
+    private static let checkInterval = Duration.seconds(10)
     /// The pause between two steps: clients have the writer for nine tenths of the time.
-    private static let breath = Duration.milliseconds(20)
+    private static let stepDelay = Duration.milliseconds(20)
 
     /// Returns room of the file that cleanup has freed to the file system, until the task is
     /// cancelled. All other background work runs on the writer's queue.
     package func run() async {
         while !Task.isCancelled {
             do {
-                try await self.giveSpaceBack(pause: Self.breath)
+                try await self.giveSpaceBack(pause: Self.stepDelay)
             } catch {
                 // A full disk and a full queue pass; any other failure would happen again.
                 guard error.isPassing else {
@@ -21,7 +21,7 @@ extension SQLiteStore {
                 }
             }
             // Cancellation ends the sleep early, and the condition sees it.
-            try? await Task.sleep(for: Self.lookAfter)
+            try? await Task.sleep(for: Self.checkInterval)
         }
         while !Task.isCancelled { try? await Task.sleep(for: .seconds(3600)) }
     }

@@ -193,7 +193,7 @@ package final class PushServer: Responder {
         self.readers = readers
         self.authenticator = authenticator
         self.lease = store.lease
-        self.lease?.onEnd { streams.question(about: $0) }
+        self.lease?.onEnd { streams.revalidate(about: $0) }
         self.identityField = settings.identityField
         self.pages = pages
         self.strangersBodies = BodyMemory(

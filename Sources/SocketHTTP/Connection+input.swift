@@ -38,7 +38,7 @@ extension Connection {
     func prepareBody(_ head: RequestHead) {
         self.body =
             head.expectsContinue && head.body != .none
-            ? .awaitingLeave(head.body) : BodyState(head.body, trailerBytes: self.limits.headerBytes)
+            ? .awaitingContinue(head.body) : BodyState(head.body, trailerBytes: self.limits.headerBytes)
     }
 
     // MARK: Bodies
@@ -51,10 +51,10 @@ extension Connection {
         do throws(BodyError) {
             guard case .handling = self.state else { throw .closed }
             // A client that has begun to send no longer waits for 100 Continue.
-            if !self.input.isEmpty { self.giveLeave() }
+            if !self.input.isEmpty { self.endContinueWait() }
             if try self.takeBody(into: &bytes, limit: limit) { return bytes }
             let deadline = ContinuousClock.now + self.limits.bodyTimeout
-            if self.giveLeave() {
+            if self.endContinueWait() {
                 guard await self.write(ResponseEncoder.continueHead) else { throw .closed }
             }
             repeat {
@@ -69,8 +69,8 @@ extension Connection {
 
     /// Returns whether the client waits for 100 Continue, and records that it gets it now.
     @discardableResult
-    private func giveLeave() -> Bool {
-        guard case .awaitingLeave(let framing) = self.body else { return false }
+    private func endContinueWait() -> Bool {
+        guard case .awaitingContinue(let framing) = self.body else { return false }
         self.body = BodyState(framing, trailerBytes: self.limits.headerBytes)
         return true
     }
@@ -79,7 +79,7 @@ extension Connection {
     private func takeBody(into output: inout [UInt8], limit: Int) throws(BodyError) -> Bool {
         switch self.body {
         case .whole: return true
-        case .awaitingLeave: return false
+        case .awaitingContinue: return false
         case .broken: throw .malformed
         case .length(let remaining):
             let count = min(remaining, self.input.count)
@@ -125,7 +125,7 @@ extension Connection {
         case .whole: return .nothing
         // A client that waits for 100 Continue may send its body or not, so the next bytes may be
         // a body or a request.
-        case .awaitingLeave, .broken: return .tooMuch
+        case .awaitingContinue, .broken: return .tooMuch
         case .length, .chunked: break
         }
         var dropped: [UInt8] = []

@@ -89,7 +89,7 @@ final class Connection {
     }
 
     /// Refuses the connection itself.
-    func turnAway(_ refusal: Refusal) async {
+    func refuseConnection(_ refusal: Refusal) async {
         if self.loopState.insert(self) {
             await self.refuse(refusal)
             self.loopState.remove(self)

@@ -20,7 +20,7 @@ enum ConnectionState {
 enum BodyState {
     case whole
     /// The client waits for 100 Continue before it sends the body.
-    case awaitingLeave(BodyFraming)
+    case awaitingContinue(BodyFraming)
     /// Not zero.
     case length(Int)
     case chunked(ChunkDecoder)
@@ -38,7 +38,7 @@ enum BodyState {
     /// The number of bytes for which the next read needs room.
     var expected: Int {
         switch self {
-        case .whole, .awaitingLeave, .broken: 1
+        case .whole, .awaitingContinue, .broken: 1
         case .length(let remaining): remaining
         case .chunked: .max
         }

@@ -168,7 +168,7 @@ package final class HTTPServer: Sendable {
         case .refused(let refusal):
             self.counts.refused.wrappingAdd(1, ordering: .relaxed)
             connections.addTask(executorPreference: share.loop) {
-                await self.turnAway(socket, peer, refusal, share)
+                await self.refuseConnection(socket, peer, refusal, share)
                 self.admission.withLock { $0.leaveRefused() }
             }
         case .dropped:
@@ -185,10 +185,12 @@ package final class HTTPServer: Sendable {
     }
 
     /// Answers a refused connection, without TLS.
-    private func turnAway(_ socket: Int32, _ peer: PeerAddress, _ refusal: Refusal, _ share: LoopConnections) async {
+    private func refuseConnection(_ socket: Int32, _ peer: PeerAddress, _ refusal: Refusal, _ share: LoopConnections)
+        async
+    {
         // As in `serve`: the socket is already closed.
         guard let descriptor = try? Descriptor(socket, on: share.loop) else { return }
-        await self.connection(SocketStream(descriptor), peer, share).turnAway(refusal)
+        await self.connection(SocketStream(descriptor), peer, share).refuseConnection(refusal)
     }
 
     private func stream(over descriptor: Descriptor, _ share: LoopConnections) async -> (any ByteStream)? {

@@ -16,7 +16,7 @@ package final class TLSStream: ByteStream {
     private var sealedCount = 0
     private var handshakeIsDone = false
     /// Whether `close_notify` was sent to the peer.
-    private var hasSaidGoodbye = false
+    private var hasSentCloseNotify = false
     /// Whether the handshake failed because the peer has sent an unencrypted request.
     private(set) var peerSpeaksHTTP = false
     package private(set) var certificateName: String?
@@ -119,19 +119,19 @@ package final class TLSStream: ByteStream {
 
     /// Sends `close_notify`, as far as the socket takes it at once.
     package func endWriting() {
-        if self.sayGoodbye() { self.socket.endWriting() }
+        if self.sendCloseNotify() { self.socket.endWriting() }
     }
 
     package func close() {
-        _ = self.sayGoodbye()
+        _ = self.sendCloseNotify()
         self.socket.close()
     }
 
     /// Sends `close_notify`, once. Returns whether the socket has taken all unsent bytes.
-    private func sayGoodbye() -> Bool {
+    private func sendCloseNotify() -> Bool {
         guard self.handshakeIsDone else { return true }
-        if !self.hasSaidGoodbye {
-            self.hasSaidGoodbye = true
+        if !self.hasSentCloseNotify {
+            self.hasSentCloseNotify = true
             ERR_clear_error()
             SSL_shutdown(self.session)
         }

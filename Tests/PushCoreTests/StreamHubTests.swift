@@ -53,14 +53,14 @@ import Testing
         let (mine, others) = (try self.open(self.device), try #require(self.hub.open([self.device], ofUser: 2)))
         let rings = Mutex(0)
         mine.mailbox.attach { rings.withLock { $0 += 1 } }
-        #expect(!mine.mailbox.take().isInQuestion)
-        self.hub.question(user: 1)
+        #expect(!mine.mailbox.take().needsRevalidation)
+        self.hub.revalidate(user: 1)
         #expect(rings.withLock { $0 } == 2)
-        #expect(!others.mailbox.take().isInQuestion)
-        #expect(mine.mailbox.take().isInQuestion)
-        #expect(!mine.mailbox.take().isInQuestion)
-        self.hub.question(user: nil)
-        #expect(mine.mailbox.take().isInQuestion && others.mailbox.take().isInQuestion)
+        #expect(!others.mailbox.take().needsRevalidation)
+        #expect(mine.mailbox.take().needsRevalidation)
+        #expect(!mine.mailbox.take().needsRevalidation)
+        self.hub.revalidate(user: nil)
+        #expect(mine.mailbox.take().needsRevalidation && others.mailbox.take().needsRevalidation)
     }
 
     @Test func oneOfSeveralStreamsIsEnough() async throws {

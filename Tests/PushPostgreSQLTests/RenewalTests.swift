@@ -29,7 +29,7 @@ import Testing
 
     @Test func itSendsNothingMoreAndAnotherTakesOverUntilItIsBack() async throws {
         let (mine, others) = (HeldSender(), HeldSender())
-        others.letGo()
+        others.release()
         try await self.a.whileRunning(self.lane(mine, concurrency: 1)) {
             try await self.a.fixture.post(1, from: self.alice, to: "news")
             self.a.wakeUp()
@@ -37,7 +37,7 @@ import Testing
             try await self.b.holdRenewals(of: self.a)
             try await eventually { !self.a.fixture.store.maySend }
             // The push in flight ends; the nine others that are leased are not begun.
-            mine.letGo()
+            mine.release()
             try await self.b.whileRunning(self.lane(others, concurrency: 3)) {
                 try await eventually { Set(mine.begun + others.begun).count == 10 }
                 try await self.b.fixture.post(2, from: self.alice, to: "news")
@@ -64,7 +64,7 @@ import Testing
         /// The pushes that have begun.
         var begun: [String] { self.pushes.withLock { $0 } }
 
-        func letGo() {
+        func release() {
             self.isOpen.withLock { $0 = true }
             self.gate.set()
         }

@@ -241,7 +241,7 @@ import Testing
         #expect(report.hold())
         try await self.erase(.readOnce)
         let other = try await self.copyAsAKillLeavesIt()
-        report.letGo()
+        report.release()
         #expect(try self.found(sealed, in: other) > 0)
         let next = try SQLiteStore(path: other.file("test.db"), keyring: fixture.keyring)
         #expect(try self.found(sealed, in: other) == 0)
@@ -385,7 +385,7 @@ import Testing
         // The wiping waits as long as the report reads.
         #expect(report.hold())
         let isDone = try await fixture.sqlite.wipe()
-        report.letGo()
+        report.release()
         #expect(!isDone)
         try await self.wipe()
         #expect(try self.found(sealed, in: fixture.folder) == 0)

@@ -38,7 +38,7 @@ import Testing
             let last = scan.last ?? .max
             let page = Array(audit.drop { $0.number >= last }.prefix(next))
             reads.append(page.count)
-            scan.look(at: page)
+            scan.search(page)
         }
         return reads
     }

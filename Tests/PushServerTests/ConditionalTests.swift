@@ -58,7 +58,7 @@ import Testing
         #expect(try tag(7, at: 5) == #""7-u5""#)
         #expect(try tag(7, isRead: true, at: 5, account: AccountID(text: "me")) == #""7-r5-me""#)
         let longest = try tag(.max, at: .min, account: AccountID(text: String(repeating: "a", count: 22)))
-        #expect(longest.utf8.count <= NotificationTag.mostBytes)
+        #expect(longest.utf8.count <= NotificationTag.maximumBytes)
     }
 
     // MARK: If-None-Match

@@ -150,12 +150,12 @@ final class SharedKeys: Sendable {
             try agreement.check(keyring)
             return true
         } catch {
-            self.stayOut("\(error)")
+            self.stopSealing("\(error)")
             return false
         }
     }
 
-    private func stayOut(_ reason: String) {
+    private func stopSealing(_ reason: String) {
         let isNew = self.state.withLock { state in
             defer { state.lack = reason }
             return state.lack != reason

@@ -205,7 +205,7 @@ extension PostgreSQLStore {
     package func deleteExpiredIdempotency(now: Date, limit: Int) async throws -> Int {
         let end = now - IdempotentRequest.lifetime
         return try await self.write { tx in
-            try await self.look(for: .idempotencyKeys, at: end) { start in
+            try await self.search(for: .idempotencyKeys, at: end) { start in
                 let deleted = try await tx.query(Self.expiredKeys, start, end.milliseconds, limit).map {
                     try $0.integer(0)
                 }

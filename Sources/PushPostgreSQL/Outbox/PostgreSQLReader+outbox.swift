@@ -44,7 +44,7 @@ extension PostgreSQLReader {
             lane.description,
             queue == .bulk,
             start,
-            Int64(OldestPush.looks)
+            Int64(OldestPush.maximumExamined)
         ) { try $0.first?.optionalInteger(0) }.map(Date.init(milliseconds:))
     }
 

@@ -70,7 +70,7 @@ struct ServerMessage: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// PostgreSQL limits a message to less than 8,000 bytes.
-    private static let mostBytes = 7000
+    private static let maximumBytes = 7000
 
     let sender: Int64
     private(set) var hasEnds = false
@@ -115,6 +115,6 @@ struct ServerMessage: Sendable, Hashable, CustomStringConvertible {
             [String(self.sender)] + (self.hasEnds ? ["ends"] : []) + (self.hasEvents ? ["events"] : [])
             + (self.hasFreed ? ["freed"] : [])
         let full = (head + self.lanes.sorted().map { "work=\($0)" }).joined(separator: " ")
-        return full.utf8.count <= Self.mostBytes ? full : (head + ["work=*"]).joined(separator: " ")
+        return full.utf8.count <= Self.maximumBytes ? full : (head + ["work=*"]).joined(separator: " ")
     }
 }

@@ -28,7 +28,7 @@ extension PostgreSQLStore {
             let isListening = DeviceHandle(handle).map(self.options.streams.isListening) ?? false
             guard holder != number || isListening else { return settlement }
             var settlement = settlement
-            settlement.comeBack(now: now)
+            settlement.makeDueNow(now: now)
             return settlement
         }
     }

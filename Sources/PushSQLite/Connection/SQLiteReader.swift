@@ -90,9 +90,9 @@ package final class SQLiteReader: StoreReader, ImmediateReader {
     }
 
     /// Ends the open transaction, which would prevent a complete checkpoint, and blocks reads
-    /// until `letGo`.
+    /// until `release`.
     ///
-    /// Any thread may call it; the same thread must call `letGo`. Returns `false`, and changes
+    /// Any thread may call it; the same thread must call `release`. Returns `false`, and changes
     /// nothing, if a running read does not end soon.
     func hold() -> Bool {
         guard self.lock.lock(before: Date() + Self.moment) else { return false }
@@ -106,7 +106,7 @@ package final class SQLiteReader: StoreReader, ImmediateReader {
     }
 
     /// Unblocks reads after `hold`.
-    func letGo() {
+    func release() {
         self.lock.unlock()
     }
 

@@ -60,7 +60,7 @@ extension Writer {
     func checkpoint(_ db: Database) throws -> Int? {
         // The checkpoint does not wait for a running report: the pages that the report reads from
         // the log are checkpointed the next time.
-        for reader in self.state.withLock({ $0.readers }) where reader.hold() { reader.letGo() }
+        for reader in self.state.withLock({ $0.readers }) where reader.hold() { reader.release() }
         let log = try db.checkpoint(.passive)
         guard log.walFrameCount == log.checkpointedFrameCount else { return nil }
         // This comes before the next commit, which may overwrite the log; the log names the pages
@@ -76,7 +76,7 @@ extension Writer {
         // reader of reports was opened last: it is held first, so that a running report makes no
         // other reader wait.
         var held: [SQLiteReader] = []
-        defer { for reader in held { reader.letGo() } }
+        defer { for reader in held { reader.release() } }
         for reader in self.state.withLock({ $0.readers }).reversed() {
             guard reader.hold() else { return false }
             held.append(reader)

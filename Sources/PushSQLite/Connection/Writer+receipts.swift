@@ -11,7 +11,7 @@ extension Writer {
     private static let gathering = Duration.milliseconds(500)
     /// The pause after a slice, which leaves the machine to clients that are fetching: a rush
     /// lasts seconds.
-    private static let breath = Duration.milliseconds(20)
+    private static let stepDelay = Duration.milliseconds(20)
     /// From this number of receipts on there is no pause, since the rush does not end.
     private static let backlog = 200_000
     /// The pause before receipts that could not be written are retried.
@@ -65,7 +65,7 @@ extension Writer {
         }
         let kept = failed.kept
         if kept.isEmpty {
-            if 1..<Self.backlog ~= self.receipts.count { self.writeReceipts(after: Self.breath) }
+            if 1..<Self.backlog ~= self.receipts.count { self.writeReceipts(after: Self.stepDelay) }
             return true
         }
         self.receipts.putBack(kept)

@@ -7,7 +7,7 @@ internal import Glibc
 /// itself when there is room.
 extension Writer {
     /// The time between two checks for room.
-    private static let lookAfter = DispatchTimeInterval.seconds(1)
+    private static let checkInterval = DispatchTimeInterval.seconds(1)
 
     /// Runs `body` on the connection. If a quota of the file system is used up, which SQLite
     /// reports like any failed write, it throws the error of a full disk.
@@ -27,12 +27,12 @@ extension Writer {
 
     /// Records that a write failed because the disk is full.
     func noteFull() {
-        if self.space.note(isFull: true) { self.lookLater() }
+        if self.space.note(isFull: true) { self.scheduleSpaceCheck() }
     }
 
-    private func lookLater() {
+    private func scheduleSpaceCheck() {
         // The queue drops this call with the writer.
-        self.queue.asyncAfter(deadline: .now() + Self.lookAfter) { [weak self] in self?.lookForRoom() }
+        self.queue.asyncAfter(deadline: .now() + Self.checkInterval) { [weak self] in self?.checkForSpace() }
     }
 
     /// Frees room and checks for it.
@@ -48,7 +48,7 @@ extension Writer {
     /// checked too: a restarted log has room for a small commit even on a full disk, and the next
     /// posts would fail again. This does not wait for the next post, since a load balancer may
     /// send none to a server that is not ready.
-    private func lookForRoom() {
+    private func checkForSpace() {
         guard self.failure == nil else { return }
         do {
             try self.onConnection { db in
@@ -59,11 +59,11 @@ extension Writer {
                     return .commit
                 }
             }
-            guard DiskSpace.hasRoom(beside: self.connection.path) else { return self.lookLater() }
+            guard DiskSpace.hasRoom(beside: self.connection.path) else { return self.scheduleSpaceCheck() }
             self.space.note(isFull: false)
         } catch {
             self.stopIfBroken(error)
-            self.lookLater()
+            self.scheduleSpaceCheck()
         }
     }
 }

@@ -34,7 +34,7 @@ package final class RunningCopy: Sendable {
         let watch = connection.writeWithoutTransaction { db in
             let watch = Watch(of: self, on: db.sqliteConnection)
             let context = Unmanaged.passUnretained(watch).toOpaque()
-            sqlite3_progress_handler(db.sqliteConnection, 10_000, { Watch.look($0) }, context)
+            sqlite3_progress_handler(db.sqliteConnection, 10_000, { Watch.check($0) }, context)
             return watch
         }
         return try withExtendedLifetime(watch) { try body(connection) }
@@ -51,7 +51,7 @@ package final class RunningCopy: Sendable {
         }
 
         /// Records the progress; 1 ends the statement.
-        static func look(_ context: UnsafeMutableRawPointer?) -> Int32 {
+        static func check(_ context: UnsafeMutableRawPointer?) -> Int32 {
             guard let context else { return 0 }
             let this = Unmanaged<Watch>.fromOpaque(context).takeUnretainedValue()
             var (pages, highest): (Int32, Int32) = (0, 0)

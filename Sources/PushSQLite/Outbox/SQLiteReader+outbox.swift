@@ -24,7 +24,7 @@ extension SQLiteReader {
             // Without pushes the minimum is null.
             try Int64.fetchOne(
                 db.cachedStatement(sql: Self.oldestWaiting),
-                arguments: [lane.description, queue.rawValue, OldestPush.looks]
+                arguments: [lane.description, queue.rawValue, OldestPush.maximumExamined]
             ).map(Date.init(milliseconds:))
         }
     }

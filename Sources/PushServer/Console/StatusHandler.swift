@@ -14,7 +14,7 @@ struct StatusHandler: Handler {
     let troubles: @Sendable () -> [String]
     let startedAt: Date
     /// The largest number of servers that are shown.
-    private static let mostServers = 100
+    private static let maximumServers = 100
 
     var routes: [Route] {
         [Route(.get, Paths.status, .atLeast(.admin, .manage)) { try await self.showStatus($0) }]
@@ -29,7 +29,7 @@ struct StatusHandler: Handler {
                 .init("StartedAt", .string(self.startedAt.rfc3339)),
                 .init("Now", .string(context.now.rfc3339)),
                 .init("Servers", .number(try await self.store.sharing()?.servers ?? 1)),
-                .init("Nodes", .array(try await self.store.servers(limit: Self.mostServers).map(\.json))),
+                .init("Nodes", .array(try await self.store.servers(limit: Self.maximumServers).map(\.json))),
                 .init("Troubles", .array(self.troubles().map { .string($0) })),
                 .init("Lanes", .array(try await self.lanes(context))),
                 .init(

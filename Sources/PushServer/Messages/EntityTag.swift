@@ -64,11 +64,11 @@ struct NotificationTag {
     let createdAt: Date
 
     /// The length of the longest tag.
-    static let mostBytes = 72
+    static let maximumBytes = 72
 
     var entityTag: EntityTag {
         var text: [UInt8] = []
-        text.append(upTo: Self.mostBytes) { self.write(to: &$0) }
+        text.append(upTo: Self.maximumBytes) { self.write(to: &$0) }
         return EntityTag(description: String(decoding: text, as: UTF8.self))
     }
 

@@ -16,7 +16,7 @@ struct RequestID: Sendable, CustomStringConvertible {
     /// The client's trace that the request belongs to; `nil` if the field is missing or malformed.
     let trace: TraceID?
 
-    static let mostBytes = 128
+    static let maximumBytes = 128
     /// The prefix of this process's ids: random, so that two processes never make the same id.
     private static let start = Array("\(String(UInt64.random(in: 0 ... .max), radix: 36))-".utf8)
     private static let count = Atomic(0)
@@ -24,7 +24,7 @@ struct RequestID: Sendable, CustomStringConvertible {
     /// Takes the client's id if it is 1 to 128 of `[A-Za-z0-9_-]`, else the next id of this
     /// process.
     init(_ head: RequestHead) {
-        if let sent = head[.requestID], (1...Self.mostBytes).contains(sent.utf8.count),
+        if let sent = head[.requestID], (1...Self.maximumBytes).contains(sent.utf8.count),
             sent.utf8.allSatisfy(Self.isAllowed)
         {
             self.source = .client(sent)
@@ -44,7 +44,7 @@ struct RequestID: Sendable, CustomStringConvertible {
 
     var description: String {
         var text: [UInt8] = []
-        text.append(upTo: Self.mostBytes) { self.write(to: &$0) }
+        text.append(upTo: Self.maximumBytes) { self.write(to: &$0) }
         return String(decoding: text, as: UTF8.self)
     }
 

@@ -203,7 +203,7 @@ struct BatchPoster: Sendable {
         to outcomes: inout BatchOutcomes
     ) async throws -> Problem? {
         var rest = drafts
-        for _ in 0..<NotificationPoster.tries where !rest.isEmpty {
+        for _ in 0..<NotificationPoster.maximumAttempts where !rest.isEmpty {
             let stored = await self.store(rest[...], in: batch, of: origin)
             var again: [Draft] = []
             for (draft, result) in zip(rest, stored.results) {

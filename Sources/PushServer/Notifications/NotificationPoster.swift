@@ -30,7 +30,7 @@ struct NotificationPoster: Sendable {
 
     /// Random ids of 31 bits do collide; the attempts are limited only so that a full table ends
     /// in an error.
-    static let tries = 100
+    static let maximumAttempts = 100
     static let noFreeID = Problem(.busy, "no free notification id was found; try again")
 
     /// Stores the notification of an order, or returns the result of an earlier request with the
@@ -44,7 +44,7 @@ struct NotificationPoster: Sendable {
         record: (NotificationID) throws -> AuditRecord
     ) async throws -> Posted {
         let sender = try context.user
-        for _ in 0..<Self.tries {
+        for _ in 0..<Self.maximumAttempts {
             let post = try self.newPost(order, payload, from: sender, now: context.now, once: request, record)
             let outcomes = try await self.store([post], from: sender, in: context.id)
             for outcome in outcomes {
@@ -138,14 +138,14 @@ struct NotificationPoster: Sendable {
     }
 
     private func drawID(at now: Date, besides taken: Set<NotificationID>) -> NotificationID {
-        var tries = 0
+        var attempts = 0
         while true {
             // This rarely repeats: there are at least 2^16 numbers, and only one of them is not an
             // id.
             guard let id = self.ids.draw(at: now) else { continue }
             // A configuration with few ids may have no free one; then the store refuses this one.
-            tries += 1
-            if tries == Self.tries || !taken.contains(id) { return id }
+            attempts += 1
+            if attempts == Self.maximumAttempts || !taken.contains(id) { return id }
         }
     }
 }

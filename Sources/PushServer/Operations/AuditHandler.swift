@@ -51,7 +51,7 @@ struct AuditHandler: Handler {
         while let count = scan.next {
             scan = try await self.reports.run { [scan] reader in
                 var scan = scan
-                scan.look(at: try await reader.auditEntries(before: scan.last, limit: count))
+                scan.search(try await reader.auditEntries(before: scan.last, limit: count))
                 return scan
             }
         }

@@ -40,7 +40,7 @@ struct AuditScan: Sendable {
     }
 
     /// Searches entries: as many as `next`, or fewer if there are no more.
-    mutating func look(at entries: [AuditEntry]) {
+    mutating func search(_ entries: [AuditEntry]) {
         guard let next = self.next else { return }
         for (index, entry) in entries.prefix(next - 1).enumerated() {
             self.searched += 1

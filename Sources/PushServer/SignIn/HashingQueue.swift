@@ -51,7 +51,7 @@ struct HashingQueue<Job: Sendable>: Sendable {
             self.waiting.append(Entry(requester: requester, job: job))
             return .waits(instead: nil)
         }
-        guard Self.goesFirst(requester.rank, self.waiting[rival].requester.rank, isEarlier: false) else { return .full }
+        guard Self.isBefore(requester.rank, self.waiting[rival].requester.rank, isEarlier: false) else { return .full }
         let loser = self.waiting.remove(at: rival)
         self.waiting.append(Entry(requester: requester, job: job))
         return .waits(instead: loser.job)
@@ -90,7 +90,7 @@ struct HashingQueue<Job: Sendable>: Sendable {
     }
 
     private func goesBefore(_ one: Int, _ other: Int) -> Bool {
-        Self.goesFirst(self.waiting[one].requester.rank, self.waiting[other].requester.rank, isEarlier: one < other)
+        Self.isBefore(self.waiting[one].requester.rank, self.waiting[other].requester.rank, isEarlier: one < other)
     }
 
     /// Whether a job goes before another one. `isEarlier`: it was added before that one.
@@ -98,7 +98,7 @@ struct HashingQueue<Job: Sendable>: Sendable {
     /// The lower rank goes first. Among known requesters, of rank 0, the earliest goes first.
     /// Among strangers of the same rank, the latest goes first, so that a newcomer does not wait
     /// behind a burst of others.
-    private static func goesFirst(_ rank: Int, _ other: Int, isEarlier: Bool) -> Bool {
+    private static func isBefore(_ rank: Int, _ other: Int, isEarlier: Bool) -> Bool {
         if rank != other { return rank < other }
         return rank == 0 ? isEarlier : !isEarlier
     }

@@ -28,7 +28,7 @@ struct EventStream: Sendable {
     private static let greeting = Array("retry: 2000\n\n".utf8)
     private static let heartbeat = Array(":\n\n".utf8)
     /// The delay of a second search for pushes that were parked while the stream opened.
-    private static let secondLook = Duration.seconds(1)
+    private static let missedCheckDelay = Duration.seconds(1)
     /// The number of sent events that a stream keeps, since all devices of a user get the same
     /// ones.
     private static let memory = 100
@@ -40,22 +40,22 @@ struct EventStream: Sendable {
         var isOwed = await !self.open()
         var sent: [NotificationID] = []
         var beat = ContinuousClock.now + self.handler.settings.streamHeartbeat
-        var look: ContinuousClock.Instant? = .now + Self.secondLook
+        var missedCheck: ContinuousClock.Instant? = .now + Self.missedCheckDelay
         while true {
-            let (events, isInQuestion) = self.subscription.mailbox.take()
-            guard try await self.mayDeliver(events, isInQuestion) else { return }
+            let (events, needsRevalidation) = self.subscription.mailbox.take()
+            guard try await self.mayDeliver(events, needsRevalidation) else { return }
             try await self.send(events, after: &sent, to: writer)
-            switch try await writer.wait(until: min(beat, look ?? beat)) {
+            switch try await writer.wait(until: min(beat, missedCheck ?? beat)) {
             case .rung: continue
             case .serverStops: return
-            case .timedOut where look.map { $0 < beat } == true:
-                look = nil
-                try await self.lookForMissed(&isOwed)
+            case .timedOut where missedCheck.map { $0 < beat } == true:
+                missedCheck = nil
+                try await self.checkForMissed(&isOwed)
             case .timedOut:
-                look = nil
+                missedCheck = nil
                 guard try await self.isStillAllowed() else { return }
                 try await writer.write(Self.heartbeat)
-                try await self.lookForMissed(&isOwed)
+                try await self.checkForMissed(&isOwed)
                 beat = .now + self.handler.settings.streamHeartbeat
             }
         }
@@ -85,8 +85,8 @@ struct EventStream: Sendable {
 
     /// Whether events may be sent. Checks the credentials first if they may have ended; if they
     /// have, the events fail.
-    private func mayDeliver(_ events: [PendingEvent], _ isInQuestion: Bool) async throws -> Bool {
-        guard isInQuestion || !self.handler.authenticator.isReceivingEnds else { return true }
+    private func mayDeliver(_ events: [PendingEvent], _ needsRevalidation: Bool) async throws -> Bool {
+        guard needsRevalidation || !self.handler.authenticator.isReceivingEnds else { return true }
         var isAllowed = false
         defer { if !isAllowed { for event in events { event.fail() } } }
         isAllowed = try await self.isStillAllowed()
@@ -139,7 +139,7 @@ struct EventStream: Sendable {
 
     /// Looks for parked pushes: the delivery may have begun to send one just before the stream
     /// opened, and parked it just after.
-    private func lookForMissed(_ isOwed: inout Bool) async throws {
+    private func checkForMissed(_ isOwed: inout Bool) async throws {
         if isOwed { isOwed = await !self.open() }
         guard try await self.reader.isAnythingWaiting(for: self.devices, now: self.handler.now()) else { return }
         _ = await self.makeDue { store, devices, user, now in

@@ -53,7 +53,7 @@ struct StreamHandler: Handler {
         }
         // The stream was not informed of credentials that ended between the check of the caller
         // and its opening.
-        if self.authenticator.receivesEnds { subscription.mailbox.question() }
+        if self.authenticator.receivesEnds { subscription.mailbox.revalidate() }
         let stream = EventStream(
             handler: self,
             caller: caller,

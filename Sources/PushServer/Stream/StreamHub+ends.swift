@@ -4,12 +4,12 @@ internal import PushStore
 extension StreamHub {
     /// Makes the streams of users whose credentials another process has ended check again whether
     /// they may continue.
-    func question(about ends: [CredentialLease.End]) {
-        if ends.contains(.everything) { return self.question(user: nil) }
+    func revalidate(about ends: [CredentialLease.End]) {
+        if ends.contains(.everything) { return self.revalidate(user: nil) }
         for end in ends {
             switch end {
             case .everything: break
-            case .user(let user), .token(_, let user): self.question(user: user)
+            case .user(let user), .token(_, let user): self.revalidate(user: user)
             }
         }
     }

@@ -9,10 +9,10 @@ package protocol OutboxReader: Sendable {
     /// The send time of the oldest notification that still has a push in this queue, whether due
     /// now or scheduled for a retry. Pushes parked until their device connects do not count.
     ///
-    /// No index has the age. So the store examines `OldestPush.looks` pushes at each end of the
-    /// queue. The pushes that are due first include the oldest untried ones, and those that are
-    /// due last include the most often refused ones. With more than twice as many pushes there may
-    /// be an older one.
+    /// No index has the age. So the store examines `OldestPush.maximumExamined` pushes at each end
+    /// of the queue. The pushes that are due first include the oldest untried ones, and those that
+    /// are due last include the most often refused ones. With more than twice as many pushes there
+    /// may be an older one.
     func oldestWaiting(in lane: Lane, _ queue: Queue) async throws(StoreError) -> Date?
 
     /// The due push that the choice prefers: among equally preferred ones, single notifications
@@ -135,5 +135,5 @@ extension OutboxStore {
 /// Limits of the search for the oldest push of a queue.
 package enum OldestPush {
     /// The number of pushes examined at either end of a queue: less than a millisecond's work.
-    package static let looks = 64
+    package static let maximumExamined = 64
 }

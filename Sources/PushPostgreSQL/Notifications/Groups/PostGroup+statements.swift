@@ -81,7 +81,7 @@ extension PostGroup {
 
     /// Finds the users whom the posts name, locked against deletion, the usage of their senders,
     /// and the ids that are in use.
-    static func look(for posts: [PreparedPost], _ senders: [Int64]) throws -> Statement {
+    static func lookUp(for posts: [PreparedPost], _ senders: [Int64]) throws -> Statement {
         try Statement(Self.lookup, Self.userKeys(of: posts), senders, posts.map(\.notification.id.rawValue))
     }
 
@@ -181,7 +181,7 @@ extension PostGroup {
 
     /// Finds the devices with each of the posts' tags, up to a limit. The counters of their users
     /// must be locked, so that no device opens or loses its only event stream meanwhile.
-    static func lookForDevices(of posts: [PreparedPost], _ streamLanes: Set<String>) throws -> Statement {
+    static func findDevices(of posts: [PreparedPost], _ streamLanes: Set<String>) throws -> Statement {
         let tags = Set(posts.flatMap(\.audience.deviceTags))
         return try Statement(Self.taggedDevices, Array(tags), PostgreSQLStore.fanoutPage + 1, streamLanes.sorted())
     }

@@ -53,7 +53,7 @@ struct PostGroup {
             : [try run == .first ? IdempotencyKeys.lookup(of: requests) : IdempotencyKeys.reservation(of: requests)]
         let answers = try await tx.query(
             all: reservation + [
-                Self.look(for: posts, senders), Self.draw(for: posts), Self.lookForDevices(of: posts, tx.streamLanes),
+                Self.lookUp(for: posts, senders), Self.draw(for: posts), Self.findDevices(of: posts, tx.streamLanes),
             ]
         )
         let rows = requests.isEmpty ? nil : answers[0]
