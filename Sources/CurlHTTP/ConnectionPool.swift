@@ -82,14 +82,14 @@ final class ConnectionPool {
     }
 
     /// Records how a call on its connections ended.
-    func note(_ outcome: Call.Outcome) {
+    func record(_ outcome: Call.Outcome) {
         guard case .success(let response) = outcome else { return }
         if response.status == 200 { self.isProven = true }
         self.unanswered = 0
     }
 
     /// Records that a call was given up without an answer.
-    func noteSilence() {
+    func recordSilence() {
         self.unanswered += 1
         let isProbe = self.provesConnections && !self.isProven
         if isProbe || self.unanswered >= Self.maximumUnanswered { self.isUnusable = true }

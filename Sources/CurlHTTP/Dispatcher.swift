@@ -110,7 +110,7 @@ final class Dispatcher: @unchecked Sendable {
     }
 
     private func giveUp(_ transfer: Transfer) {
-        transfer.pool?.noteSilence()
+        transfer.pool?.recordSilence()
         self.abandon(transfer, .timedOut)
         self.startWaiting()
     }
@@ -126,7 +126,7 @@ final class Dispatcher: @unchecked Sendable {
             transfer.beginRepeat()
             self.delay(transfer)
         case .ended(let outcome):
-            pool?.note(outcome)
+            pool?.record(outcome)
             self.release(transfer)?.finish(outcome)
             if case .failure = outcome, let pool, !pool.isProven { self.failWaiting(outcome) }
         }

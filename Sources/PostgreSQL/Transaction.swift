@@ -196,11 +196,11 @@ package final class Transaction: @unchecked Sendable {
         if !self.hasBegun {
             self.hasBegun = true
             for opening in [Self.begin] + self.traits.opening {
-                _ = self.send(opening) { [weak self] in self?.note($0) }
+                _ = self.send(opening) { [weak self] in self?.record($0) }
             }
         }
         let isSent = self.send(statement) { [weak self] outcome in
-            self?.note(outcome)
+            self?.record(outcome)
             completion(outcome)
         }
         guard isSent else {
@@ -219,7 +219,7 @@ package final class Transaction: @unchecked Sendable {
         self.session.submit(Request(statement, countsAtSync: isLast, completion: completion))
     }
 
-    private func note(_ outcome: Request.Outcome) {
+    private func record(_ outcome: Request.Outcome) {
         if case .failure(let error) = outcome, self.failure == nil { self.failure = error }
     }
 

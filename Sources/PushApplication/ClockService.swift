@@ -78,7 +78,7 @@ struct ClockService: Service {
         await self.save()
         guard let subject else { return nil }
         let now = self.clock.now()
-        try await store.note(AuditRecord(.acceptClock, of: subject, by: actor, at: now))
+        try await store.record(AuditRecord(.acceptClock, of: subject, by: actor, at: now))
         return now
     }
 

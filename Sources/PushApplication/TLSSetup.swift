@@ -80,7 +80,7 @@ struct TLSSetup: Sendable {
     ) throws -> (context: TLSServerContext, ends: [CredentialExpiry], listsEnd: Int64?) {
         var identities: [TLSIdentity] = []
         var ends: [CredentialExpiry] = []
-        func note(_ key: String, _ end: Int64?) {
+        func record(_ key: String, _ end: Int64?) {
             guard let end else { return }
             ends.append(CredentialExpiry(name: key, expiresAt: Date(timeIntervalSince1970: TimeInterval(end))))
         }
@@ -88,11 +88,11 @@ struct TLSSetup: Sendable {
         for (path, files) in [(self.path, configuration.identity)] + additional {
             let identity = try self.identity(files, path: path, logger: logger)
             identities.append(identity)
-            note("\(path).certificate", identity.expiresAt)
+            record("\(path).certificate", identity.expiresAt)
         }
         let revoked = try configuration.clientCRL.map { try self.revocationLists($0, logger: logger) }
         let authorities = try configuration.clientCA.map { try self.clientAuthorities($0, revoked: revoked) }
-        note("\(self.path).clientCA", authorities?.expiresAt)
+        record("\(self.path).clientCA", authorities?.expiresAt)
         let context = try TLSServerContext(
             identities: identities,
             protocols: ["http/1.1"],

@@ -10,7 +10,7 @@ package final class ReleaseSchedule: Sendable {
     package init() {}
 
     /// Call it after storing a notification that is due at `date`.
-    package func note(_ date: Date) {
+    package func record(_ date: Date) {
         let isEarlier = self.next.withLock { next in
             defer { next = min(next, date) }
             return date < next

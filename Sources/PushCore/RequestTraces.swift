@@ -47,7 +47,7 @@ package final class RequestTraces: Sendable {
     }
 
     /// Records the trace of the request that has posted a notification.
-    package func note(_ trace: TraceID, of notification: NotificationID) {
+    package func record(_ trace: TraceID, of notification: NotificationID) {
         self.state.withLock { state in
             guard state.traces.updateValue(trace, forKey: notification) == nil else { return }
             if state.order.count < Self.limit { return state.order.append(notification) }

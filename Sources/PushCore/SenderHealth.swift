@@ -63,7 +63,7 @@ package struct SenderHealth: Sendable {
     package init() {}
 
     /// Whether a push may be sent now. A caller that gets `probe` reports the probe's answer with
-    /// `note`, and its end, in every case, with `endProbe`.
+    /// `record`, and its end, in every case, with `endProbe`.
     package mutating func admit(now: Date) -> Admission {
         let admission = self.admission(now: now)
         if admission == .probe { self.isProbing = true }
@@ -85,7 +85,7 @@ package struct SenderHealth: Sendable {
         return ProbeChoice(takesTurns ? .new : .known, avoiding: self.refusedUsers.union(self.busyUsers))
     }
 
-    /// The blame for a device that the provider does not know, once `note` has recorded that.
+    /// The blame for a device that the provider does not know, after the call of `record`.
     ///
     /// After an accepted push it is the device, until so many users in a row are refused that a
     /// fault of the server is likely.
@@ -94,7 +94,7 @@ package struct SenderHealth: Sendable {
         return self.acceptedAt != nil && self.refusedUsers.count < Self.refusedUsersInARow ? .device : .unclear
     }
 
-    /// The blame for a device that the provider calls gone, once `note` has recorded that.
+    /// The blame for a device that the provider calls gone, after the call of `record`.
     ///
     /// It is the server if the provider calls everybody's devices gone: a redirection or a block
     /// looks like that, and must not retire all devices.
@@ -108,7 +108,7 @@ package struct SenderHealth: Sendable {
     ///   - isRepeated: Whether the push was tried before: it shows nothing new about an unknown
     ///     address.
     ///   - jitter: A random number from 0 to 1.
-    package mutating func note(
+    package mutating func record(
         _ outcome: SendOutcome,
         user: Int64,
         isKnown: Bool,

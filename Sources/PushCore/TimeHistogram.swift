@@ -13,7 +13,7 @@ package struct TimeHistogram: Sendable, Hashable {
 
     package init() {}
 
-    package mutating func note(_ time: Duration) {
+    package mutating func record(_ time: Duration) {
         let microseconds = Int64(clamping: time.attoseconds / 1_000_000_000_000)
         self.counts[Self.bounds.firstIndex { microseconds <= $0 } ?? Self.bounds.count] += 1
         self.microseconds &+= microseconds

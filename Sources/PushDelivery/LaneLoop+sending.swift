@@ -49,13 +49,13 @@ extension LaneLoop {
         let start = ContinuousClock.now
         let outcome = await self.lane.sender.outcome(of: delivery.push)
         let time = ContinuousClock.now - start
-        self.state.note(time)
+        self.state.record(time)
         self.log(outcome, of: delivery, after: time)
         if let settlement = await self.move(delivery, after: outcome) { return settlement }
         let now = self.now()
         // The random number comes from the kernel, so it is drawn only if there may be a delay.
         let jitter: Double = if case .success = outcome { 0 } else { .random(in: 0...1) }
-        let blame = self.state.withLock { $0.note(outcome, of: delivery, now: now, jitter: jitter) }
+        let blame = self.state.withLock { $0.record(outcome, of: delivery, now: now, jitter: jitter) }
         if case .failure(let failure) = outcome {
             if let since = failure.retirement(sentAt: sentAt, blame: blame) {
                 await self.retire(delivery, reason: failure.reason, since: since)
@@ -84,7 +84,7 @@ extension LaneLoop {
             guard isMoved else { return nil }
             // This is a refusal, but from a healthy provider.
             let answered = SendOutcome.failure(.rejected(reason: reason))
-            _ = self.state.withLock { $0.note(answered, of: delivery, now: now, jitter: 0) }
+            _ = self.state.withLock { $0.record(answered, of: delivery, now: now, jitter: 0) }
             self.logger.info(
                 "device unknown in this environment, and moved to the other one",
                 metadata: self.metadata(of: delivery, ["other": "\(other)", "reason": "\(reason)"])

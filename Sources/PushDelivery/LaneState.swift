@@ -88,7 +88,7 @@ struct LaneState: Sendable {
 
     mutating func resetHealth() {
         let event = self.health.reset()
-        self.note(event)
+        self.record(event)
         self.probe = nil
         // The other servers may still have the failed credentials.
         self.sharedPause = nil
@@ -190,8 +190,8 @@ struct LaneState: Sendable {
     /// to 1.
     ///
     /// Returns the blame in case the provider does not know the device.
-    mutating func note(_ outcome: SendOutcome, of delivery: LeasedDelivery, now: Date, jitter: Double) -> Blame {
-        let event = self.health.note(
+    mutating func record(_ outcome: SendOutcome, of delivery: LeasedDelivery, now: Date, jitter: Double) -> Blame {
+        let event = self.health.record(
             outcome,
             user: delivery.user,
             isKnown: delivery.isAddressKnown,
@@ -199,7 +199,7 @@ struct LaneState: Sendable {
             now: now,
             jitter: jitter
         )
-        self.note(event)
+        self.record(event)
         if case .failure(.overloaded(let reason, _)) = outcome, let pause = self.pause {
             self.unreportedDelay = (pause.until, reason)
         }
@@ -252,7 +252,7 @@ struct LaneState: Sendable {
         }
     }
 
-    mutating func note(_ event: HealthEvent?) {
+    mutating func record(_ event: HealthEvent?) {
         guard let event else { return }
         self.events.append(event)
         switch event {

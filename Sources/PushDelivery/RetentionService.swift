@@ -86,7 +86,7 @@ package struct RetentionService: Sendable {
             self.logger.report("deletion of old events failed; it is retried", error)
         }
         guard dropped > 0, let receiver else { return }
-        receiver.noteDropped(dropped)
+        receiver.recordDropped(dropped)
         self.logger.error(
             "events deleted for their age before the receiver took them",
             metadata: ["count": "\(dropped)"]

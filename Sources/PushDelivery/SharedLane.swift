@@ -20,8 +20,8 @@ final class SharedLane: Sendable {
     /// How long the provider's answers took.
     var times: TimeHistogram { self.pushTimes.withLock { $0 } }
 
-    func note(_ time: Duration) {
-        self.pushTimes.withLock { $0.note(time) }
+    func record(_ time: Duration) {
+        self.pushTimes.withLock { $0.record(time) }
     }
 
     /// Runs `body` on the state; logs the events that an operator must know.

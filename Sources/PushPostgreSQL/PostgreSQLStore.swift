@@ -60,8 +60,8 @@ package final class PostgreSQLStore: Sendable {
         let leases = self.leases
         self.database = ConnectionPool(opened.address, pool, on: loop, after: opened.identity) { event in
             // The new primary may still have leases of pushes that the old one had settled.
-            if case .advanced = event { leases.noteUnknownOutcome(now: .now) }
-            condition.note(event)
+            if case .advanced = event { leases.recordUnknownOutcome(now: .now) }
+            condition.record(event)
         }
         self.options = options
         self.sealing = opened.sealing
@@ -85,7 +85,7 @@ package final class PostgreSQLStore: Sendable {
             echoes.signal.set()
         }
         self.membership.begin()
-        options.streams.watch { [streamBook] in streamBook.note($0) }
+        options.streams.watch { [streamBook] in streamBook.record($0) }
     }
 
     /// If the store was not closed, its leases end as after a crash: other processes take them

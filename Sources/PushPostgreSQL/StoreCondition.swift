@@ -38,7 +38,7 @@ final class StoreCondition: Sendable {
 
     /// Records that a write succeeded, or that the database's disk was full; reports each change
     /// once.
-    func note(isFull: Bool) {
+    func record(isFull: Bool) {
         let hasChanged = self.state.withLock { state in
             defer { state.isFull = isFull }
             return state.isFull != isFull
@@ -47,17 +47,17 @@ final class StoreCondition: Sendable {
     }
 
     /// Counts a transaction: its callers' writes, and the duration of its commit.
-    func noteCommit(of writes: Int, after time: Duration) {
+    func recordCommit(of writes: Int, after time: Duration) {
         self.commits.withLock { commits in
             commits.writes += writes
-            commits.times.note(time)
+            commits.times.record(time)
         }
     }
 
     var committed: StoreReport.Commits { self.commits.withLock { $0 } }
 
     /// Reports the pool's events about the database's servers.
-    func note(_ event: ClusterEvent) {
+    func record(_ event: ClusterEvent) {
         switch event {
         case .refused(let fault): self.onEvent(.databaseRefused(reason: fault.description))
         case .trusted: self.onEvent(.databaseTrusted)
@@ -77,13 +77,13 @@ final class StoreCondition: Sendable {
     }
 
     /// Reports a data key that this process lacks, once.
-    func note(missingKey number: UInt32) {
+    func record(missingKey number: UInt32) {
         let isNew = self.state.withLock { $0.missingKeys.insert(number).inserted }
         if isNew { self.onEvent(.keyMissing(number)) }
     }
 
     /// Records and reports a row that cannot be read.
-    func note(_ row: StoreEvent.SetAside) {
+    func record(_ row: StoreEvent.SetAside) {
         self.setAside.wrappingAdd(1, ordering: .relaxed)
         self.onEvent(.setAside(row))
     }

@@ -49,7 +49,7 @@ package final class SQLiteStore: Store {
         }
         do {
             let wiper = try PageWiper(database: path, onEvent: options.onEvent)
-            if let stamp = lock.lastStamp, stamp == wiper.stamp { wiper.noteAllPagesKnown() }
+            if let stamp = lock.lastStamp, stamp == wiper.stamp { wiper.recordAllPagesKnown() }
             let connection = try DatabaseQueue(path: path, configuration: Self.configuration(isReadOnly: false))
             (self.sealing, self.changes) = try connection.writeWithoutTransaction { db in
                 try Schema.prepare(db)

@@ -49,7 +49,7 @@ struct Envelope: Sendable {
     func refuse(_ refusal: Refusal, head: RequestHead?) -> Response {
         let id = head.map { RequestID($0) } ?? RequestID()
         var response = Response(Problem(refusal), request: id)
-        self.meters.others.note(response.status.code)
+        self.meters.others.record(response.status.code)
         self.logger.debug("request refused", metadata: id.fields.merging(["status": "\(response.status.code)"]) { $1 })
         // An invalid token is not echoed; the refusal is sent anyway.
         let token = head.flatMap { try? MyToken(of: $0) }
@@ -95,7 +95,7 @@ struct Envelope: Sendable {
 
     private func complete(_ response: inout Response, _ quota: QuotaPolicy.State?, in exchange: Exchange) {
         let (status, time, request) = (response.status.code, .now - exchange.start, exchange.request)
-        (exchange.meter ?? self.meters.others).note(status, after: time)
+        (exchange.meter ?? self.meters.others).record(status, after: time)
         self.log(status, of: exchange.id) {
             [
                 "method": "\(request.head.method)", "route": "\(exchange.route)", "client": "\(request.client)",

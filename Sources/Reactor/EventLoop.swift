@@ -258,7 +258,7 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
     private func waitForEvents() {
         let isBusy = !self.ready.isEmpty || !self.yielded.isEmpty
         let end = ContinuousClock.now
-        self.turns.note(from: self.now, to: end)
+        self.turns.record(from: self.now, to: end)
         let timeout = isBusy ? 0 : self.timers.millisecondsToNext(now: end)
         let count = epoll_wait(self.epoll, self.events.baseAddress, Int32(self.events.count), timeout)
         self.now = .now
@@ -266,7 +266,7 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
         for event in self.events[..<Int(count)] {
             let token = event.data.u64
             if token == WatchTable.wakeUpToken {
-                self.inbox.noteWake()
+                self.inbox.recordWake()
             } else {
                 self.watches.handler(token)?.handle(Readiness(mask: event.events))
             }

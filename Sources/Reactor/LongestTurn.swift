@@ -15,7 +15,7 @@ struct LongestTurn: ~Copyable, Sendable {
     private let previous = Atomic<Int64>(0)
 
     /// Counts a turn that has ended. On the loop's thread.
-    func note(from begin: ContinuousClock.Instant, to end: ContinuousClock.Instant) {
+    func record(from begin: ContinuousClock.Instant, to end: ContinuousClock.Instant) {
         let now = Self.nanoseconds(end)
         let age = now - self.start.load(ordering: .relaxed)
         if age >= Self.minute {

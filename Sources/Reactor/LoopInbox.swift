@@ -58,7 +58,7 @@ struct LoopInbox: ~Copyable, Sendable {
     }
 
     /// Makes `wakeUp` unreadable again. On the loop's thread.
-    func noteWake() {
+    func recordWake() {
         var value: UInt64 = 0
         read(self.wakeUp, &value, MemoryLayout<UInt64>.size)
     }

@@ -11,7 +11,7 @@ private final class Events: Sendable {
 
     var all: [ClusterEvent] { self.noted.withLock { $0 } }
 
-    func note(_ event: ClusterEvent) {
+    func record(_ event: ClusterEvent) {
         self.noted.withLock { $0.append(event) }
     }
 }
@@ -26,7 +26,7 @@ private func withTwins(
     try twins.lead(to: name)
     let loop = try EventLoop(index: 0)
     let events = Events()
-    let pool = ConnectionPool(try twins.address(), options, on: loop) { events.note($0) }
+    let pool = ConnectionPool(try twins.address(), options, on: loop) { events.record($0) }
     let result: Result<Void, any Error>
     do {
         result = .success(try await body(twins, pool, events))

@@ -40,7 +40,7 @@ import Testing
     private func health(after calls: [Call]) -> SenderHealth {
         var health = SenderHealth()
         for call in calls {
-            _ = health.note(call.outcome, user: call.user, isKnown: false, now: call.date, jitter: 1)
+            _ = health.record(call.outcome, user: call.user, isKnown: false, now: call.date, jitter: 1)
         }
         return health
     }
@@ -105,25 +105,25 @@ import Testing
     @Test func whatIsOurFaultIsToldOnceWithItsReasonAndItsEnd() {
         var health = SenderHealth()
         var events: [HealthEvent] = []
-        func note(_ call: Call, isKnown: Bool = false) {
-            if let event = health.note(call.outcome, user: call.user, isKnown: isKnown, now: call.date, jitter: 1) {
+        func record(_ call: Call, isKnown: Bool = false) {
+            if let event = health.record(call.outcome, user: call.user, isKnown: isKnown, now: call.date, jitter: 1) {
                 events.append(event)
             }
         }
-        for user in 1...20 { note(.refused(Int64(user), at: 0)) }
+        for user in 1...20 { record(.refused(Int64(user), at: 0)) }
         let first = Pause(.devicesRefused, reason: Self.words, since: Self.at(0), until: Self.at(60))
         #expect(events == [.doubted(reason: "BadDeviceToken"), .paused(first)])
         #expect(health.admit(now: Self.at(60)) == .probe)
-        note(.refused(21, at: 60), isKnown: true)
+        record(.refused(21, at: 60), isKnown: true)
         let second = Pause(.devicesRefused, reason: Self.words, since: Self.at(0), until: Self.at(180))
         #expect(events.last == .prolonged(second, delay: 120))
         #expect(health.admit(now: Self.at(180)) == .probe)
-        _ = health.note(.failure(.misconfigured(reason: "m")), user: 1, isKnown: true, now: Self.at(180), jitter: 1)
+        _ = health.record(.failure(.misconfigured(reason: "m")), user: 1, isKnown: true, now: Self.at(180), jitter: 1)
             .map { events.append($0) }
         let third = Pause(.misconfigured, reason: "m", since: Self.at(0), until: Self.at(420))
         #expect(events.last == .changed(from: second, to: third))
         #expect(health.admit(now: Self.at(420)) == .probe)
-        note(.accepted(22, at: 420))
+        record(.accepted(22, at: 420))
         #expect(events.last == .resumed(third))
         #expect(events.count == 5)
     }
@@ -134,19 +134,19 @@ import Testing
             let outcome = Call.refused(Int64(user), at: 700).outcome
             let date = Self.at(700)
             #expect(
-                health.note(outcome, user: Int64(user), isKnown: false, isRepeated: true, now: date, jitter: 1) == nil
+                health.record(outcome, user: Int64(user), isKnown: false, isRepeated: true, now: date, jitter: 1) == nil
             )
         }
         #expect(health.pause == nil)
-        _ = health.note(Call.refused(21, at: 700).outcome, user: 21, isKnown: false, now: Self.at(700), jitter: 1)
+        _ = health.record(Call.refused(21, at: 700).outcome, user: 21, isKnown: false, now: Self.at(700), jitter: 1)
         #expect(health.pause?.cause == .devicesRefused)
     }
 
     @Test func afterAnotherTroubleAnAnswerAboutADeviceIsAnAnswer() {
         var health = self.health(after: [])
-        _ = health.note(.failure(.misconfigured(reason: "m")), user: 1, isKnown: false, now: Self.at(0), jitter: 1)
+        _ = health.record(.failure(.misconfigured(reason: "m")), user: 1, isKnown: false, now: Self.at(0), jitter: 1)
         #expect(health.admit(now: Self.at(60)) == .probe)
-        let event = health.note(Call.refused(1, at: 60).outcome, user: 1, isKnown: false, now: Self.at(60), jitter: 1)
+        let event = health.record(Call.refused(1, at: 60).outcome, user: 1, isKnown: false, now: Self.at(60), jitter: 1)
         #expect(event == .resumed(Pause(.misconfigured, reason: "m", since: Self.at(0), until: Self.at(60))))
         #expect(health.pause == nil)
     }
@@ -154,9 +154,9 @@ import Testing
     @Test func probesAvoidUsersWhoWereRefusedOrBusyUntilOneIsAccepted() {
         let busy = SendOutcome.failure(.deviceBusy(reason: "busy", retryAfter: .seconds(60)))
         var health = self.health(after: Self.refused(1...2))
-        _ = health.note(busy, user: 3, isKnown: false, now: Self.at(0), jitter: 1)
+        _ = health.record(busy, user: 3, isKnown: false, now: Self.at(0), jitter: 1)
         #expect(health.probeChoice == ProbeChoice(.known, avoiding: [1, 2, 3]))
-        _ = health.note(.success(Acceptance()), user: 1, isKnown: false, now: Self.at(0), jitter: 1)
+        _ = health.record(.success(Acceptance()), user: 1, isKnown: false, now: Self.at(0), jitter: 1)
         #expect(health.probeChoice == ProbeChoice(.known, avoiding: []))
     }
 
@@ -169,7 +169,7 @@ import Testing
         for user in Int64(10)..<14 {
             choices.append(health.probeChoice.address)
             #expect(health.admit(now: time) == .probe)
-            _ = health.note(Call.refused(user, at: 0).outcome, user: user, isKnown: true, now: time, jitter: 1)
+            _ = health.record(Call.refused(user, at: 0).outcome, user: user, isKnown: true, now: time, jitter: 1)
             time = health.pause?.until ?? time
         }
         #expect(choices == [.known, .new, .known, .new])
@@ -179,9 +179,9 @@ import Testing
     @Test func ofAnOutageAProbeIsAlwaysToAKnownAddress() {
         var health = SenderHealth()
         let down = SendOutcome.failure(.unavailable(reason: "down"))
-        for user in Int64(0)..<10 { _ = health.note(down, user: user, isKnown: false, now: Self.at(0), jitter: 1) }
+        for user in Int64(0)..<10 { _ = health.record(down, user: user, isKnown: false, now: Self.at(0), jitter: 1) }
         _ = health.admit(now: Self.at(1))
-        _ = health.note(down, user: 1, isKnown: true, now: Self.at(1), jitter: 1)
+        _ = health.record(down, user: 1, isKnown: true, now: Self.at(1), jitter: 1)
         #expect(health.probeChoice.address == .known)
     }
 }

@@ -21,12 +21,12 @@ import Testing
         let schedule = ReleaseSchedule()
         schedule.begin()
         schedule.plan(Self.start + 10)
-        schedule.note(Self.start + 10)
-        schedule.note(Self.start + 11)
+        schedule.record(Self.start + 10)
+        schedule.record(Self.start + 11)
         await self.expectNotSet(schedule)
-        schedule.note(Self.start + 9)
+        schedule.record(Self.start + 9)
         await self.expectSet(schedule)
-        schedule.note(Self.start + 9.5)
+        schedule.record(Self.start + 9.5)
         await self.expectNotSet(schedule)
     }
 
@@ -35,7 +35,7 @@ import Testing
         let schedule = ReleaseSchedule()
         schedule.plan(Self.start)
         schedule.begin()
-        schedule.note(Self.start + 5)
+        schedule.record(Self.start + 5)
         schedule.plan(Self.start + 10)
         await self.expectSet(schedule)
     }

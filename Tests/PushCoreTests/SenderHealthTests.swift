@@ -17,7 +17,7 @@ import Testing
     private func health(after results: [SendOutcome]) -> SenderHealth {
         var health = SenderHealth()
         for (user, result) in results.enumerated() {
-            _ = health.note(result, user: Int64(user), isKnown: false, now: self.now, jitter: 1)
+            _ = health.record(result, user: Int64(user), isKnown: false, now: self.now, jitter: 1)
         }
         return health
     }
@@ -55,30 +55,30 @@ import Testing
     @Test func whenEverybodysDevicesAreGoneTheyAreKeptUntilOneIsAccepted() {
         var health = SenderHealth()
         let gone = SendOutcome.failure(.deviceGone(reason: "g"))
-        func note(_ outcome: SendOutcome, _ user: Int64) -> HealthEvent? {
-            health.note(outcome, user: user, isKnown: true, now: self.now, jitter: 1)
+        func record(_ outcome: SendOutcome, _ user: Int64) -> HealthEvent? {
+            health.record(outcome, user: user, isKnown: true, now: self.now, jitter: 1)
         }
-        for _ in 0..<100 { #expect(note(gone, 0) == nil) }
-        for user in 1..<19 { #expect(note(gone, Int64(user)) == nil) }
+        for _ in 0..<100 { #expect(record(gone, 0) == nil) }
+        for user in 1..<19 { #expect(record(gone, Int64(user)) == nil) }
         #expect(health.blameForGone == .device)
-        #expect(note(gone, 19) == .manyGone(reason: "g"))
-        #expect(note(gone, 20) == nil)
+        #expect(record(gone, 19) == .manyGone(reason: "g"))
+        #expect(record(gone, 20) == nil)
         #expect(health.blameForGone == .us)
-        #expect(note(Self.accepted, 21) == nil)
-        #expect(note(gone, 22) == nil)
+        #expect(record(Self.accepted, 21) == nil)
+        #expect(record(gone, 22) == nil)
         #expect(health.blameForGone == .device)
     }
 
     @Test func aKindOfDevicesThatIsRefusedIsToldOnce() {
         var health = SenderHealth()
         let refused = SendOutcome.failure(.kindRefused(reason: "THIRD_PARTY_AUTH_ERROR"))
-        let events = (0..<5).map { health.note(refused, user: $0, isKnown: true, now: self.now, jitter: 1) }
+        let events = (0..<5).map { health.record(refused, user: $0, isKnown: true, now: self.now, jitter: 1) }
         #expect(events == [.kindRefused(reason: "THIRD_PARTY_AUTH_ERROR"), nil, nil, nil, nil])
     }
 
     @Test func theDevicesOfOneUserAreNoOutageHoweverBusy() {
         var health = SenderHealth()
-        for _ in 0..<100 { _ = health.note(.failure(Self.busy), user: 1, isKnown: false, now: self.now, jitter: 1) }
+        for _ in 0..<100 { _ = health.record(.failure(Self.busy), user: 1, isKnown: false, now: self.now, jitter: 1) }
         #expect(health.admission(now: self.now) == .go)
     }
 
@@ -87,7 +87,7 @@ import Testing
         let later = Self.at(1)
         #expect(health.admit(now: later) == .probe)
         #expect(health.admit(now: later) == .wait)
-        _ = health.note(Self.accepted, user: 1, isKnown: true, now: later, jitter: 1)
+        _ = health.record(Self.accepted, user: 1, isKnown: true, now: later, jitter: 1)
         #expect(health.admit(now: later) == .go)
         #expect(health.pause == nil)
     }
@@ -102,7 +102,7 @@ import Testing
             lengths.append(until.timeIntervalSince(time))
             time = until
             #expect(health.admit(now: time) == .probe)
-            _ = health.note(.failure(failure), user: 1, isKnown: isKnown, now: time, jitter: 1)
+            _ = health.record(.failure(failure), user: 1, isKnown: isKnown, now: time, jitter: 1)
         }
         return lengths
     }
@@ -138,15 +138,15 @@ import Testing
     @Test func whatWasOnItsWayNeitherEndsARestNorMakesItAnother() {
         var health = self.health(after: Self.failures(Self.down, 10))
         for _ in 0..<50 {
-            let event = health.note(.failure(Self.down), user: 1, isKnown: false, now: self.now + 0.5, jitter: 1)
+            let event = health.record(.failure(Self.down), user: 1, isKnown: false, now: self.now + 0.5, jitter: 1)
             #expect(event == nil)
         }
         #expect(health.admission(now: self.now) == .delay(until: self.now + 1.5))
-        _ = health.note(Self.accepted, user: 1, isKnown: false, now: self.now, jitter: 1)
+        _ = health.record(Self.accepted, user: 1, isKnown: false, now: self.now, jitter: 1)
         #expect(health.admission(now: self.now) == .delay(until: self.now + 1.5))
         // The longest delay that any of them asks for counts.
         let overloaded = SendOutcome.failure(.overloaded(reason: "o", retryAfter: .seconds(30)))
-        _ = health.note(overloaded, user: 1, isKnown: false, now: self.now, jitter: 1)
+        _ = health.record(overloaded, user: 1, isKnown: false, now: self.now, jitter: 1)
         #expect(health.admission(now: self.now) == .delay(until: self.now + 30))
         #expect(health.pause?.cause == .outage)
     }

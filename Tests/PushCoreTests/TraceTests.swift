@@ -36,7 +36,7 @@ import Testing
     @Test func theNewestNotificationsAreRemembered() throws {
         let traces = RequestTraces()
         let ids = (1...Int64(RequestTraces.limit) + 10).compactMap { NotificationID(rawValue: $0) }
-        for (index, id) in ids.enumerated() { traces.note(try self.trace(index + 1), of: id) }
+        for (index, id) in ids.enumerated() { traces.record(try self.trace(index + 1), of: id) }
         #expect(traces.trace(of: ids[9]) == nil)
         #expect(traces.trace(of: ids[10]) == (try self.trace(11)))
         #expect(traces.trace(of: ids[ids.count - 1]) == (try self.trace(ids.count)))

@@ -56,7 +56,7 @@ import Testing
         try await self.fill(2)
         let id = "4bf92f3577b34da6a3ce929d0e0e4736"
         let trace = try #require(TraceID(traceparent: "00-\(id)-00f067aa0ba902b7-01"))
-        self.rig.traces.note(trace, of: try #require(NotificationID(rawValue: 1)))
+        self.rig.traces.record(trace, of: try #require(NotificationID(rawValue: 1)))
         self.rig.traces.sample(1)
         try await self.rig.run { _, status in
             _ = try await self.apns.pushes.acceptedPush(2)

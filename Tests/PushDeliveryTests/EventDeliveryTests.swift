@@ -222,7 +222,7 @@ import Testing
 
     /// A store that does not record which events were delivered.
     private struct Forgetful: EventStore {
-        func noteDelivered(eventsUpTo number: Int64) async throws {}
+        func recordDelivered(eventsUpTo number: Int64) async throws {}
         func trimEvents(before date: Date, limit: Int) async throws -> TrimmedEvents {
             TrimmedEvents(count: 0, undelivered: 0)
         }

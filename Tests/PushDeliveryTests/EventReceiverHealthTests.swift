@@ -11,7 +11,7 @@ import Testing
     private func delays(_ failure: SendFailure, _ count: Int, jitter: Double) -> [TimeInterval] {
         var (health, now) = (EventReceiverHealth(), self.start)
         return (0..<count).map { _ in
-            health.note(failure, now: now, jitter: jitter)
+            health.record(failure, now: now, jitter: jitter)
             let until = health.pause?.until ?? now
             defer { now = until }
             return until.timeIntervalSince(now)
@@ -43,7 +43,7 @@ import Testing
         cause: Pause.Cause
     ) {
         var health = EventReceiverHealth()
-        health.note(failure, now: self.start, jitter: jitter)
+        health.record(failure, now: self.start, jitter: jitter)
         #expect(health.pause?.until == self.start + rest)
         #expect(health.pause?.cause == cause)
         #expect(health.pause?.since == self.start)
@@ -52,10 +52,10 @@ import Testing
     @Test func aSuccessForgetsAllFailures() {
         var health = EventReceiverHealth()
         let failure = SendFailure.unavailable(reason: "HTTP 500")
-        for _ in 0..<5 { health.note(failure, now: self.start, jitter: 1) }
-        health.noteSuccess()
+        for _ in 0..<5 { health.record(failure, now: self.start, jitter: 1) }
+        health.recordSuccess()
         #expect(health.pause == nil)
-        health.note(failure, now: self.start, jitter: 1)
+        health.record(failure, now: self.start, jitter: 1)
         #expect(health.pause?.until == self.start + 1)
     }
 }

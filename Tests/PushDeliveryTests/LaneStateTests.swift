@@ -41,7 +41,7 @@ import Testing
 
     private func end(_ delivery: LeasedDelivery, with failure: SendFailure) {
         let outcome = SendOutcome.failure(failure)
-        let blame = self.lane.withLock { $0.note(outcome, of: delivery, now: self.now, jitter: 1) }
+        let blame = self.lane.withLock { $0.record(outcome, of: delivery, now: self.now, jitter: 1) }
         _ = self.lane.withLock {
             $0.end(delivery, as: delivery.state.settlement(of: outcome, blame: blame, now: self.now, jitter: 1))
         }
@@ -177,14 +177,14 @@ import Testing
         let first = try self.next()
         self.end(first, with: .overloaded(reason: "later", retryAfter: .seconds(60)))
         let second = SendOutcome.failure(.misconfigured(reason: "no such key"))
-        _ = self.lane.withLock { $0.note(second, of: first, now: self.now, jitter: 1) }
+        _ = self.lane.withLock { $0.record(second, of: first, now: self.now, jitter: 1) }
         // A second failure of the same kind is not reported again.
-        _ = self.lane.withLock { $0.note(second, of: first, now: self.now, jitter: 1) }
+        _ = self.lane.withLock { $0.record(second, of: first, now: self.now, jitter: 1) }
         self.fixture.clock.advance(by: 60)
         self.lane.withLock { $0.endLease(probe: first) }
         let third = SendOutcome.failure(.misconfigured(reason: "no such team"))
         let probe = try self.next()
-        _ = self.lane.withLock { $0.note(third, of: probe, now: self.now, jitter: 1) }
+        _ = self.lane.withLock { $0.record(third, of: probe, now: self.now, jitter: 1) }
         self.lane.withLock { $0.resetHealth() }
         #expect(
             self.log.lines == [

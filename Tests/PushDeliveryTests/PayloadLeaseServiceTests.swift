@@ -26,7 +26,7 @@ import Testing
                 id,
                 to: self.alice.id,
                 until: end,
-                noting: nil,
+                recording: nil,
                 now: self.fixture.now
             )
             #expect(lease == .granted)
@@ -36,7 +36,12 @@ import Testing
 
     private func areErased(_ ids: [NotificationID]) async throws -> Bool {
         for id in ids {
-            let outcome = try await self.fixture.store.take(id, by: self.alice.id, noting: nil, now: self.fixture.now)
+            let outcome = try await self.fixture.store.take(
+                id,
+                by: self.alice.id,
+                recording: nil,
+                now: self.fixture.now
+            )
             if outcome != .takenBefore { return false }
         }
         return true

@@ -61,7 +61,7 @@ import Testing
         try await self.rig.run(settings: settings, schedule: schedule, now: now) { _, _ in
             let date = now() + 0.5
             try await self.rig.fixture.post(2, from: self.paul, to: "username:user0", sendAt: date)
-            schedule.note(date)
+            schedule.record(date)
             try await eventually { try await self.accepted == 1 }
         }
     }

@@ -52,7 +52,7 @@ import Testing
                             return .init(process: $0.process, round: Int64($0.at), age: age, news: news)
                         }
                     if isUsed { told.append((millisecond, servers[index].process)) }
-                    servers[index].shares.note(answer, used: isUsed ? [Self.lane] : [], of: [Self.lane], now: now)
+                    servers[index].shares.record(answer, used: isUsed ? [Self.lane] : [], of: [Self.lane], now: now)
                     servers[index].pacer.share(among: servers[index].shares.count(of: Self.lane))
                 }
                 while servers[index].sends(millisecond), servers[index].pacer.admit(now: now) == nil {
@@ -136,7 +136,7 @@ import Testing
             return
         }
         let outcome = SendOutcome.failure(.overloaded(reason: "slow down", retryAfter: .seconds(60)))
-        _ = first.lane.withLock { $0.note(outcome, of: push, now: first.fixture.now, jitter: 1) }
+        _ = first.lane.withLock { $0.record(outcome, of: push, now: first.fixture.now, jitter: 1) }
         await first.exchange.exchange()
         await second.exchange.exchange()
         let pause = try #require(second.pause)

@@ -87,12 +87,12 @@ struct MoveFixture {
         try await fixture.post(1, from: alice, to: "username:alice", "username:bob")
         for delivery in try await fixture.lease() { try await fixture.settle(delivery, as: .accepted(providerID: "p")) }
         let id = { (number: Int64) in try #require(NotificationID(rawValue: number)) }
-        store.noteFetches(of: [try id(1)], by: bob.id, now: now)
+        store.recordFetches(of: [try id(1)], by: bob.id, now: now)
         try await store.writeReceipts()
         _ = try await store.mark(id(1), as: .read, by: bob.id, now: now)
         // A read-once notification, fetched by one of two recipients.
         try await fixture.post(2, from: bob, to: "username:alice", "username:carol", isReadOnce: true)
-        _ = try await store.lease(id(2), to: alice.id, until: now + 60, noting: nil, now: now)
+        _ = try await store.lease(id(2), to: alice.id, until: now + 60, recording: nil, now: now)
         // A notification that replaces another, a repeated one, a scheduled one, and a dismissed
         // one.
         for number: Int64 in 3...4 {
@@ -105,7 +105,7 @@ struct MoveFixture {
         // A recall with more recipients than a page, after which a reader has seen a later
         // change.
         try await fixture.post(8, from: bob, to: "username:alice", "username:bob", "username:carol")
-        #expect(try await store.recall(id(8), by: .sender(bob.id), noting: nil, page: 1, now: now))
+        #expect(try await store.recall(id(8), by: .sender(bob.id), recording: nil, page: 1, now: now))
         // These pushes were leased when the server ended.
         _ = try await fixture.lease(limit: 2)
         try await fixture.post(10, from: alice, to: "username:carol")

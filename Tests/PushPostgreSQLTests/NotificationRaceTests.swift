@@ -136,12 +136,12 @@ import Testing
         try await self.first.post(1, from: self.alice, to: "username:bob", isReadOnce: true)
         let (id, now) = (try self.id(1), self.first.now)
         let leases = try await self.atOnce(6) { [bob] _, node in
-            try await node.store.lease(id, to: bob.id, until: now + 60, noting: nil, now: now)
+            try await node.store.lease(id, to: bob.id, until: now + 60, recording: nil, now: now)
         }
         #expect(leases.filter { $0 == .granted }.count == 1)
         #expect(leases.filter { $0 == .held }.count == 5)
         let taken = try await self.atOnce(6) { [bob] _, node in
-            try await node.store.take(id, by: bob.id, noting: nil, now: now)
+            try await node.store.take(id, by: bob.id, recording: nil, now: now)
         }
         #expect(taken.filter { $0 == .taken }.count == 1)
         #expect(taken.filter { $0 == .takenBefore }.count == 5)
@@ -154,8 +154,8 @@ import Testing
             let (id, users) = (try self.id(number), [self.alice.id, self.bob.id])
             let taken = try await self.atOnce(2) { index, node in
                 let user = users[index]
-                _ = try await node.store.lease(id, to: user, until: now + 60, noting: nil, now: now)
-                return try await node.store.take(id, by: user, noting: nil, now: now)
+                _ = try await node.store.lease(id, to: user, until: now + 60, recording: nil, now: now)
+                return try await node.store.take(id, by: user, recording: nil, now: now)
             }
             #expect(taken == [.taken, .taken])
         }
@@ -177,7 +177,7 @@ import Testing
         for user in users { ends[user.id] = try await self.page(after: nil, of: user).end }
         let (id, now) = (try self.id(1), self.first.now)
         let recalled = try await self.atOnce(4) { _, node in
-            try await node.store.recall(id, by: .administrator, noting: nil, page: 5, now: now)
+            try await node.store.recall(id, by: .administrator, recording: nil, page: 5, now: now)
         }
         #expect(recalled.filter(\.self).count == 1)
         while let devices = try await self.first.store.expandFanout(now: now) { #expect(devices == 0) }

@@ -171,7 +171,7 @@ import Testing
         let leased = try await self.first.lease(limit: 10)
         let id = try #require(NotificationID(rawValue: 1))
         let (now, sender) = (self.first.now, self.alice.id)
-        async let recall = self.nodes[1].store.recall(id, by: .sender(sender), noting: nil, page: nil, now: now)
+        async let recall = self.nodes[1].store.recall(id, by: .sender(sender), recording: nil, page: nil, now: now)
         try await self.first.store.settle(leased.map { ($0, .accepted(providerID: nil)) }, now: now)
         #expect(try await recall)
         #expect(try await self.nodes[1].store.cancelRecalled(id, after: 0, page: nil, now: now) == nil)

@@ -117,13 +117,13 @@ import Testing
         case .mark:
             #expect(try await store.markRead([one], by: alice, now: now) == [one])
         case .receipt:
-            store.noteFetch(of: one, by: alice, now: now)
+            store.recordFetch(of: one, by: alice, now: now)
             try await store.writeReceipts()
         case .taking:
-            _ = try await store.lease(secret, to: alice, until: now + 60, noting: nil, now: now)
-            _ = try await store.take(secret, by: alice, noting: nil, now: now)
+            _ = try await store.lease(secret, to: alice, until: now + 60, recording: nil, now: now)
+            _ = try await store.take(secret, by: alice, recording: nil, now: now)
         case .recall:
-            #expect(try await store.recall(one, by: .sender(alice), noting: nil, page: 5, now: now))
+            #expect(try await store.recall(one, by: .sender(alice), recording: nil, page: 5, now: now))
         }
     }
 

@@ -57,17 +57,17 @@ import Testing
 
     @Test func aStepGoesOnAfterTheLastRow() {
         #expect(self.parts(of: [1, 2, 3]) == ["[1, 2, 3] all"])
-        self.progress.note([1, 2, 3], in: .recipients, upTo: DuePush(notification: 2, device: 70))
+        self.progress.record([1, 2, 3], in: .recipients, upTo: DuePush(notification: 2, device: 70))
         #expect(self.parts(of: [1, 2, 3]) == ["[2] after 70", "[3] all"])
         #expect(self.parts(of: [1, 2, 3], in: .pushes) == ["[1, 2, 3] all"])
         // Another server had locked the first rows.
         #expect(self.parts(of: [0, 3, 4]) == ["[0, 3, 4] all"])
-        self.progress.note([2], in: .recipients, upTo: nil)
+        self.progress.record([2], in: .recipients, upTo: nil)
         #expect(self.parts(of: [1, 2, 3]) == ["[3] all"])
     }
 
     @Test func aDeletedNotificationIsForgotten() {
-        self.progress.note([1, 2], in: .recipients, upTo: nil)
+        self.progress.record([1, 2], in: .recipients, upTo: nil)
         #expect(self.parts(of: [1, 2]).isEmpty)
         self.progress.forget([1, 2])
         #expect(self.parts(of: [1, 2]) == ["[1, 2] all"])

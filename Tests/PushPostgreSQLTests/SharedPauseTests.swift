@@ -49,7 +49,7 @@ import Testing
                     state.endLease(probe: self.push)
                 }
                 guard case .send(let push) = state.next(now: self.fixture.now) else { return }
-                _ = state.note(outcome, of: push, now: self.fixture.now, jitter: 1)
+                _ = state.record(outcome, of: push, now: self.fixture.now, jitter: 1)
                 _ = state.end(push, as: .released)
             }
         }

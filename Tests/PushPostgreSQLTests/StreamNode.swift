@@ -73,7 +73,7 @@ struct StreamNode: Sendable {
         let mailbox = subscription.mailbox
         mailbox.attach { [weak mailbox] in
             for event in mailbox?.take().events ?? [] {
-                inbox.note(event.id.rawValue, at: device)
+                inbox.record(event.id.rawValue, at: device)
                 event.succeed()
             }
         }
@@ -165,7 +165,7 @@ struct StreamNode: Sendable {
 final class Inbox: Sendable {
     private let events = Mutex([RegistrationID: [Int64]]())
 
-    func note(_ notification: Int64, at device: RegistrationID) {
+    func record(_ notification: Int64, at device: RegistrationID) {
         self.events.withLock { $0[device, default: []].append(notification) }
     }
 

@@ -55,7 +55,7 @@ import Testing
             try db.execute(sql: "insert into filling values (zeroblob(4000000))")
         }
         #expect(try Self.length(of: log) > 4_000_000)
-        store.writer.noteFull()
+        store.writer.recordFull()
         #expect(store.isFull)
         try await eventually { !store.isFull }
         // The commits since then, which check that the store works.

@@ -26,7 +26,7 @@ import Testing
             self.id,
             to: user.id,
             until: self.fixture.now + 60,
-            noting: nil,
+            recording: nil,
             now: self.fixture.now
         )
     }

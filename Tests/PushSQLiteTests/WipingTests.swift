@@ -142,7 +142,7 @@ import Testing
     }
 
     private func lease(_ id: NotificationID) async throws -> PayloadLease {
-        try await fixture.store.lease(id, to: alice.id, until: fixture.now + 60, noting: nil, now: fixture.now)
+        try await fixture.store.lease(id, to: alice.id, until: fixture.now + 60, recording: nil, now: fixture.now)
     }
 
     /// Returns how many of the values can be found, even in part: by eight bytes near their start
@@ -347,11 +347,11 @@ import Testing
         let folder = try TemporaryFolder()
         let log = folder.file("test.db-wal")
         let wiper = try PageWiper(database: folder.file("test.db")) { _ in }
-        wiper.noteAllPagesKnown()
-        #expect(try wiper.noteCheckpoint())
+        wiper.recordAllPagesKnown()
+        #expect(try wiper.recordCheckpoint())
         #expect(wiper.knowsAllPages)
         try FileManager.default.createSymbolicLink(atPath: log, withDestinationPath: log)
-        #expect(try !wiper.noteCheckpoint())
+        #expect(try !wiper.recordCheckpoint())
         #expect(!wiper.knowsAllPages)
         wiper.close()
     }

@@ -111,17 +111,17 @@ import Testing
 
     @Test func receiptsOfOneRowAreMergedAndTheEarliestCounts() {
         let book = ReceiptBook(limit: 3)
-        #expect(book.note([2, 1], by: 7, at: 5) == .first)
-        #expect(book.note([2], by: 7, at: 9) == .added)
-        #expect(book.note([2], by: 8, at: 9) == .added)
-        #expect(book.note([3], by: 8, at: 9) == .dropped)
+        #expect(book.record([2, 1], by: 7, at: 5) == .first)
+        #expect(book.record([2], by: 7, at: 9) == .added)
+        #expect(book.record([2], by: 8, at: 9) == .added)
+        #expect(book.record([3], by: 8, at: 9) == .dropped)
         #expect(book.dropped == 1)
         let taken = book.take(2)
         #expect(taken.map(\.key.notification) == [1, 2])
         #expect(taken.map(\.fetchedAt) == [5, 5])
         book.putBack(taken)
         #expect(book.take(10).map { [$0.key.notification, $0.key.user] } == [[1, 7], [2, 7], [2, 8]])
-        #expect(book.note([1], by: 7, at: 1) == .first)
+        #expect(book.record([1], by: 7, at: 1) == .first)
     }
 
     @Test(.timeLimit(.minutes(5)))
@@ -137,7 +137,7 @@ import Testing
             )
         }
         let ids = (Int64(1)...3).compactMap(NotificationID.init)
-        self.fixture.store.noteFetches(of: ids, by: alice.id, now: self.fixture.now)
+        self.fixture.store.recordFetches(of: ids, by: alice.id, now: self.fixture.now)
         try await self.fixture.store.writeReceipts()
         let fetched = try await self.writer.write {
             try Int64.fetchAll($0, sql: "select notification_id from recipient where fetched_at is not null order by 1")

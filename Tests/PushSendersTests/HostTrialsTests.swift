@@ -8,7 +8,7 @@ import Testing
     @Test func aHostThatAnswersIsNotBounded() {
         var trials = HostTrials(limit: 2)
         #expect(trials.admit("a", now: self.start) == .trial)
-        trials.noteAnswer(of: "a")
+        trials.recordAnswer(of: "a")
         trials.endTrial("a")
         for _ in 0..<100 { #expect(trials.admit("a", now: self.start) == .go) }
     }
@@ -31,7 +31,7 @@ import Testing
     @Test func aHostThatHasNotAnsweredIsLeftAloneForAMinute() {
         var trials = HostTrials(limit: 2)
         #expect(trials.admit("a", now: self.start) == .trial)
-        trials.noteSilence(of: "a", now: self.start)
+        trials.recordSilence(of: "a", now: self.start)
         trials.endTrial("a")
         #expect(trials.admit("a", now: self.start + .seconds(20)) == .leaveAlone(.seconds(40)))
         #expect(trials.admit("b", now: self.start) == .trial)
@@ -40,13 +40,13 @@ import Testing
 
     @Test func aHostThatAnsweredAndFallsSilentMustProveItselfAnew() {
         var trials = HostTrials(limit: 1)
-        trials.noteAnswer(of: "a")
+        trials.recordAnswer(of: "a")
         #expect(trials.admit("a", now: self.start) == .go)
-        trials.noteSilence(of: "a", now: self.start)
+        trials.recordSilence(of: "a", now: self.start)
         #expect(trials.admit("a", now: self.start) == .trial)
         #expect(trials.admit("a", now: self.start) == .wait)
         // A late failure of a call from before that does not use up the second chance.
-        trials.noteAnswer(of: "a")
+        trials.recordAnswer(of: "a")
         trials.endTrial("a")
         #expect(trials.admit("a", now: self.start) == .go)
     }
@@ -55,13 +55,13 @@ import Testing
         var trials = HostTrials(limit: 1)
         for number in 0..<2 * HostTrials.rememberedHosts {
             _ = trials.admit("\(number)", now: self.start)
-            trials.noteSilence(of: "\(number)", now: self.start)
+            trials.recordSilence(of: "\(number)", now: self.start)
             trials.endTrial("\(number)")
         }
         #expect(trials.count <= HostTrials.rememberedHosts)
         // Entries that are over make room.
         let later = self.start + HostTrials.silentHostDelay
-        trials.noteSilence(of: "new", now: later)
+        trials.recordSilence(of: "new", now: later)
         #expect(trials.admit("new", now: later) == .leaveAlone(HostTrials.silentHostDelay))
     }
 }

@@ -118,8 +118,8 @@ import Testing
         let (store, alice) = (self.fixture.storage.store, try await self.fixture.storage.user("alice").id)
         let now = self.fixture.clock.now
         #expect(try await store.mark(id, as: .read, by: alice, ifStill: .read, now: now) == .changed)
-        #expect(try await !store.dismiss(id, by: alice, ifStill: .read, noting: nil, now: now))
-        #expect(try await store.dismiss(id, by: alice, ifStill: .unread, noting: nil, now: now))
+        #expect(try await !store.dismiss(id, by: alice, ifStill: .read, recording: nil, now: now))
+        #expect(try await store.dismiss(id, by: alice, ifStill: .unread, recording: nil, now: now))
     }
 
     @Test func whatHasExpiredCannotBePutAway() async throws {

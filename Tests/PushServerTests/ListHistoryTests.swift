@@ -194,7 +194,7 @@ private struct History {
             // A page size of 0 stands for too many recipients to notify each.
             guard let id = NotificationID(rawValue: Int64(id)) else { break }
             let store = self.fixture.storage.store
-            _ = try await store.recall(id, by: .administrator, noting: nil, page: 0, now: self.fixture.clock.now)
+            _ = try await store.recall(id, by: .administrator, recording: nil, page: 0, now: self.fixture.clock.now)
         case 12: try await self.fixture.send(.get, path, user: user)
         case 13, 14:
             self.fixture.clock.advance(by: [0.3, 0.7, 1, 5, 60].randomElement(using: &self.random) ?? 1)

@@ -63,7 +63,7 @@ import Testing
     )
     func aTimeCountsForTheBoundsThatItIsNotAbove(time: Duration, least: String) throws {
         let meter = RequestMeter()
-        meter.note(200, after: time)
+        meter.record(200, after: time)
         let buckets = meter.samples("GET", "/x").filter { $0.suffix == "_bucket" }
         let first = try #require(buckets.first { $0.value == 1 }?.labels.last?.last)
         #expect(first == least)

@@ -211,7 +211,7 @@ struct ServerFixture: Sendable {
         var lines = ["\(method.rawValue) \(target) HTTP/1.1", "Host: sealpost.test"]
         if let user { lines.append("Authorization: \(Self.basic(user))") }
         lines += headers.map { name, value in "\(name): \(value)" }
-        self.requestLine.note(method.rawValue, target)
+        self.requestLine.record(method.rawValue, target)
         let text = lines.joined(separator: "\r\n") + "\r\n\r\n"
         let head = try #require(RequestHead(text), "the server takes no such head", sourceLocation: sourceLocation)
         let request = Request(
@@ -324,7 +324,7 @@ final class RequestLine: Sendable {
     var method: String { self.last.withLock { $0.method } }
     var target: String { self.last.withLock { $0.target } }
 
-    func note(_ method: String, _ target: String) {
+    func record(_ method: String, _ target: String) {
         self.last.withLock { $0 = (method, target) }
     }
 }

@@ -115,7 +115,7 @@ import Testing
     @Test func whatIsPostedAndFetchedIsCounted() async throws {
         let fixture = try await ServerFixture()
         let history = fixture.history
-        history.note([Tally](), at: fixture.clock.now)
+        history.record([Tally](), at: fixture.clock.now)
         let path = try await fixture.post(#"{"Payload":1,"To":["username:alice"]}"#)
         let tag = try #require(try await fixture.send(.get, path).fields[.eTag])
         try await fixture.send(.get, path, headers: [("If-None-Match", tag)])
@@ -123,7 +123,7 @@ import Testing
         fixture.clock.advance(by: 15)
         var tally = Tally()
         (tally.enqueued, tally.accepted, tally.failed) = (9, 4, 2)
-        history.note([tally], at: fixture.clock.now)
+        history.record([tally], at: fixture.clock.now)
         let shown = try await self.status(of: fixture)["History"]
         for (name, count) in [("Posted", 1), ("Fetched", 1), ("Accepted", 4), ("Failed", 2), ("Pending", 3)] {
             guard case .array(let values) = shown?[name] else {
@@ -141,16 +141,16 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct StatusHistoryTests {
     private let start = Date(timeIntervalSince1970: 1_500_000_000)
 
-    private func note(_ accepted: Int, after seconds: TimeInterval, in history: StatusHistory) {
+    private func record(_ accepted: Int, after seconds: TimeInterval, in history: StatusHistory) {
         var tally = Tally()
         (tally.enqueued, tally.accepted) = (accepted, accepted)
-        history.note([tally], at: self.start + seconds)
+        history.record([tally], at: self.start + seconds)
     }
 
     @Test func aStepHasWhatHappenedInIt() {
         let history = StatusHistory()
         for (accepted, seconds) in [(100, 0.0), (107, 15), (107, 16), (110, 30)] {
-            self.note(accepted, after: seconds, in: history)
+            self.record(accepted, after: seconds, in: history)
         }
         let (steps, end) = history.steps(at: self.start + 31)
         #expect(end == self.start + 30)
@@ -159,14 +159,14 @@ import Testing
 
     @Test func whatWasNotLookedAtIsUnknownAndCountedWithTheNext() {
         let history = StatusHistory()
-        for (accepted, seconds) in [(0, 0.0), (1, 15), (9, 60)] { self.note(accepted, after: seconds, in: history) }
+        for (accepted, seconds) in [(0, 0.0), (1, 15), (9, 60)] { self.record(accepted, after: seconds, in: history) }
         let steps = history.steps(at: self.start + 60).steps
         #expect(steps.suffix(5).map { $0?.accepted } == [nil, 1, nil, nil, 8])
     }
 
     @Test func anHourIsKept() {
         let history = StatusHistory()
-        for step in 0...500 { self.note(step, after: TimeInterval(step * 15), in: history) }
+        for step in 0...500 { self.record(step, after: TimeInterval(step * 15), in: history) }
         let steps = history.steps(at: self.start + 7500).steps
         #expect(steps.count == 240)
         #expect(steps.allSatisfy { $0?.accepted == 1 })
@@ -176,9 +176,9 @@ import Testing
     /// The clock may have been changed.
     @Test func timeThatGoesBackIsNoTrap() {
         let history = StatusHistory()
-        self.note(5, after: 3000, in: history)
-        self.note(6, after: 0, in: history)
-        self.note(8, after: 15, in: history)
+        self.record(5, after: 3000, in: history)
+        self.record(6, after: 0, in: history)
+        self.record(8, after: 15, in: history)
         #expect(history.steps(at: self.start + 15).steps.last??.accepted == 2)
     }
 }

@@ -40,7 +40,7 @@ import Testing
 
     @Test func whatTheStoreDoesNotHoldIsNotedByItself() async throws {
         try await self.fixture.addUsersWithRecords(1)
-        try await self.store.note(AuditRecord(.rotateKeys, of: "key 2", at: self.fixture.now))
+        try await self.store.record(AuditRecord(.rotateKeys, of: "key 2", at: self.fixture.now))
         let entries = try await self.fixture.reader.auditEntries(before: nil, limit: 1)
         #expect(entries.map { "\($0.number) \($0.action) \($0.subject)" } == ["2 keys.rotate key 2"])
         #expect(try await self.fault() == nil)

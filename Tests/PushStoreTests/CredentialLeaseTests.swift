@@ -61,8 +61,8 @@ import Testing
         let heard = Mutex<[[CredentialLease.End]]>([])
         lease.onEnd { ends in heard.withLock { $0.append(ends) } }
         lease.onEnd { ends in heard.withLock { $0.append(ends) } }
-        lease.note([])
-        lease.note([.user(1), .everything])
+        lease.record([])
+        lease.record([.user(1), .everything])
         #expect(heard.withLock { $0 } == [[.user(1), .everything], [.user(1), .everything]])
     }
 }

@@ -47,7 +47,7 @@ import Testing
         self.fixture.clock.advance(by: 60)
         for number in [2, 1] as [Int64] {
             let id = try #require(NotificationID(rawValue: number))
-            self.fixture.store.noteFetch(of: id, by: alice.id, now: self.fixture.now - (number == 1 ? 30 : 0))
+            self.fixture.store.recordFetch(of: id, by: alice.id, now: self.fixture.now - (number == 1 ? 30 : 0))
         }
         try await self.fixture.store.writeReceipts()
         let (fetched, none): (Date?, Date?) = (self.fixture.now, nil)
@@ -78,7 +78,7 @@ import Testing
         let pushed = self.fixture.now
         self.fixture.clock.advance(by: 60)
         let id = try #require(NotificationID(rawValue: 1))
-        self.fixture.store.noteFetch(of: id, by: alice.id, now: self.fixture.now)
+        self.fixture.store.recordFetch(of: id, by: alice.id, now: self.fixture.now)
         try await self.fixture.store.writeReceipts()
         #expect(try await times() == ["alice": [pushed, self.fixture.now], "bob": [nil, nil]])
         let one = try await self.fixture.reader.userEntry(named: alice.name)

@@ -53,8 +53,8 @@ import Testing
             try #require(try await self.fixture.lease("bank:apns").first),
             as: .accepted(providerID: nil)
         )
-        self.store.noteFetch(of: try self.id(1), by: banker.id, now: now)
-        self.store.noteFetch(of: try self.id(2), by: self.alice.id, now: now)
+        self.store.recordFetch(of: try self.id(1), by: banker.id, now: now)
+        self.store.recordFetch(of: try self.id(2), by: self.alice.id, now: now)
         try await self.store.writeReceipts()
         if isDeleted {
             self.fixture.clock.advance(by: 1e7)
@@ -129,7 +129,7 @@ import Testing
         case "dismissal": #expect(try await self.store.dismiss(self.id(1), by: self.alice.id, now: now))
         case "recall":
             let id = try self.id(1)
-            #expect(try await self.store.recall(id, by: .sender(self.paul.id), noting: nil, page: nil, now: now))
+            #expect(try await self.store.recall(id, by: .sender(self.paul.id), recording: nil, page: nil, now: now))
             _ = try await self.store.cancelRecalled(id, after: 0, page: nil, now: now)
         case "unregistration": #expect(try await self.store.unregister(self.device, ofUser: self.alice.id))
         case "deletion of the user":
@@ -174,7 +174,7 @@ import Testing
     @Test func theFirstFetchIsAnEventOfItsUser() async throws {
         try await self.fixture.post(1, from: self.paul, to: "username:alice")
         for _ in 0..<2 {
-            self.store.noteFetches(of: [try self.id(1)], by: self.alice.id, now: self.fixture.now)
+            self.store.recordFetches(of: [try self.id(1)], by: self.alice.id, now: self.fixture.now)
             try await self.store.writeReceipts()
             self.fixture.clock.advance(by: 1)
         }
@@ -247,7 +247,7 @@ import Testing
         let leased = try await fixture.lease(limit: 4)
         let ends: [Settlement] = [.accepted(providerID: nil), .failed(reason: "no"), .expired]
         for (delivery, end) in zip(leased, ends) { try await fixture.settle(delivery, as: end) }
-        store.noteFetches(of: [leased[0].push.notification], by: alice.id, now: fixture.now)
+        store.recordFetches(of: [leased[0].push.notification], by: alice.id, now: fixture.now)
         try await store.writeReceipts()
         _ = try await store.retire(
             device: leased[0].device,
@@ -334,12 +334,12 @@ import Testing
         for (index, event) in events.enumerated() {
             let oldest = start + Double(index)
             #expect(try await self.fixture.reader.eventBacklog() == EventBacklog(count: 4 - index, oldest: oldest))
-            try await self.store.noteDelivered(eventsUpTo: event.number)
+            try await self.store.recordDelivered(eventsUpTo: event.number)
             #expect(try await self.fixture.reader.lastDeliveredEvent() == event.number)
         }
         #expect(try await self.fixture.reader.eventBacklog() == EventBacklog(count: 0, oldest: nil))
         // A late answer to an earlier batch does not lower the number.
-        try await self.store.noteDelivered(eventsUpTo: events[0].number)
+        try await self.store.recordDelivered(eventsUpTo: events[0].number)
         #expect(try await self.fixture.reader.lastDeliveredEvent() == events[3].number)
     }
 
@@ -349,7 +349,7 @@ import Testing
             self.fixture.clock.advance(by: 10)
         }
         let events = try await self.events()
-        try await self.store.noteDelivered(eventsUpTo: events[0].number)
+        try await self.store.recordDelivered(eventsUpTo: events[0].number)
         // The row of the process's start has this machine's time.
         _ = try await self.store.trimEvents(before: .distantFuture, limit: 1)
         let date = events[2].at + 1

@@ -169,7 +169,13 @@ import Testing
     private func recall(_ number: Int64, page: Int) async throws {
         let id = try self.id(number)
         #expect(
-            try await self.fixture.store.recall(id, by: .administrator, noting: nil, page: page, now: self.fixture.now)
+            try await self.fixture.store.recall(
+                id,
+                by: .administrator,
+                recording: nil,
+                page: page,
+                now: self.fixture.now
+            )
         )
     }
 

@@ -121,8 +121,8 @@ import Testing
         try await fixture.post(9, from: alice, to: "username:alice")
         let id = try #require(NotificationID(rawValue: 9))
         let first = fixture.now
-        store.noteFetch(of: id, by: alice.id, now: first)
-        store.noteFetch(of: id, by: alice.id, now: first + 5)
+        store.recordFetch(of: id, by: alice.id, now: first)
+        store.recordFetch(of: id, by: alice.id, now: first + 5)
         await store.close()
         let next = try fixture.reopened()
         let stored = try await next.reader.notification(id, for: alice.id, alsoAsSender: false, now: first)

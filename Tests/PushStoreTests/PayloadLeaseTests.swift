@@ -48,13 +48,13 @@ import Testing
             self.id,
             to: (user ?? self.alice).id,
             until: self.fixture.now + PayloadLease.length.timeInterval,
-            noting: nil,
+            recording: nil,
             now: self.fixture.now
         )
     }
 
     private func take(as user: User? = nil) async throws -> TakeOutcome {
-        try await self.store.take(self.id, by: (user ?? self.alice).id, noting: nil, now: self.fixture.now)
+        try await self.store.take(self.id, by: (user ?? self.alice).id, recording: nil, now: self.fixture.now)
     }
 
     /// Ends expired leases. Returns in how many seconds the next lease ends.
@@ -119,7 +119,7 @@ import Testing
                 id,
                 to: self.alice.id,
                 until: end,
-                noting: nil,
+                recording: nil,
                 now: self.fixture.now
             )
             #expect(lease == .granted)
@@ -316,7 +316,7 @@ import Testing
         #expect(try await self.take(as: self.bob) == .missing, "its sender, too")
         #expect(try await self.fetch() != nil)
         let other = try #require(NotificationID(rawValue: 8))
-        #expect(try await self.store.take(other, by: self.alice.id, noting: nil, now: self.fixture.now) == .missing)
+        #expect(try await self.store.take(other, by: self.alice.id, recording: nil, now: self.fixture.now) == .missing)
     }
 
     @Test func whatMayBeReadOftenIsNotTaken() async throws {

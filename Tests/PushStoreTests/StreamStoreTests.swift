@@ -88,7 +88,7 @@ import Testing
     @Test func whatWasAcceptedAfterTheLastOneSeenIsSentAgain() async throws {
         try await self.post(1, 2, 3, 4, as: .accepted(providerID: Acceptance.byStream))
         try await self.post(5, as: .failed(reason: "x"))
-        self.fixture.store.noteFetch(of: try #require(NotificationID(rawValue: 3)), by: self.alice.id, now: .now)
+        self.fixture.store.recordFetch(of: try #require(NotificationID(rawValue: 3)), by: self.alice.id, now: .now)
         try await self.fixture.store.writeReceipts()
         #expect(try await self.makeDue(after: 2) == 1)
         #expect(try await self.claimed() == [4])

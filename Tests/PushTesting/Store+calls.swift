@@ -102,14 +102,14 @@ extension NotificationStore {
 
     /// Dismisses a notification, whatever its mark is, without a record in the audit.
     package func dismiss(_ id: NotificationID, by user: Int64, now: Date) async throws -> Bool {
-        try await self.dismiss(id, by: user, ifStill: nil, noting: nil, now: now)
+        try await self.dismiss(id, by: user, ifStill: nil, recording: nil, now: now)
     }
 
     /// Leases a read-once payload and takes it at once. Returns `false` if it was fetched before,
     /// or does not exist.
     package func take(_ id: NotificationID, by user: Int64, now: Date) async throws -> Bool {
         let end = now + PayloadLease.length.timeInterval
-        guard try await self.lease(id, to: user, until: end, noting: nil, now: now) == .granted else { return false }
-        return try await self.take(id, by: user, noting: nil, now: now) == .taken
+        guard try await self.lease(id, to: user, until: end, recording: nil, now: now) == .granted else { return false }
+        return try await self.take(id, by: user, recording: nil, now: now) == .taken
     }
 }

@@ -58,12 +58,12 @@ private func socketPair(on loop: EventLoop) throws -> (SocketStream, SocketStrea
         }
         let turn = LongestTurn()
         let begin = ContinuousClock.now
-        turn.note(from: begin, to: begin + .seconds(1))
-        turn.note(from: begin + .seconds(59), to: begin + .seconds(59.5))
+        turn.record(from: begin, to: begin + .seconds(1))
+        turn.record(from: begin + .seconds(59), to: begin + .seconds(59.5))
         #expect(turn.value(now: begin + .seconds(59.5)) == .seconds(1))
-        turn.note(from: begin + .seconds(70), to: begin + .seconds(70.2))
+        turn.record(from: begin + .seconds(70), to: begin + .seconds(70.2))
         #expect(turn.value(now: begin + .seconds(71)) == .seconds(1))
-        turn.note(from: begin + .seconds(140), to: begin + .seconds(140.1))
+        turn.record(from: begin + .seconds(140), to: begin + .seconds(140.1))
         #expect(turn.value(now: begin + .seconds(141)) == .seconds(0.2))
         #expect(turn.value(now: begin + .seconds(300)) == .zero)
     }

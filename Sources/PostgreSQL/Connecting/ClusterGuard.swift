@@ -43,7 +43,7 @@ final class ClusterGuard: Sendable {
     }
 
     /// Records that only this refused server took a connection.
-    func note(_ fault: ClusterFault) {
+    func record(_ fault: ClusterFault) {
         let hasChanged = self.state.withLock { state in
             defer { state.fault = fault }
             return state.fault != fault

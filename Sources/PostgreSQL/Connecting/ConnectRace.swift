@@ -136,7 +136,7 @@ final class ConnectRace {
     private func lose() {
         guard let completion = self.completion.take() else { return }
         self.connector.winner = nil
-        if let fault { self.connector.cluster.note(fault) }
+        if let fault { self.connector.cluster.record(fault) }
         self.connector.resolver.forget()
         self.end()
         completion(.failure(ConnectFailure(self.reasons.joined(separator: "; "))))

@@ -96,17 +96,17 @@ package struct Administration: Sendable {
         return end.state
     }
 
-    /// The last line of an answer; `note` receives each line as soon as it arrives.
+    /// The last line of an answer; `record` receives each line as soon as it arrives.
     ///
     /// Throws a `CommandProblem` if the last line is one.
     package func result(
         _ method: String,
         _ target: String,
-        _ note: @escaping @Sendable (JSONValue) -> Void = { _ in }
+        _ record: @escaping @Sendable (JSONValue) -> Void = { _ in }
     ) async throws -> JSONValue {
         let last = try await self.lines(method, target, into: JSONValue.null) { last, line in
             last = try JSONValue(reading: line)
-            note(last)
+            record(last)
         }
         if let problem = CommandProblem(in: last) { throw problem }
         return last

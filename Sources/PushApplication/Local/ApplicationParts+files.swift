@@ -61,7 +61,7 @@ extension ApplicationParts {
         }
         self.logger.info("backup written", metadata: ["file": "\(file)"])
         do {
-            try await self.store.note(AuditRecord(.backUp, of: file, by: actor, at: self.clock.now()))
+            try await self.store.record(AuditRecord(.backUp, of: file, by: actor, at: self.clock.now()))
         } catch {
             throw CommandFailure("the backup \(file) is written, but the audit has no entry of it: \(error)")
         }
@@ -93,7 +93,7 @@ extension ApplicationParts {
         let subject = "key \(changed["Key"]?.integer ?? 0)"
         self.logger.info("keyring file changed", metadata: ["action": "\(action.rawValue)", "key": "\(subject)"])
         do {
-            try await self.store.note(AuditRecord(action, of: subject, by: actor, at: self.clock.now()))
+            try await self.store.record(AuditRecord(action, of: subject, by: actor, at: self.clock.now()))
         } catch {
             throw CommandFailure("the keyring is changed (\(subject)), but the audit has no entry of it: \(error)")
         }

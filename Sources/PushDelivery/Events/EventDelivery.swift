@@ -88,14 +88,14 @@ package struct EventDelivery: Sendable {
         do throws(SendFailure) {
             try await self.sender.send(message.batch)
         } catch {
-            self.note(error)
+            self.record(error)
             return nil
         }
         progress.message = nil
         progress.delivered = message.last
-        self.log(self.status.noteDelivered(message.count, now: self.now()))
+        self.log(self.status.recordDelivered(message.count, now: self.now()))
         do {
-            try await self.store.noteDelivered(eventsUpTo: message.last)
+            try await self.store.recordDelivered(eventsUpTo: message.last)
         } catch {
             // The next message's number includes this one.
             self.logger.report("the last delivered event not saved; it is saved with the next", error)
@@ -124,8 +124,8 @@ package struct EventDelivery: Sendable {
         )
     }
 
-    private func note(_ failure: SendFailure) {
-        self.log(self.status.note(failure, now: self.now(), jitter: .random(in: 0...1)))
+    private func record(_ failure: SendFailure) {
+        self.log(self.status.record(failure, now: self.now(), jitter: .random(in: 0...1)))
     }
 
     private func log(_ event: HealthEvent?) {

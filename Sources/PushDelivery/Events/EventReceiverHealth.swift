@@ -18,12 +18,12 @@ struct EventReceiverHealth {
     private var failures = 0
 
     /// Records that the receiver has acknowledged a message.
-    mutating func noteSuccess() {
+    mutating func recordSuccess() {
         self = EventReceiverHealth()
     }
 
     /// Records a failure; `jitter` is a random number from 0 to 1.
-    mutating func note(_ failure: SendFailure, now: Date, jitter: Double) {
+    mutating func record(_ failure: SendFailure, now: Date, jitter: Double) {
         let (cause, delay): (Pause.Cause, TimeInterval) =
             switch failure {
             case .overloaded(_, let retryAfter):

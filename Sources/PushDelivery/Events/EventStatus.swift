@@ -41,26 +41,26 @@ package final class EventStatus: Sendable {
     }
 
     /// Records that events were acknowledged; returns the change to report to an operator, if any.
-    func noteDelivered(_ count: Int, now: Date) -> HealthEvent? {
+    func recordDelivered(_ count: Int, now: Date) -> HealthEvent? {
         self.state.withLock { state in
             state.counts.delivered += count
             let old = state.health.pause
-            state.health.noteSuccess()
+            state.health.recordSuccess()
             return HealthEvent(from: old, to: state.health.pause, now: now)
         }
     }
 
     /// Records a failure; returns the change to report to an operator, if any.
-    func note(_ failure: SendFailure, now: Date, jitter: Double) -> HealthEvent? {
+    func record(_ failure: SendFailure, now: Date, jitter: Double) -> HealthEvent? {
         self.state.withLock { state in
             state.counts.failures += 1
             let old = state.health.pause
-            state.health.note(failure, now: now, jitter: jitter)
+            state.health.record(failure, now: now, jitter: jitter)
             return HealthEvent(from: old, to: state.health.pause, now: now)
         }
     }
 
-    func noteDropped(_ count: Int) {
+    func recordDropped(_ count: Int) {
         self.state.withLock { $0.counts.dropped += count }
     }
 }

@@ -25,7 +25,7 @@ struct LaneShares: Sendable {
     private var servers = Self.unknown
 
     /// Records the other servers' news of an exchange, and the lanes that this server has used.
-    mutating func note(_ answer: LimitAnswer, used: Set<Lane>, of lanes: Set<Lane>, now: Date) {
+    mutating func record(_ answer: LimitAnswer, used: Set<Lane>, of lanes: Set<Lane>, now: Date) {
         self.servers = max(1, answer.servers)
         for message in answer.messages {
             guard let names = message.news?.lanes, !names.isEmpty else { continue }

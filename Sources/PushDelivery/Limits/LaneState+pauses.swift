@@ -32,7 +32,7 @@ extension LaneState {
             self.observedPause = report.number
             guard self.sharedPause.take() != nil else { return }
             self.leftAt = now
-            self.note(self.health.leave())
+            self.record(self.health.leave())
             self.pacer?.beginRise(now: now)
             return
         }
@@ -40,7 +40,7 @@ extension LaneState {
         // The report is examined again, as this server may be the next to fail.
         if self.health.contradicts(pause) { return }
         self.observedPause = report.number
-        self.note(self.health.join(pause, delayCount: ongoing.delayCount, now: now))
+        self.record(self.health.join(pause, delayCount: ongoing.delayCount, now: now))
         self.sharedPause = self.pause.flatMap { $0.cause.needsOperator ? nil : $0 }
     }
 

@@ -23,7 +23,7 @@ extension LaneState {
     /// Applies a delay that the provider has asked another server for; afterwards one server
     /// probes for all that know of the pause.
     mutating func beginPause(until date: Date, reason: String, now: Date) {
-        self.note(self.health.beginPause(until: date, reason: reason, now: now))
+        self.record(self.health.beginPause(until: date, reason: reason, now: now))
     }
 
     /// Removes and returns the delay that the other servers must apply; `nil` if there is none.

@@ -47,7 +47,7 @@ package actor LimitExchange {
             if self.isFailing { self.logger.notice("limits are shared with the other servers again") }
             self.isFailing = false
         } catch {
-            self.note(error)
+            self.record(error)
         }
     }
 
@@ -83,7 +83,7 @@ package actor LimitExchange {
         for limit in self.limits { limit.apply(answer, now: now) }
     }
 
-    private func note(_ error: any Error) {
+    private func record(_ error: any Error) {
         guard !self.isFailing else { return }
         self.isFailing = true
         self.logger.warning(

@@ -25,7 +25,7 @@ extension SenderStatus: SharedLimit {
         let delays = Dictionary(answer.delays.map { ($0.lane, $0) }) { first, _ in first }
         let pauses = Dictionary(answer.pauses.map { ($0.lane, $0) }) { first, _ in first }
         let counts = self.shares.withLock { shares in
-            shares.note(answer, used: used, of: Set(lanes.map(\.lane)), now: now)
+            shares.record(answer, used: used, of: Set(lanes.map(\.lane)), now: now)
             return lanes.map { shared in
                 let delay = delays[shared.lane.description]
                 let isNew = delay.map { shares.observe($0, of: shared.lane) } ?? false

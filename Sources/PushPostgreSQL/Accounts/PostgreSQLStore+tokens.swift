@@ -106,8 +106,8 @@ extension PostgreSQLStore {
             select hash from token where expires_at <= $1 order by expires_at limit $2 for update skip locked)
         """
 
-    package func noteUse(of token: TokenPrefix, now: Date) {
-        self.tokenUses.note(token, now: now)
+    package func recordUse(of token: TokenPrefix, now: Date) {
+        self.tokenUses.record(token, now: now)
     }
 
     package func writeTokenUses(limit: Int) async throws -> Int {

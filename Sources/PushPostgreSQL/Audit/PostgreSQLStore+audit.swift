@@ -4,7 +4,7 @@ package import PushCore
 internal import PushStore
 
 extension PostgreSQLStore {
-    package func note(_ record: AuditRecord) async throws {
+    package func record(_ record: AuditRecord) async throws {
         try await self.write { tx in tx.append(record) }
     }
 

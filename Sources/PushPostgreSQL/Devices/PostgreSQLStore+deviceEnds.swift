@@ -53,7 +53,7 @@ extension PostgreSQLStore {
     ) async throws {
         let retired = try await tx.query(Self.retire, devices, now.milliseconds, reason, platform?.description)
         for (device, platform) in try retired.map({ (try $0.integer(0), try $0.optionalText(1)) }) {
-            tx.note(
+            tx.record(
                 NewEvent(
                     kind: .retired,
                     at: now,

@@ -40,7 +40,7 @@ extension Registrar {
             isMovable: true
         )
         if let due { try await self.push(notification, at: due, to: number, registration.lane, key) }
-        self.note(.claimDevice, platform)
+        self.appendToAudit(.claimDevice, platform)
         return .unconfirmed(hasWork: due != nil)
     }
 

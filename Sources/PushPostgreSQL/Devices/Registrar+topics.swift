@@ -24,7 +24,7 @@ extension Registrar {
         let value = try self.sealing.seal(tags, in: .tags(issued.number))
         _ = try await self.tx.query(Self.saveTags, issued.number, value)
         try await self.replaceTags(of: issued.number, by: Set(tags.map(self.sealing.index.hash)))
-        self.note(.registerDevice, Platform(stored: platform))
+        self.appendToAudit(.registerDevice, Platform(stored: platform))
         return .done
     }
 

@@ -79,7 +79,7 @@ struct Registrar {
         if let keptLane { registration.lane = keptLane }
         if let claim = issued.claim { try await PostgreSQLStore.delete(self.tx, devices: [claim]) }
         try await self.save(registration, as: issued, isMovable: keptLane == nil)
-        self.note(.registerDevice, registration.platform)
+        self.appendToAudit(.registerDevice, registration.platform)
         guard let lane = issued.lane else { return 0 }
         let isNewLane = lane != registration.lane.description
         // Pushes accepted at another address do not show that this one works.
@@ -136,7 +136,7 @@ struct Registrar {
         """
 
     /// Adds an action of the user to the audit, about the registration that the user requests.
-    func note(_ action: AuditRecord.Action, _ platform: Platform) {
+    func appendToAudit(_ action: AuditRecord.Action, _ platform: Platform) {
         guard let record else { return }
         self.tx.append(record.another(action, of: record.subject, detail: platform.description))
     }

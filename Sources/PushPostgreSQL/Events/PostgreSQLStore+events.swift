@@ -3,7 +3,7 @@ internal import PostgreSQL
 package import PushStore
 
 extension PostgreSQLStore {
-    package func noteDelivered(eventsUpTo number: Int64) async throws {
+    package func recordDelivered(eventsUpTo number: Int64) async throws {
         try await self.write { tx in
             _ = try await tx.query("update event_state set delivered = $1 where id = 1 and delivered < $1", number)
         }

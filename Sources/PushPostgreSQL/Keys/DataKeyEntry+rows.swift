@@ -30,14 +30,14 @@ extension DataKeyEntry {
     ///
     /// Throws `StoreError.wrongKeyring` if a key in use is not in the keyring: the caller must
     /// then roll the transaction back.
-    static func note(_ number: UInt32, of keyring: Keyring, now: Date, _ connection: BlockingConnection) throws {
+    static func record(_ number: UInt32, of keyring: Keyring, now: Date, _ connection: BlockingConnection) throws {
         guard let checkValue = keyring.checkValue(of: number) else { return }
         _ = try connection.query(Self.adding, Int64(number), checkValue, now.milliseconds)
         try Self.entries(connection.query(Self.all)).check(keyring)
     }
 
     /// The same in a transaction.
-    static func note(_ number: UInt32, of keyring: Keyring, now: Date, _ tx: WriteTransaction) async throws {
+    static func record(_ number: UInt32, of keyring: Keyring, now: Date, _ tx: WriteTransaction) async throws {
         guard let checkValue = keyring.checkValue(of: number) else { return }
         _ = try await tx.query(Self.adding, Int64(number), checkValue, now.milliseconds)
         try Self.entries(await tx.query(Self.all)).check(keyring)

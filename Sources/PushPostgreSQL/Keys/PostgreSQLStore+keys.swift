@@ -105,7 +105,7 @@ extension PostgreSQLStore {
                 let agreement = try KeyAgreement(await tx.query(KeyAgreement.all))
                 try agreement.check(keyring)
                 let choice = agreement.choice(keyring, besides: server)
-                try await DataKeyEntry.note(choice.sealing, of: keyring, now: date, tx)
+                try await DataKeyEntry.record(choice.sealing, of: keyring, now: date, tx)
                 _ = try await tx.query("update node set keys = $2 where number = $1 and not is_fenced", server, held)
                 if let record { tx.append(record) }
                 return choice
@@ -119,7 +119,7 @@ extension PostgreSQLStore {
         }
         self.keys.use(keyring, sealing: choice.sealing, choice.wait)
         // If this fails, the last key stays in use until `keepKeys` succeeds.
-        if self.keys.isUnreported { try? await self.reportSealing() } else { self.keys.noteReported() }
+        if self.keys.isUnreported { try? await self.reportSealing() } else { self.keys.recordReported() }
     }
 
     /// Publishes which key encrypts. This must come after the switch, so that no process deletes
@@ -130,6 +130,6 @@ extension PostgreSQLStore {
         try await self.write { tx in
             _ = try await tx.query("update node set sealing = $2 where number = $1", server, sealing)
         }
-        self.keys.noteReported()
+        self.keys.recordReported()
     }
 }

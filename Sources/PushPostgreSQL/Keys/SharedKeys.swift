@@ -45,7 +45,7 @@ final class SharedKeys: Sendable {
         self.isCommand = !options.isListedAfterEnd
         self.onEvent = options.onEvent
         self.state = Mutex(State(keyring: keyring))
-        self.note(wait)
+        self.record(wait)
     }
 
     /// The keyring of the last exchange.
@@ -83,11 +83,11 @@ final class SharedKeys: Sendable {
             state.lack = nil
             state.isUnreported = state.isUnreported || before != sealing
         }
-        self.note(wait)
+        self.record(wait)
     }
 
     /// Records that the others know which key encrypts. Only now can they delete the old key.
-    func noteReported() {
+    func recordReported() {
         let event = self.state.withLock { state -> StoreEvent? in
             state.isUnreported = false
             guard state.wait == nil, state.reported != nil else { return nil }
@@ -126,7 +126,7 @@ final class SharedKeys: Sendable {
         let isCurrent = self.state.withLock { $0.exchanges == entry.exchanges }
         guard isCurrent, choice.sealing == entry.sealing else { return false }
         self.use(keyring, sealing: choice.sealing, choice.wait)
-        self.noteReported()
+        self.recordReported()
         body()
         return true
     }
@@ -164,7 +164,7 @@ final class SharedKeys: Sendable {
         if isNew { self.onEvent(.outWithoutKey(reason: reason)) }
     }
 
-    private func note(_ wait: KeyWait?) {
+    private func record(_ wait: KeyWait?) {
         let isNew = self.state.withLock { state in
             defer { state.reported = wait ?? state.reported }
             state.wait = wait

@@ -91,7 +91,7 @@ struct IdempotencyKeys {
     ///
     /// Does not store an incomplete reach: a repeated request gets the same answer, although more
     /// may be known.
-    mutating func note(_ request: IdempotentRequest, of notification: NewNotification, _ reach: Reach) {
+    mutating func record(_ request: IdempotentRequest, of notification: NewNotification, _ reach: Reach) {
         self.stored[request.key] = Stored(
             request: request.request,
             notification: notification.id.rawValue,

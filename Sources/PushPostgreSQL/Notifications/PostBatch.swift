@@ -119,7 +119,7 @@ struct PostBatch {
             }
             let outcome = try await self.store(post)
             if !isNoted, let batch, case .stored(let reach, _) = outcome {
-                self.keys.note(batch, of: post.notification, reach)
+                self.keys.record(batch, of: post.notification, reach)
                 isNoted = true
             }
             outcomes.append(outcome)
@@ -170,7 +170,7 @@ struct PostBatch {
                 now: notification.createdAt
             )
         }
-        if let request = post.request { self.keys.note(request, of: notification, made.reach) }
+        if let request = post.request { self.keys.record(request, of: notification, made.reach) }
         if let record = post.record { self.records.append(record) }
         return .stored(made.reach, hasWork: made.hasWork)
     }

@@ -8,7 +8,7 @@ extension PostgreSQLStore {
         _ id: NotificationID,
         by user: Int64,
         ifStill mark: ReadMark?,
-        noting record: AuditRecord?,
+        recording record: AuditRecord?,
         now: Date
     ) async throws -> Bool {
         let recipient = RecipientKey(notification: id.rawValue, user: user)
@@ -41,7 +41,7 @@ extension PostgreSQLStore {
             )
             guard dismissed.changed == 1 else { return false }
             try await Self.cancelPushes(tx, to: [recipient], reason: PushReason.dismissed, now: now)
-            if isReadOnce { try await Self.noteTaken(tx, [recipient]) }
+            if isReadOnce { try await Self.recordTaken(tx, [recipient]) }
             if let record { tx.append(record) }
             return true
         }

@@ -19,7 +19,7 @@ struct RecipientKey: Sendable, Hashable, Comparable {
 extension PostgreSQLStore {
     /// Records that recipients no longer wait for payloads, and erases the payloads that no
     /// recipient waits for any more.
-    static func noteTaken(_ tx: WriteTransaction, _ recipients: [RecipientKey]) async throws {
+    static func recordTaken(_ tx: WriteTransaction, _ recipients: [RecipientKey]) async throws {
         let rows = try await tx.query(
             """
             delete from untaken w using unnest($1::int8[], $2::int8[]) as t (notification_id, user_id)

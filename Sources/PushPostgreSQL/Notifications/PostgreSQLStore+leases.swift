@@ -10,7 +10,7 @@ extension PostgreSQLStore {
         _ id: NotificationID,
         to user: Int64,
         until end: Date,
-        noting record: AuditRecord?,
+        recording record: AuditRecord?,
         now: Date
     ) async throws -> PayloadLease {
         try await self.write { tx in
@@ -24,7 +24,7 @@ extension PostgreSQLStore {
             guard let row, try row.boolean(1) else {
                 return try await Self.isLeased(id, to: user, tx, now: now) ? .held : .refused
             }
-            if try row.boolean(2) { tx.note(.collected(id.rawValue, by: user, at: now, sender: try row.integer(0))) }
+            if try row.boolean(2) { tx.record(.collected(id.rawValue, by: user, at: now, sender: try row.integer(0))) }
             if let record { tx.append(record) }
             return .granted
         }
@@ -49,7 +49,7 @@ extension PostgreSQLStore {
     package func take(
         _ id: NotificationID,
         by user: Int64,
-        noting record: AuditRecord?,
+        recording record: AuditRecord?,
         now: Date
     ) async throws -> TakeOutcome {
         try await self.write { tx in
@@ -168,7 +168,7 @@ extension PostgreSQLStore {
             now.milliseconds
         ).map { RecipientKey(notification: try $0.integer(0), user: try $0.integer(1)) }
         try await Self.cancelPushes(tx, to: notified.sorted(), reason: PushReason.taken, now: now)
-        try await Self.noteTaken(tx, leases)
+        try await Self.recordTaken(tx, leases)
     }
 }
 

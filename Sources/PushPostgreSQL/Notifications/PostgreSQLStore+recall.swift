@@ -18,7 +18,7 @@ extension PostgreSQLStore {
     package func recall(
         _ id: NotificationID,
         by recaller: Recaller,
-        noting record: AuditRecord?,
+        recording record: AuditRecord?,
         page: Int?,
         now: Date
     ) async throws -> Bool {

@@ -8,8 +8,8 @@ extension PostgreSQLStore {
     /// Receipts in one transaction, which takes some milliseconds.
     private static let receiptSlice = 500
 
-    package func noteFetches(of ids: [NotificationID], by user: Int64, now: Date) {
-        switch self.receipts.note(ids.map(\.rawValue), by: user, at: now.milliseconds) {
+    package func recordFetches(of ids: [NotificationID], by user: Int64, now: Date) {
+        switch self.receipts.record(ids.map(\.rawValue), by: user, at: now.milliseconds) {
         case .first: self.receiptsAreWaiting()
         case .added: break
         case .dropped: self.options.onEvent(.receiptsDropped(inAll: self.receipts.dropped))
@@ -52,7 +52,7 @@ extension PostgreSQLStore {
             )
         }
         for one in written {
-            tx.note(.collected(one.key.notification, by: one.key.user, at: one.fetchedAt, sender: one.sender))
+            tx.record(.collected(one.key.notification, by: one.key.user, at: one.fetchedAt, sender: one.sender))
         }
         try await Self.cancelPaced(tx, written.map { ($0.key, $0.fetchedAt) })
     }

@@ -17,7 +17,7 @@ extension PostgreSQLStore {
                 for part in progress.parts(of: ids, in: table) where left > 0 {
                     let rows = try await Self.delete(tx, from: table, part, of: notifications, limit: left)
                     let last = rows.count < left ? nil : rows.max { $0.isBefore($1) }
-                    tx.afterCommit { progress.note(part.ids, in: table, upTo: last) }
+                    tx.afterCommit { progress.record(part.ids, in: table, upTo: last) }
                     left -= rows.count
                 }
             }
@@ -25,7 +25,7 @@ extension PostgreSQLStore {
                 try await Self.delete(tx, ids)
                 tx.afterCommit { progress.forget(ids) }
             }
-            try await Self.noteRemoval(tx, at: now)
+            try await Self.recordRemoval(tx, at: now)
             return left <= 0 || expired.count == page
         }
     }
@@ -111,7 +111,7 @@ extension PostgreSQLStore {
     /// Stores when expired rows were last deleted (see `NotificationPage.removedAt`).
     ///
     /// Comes last, since all processes that delete wait for this row.
-    private static func noteRemoval(_ tx: WriteTransaction, at now: Date) async throws {
+    private static func recordRemoval(_ tx: WriteTransaction, at now: Date) async throws {
         _ = try await tx.query(
             """
             insert into removal (id, at) values (1, $1)
@@ -136,7 +136,7 @@ extension PostgreSQLStore {
             keys.append(DuePush(notification: id, device: device))
             tx.count(.expired, lane: lane)
             guard tx.keeps(.expired), let notification = notifications[id] else { continue }
-            tx.note(
+            tx.record(
                 NewEvent(
                     kind: .expired,
                     at: notification.expiresAt,

@@ -47,7 +47,7 @@ final class RetentionProgress: Sendable {
     }
 
     /// Records that the first rows of a part are deleted, up to `row`; `nil`: all of them.
-    func note(_ part: [Int64], in table: Table, upTo row: DuePush?) {
+    func record(_ part: [Int64], in table: Table, upTo row: DuePush?) {
         self.last.withLock { last in
             if last.count > Self.limit { last.removeAll() }
             for id in part where row.map({ id <= $0.notification }) ?? true {

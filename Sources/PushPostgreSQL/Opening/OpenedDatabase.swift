@@ -85,7 +85,7 @@ struct OpenedDatabase {
             try agreement.check(keyring)
             choice = agreement.choice(keyring, besides: nil)
         }
-        try DataKeyEntry.note(choice.sealing, of: keyring, now: options.now(), connection)
+        try DataKeyEntry.record(choice.sealing, of: keyring, now: options.now(), connection)
         return choice
     }
 

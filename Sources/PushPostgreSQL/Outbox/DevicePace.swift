@@ -78,7 +78,7 @@ struct DevicePace {
     }
 
     /// Records that a push is settled.
-    mutating func noteEnd(of delivery: DueDelivery) {
+    mutating func recordEnd(of delivery: DueDelivery) {
         self.open[delivery.key.device]?.removeAll { $0.key == delivery.key }
     }
 

@@ -20,7 +20,7 @@ final class LeaseBook: Sendable {
 
     /// Records leases. Must be called before they are committed, so that the book has each lease
     /// in the database while it is valid.
-    func note(_ pushes: [DuePush], under owner: Int64) {
+    func record(_ pushes: [DuePush], under owner: Int64) {
         self.state.withLock { state in
             for push in pushes { state.owners[push] = owner }
         }
@@ -46,7 +46,7 @@ final class LeaseBook: Sendable {
 
     /// Records that the outcome of a commit with leases is unknown. Schedules a search of the
     /// database now, and another when a running commit must have ended.
-    func noteUnknownOutcome(now: ContinuousClock.Instant) {
+    func recordUnknownOutcome(now: ContinuousClock.Instant) {
         self.state.withLock { $0.searches = [now, now + Self.longestCommit] }
     }
 
@@ -62,7 +62,7 @@ final class LeaseBook: Sendable {
 }
 
 /// The leases that one run of a transaction has recorded; the run may be repeated or fail.
-final class NotedLeases: Sendable {
+final class RecordedLeases: Sendable {
     private let book: LeaseBook
     /// The runs come one after the other, but not on one thread.
     private let pushes = Mutex([DuePush]())
@@ -71,9 +71,9 @@ final class NotedLeases: Sendable {
         self.book = book
     }
 
-    func note(_ pushes: [DuePush], under owner: Int64) {
+    func record(_ pushes: [DuePush], under owner: Int64) {
         self.pushes.withLock { $0 = pushes }
-        self.book.note(pushes, under: owner)
+        self.book.record(pushes, under: owner)
     }
 
     /// Drops the leases of the last run, which was not committed as far as is known.

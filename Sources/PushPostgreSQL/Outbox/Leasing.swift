@@ -34,13 +34,13 @@ struct Leasing {
             case .move: moves.append(key)
             case .waitForKey(let number):
                 keyless.append((key, self.now + Self.keyPause))
-                tx.afterCommit { [condition] in condition.note(missingKey: number) }
+                tx.afterCommit { [condition] in condition.record(missingKey: number) }
             case .settle(let state, let reason):
                 ends.append(PushEnd(push: key, state: state, reason: reason))
-                pace?.noteEnd(of: delivery)
+                pace?.recordEnd(of: delivery)
                 if state == .failed, delivery.isDamaged {
                     tx.afterCommit { [condition] in
-                        condition.note(.push(notification: key.notification, device: key.device))
+                        condition.record(.push(notification: key.notification, device: key.device))
                     }
                 }
             case .send(let push):
@@ -51,7 +51,7 @@ struct Leasing {
                 case .wait(let date): waits.append((key, date))
                 case .replace:
                     ends.append(PushEnd(push: key, state: .cancelled, reason: PushReason.replaced))
-                    pace?.noteEnd(of: delivery)
+                    pace?.recordEnd(of: delivery)
                 case .leave: break
                 }
             }

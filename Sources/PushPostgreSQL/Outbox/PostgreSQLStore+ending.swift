@@ -43,7 +43,7 @@ extension PostgreSQLStore {
             guard let state else { continue }
             tx.count(state, lane: lane)
             guard let kind = PushEvent.Kind(rawValue: state.rawValue), tx.keeps(kind) else { continue }
-            tx.note(
+            tx.record(
                 NewEvent(
                     kind: kind,
                     at: now,

@@ -25,7 +25,7 @@ extension PostgreSQLStore {
             } catch {
                 let id = broadcast.id
                 try await broadcast.setAside(tx)
-                tx.afterCommit { self.condition.note(.broadcast(notification: id)) }
+                tx.afterCommit { self.condition.record(.broadcast(notification: id)) }
                 return 0
             }
             var pushes = PushInsertion(target, isBulk: true, tx, now: now)

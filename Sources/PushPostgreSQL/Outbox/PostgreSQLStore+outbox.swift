@@ -97,19 +97,19 @@ extension PostgreSQLStore {
         _ select: @escaping @Sendable (WriteTransaction) async throws -> [DueDelivery]
     ) async throws -> [LeasedDelivery] {
         if self.leases.takeSearch(now: .now) { try await self.findLostLeases() }
-        let noted = NotedLeases(in: self.leases)
+        let noted = RecordedLeases(in: self.leases)
         do {
             // If a crash of the database undoes a lease, the push is leased again, as after the
             // death of a process: it was in flight.
             return try await self.write([.relaxed, .ordered]) { tx in
                 noted.forget()
                 let leased = try await leasing.lease(try await select(tx), tx)
-                noted.note(leased.map(\.key), under: leasing.owner)
+                noted.record(leased.map(\.key), under: leasing.owner)
                 return leased
             }
         } catch {
             noted.forget()
-            self.leases.noteUnknownOutcome(now: .now)
+            self.leases.recordUnknownOutcome(now: .now)
             throw error
         }
     }
@@ -128,7 +128,7 @@ extension PostgreSQLStore {
                 _ = try await tx.query(Self.giveBack, lost.map(\.notification), lost.map(\.device), owner)
             }
         } catch {
-            book.noteUnknownOutcome(now: .now)
+            book.recordUnknownOutcome(now: .now)
             throw error
         }
     }

@@ -12,7 +12,7 @@ extension PostgreSQLStore {
         }
         let sent = settlements.filter { $0.end?.providerID == Acceptance.byStream }.map(\.push)
         // Must come before the commit, after which others repeat these pushes.
-        let isToBeRepeated = !sent.isEmpty && self.echoes.note(sent, at: now.milliseconds)
+        let isToBeRepeated = !sent.isEmpty && self.echoes.record(sent, at: now.milliseconds)
         do {
             try await self.settle(settlements, now: now)
         } catch is EndedBefore {

@@ -52,7 +52,7 @@ extension ServerMembership {
             if mayFence, waited > Self.longestSilence {
                 // Fencing once is enough. If it fails, the limit ends the wait.
                 mayFence = false
-                if let rows = try? await self.database.query(Self.fenceUnconfirmed, epoch) { self.noteFencing(rows) }
+                if let rows = try? await self.database.query(Self.fenceUnconfirmed, epoch) { self.recordFencing(rows) }
             }
             guard waited < limit else {
                 throw StoreError.unknownOutcome(reason: "it is stored, but another server may not have heard of it")
@@ -81,7 +81,7 @@ extension ServerMembership {
                 return self.endReading(waiters, false)
             }
             guard ends.newest != assigned.seen else { return self.endReading(waiters, true) }
-            self.lease.note(ends.ends)
+            self.lease.record(ends.ends)
             self.state.withLock { state in
                 // Joining under another number evicts everything anyway.
                 if state.assigned.number == assigned.number { state.assigned.seen = ends.newest }

@@ -139,7 +139,7 @@ final class ServerMembership: Sendable {
 
     /// Records that this process has fenced others, and announces it, so that each lane checks for
     /// work immediately.
-    func noteFencing(_ rows: Rows) {
+    func recordFencing(_ rows: Rows) {
         guard rows.changed > 0 else { return }
         self.onFreed()
         self.announcements.add(.freed, from: self.number)
@@ -162,14 +162,14 @@ final class ServerMembership: Sendable {
         self.database.control(Self.renewLease, number) { outcome in
             switch outcome {
             // Only a read that begins after the renewal counts: see `catchUp`.
-            case .success(let rows) where rows.changed == 1: self.catchUp { self.noteRenewal(at: start, $0) }
+            case .success(let rows) where rows.changed == 1: self.catchUp { self.recordRenewal(at: start, $0) }
             case .success: self.rejoin()
-            case .failure: self.noteRenewal(at: start, false)
+            case .failure: self.recordRenewal(at: start, false)
             }
         }
     }
 
-    private func noteRenewal(at start: ContinuousClock.Instant, _ isCurrent: Bool) {
+    private func recordRenewal(at start: ContinuousClock.Instant, _ isCurrent: Bool) {
         // A process that was paused, perhaps together with the others, counts the time from now
         // on.
         let wasHeld = self.lease.term != nil
@@ -189,7 +189,7 @@ final class ServerMembership: Sendable {
         guard mayFence else { return self.wait() }
         self.database.control(Self.fenceLate, number) { outcome in
             // If this fails, the next renewal repeats it.
-            if case .success(let rows) = outcome { self.noteFencing(rows) }
+            if case .success(let rows) = outcome { self.recordFencing(rows) }
             self.wait()
         }
     }
@@ -205,7 +205,7 @@ final class ServerMembership: Sendable {
         self.readKeys { agreement in
             // The next renewal retries, and checks again whether a missing key has been added.
             guard let agreement, let entry = self.keys.entry(agreement) else {
-                return self.noteRenewal(at: start, false)
+                return self.recordRenewal(at: start, false)
             }
             self.join(with: entry)
         }
@@ -224,7 +224,7 @@ final class ServerMembership: Sendable {
         ) { outcome in
             guard case .success(let rows) = outcome, let row = rows.first,
                 let assigned = try? AssignedNumber(row, since: start)
-            else { return self.noteRenewal(at: start, false) }
+            else { return self.recordRenewal(at: start, false) }
             // Only a read after joining counts: a process that changed its key earlier has not
             // seen this one.
             self.readKeys { agreement in
@@ -235,11 +235,11 @@ final class ServerMembership: Sendable {
                 }
                 guard mayStay == true else {
                     return self.database.control(Self.deleteServer, assigned.number) { _ in
-                        self.noteRenewal(at: start, false)
+                        self.recordRenewal(at: start, false)
                     }
                 }
-                self.lease.note([.everything])
-                self.catchUp { self.noteRenewal(at: start, $0) }
+                self.lease.record([.everything])
+                self.catchUp { self.recordRenewal(at: start, $0) }
             }
         }
     }

@@ -90,7 +90,7 @@ extension PostgreSQLStore {
             guard self.echoes.begin(push, at: try row.integer(4)) else { continue }
             echoes.append(Echo(push: push, notification: id, device: handle))
         }
-        self.echoes.note(lookAt: date, shared: shared)
+        self.echoes.record(readAt: date, shared: shared)
         return echoes
     }
 

@@ -33,7 +33,7 @@ extension PostgreSQLStore {
                 let found = try await self.read(Self.rowsOf, ended.map(\.value), self.membership.number)
                 try await self.remove(try found.map(StreamRow.init))
             } catch {
-                self.streamBook.note(ended)
+                self.streamBook.record(ended)
                 throw error
             }
         }

@@ -8,7 +8,7 @@ final class StreamBook: Sendable {
     /// Set when there are devices to take.
     let signal = Signal()
 
-    func note(_ devices: [DeviceHandle]) {
+    func record(_ devices: [DeviceHandle]) {
         self.silent.withLock { $0.formUnion(devices) }
         self.signal.set()
     }

@@ -29,7 +29,7 @@ final class StreamEchoes: Sendable {
 
     /// Records a search at the database's time `date`, and the devices that have streams at
     /// several processes.
-    func note(lookAt date: Int64, shared: Set<Int64>) {
+    func record(readAt date: Int64, shared: Set<Int64>) {
         self.state.withLock { state in
             state.shared = shared
             state.lastLook = date
@@ -52,7 +52,7 @@ final class StreamEchoes: Sendable {
 
     /// Records pushes that the streams here have received, before others can see it. Returns
     /// whether other processes must repeat them.
-    func note(_ pushes: [DuePush], at date: Int64) -> Bool {
+    func record(_ pushes: [DuePush], at date: Int64) -> Bool {
         for push in pushes { _ = self.begin(push, at: date) }
         return self.state.withLock { state in pushes.contains { state.shared.contains($0.device) } }
     }

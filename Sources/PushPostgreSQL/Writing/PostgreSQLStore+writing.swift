@@ -53,7 +53,7 @@ extension PostgreSQLStore {
                 // The end of the chain is unknown now.
                 if case .unknownOutcome = error { loan.forgetHead() }
                 let failure = StoreError(error)
-                if case .full = failure { self.condition.note(isFull: true) }
+                if case .full = failure { self.condition.record(isFull: true) }
                 throw failure
             } catch {
                 throw StoreError(reading: error) ?? error
@@ -77,9 +77,9 @@ extension PostgreSQLStore {
             }
             return (value, finished)
         }
-        self.condition.noteCommit(of: finished.writes, after: .now - finished.commitBegan)
-        if let head = finished.head { loan.slot.note(head) }
-        if self.condition.isFull { self.condition.note(isFull: false) }
+        self.condition.recordCommit(of: finished.writes, after: .now - finished.commitBegan)
+        if let head = finished.head { loan.slot.record(head) }
+        if self.condition.isFull { self.condition.record(isFull: false) }
         for call in finished.calls { call() }
         self.membership.announce(workIn: finished.filled)
         return (value, finished.epoch)

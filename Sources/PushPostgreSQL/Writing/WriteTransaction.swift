@@ -82,7 +82,7 @@ final class WriteTransaction: Sendable {
     }
 
     /// Adds an event, if its kind is one that the store keeps.
-    func note(_ event: NewEvent) {
+    func record(_ event: NewEvent) {
         guard self.keeps(event.kind) else { return }
         self.pending.withLock { $0.events.append(event) }
     }

@@ -28,7 +28,7 @@ final class WriterSlot: Sendable {
     var head: AuditHead? { self.state.withLock { $0 } }
 
     /// Records the end of the chain after a commit.
-    func note(_ head: AuditHead) {
+    func record(_ head: AuditHead) {
         self.state.withLock { $0 = head }
     }
 

@@ -75,7 +75,7 @@ extension SQLiteStore {
             let session = NewSession(token: token, ended: ended)
             let user = try sealing.username(row["name"], ofUser: id)
             return Enrolment(user: user, userID: id, scopes: scopes, session: session)
-        } noting: { [audit] in
+        } recording: { [audit] in
             $0.flatMap { record($0.user, $0.scopes).about($0.session.token.prefix, in: audit) }
         }
     }

@@ -10,7 +10,7 @@ extension SQLiteStore {
                 sql: "update user set password = ? where id = ? and password = ?",
                 arguments: [new.phc, user.id, old.phc]
             )
-            writer.noteErasure()
+            writer.recordErasure()
         }
     }
 
@@ -21,7 +21,7 @@ extension SQLiteStore {
         now: Date
     ) async throws -> Bool {
         try await self.write(by: record) { [writer, sealing] db in
-            writer.noteErasure()
+            writer.recordErasure()
             let key = sealing.index.hash(user.name)
             let devices = try db.all(prepared: Self.devicesOfSessions, key) { EndedDevice($0) }
             try db.execute(

@@ -20,7 +20,7 @@ extension SQLiteStore {
             return try id.map {
                 try self.insertToken(db, user: $0, isSession: false, scopes: scopes, expiresAt: expiresAt, now: now)
             }
-        } noting: { [audit] in
+        } recording: { [audit] in
             record?.about($0?.prefix, in: audit)
         }
     }
@@ -53,7 +53,7 @@ extension SQLiteStore {
                 now: now
             )
             return NewSession(token: token, ended: try Self.endOldestSessions(of: user.id, but: token, db))
-        } noting: { [audit] in
+        } recording: { [audit] in
             record?.about($0?.token.prefix, in: audit)
         }
     }
@@ -81,7 +81,7 @@ extension SQLiteStore {
                 sql: "delete from token where prefix = ? returning hash",
                 arguments: [prefix.description]
             ).flatMap { Fingerprint(bytes: $0) }
-        } noting: { [audit] in
+        } recording: { [audit] in
             record?.about($0.map { _ in prefix }, in: audit)
         }
     }
@@ -99,8 +99,8 @@ extension SQLiteStore {
         }
     }
 
-    package func noteUse(of token: TokenPrefix, now: Date) {
-        self.tokenUses.note(token, now: now)
+    package func recordUse(of token: TokenPrefix, now: Date) {
+        self.tokenUses.record(token, now: now)
     }
 
     package func writeTokenUses(limit: Int) async throws -> Int {

@@ -32,9 +32,9 @@ extension SQLiteStore {
                     arguments: [user, sealing.index.hash(tag)]
                 )
             }
-            if !old.isEmpty { writer.noteErasure() }
+            if !old.isEmpty { writer.recordErasure() }
             return Self.difference(from: old, to: tags)
-        } noting: { detail in
+        } recording: { detail in
             guard let detail else { return nil }
             var record = record
             record?.detail = detail

@@ -69,7 +69,7 @@ extension SQLiteStore {
                 arguments: [key, role?.rawValue, isDisabled, now.milliseconds]
             )
             guard db.changesCount == 1 else { return .missing }
-            if apps != nil { writer.noteErasure() }
+            if apps != nil { writer.recordErasure() }
             if let apps { try Self.setApps(apps, ofUser: key, db, now: now) }
             if let issued { try Self.set(issued.account, ofUser: key, db) }
             if let password {
@@ -78,10 +78,10 @@ extension SQLiteStore {
                     sql: "update user set password = ?, password_number = password_number + 1 where name_key = ?",
                     arguments: [password.phc, key]
                 )
-                writer.noteErasure()
+                writer.recordErasure()
             }
             return .done
-        } noting: {
+        } recording: {
             $0 == .done ? record : nil
         }
     }
@@ -95,9 +95,9 @@ extension SQLiteStore {
             let untaken = try Self.untaken(by: id, db)
             try db.run(prepared: "delete from user where id = ?", id)
             for notification in untaken { try Self.eraseIfTaken(db, notification) }
-            writer.noteErasure()
+            writer.recordErasure()
             return .done
-        } noting: {
+        } recording: {
             $0 == .done ? record : nil
         }
     }

@@ -8,7 +8,7 @@ extension SQLiteStore {
     /// any, to the audit.
     func write<Value: Sendable>(
         _ body: @escaping @Sendable (Database) throws -> Value,
-        noting record: @escaping @Sendable (Value) -> AuditRecord?
+        recording record: @escaping @Sendable (Value) -> AuditRecord?
     ) async throws -> Value {
         try await self.writer.write { [audit] db in
             let value = try body(db)
@@ -22,17 +22,17 @@ extension SQLiteStore {
         by record: AuditRecord?,
         _ body: @escaping @Sendable (Database) throws -> Bool
     ) async throws -> Bool {
-        try await self.write(body, noting: { $0 ? record : nil })
+        try await self.write(body, recording: { $0 ? record : nil })
     }
 
-    package func note(_ record: AuditRecord) async throws {
+    package func record(_ record: AuditRecord) async throws {
         try await self.writer.write { [audit] db in try audit.append(record, to: db) }
     }
 
     package func trimAudit(before date: Date, limit: Int) async throws -> Int {
         try await self.writer.write(.housekeeping) { [audit, writer] db in
             let count = try audit.trim(db, before: date, limit: limit)
-            if count > 0 { writer.noteErasure() }
+            if count > 0 { writer.recordErasure() }
             return count
         }
     }

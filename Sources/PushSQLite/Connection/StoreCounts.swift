@@ -17,16 +17,16 @@ final class StoreCounts: Sendable {
     private let free = Atomic(0)
 
     /// Counts a transaction: the writes in it, and how long its commit took.
-    func noteCommit(of writes: Int, after time: Duration) {
+    func recordCommit(of writes: Int, after time: Duration) {
         self.commits.withLock { commits in
             commits.writes += writes
-            commits.times.note(time)
+            commits.times.record(time)
         }
     }
 
     var committed: StoreReport.Commits { self.commits.withLock { $0 } }
 
-    func note(_ space: FileSpace) {
+    func record(_ space: FileSpace) {
         self.pages.store(space.pages, ordering: .relaxed)
         self.free.store(space.free, ordering: .relaxed)
     }
@@ -42,7 +42,7 @@ final class StoreCounts: Sendable {
 
 extension Writer {
     /// Counts a row that cannot be read, and reports it to the operator.
-    func noteSetAside(_ row: StoreEvent.SetAside) {
+    func recordSetAside(_ row: StoreEvent.SetAside) {
         self.counts.setAside.wrappingAdd(1, ordering: .relaxed)
         self.events(.setAside(row))
     }

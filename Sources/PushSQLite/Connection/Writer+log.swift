@@ -28,12 +28,12 @@ extension Writer {
             }
             if isDone { return self.log.reset() }
         } catch {
-            self.noteCheckpointFailure(error, at: pages)
+            self.recordCheckpointFailure(error, at: pages)
         }
         self.warnOfLength(pages)
     }
 
-    private func noteCheckpointFailure(_ error: any Error, at pages: Int) {
+    private func recordCheckpointFailure(_ error: any Error, at pages: Int) {
         self.stopIfBroken(error)
         self.counts.checkpointFailures.wrappingAdd(1, ordering: .relaxed)
         let reason = (error as? DatabaseError)?.message ?? "\(error)"
@@ -65,7 +65,7 @@ extension Writer {
         guard log.walFrameCount == log.checkpointedFrameCount else { return nil }
         // This comes before the next commit, which may overwrite the log; the log names the pages
         // to wipe.
-        if try !self.wiper.noteCheckpoint() { self.sweepLater() }
+        if try !self.wiper.recordCheckpoint() { self.sweepLater() }
         return log.walFrameCount
     }
 

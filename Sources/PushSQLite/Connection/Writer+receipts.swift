@@ -20,8 +20,8 @@ extension Writer {
     private static let slice = 500
 
     /// Records that a user has fetched notifications, and writes that soon.
-    func note(_ notifications: [Int64], collectedBy user: Int64, now: Date) {
-        switch self.receipts.note(notifications, by: user, at: now.milliseconds) {
+    func record(_ notifications: [Int64], collectedBy user: Int64, now: Date) {
+        switch self.receipts.record(notifications, by: user, at: now.milliseconds) {
         case .first: self.writeReceipts(after: Self.gathering)
         case .added: break
         case .dropped: self.events(.receiptsDropped(inAll: self.receipts.dropped))
@@ -61,7 +61,7 @@ extension Writer {
             }
         )
         for receipt in failed.damaged {
-            self.noteSetAside(.receipt(notification: receipt.key.notification))
+            self.recordSetAside(.receipt(notification: receipt.key.notification))
         }
         let kept = failed.kept
         if kept.isEmpty {

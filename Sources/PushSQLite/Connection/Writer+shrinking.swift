@@ -15,7 +15,7 @@ extension Writer {
         if self.space.isFull { return nil }
         return try await self.write(.housekeeping) { [counts] db in
             let space = try FileSpace(db)
-            counts.note(space)
+            counts.record(space)
             return space
         }
     }
@@ -27,12 +27,12 @@ extension Writer {
     func shrink() async throws -> FileSpace {
         try await self.write(.housekeeping) { [self] db in
             // A moved page copies erased data that is not wiped yet.
-            self.noteErasure()
+            self.recordErasure()
             let end = ContinuousClock.now + Self.shrinkTime
             // SQLite takes one page for each row of this statement.
             try db.step(prepared: "pragma incremental_vacuum(\(Self.shrinkPages))") { ContinuousClock.now < end }
             let space = try FileSpace(db)
-            self.counts.note(space)
+            self.counts.record(space)
             return space
         }
     }

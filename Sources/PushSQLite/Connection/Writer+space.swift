@@ -26,8 +26,8 @@ extension Writer {
     }
 
     /// Records that a write failed because the disk is full.
-    func noteFull() {
-        if self.space.note(isFull: true) { self.scheduleSpaceCheck() }
+    func recordFull() {
+        if self.space.record(isFull: true) { self.scheduleSpaceCheck() }
     }
 
     private func scheduleSpaceCheck() {
@@ -60,7 +60,7 @@ extension Writer {
                 }
             }
             guard DiskSpace.hasRoom(beside: self.connection.path) else { return self.scheduleSpaceCheck() }
-            self.space.note(isFull: false)
+            self.space.record(isFull: false)
         } catch {
             self.stopIfBroken(error)
             self.scheduleSpaceCheck()

@@ -37,7 +37,7 @@ extension Writer {
     func stopIfBroken(_ error: any Error) {
         let reason: String
         switch error {
-        case let error as DatabaseError where error.isFull: return self.noteFull()
+        case let error as DatabaseError where error.isFull: return self.recordFull()
         case let error as DatabaseError where error.resultCode == .SQLITE_IOERR: reason = error.message ?? "I/O error"
         case StoreError.broken(let text): reason = text
         default: return
@@ -81,7 +81,7 @@ extension Writer {
                 return .commit
             }
         }
-        if self.log.commits != commits { self.counts.noteCommit(of: finishes.count, after: .now - isRunUntil) }
+        if self.log.commits != commits { self.counts.recordCommit(of: finishes.count, after: .now - isRunUntil) }
         // The count rises before the callers continue, so that each reads its own write.
         self.commits.increment()
         for finish in finishes { finish() }

@@ -17,7 +17,7 @@ extension Writer {
     private static let sweepAfter = Duration.milliseconds(50)
 
     /// Schedules wiping. Must be called in the transaction that erases.
-    func noteErasure() {
+    func recordErasure() {
         self.counts.erasures.wrappingAdd(1, ordering: .relaxed)
         let isFirst = self.state.withLock { state in
             if state.wipeDueAt != nil { return false }
@@ -40,7 +40,7 @@ extension Writer {
     /// closed the database and the file was not written since. Otherwise all pages are checked,
     /// those of a large file after the start.
     func wipeAtStart() throws {
-        if try !self.wipe() { self.noteErasure() }
+        if try !self.wipe() { self.recordErasure() }
         try self.sweep(atMost: Self.sweepAtStart)
     }
 

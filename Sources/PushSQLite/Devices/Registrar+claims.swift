@@ -38,9 +38,9 @@ extension Registrar {
         try db.run(prepared: "update device set claims_for = ? where number = ?", issued.number, number)
         let date = due ?? last?.pushedAt ?? self.now
         try self.save(registration, tags: registration.tags, key: key, as: number, at: date, db)
-        self.writer.noteErasure()
+        self.writer.recordErasure()
         if let due { try self.push(notification, at: due, to: number, registration.lane, key, db) }
-        try self.note(.claimDevice, platform, db)
+        try self.appendToAudit(.claimDevice, platform, db)
         return .unconfirmed(hasWork: due != nil)
     }
 

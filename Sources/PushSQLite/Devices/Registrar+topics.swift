@@ -28,8 +28,8 @@ extension Registrar {
             issued.number
         )
         try self.replaceTags(of: issued.number, by: Set(tags.map(self.sealing.index.hash)), db)
-        self.writer.noteErasure()
-        try self.note(.registerDevice, Platform(stored: platform), db)
+        self.writer.recordErasure()
+        try self.appendToAudit(.registerDevice, Platform(stored: platform), db)
         return .done
     }
 

@@ -77,12 +77,12 @@ struct Registrar: Sendable {
         var registration = registration
         if let keptLane { registration.lane = keptLane }
         let claims = try db.run(prepared: SQLiteStore.endClaim, issued.number)
-        if !holders.isEmpty || issued.lane != nil || claims > 0 { self.writer.noteErasure() }
+        if !holders.isEmpty || issued.lane != nil || claims > 0 { self.writer.recordErasure() }
         try self.save(registration, as: issued.number, db)
         if issued.environmentMoves > 0, keptLane == nil {
             try db.run(prepared: "update device set environment_moves = 0 where number = ?", issued.number)
         }
-        try self.note(.registerDevice, registration.platform, db)
+        try self.appendToAudit(.registerDevice, registration.platform, db)
         guard let lane = issued.lane else { return 0 }
         let isNewLane = lane != registration.lane.description
         // Pushes accepted at another address do not count for this one.
@@ -170,7 +170,7 @@ struct Registrar: Sendable {
     }
 
     /// Adds an action of the user to the audit, for the registration of the request.
-    func note(_ action: AuditRecord.Action, _ platform: Platform, _ db: Database) throws {
+    func appendToAudit(_ action: AuditRecord.Action, _ platform: Platform, _ db: Database) throws {
         guard let record else { return }
         try self.audit.append(record.another(action, of: record.subject, detail: platform.description), to: db)
     }

@@ -14,9 +14,9 @@ extension SQLiteStore {
             guard let row else { return nil }
             // A trigger cancels its queued pushes.
             try db.execute(sql: "delete from device where id = ?", arguments: [id.description])
-            writer.noteErasure()
+            writer.recordErasure()
             return try sealing.username(row[1], ofUser: row[0])
-        } noting: { owner in
+        } recording: { owner in
             guard let owner, var record else { return nil }
             record.detail = "of \(owner)"
             return record

@@ -45,7 +45,7 @@ extension SQLiteStore {
                 id.description,
                 user
             )
-            if count > 0 { writer.noteErasure() }
+            if count > 0 { writer.recordErasure() }
             return count > 0
         }
     }
@@ -71,7 +71,7 @@ extension SQLiteStore {
             )
             guard isAsItWas == true else { return false }
             try Self.retire(db, device: device, reason: reason, now: now)
-            writer.noteErasure()
+            writer.recordErasure()
             return true
         }
     }
@@ -111,7 +111,7 @@ extension SQLiteStore {
         let end = (now - HandleClaim.lifetime.timeInterval).milliseconds
         return try await self.writer.write(.housekeeping) { [writer] db in
             let claims = try db.run(prepared: Self.expiredClaims, end, limit)
-            if claims > 0 { writer.noteErasure() }
+            if claims > 0 { writer.recordErasure() }
             return max(claims, try db.run(prepared: Self.expiredConfirmations, end, limit))
         }
     }
@@ -144,7 +144,7 @@ extension SQLiteStore {
         )
         for double in ids.dropFirst() {
             try db.execute(sql: "delete from device where id = ?", arguments: [double])
-            writer.noteErasure()
+            writer.recordErasure()
         }
         return ids.first.flatMap(RegistrationID.init)
     }

@@ -37,6 +37,6 @@ extension SQLiteStore {
             guard let record else { continue }
             try self.audit.append(record.another(.unregisterDevice, of: device.id, detail: "with its session"), to: db)
         }
-        if !devices.isEmpty { self.writer.noteErasure() }
+        if !devices.isEmpty { self.writer.recordErasure() }
     }
 }

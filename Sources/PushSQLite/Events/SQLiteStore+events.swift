@@ -3,7 +3,7 @@ internal import GRDB
 package import PushStore
 
 extension SQLiteStore {
-    package func noteDelivered(eventsUpTo number: Int64) async throws {
+    package func recordDelivered(eventsUpTo number: Int64) async throws {
         try await self.writer.write(.delivery) { db in
             _ = try db.run(prepared: "update event_state set delivered = max(delivered, ?)", number)
         }

@@ -15,7 +15,7 @@ final class DiskSpace: Sendable {
 
     /// Records whether the disk is full; returns whether that has changed.
     @discardableResult
-    func note(isFull: Bool) -> Bool {
+    func record(isFull: Bool) -> Bool {
         guard self.isUsedUp.exchange(isFull, ordering: .relaxed) != isFull else { return false }
         self.onEvent(isFull ? .diskFull : .roomAgain)
         return true

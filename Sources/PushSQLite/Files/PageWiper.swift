@@ -10,7 +10,7 @@ internal import Synchronization
 /// overwritten while readers run, once the log is checkpointed completely and while no transaction
 /// writes.
 ///
-/// `noteCheckpoint` only collects the pages, and `wipe` overwrites them after an erasure: until
+/// `recordCheckpoint` only collects the pages, and `wipe` overwrites them after an erasure: until
 /// then the copies reveal nothing that the rows do not.
 /// `docs/decisions/pages-wiped-in-the-file.md` has the reasons and the measurements.
 final class PageWiper: Sendable {
@@ -72,7 +72,7 @@ final class PageWiper: Sendable {
     var knowsAllPages: Bool { self.state.withLock { $0.unknown == nil } }
 
     /// Must be called if the file is unchanged since the last process left it, wiped.
-    func noteAllPagesKnown() {
+    func recordAllPagesKnown() {
         self.state.withLock { $0.unknown = nil }
     }
 
@@ -82,7 +82,7 @@ final class PageWiper: Sendable {
     /// log cannot be read, so that all pages are unknown.
     ///
     /// Throws `StoreError.broken` if the disk fails.
-    func noteCheckpoint() throws(StoreError) -> Bool {
+    func recordCheckpoint() throws(StoreError) -> Bool {
         let log: WriteAheadLog
         do {
             log = try WriteAheadLog(path: self.log)

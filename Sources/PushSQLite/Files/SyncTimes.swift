@@ -23,7 +23,7 @@ final class SyncTimes: Sendable {
                 file == \.log ? 1 : 0,
                 { context, nanoseconds in
                     guard let context else { return }
-                    Unmanaged<Watch>.fromOpaque(context).takeUnretainedValue().note(.nanoseconds(nanoseconds))
+                    Unmanaged<Watch>.fromOpaque(context).takeUnretainedValue().record(.nanoseconds(nanoseconds))
                 },
                 { context in
                     if let context { Unmanaged<Watch>.fromOpaque(context).release() }
@@ -44,8 +44,8 @@ final class SyncTimes: Sendable {
             self.file = file
         }
 
-        func note(_ time: Duration) {
-            self.times.times.withLock { $0[keyPath: self.file].note(time) }
+        func record(_ time: Duration) {
+            self.times.times.withLock { $0[keyPath: self.file].record(time) }
         }
     }
 }

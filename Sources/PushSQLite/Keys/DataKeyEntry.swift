@@ -24,7 +24,7 @@ extension DataKeyEntry {
 
     /// Stores the first key as one in use. Must be on the disk before anything is encrypted with
     /// it.
-    static func note(_ db: Database, _ keyring: Keyring, now: Date) throws {
+    static func record(_ db: Database, _ keyring: Keyring, now: Date) throws {
         guard let checkValue = keyring.checkValue(of: keyring.sealing) else { return }
         try db.execute(
             sql: """

@@ -17,7 +17,7 @@ extension SQLiteStore {
         let record = AuditRecord(.changeKeys, of: "key \(keyring.sealing)", by: actor, at: now)
         try await self.writer.write { [audit] db in
             try DataKeyEntry.fetchAll(db).check(keyring)
-            try DataKeyEntry.note(db, keyring, now: now)
+            try DataKeyEntry.record(db, keyring, now: now)
             try audit.append(record, to: db)
         }
         self.sealing.vault.replaceKeyring(keyring)

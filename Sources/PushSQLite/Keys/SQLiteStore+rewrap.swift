@@ -25,7 +25,7 @@ extension SQLiteStore {
                 try Task.checkCancellation()
                 let done = try await self.writer.write(.housekeeping) { [writer] db in
                     let done = try column.rewrap(db, vault, after: last, limit: page)
-                    if done.renewed > 0 { writer.noteErasure() }
+                    if done.renewed > 0 { writer.recordErasure() }
                     return done
                 }
                 result.renewed += done.renewed

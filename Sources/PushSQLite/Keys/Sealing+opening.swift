@@ -10,7 +10,7 @@ extension Sealing {
     /// Throws `StoreError.wrongKeyring` if a key in use is not in the keyring.
     init(_ db: Database, _ keyring: Keyring, now: Date) throws {
         try DataKeyEntry.fetchAll(db).check(keyring)
-        try DataKeyEntry.note(db, keyring, now: now)
+        try DataKeyEntry.record(db, keyring, now: now)
         let vault = Vault(keyring)
         self.init(vault, try Self.secret(db, vault))
     }

@@ -8,7 +8,7 @@ extension SQLiteStore {
         _ id: NotificationID,
         by user: Int64,
         ifStill mark: ReadMark?,
-        noting record: AuditRecord?,
+        recording record: AuditRecord?,
         now: Date
     ) async throws -> Bool {
         try await self.write(by: record) { [writer, changes] db in
@@ -24,7 +24,7 @@ extension SQLiteStore {
             )
             guard db.changesCount == 1 else { return false }
             try Self.cancel(db, id, of: user, reason: PushReason.dismissed, now: now)
-            if try Self.noteTaken(db, id.rawValue, by: user) { writer.noteErasure() }
+            if try Self.recordTaken(db, id.rawValue, by: user) { writer.recordErasure() }
             return true
         }
     }
@@ -52,7 +52,7 @@ extension SQLiteStore {
     package func recall(
         _ id: NotificationID,
         by recaller: Recaller,
-        noting record: AuditRecord?,
+        recording record: AuditRecord?,
         page: Int?,
         now: Date
     ) async throws -> Bool {
@@ -74,8 +74,8 @@ extension SQLiteStore {
             guard db.changesCount == 1 else { return false }
             try db.execute(literal: "delete from fanout where notification_id = \(id.rawValue)")
             try Self.unschedule(db, id.rawValue)
-            try Self.noteRecall(db, id.rawValue, changes, page: page ?? Self.recallPage, now: now)
-            writer.noteErasure()
+            try Self.recordRecall(db, id.rawValue, changes, page: page ?? Self.recallPage, now: now)
+            writer.recordErasure()
             return true
         }
     }
@@ -84,7 +84,7 @@ extension SQLiteStore {
     /// in the notification's row stands for all.
     static let recallPage = 1000
 
-    private static func noteRecall(
+    private static func recordRecall(
         _ db: Database,
         _ id: Int64,
         _ changes: ChangeNumbers,

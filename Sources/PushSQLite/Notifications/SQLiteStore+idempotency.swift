@@ -47,7 +47,7 @@ extension SQLiteStore {
     ///
     /// An incomplete reach is not stored: a repeated request gets the same answer, although more
     /// may be known.
-    static func note(
+    static func record(
         _ db: Database,
         _ request: IdempotentRequest,
         of notification: NewNotification,

@@ -10,7 +10,7 @@ extension SQLiteStore {
         _ id: NotificationID,
         to user: Int64,
         until end: Date,
-        noting record: AuditRecord?,
+        recording record: AuditRecord?,
         now: Date
     ) async throws -> PayloadLease {
         try await self.write { db in
@@ -34,7 +34,7 @@ extension SQLiteStore {
                 now.milliseconds
             )
             return .granted
-        } noting: {
+        } recording: {
             $0 == .granted ? record : nil
         }
     }
@@ -42,14 +42,14 @@ extension SQLiteStore {
     package func take(
         _ id: NotificationID,
         by user: Int64,
-        noting record: AuditRecord?,
+        recording record: AuditRecord?,
         now: Date
     ) async throws -> TakeOutcome {
         try await self.write { [writer, changes] db in
             let outcome = try Self.outcome(ofTaking: id, by: user, db, now: now)
-            if outcome == .taken, try Self.endLease(of: id, by: user, db, changes, now: now) { writer.noteErasure() }
+            if outcome == .taken, try Self.endLease(of: id, by: user, db, changes, now: now) { writer.recordErasure() }
             return outcome
-        } noting: {
+        } recording: {
             $0 == .taken ? record : nil
         }
     }
@@ -63,7 +63,7 @@ extension SQLiteStore {
             let ended = leases.prefix(limit).prefix { $0.end <= now.milliseconds }
             for lease in ended {
                 guard let id = NotificationID(rawValue: lease.notification) else { continue }
-                if try Self.endLease(of: id, by: lease.user, db, changes, now: now) { writer.noteErasure() }
+                if try Self.endLease(of: id, by: lease.user, db, changes, now: now) { writer.recordErasure() }
             }
             return leases.dropFirst(ended.count).first.map { Date(milliseconds: $0.end) }
         }
@@ -75,7 +75,7 @@ extension SQLiteStore {
         """
 
     /// Records that a recipient no longer waits for a payload; `true` if this erases the payload.
-    static func noteTaken(_ db: Database, _ id: Int64, by user: Int64) throws -> Bool {
+    static func recordTaken(_ db: Database, _ id: Int64, by user: Int64) throws -> Bool {
         let noted = try db.run(prepared: "delete from untaken where notification_id = ? and user_id = ?", id, user)
         return try noted > 0 && Self.eraseIfTaken(db, id)
     }
@@ -169,7 +169,7 @@ extension SQLiteStore {
             changes.next()
         )
         if isChanged == 1 { try Self.cancel(db, id, of: user, reason: PushReason.taken, now: now) }
-        return try Self.noteTaken(db, id.rawValue, by: user)
+        return try Self.recordTaken(db, id.rawValue, by: user)
     }
 }
 

@@ -38,7 +38,7 @@ extension SQLiteStore {
                 }
                 let outcome = try Self.store(post, db, by: pusher, to: &users, within: bounds, page: page)
                 if !isNoted, let batch, case .stored(let reach, _) = outcome {
-                    try Self.note(db, batch, of: post.notification, reach)
+                    try Self.record(db, batch, of: post.notification, reach)
                     isNoted = true
                 }
                 outcomes.append(outcome)
@@ -97,7 +97,7 @@ extension SQLiteStore {
             }
             made = try Self.enqueue(db, target, besides: recipients, by: pusher, page: page, now: now)
         }
-        if let request = post.request { try Self.note(db, request, of: notification, made.reach) }
+        if let request = post.request { try Self.record(db, request, of: notification, made.reach) }
         return .stored(made.reach, hasWork: made.hasWork)
     }
 

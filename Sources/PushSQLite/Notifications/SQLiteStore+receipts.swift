@@ -4,8 +4,8 @@ package import PushCore
 internal import PushStore
 
 extension SQLiteStore {
-    package func noteFetches(of ids: [NotificationID], by user: Int64, now: Date) {
-        self.writer.note(ids.map(\.rawValue), collectedBy: user, now: now)
+    package func recordFetches(of ids: [NotificationID], by user: Int64, now: Date) {
+        self.writer.record(ids.map(\.rawValue), collectedBy: user, now: now)
     }
 
     package func writeReceipts() async throws {

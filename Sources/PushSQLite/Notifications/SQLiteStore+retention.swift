@@ -10,8 +10,8 @@ extension SQLiteStore {
                 arguments: [now.milliseconds, page]
             )
             if !expired.isEmpty {
-                writer.noteErasure()
-                removals.note(now)
+                writer.recordErasure()
+                removals.record(now)
             }
             var left = page
             for id in expired {

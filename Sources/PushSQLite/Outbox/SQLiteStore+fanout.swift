@@ -19,12 +19,12 @@ extension SQLiteStore {
                 broadcast = try RunningBroadcast(db, id, by: pusher)
             } catch  where !(error is DatabaseError) {
                 try db.run(prepared: "update fanout set is_set_aside = 1 where notification_id = ?", id)
-                writer.noteSetAside(.broadcast(notification: id))
+                writer.recordSetAside(.broadcast(notification: id))
                 return 0
             }
             guard var broadcast, broadcast.isWanted(now) else {
                 try Self.endFanout(db, id)
-                writer.noteErasure()
+                writer.recordErasure()
                 return 0
             }
             var pushes = PushInsertion(broadcast.target, by: pusher, isBulk: true, now: now)
@@ -34,7 +34,7 @@ extension SQLiteStore {
                 try Self.endFanout(db, id)
                 // All recipients may have taken the payload before the broadcast ended.
                 if broadcast.target.isReadOnce { try Self.eraseIfTaken(db, id) }
-                writer.noteErasure()
+                writer.recordErasure()
             } else {
                 try db.run(
                     prepared: "update fanout set branch = ?, cursor = ? where notification_id = ?",

@@ -87,7 +87,7 @@ private struct Leasing {
             // A damaged row must not block the others, nor fail the next lease again.
             try DueDelivery.settle(key, db, as: .failed, reason: PushReason.damaged, now: self.now)
             tally.add(.failed, lane: self.lane.description)
-            self.writer.noteSetAside(.push(notification: key.notification, device: key.device))
+            self.writer.recordSetAside(.push(notification: key.notification, device: key.device))
             return nil
         }
     }
@@ -130,7 +130,7 @@ private struct Leasing {
             try delivery.settle(db, as: state, reason: reason, now: self.now)
             tally.add(state, lane: self.lane.description)
             if state == .failed, delivery.isDamaged {
-                self.writer.noteSetAside(.push(notification: delivery.notification, device: delivery.device))
+                self.writer.recordSetAside(.push(notification: delivery.notification, device: delivery.device))
             }
         }
         return nil

@@ -24,11 +24,11 @@ extension SQLiteStore {
                         prepared: "update scheduled set is_set_aside = 1 where notification_id = ?",
                         scheduled.id
                     )
-                    writer.noteSetAside(.scheduled(notification: scheduled.id))
+                    writer.recordSetAside(.scheduled(notification: scheduled.id))
                     continue
                 }
                 try Self.unschedule(db, scheduled.id)
-                writer.noteErasure()
+                writer.recordErasure()
                 guard scheduled.isWanted(now), let id = NotificationID(rawValue: scheduled.id) else { continue }
                 let right = try senders[scheduled.sender] ?? SenderRight(db, of: scheduled.sender)
                 senders[scheduled.sender] = right

@@ -32,7 +32,7 @@ extension SQLiteStore {
                 )
             }
             return .done
-        } noting: {
+        } recording: {
             $0 == .done ? record : nil
         }
     }

@@ -71,7 +71,7 @@ struct HostTrials: Sendable {
     }
 
     /// Records an answer of any status.
-    mutating func noteAnswer(of host: String) {
+    mutating func recordAnswer(of host: String) {
         self.silent[host] = nil
         // An evicted host proves itself with its next answer.
         if self.answering.count >= Self.rememberedHosts { self.answering.removeAll() }
@@ -80,7 +80,7 @@ struct HostTrials: Sendable {
 
     /// Records a call without an answer. A host that has answered before may be tried again at
     /// once, within the limit.
-    mutating func noteSilence(of host: String, now: ContinuousClock.Instant) {
+    mutating func recordSilence(of host: String, now: ContinuousClock.Instant) {
         if self.answering.remove(host) != nil { return }
         if self.silent.count >= Self.rememberedHosts { self.silent = self.silent.filter { $0.value > now } }
         if self.silent.count < Self.rememberedHosts { self.silent[host] = now + Self.silentHostDelay }

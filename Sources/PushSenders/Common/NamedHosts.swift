@@ -25,10 +25,10 @@ final class NamedHosts: Sendable {
         defer { if isTrial { self.trials.withLock { $0.endTrial(host) } } }
         do throws(OutboundError) {
             let response = try await client.send(request)
-            self.trials.withLock { $0.noteAnswer(of: host) }
+            self.trials.withLock { $0.recordAnswer(of: host) }
             return response
         } catch {
-            if error.isSilence { self.trials.withLock { $0.noteSilence(of: host, now: .now) } }
+            if error.isSilence { self.trials.withLock { $0.recordSilence(of: host, now: .now) } }
             throw SendFailure(error, at: pattern)
         }
     }

@@ -94,7 +94,7 @@ struct EnrolmentHandler: Handler {
             throw self.authenticator.gate.refusal(.enrolmentRefused, from: origin, now: now)
         }
         for fingerprint in enrolment.session.ended { self.authenticator.tokenEnded(fingerprint) }
-        self.authenticator.gate.noteRight(now: now)
+        self.authenticator.gate.recordRight(now: now)
         return Response(
             created: Paths.currentSession,
             .object([

@@ -50,7 +50,7 @@ package final class StatusHistory: Sendable {
     package func run(_ reader: any OutboxReader, now: @Sendable () -> Date) async {
         while !Task.isCancelled {
             // If the tallies cannot be read now, the next step includes them.
-            if let tallies = try? await reader.tallies() { self.note(tallies.values, at: now()) }
+            if let tallies = try? await reader.tallies() { self.record(tallies.values, at: now()) }
             let rest = Self.seconds - now().timeIntervalSince1970.truncatingRemainder(dividingBy: Self.seconds)
             // Shutdown interrupts the sleep; the loop's condition then ends the loop.
             try? await Task.sleep(for: .seconds(rest))
@@ -58,7 +58,7 @@ package final class StatusHistory: Sendable {
     }
 
     /// Records the changes since the last reading as the step that ends now.
-    func note(_ tallies: some Sequence<Tally>, at now: Date) {
+    func record(_ tallies: some Sequence<Tally>, at now: Date) {
         var sums = Step(
             posted: self.posted.load(ordering: .relaxed),
             fetched: self.fetched.load(ordering: .relaxed)

@@ -101,7 +101,7 @@ struct DeletionHandler: Handler {
         _ context: RequestContext
     ) async throws -> Bool {
         let record = try context.record(.dismiss, of: "\(id)")
-        if try await self.store.dismiss(id, by: user.id, ifStill: mark, noting: record, now: context.now) {
+        if try await self.store.dismiss(id, by: user.id, ifStill: mark, recording: record, now: context.now) {
             return true
         }
         // Either the read mark changed after `expectation` read it, or the notification is gone.
@@ -117,7 +117,7 @@ struct DeletionHandler: Handler {
         _ context: RequestContext
     ) async throws -> Bool {
         let record = try context.record(.recall, of: "\(id)")
-        guard try await self.store.recall(id, by: recaller, noting: record, now: context.now) else { return false }
+        guard try await self.store.recall(id, by: recaller, recording: record, now: context.now) else { return false }
         self.bodies.evict(id)
         var last: Int64? = 0
         for _ in 0..<Self.pagesAtOnce {

@@ -86,7 +86,7 @@ final class FetchHandler: Handler {
             self.history.countFetch()
         }
         if found.isRecipient, found.fetchedAt == nil, context.request.head.method == .get {
-            self.store.noteFetch(of: id, by: user.id, now: context.now)
+            self.store.recordFetch(of: id, by: user.id, now: context.now)
         }
         return response
     }
@@ -121,7 +121,7 @@ final class FetchHandler: Handler {
                 id,
                 to: user.id,
                 until: context.now + PayloadLease.length.timeInterval,
-                noting: try context.record(.take, of: "\(id)"),
+                recording: try context.record(.take, of: "\(id)"),
                 now: context.now
             )
             guard lease != .refused else { throw Problem(.notFound) }

@@ -105,7 +105,7 @@ struct ListHandler: Handler {
             let response = view.full(payloads: try self.payloads(of: page), padding: self.tags.padding)
             if request.head.method == .get {
                 let fetched = page.entries.filter { !$0.isGone && !$0.isReadOnce && !$0.isFetched }
-                self.store.noteFetches(of: fetched.map(\.id), by: request.user.id, now: request.now)
+                self.store.recordFetches(of: fetched.map(\.id), by: request.user.id, now: request.now)
             }
             return response
         }

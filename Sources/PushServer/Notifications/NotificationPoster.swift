@@ -102,13 +102,13 @@ struct NotificationPoster: Sendable {
     ) async throws -> [PostOutcome] {
         let bounds = self.bounds[sender.role]
         // Recorded before the store: the delivery may run before the next line.
-        if let trace = request.trace { for post in posts { self.traces.note(trace, of: post.notification.id) } }
+        if let trace = request.trace { for post in posts { self.traces.record(trace, of: post.notification.id) } }
         let outcomes = try await self.store.post(posts, of: batch, within: bounds, page: nil)
         if outcomes.contains(where: \.hasWork) { self.workIsWaiting() }
         for (post, outcome) in zip(posts, outcomes) {
             guard case .stored = outcome else { continue }
             self.history.countPost()
-            if let sendAt = post.notification.sendAt { self.schedule.note(sendAt) }
+            if let sendAt = post.notification.sendAt { self.schedule.record(sendAt) }
         }
         return outcomes
     }

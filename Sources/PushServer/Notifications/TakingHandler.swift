@@ -22,7 +22,7 @@ struct TakingHandler: Handler {
     private func takeNotification(_ context: RequestContext) async throws -> Response {
         let id = try await self.visible.actionable(context)
         let record = try context.record(.confirm, of: "\(id)")
-        switch try await self.store.take(id, by: context.user.id, noting: record, now: context.now) {
+        switch try await self.store.take(id, by: context.user.id, recording: record, now: context.now) {
         case .taken, .takenBefore: return .noContent
         case .notFetched:
             throw Problem(.nothingToConfirm, "the notification has not been fetched; GET it first")

@@ -20,15 +20,15 @@ final class RequestMeter: Sendable {
 
     private let counts = Mutex(Counts())
 
-    func note(_ status: Int, after time: Duration) {
+    func record(_ status: Int, after time: Duration) {
         self.counts.withLock { counts in
             counts.count(status)
-            counts.times.note(time)
+            counts.times.record(time)
         }
     }
 
     /// Counts a refusal before a request was read; its time is unknown.
-    func note(_ status: Int) {
+    func record(_ status: Int) {
         self.counts.withLock { $0.count(status) }
     }
 

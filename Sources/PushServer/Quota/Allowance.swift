@@ -37,7 +37,7 @@ final class Allowance: Sendable {
                 seen = current
                 continue
             }
-            self.note(1, policy)
+            self.record(1, policy)
             return Self.state(policy, used: taken, isExceeded: false)
         }
     }
@@ -46,7 +46,7 @@ final class Allowance: Sendable {
     /// paid back, further requests are refused.
     func charge(_ requests: Int, _ policy: QuotaPolicy, now: Date) {
         self.add(requests, policy, upTo: 2 * policy.tolerance, now: now)
-        self.note(Int(min(Int64(requests), policy.tolerance / policy.interval)), policy)
+        self.record(Int(min(Int64(requests), policy.tolerance / policy.interval)), policy)
     }
 
     /// Charges the use on another server, up to a debt of what all other servers may have admitted
@@ -77,7 +77,7 @@ final class Allowance: Sendable {
 
     /// Counts the use on this server, and lists it for the other servers if it is enough to
     /// matter.
-    private func note(_ requests: Int, _ policy: QuotaPolicy) {
+    private func record(_ requests: Int, _ policy: QuotaPolicy) {
         guard let book = policy.book else { return }
         let (_, unreported) = self.unreported.wrappingAdd(requests, ordering: .sequentiallyConsistent)
         guard unreported >= book.lot(of: policy), !self.isListed.exchange(true, ordering: .sequentiallyConsistent)

@@ -105,7 +105,7 @@ extension Quotas: SharedLimit {
     }
 
     func apply(_ answer: LimitAnswer, now: Date) {
-        self.book?.note(servers: answer.servers)
+        self.book?.record(servers: answer.servers)
         for message in answer.messages where message.age < QuotaUse.lifetime {
             for use in message.news?.uses ?? [] where use.kind == self.kind {
                 // The servers may have different quotas while the configuration changes.

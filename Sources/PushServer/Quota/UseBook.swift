@@ -21,7 +21,7 @@ final class UseBook: Sendable {
     /// The number of live servers, at most 64.
     var serverCount: Int { self.servers.load(ordering: .relaxed) }
 
-    func note(servers: Int) {
+    func record(servers: Int) {
         self.servers.store(max(1, min(servers, Self.maximum)), ordering: .relaxed)
     }
 

@@ -211,7 +211,7 @@ package final class Authenticator: Sendable {
         now: Date
     ) throws -> Caller {
         guard let caller else { throw self.gate.refusal(credentials.refusal, from: origin(), now: now) }
-        self.gate.noteRight(now: now)
+        self.gate.recordRight(now: now)
         return caller
     }
 
@@ -270,7 +270,7 @@ package final class Authenticator: Sendable {
         let caller = self.caller(found.user, token: found.grant, now: now)
         self.remember(caller, for: key, since: start, now: now)
         if found.grant.usedAt.map({ now >= $0 + Self.useInterval }) ?? true {
-            self.store.noteUse(of: found.grant.prefix, now: now)
+            self.store.recordUse(of: found.grant.prefix, now: now)
         }
         return caller
     }

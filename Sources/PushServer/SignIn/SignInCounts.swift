@@ -31,7 +31,7 @@ final class SignInCounts: Sendable {
 
     /// Counts an outcome, and logs the failures since the last line. Does not log names: some are
     /// passwords in the wrong place.
-    func note(_ outcome: Outcome, from origin: PeerAddress?, now: Date) {
+    func record(_ outcome: Outcome, from origin: PeerAddress?, now: Date) {
         let news: [Outcome: Int]? = self.state.withLock { state in
             state.counts[outcome, default: 0] += 1
             let elapsed = now.timeIntervalSince(state.loggedAt)

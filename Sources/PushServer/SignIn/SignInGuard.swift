@@ -59,10 +59,10 @@ final class SignInGuard: Sendable {
     func refusal(_ problem: Problem, from origin: PeerAddress?, now: Date) -> any Error {
         do {
             try self.limiter.countInvalidCredentials(from: origin, now: now)
-            self.counts.note(.wrong, from: origin, now: now)
+            self.counts.record(.wrong, from: origin, now: now)
             return problem
         } catch {
-            self.counts.note(.throttled, from: origin, now: now)
+            self.counts.record(.throttled, from: origin, now: now)
             return error
         }
     }
@@ -73,13 +73,13 @@ final class SignInGuard: Sendable {
     }
 
     /// Counts valid credentials other than a password.
-    func noteRight(now: Date) {
-        self.counts.note(.right, from: nil, now: now)
+    func recordRight(now: Date) {
+        self.counts.record(.right, from: nil, now: now)
     }
 
     /// Counts credentials that are not a guess and do not sign in.
-    func noteWrong(from origin: PeerAddress?, now: Date) {
-        self.counts.note(.wrong, from: origin, now: now)
+    func recordWrong(from origin: PeerAddress?, now: Date) {
+        self.counts.record(.wrong, from: origin, now: now)
     }
 
     // MARK: - Private
@@ -95,7 +95,7 @@ final class SignInGuard: Sendable {
         do {
             attempt = try self.limiter.begin(name, password: password, from: origin, now: now)
         } catch {
-            self.counts.note(.throttled, from: origin, now: now)
+            self.counts.record(.throttled, from: origin, now: now)
             return .failure(error)
         }
         let requester = HashingRequester(account: attempt.account, address: attempt.address, rank: attempt.rank)
@@ -104,15 +104,15 @@ final class SignInGuard: Sendable {
             matches = try await self.pool.run(for: requester) { subject.hash.matches(password.exposed) }
         } catch {
             self.limiter.cancel(attempt, now: now)
-            self.counts.note(.busy, from: origin, now: now)
+            self.counts.record(.busy, from: origin, now: now)
             return .failure(error)
         }
         guard matches, subject.maySignIn else {
-            self.counts.note(.wrong, from: origin, now: now)
+            self.counts.record(.wrong, from: origin, now: now)
             return .success(false)
         }
         self.limiter.succeed(attempt, now: now)
-        self.counts.note(.right, from: origin, now: now)
+        self.counts.record(.right, from: origin, now: now)
         return .success(true)
     }
 }

@@ -67,7 +67,7 @@ package final class CredentialLease: Sendable {
     }
 
     /// Calls all listeners, and returns when they have applied the ends.
-    package func note(_ ends: [End]) {
+    package func record(_ ends: [End]) {
         guard !ends.isEmpty else { return }
         for listener in self.state.withLock({ $0.listeners }) { listener(ends) }
     }

@@ -83,7 +83,7 @@ package protocol TokenStore: Sendable {
     func deleteExpiredTokens(now: Date, limit: Int) async throws -> Int
 
     /// Records in memory that a token was used; `writeTokenUses` stores it.
-    func noteUse(of token: TokenPrefix, now: Date)
+    func recordUse(of token: TokenPrefix, now: Date)
 
     /// Stores some of the recorded uses; returns how many, at most `limit`.
     ///

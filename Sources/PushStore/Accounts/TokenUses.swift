@@ -16,7 +16,7 @@ package final class TokenUses: Sendable {
 
     package init() {}
 
-    package func note(_ token: TokenPrefix, now: Date) {
+    package func record(_ token: TokenPrefix, now: Date) {
         self.uses.withLock { uses in
             if uses.count < Self.limit || uses[token] != nil { uses[token] = now }
         }

@@ -73,7 +73,7 @@ package protocol AuditReader: Sendable {
 /// except for changes of files.
 package protocol AuditStore: Sendable {
     /// Adds an entry about something outside the store, such as a file.
-    func note(_ record: AuditRecord) async throws
+    func record(_ record: AuditRecord) async throws
 
     /// Deletes the audit's entries from before a time, oldest first; returns how many, at most
     /// `limit`.

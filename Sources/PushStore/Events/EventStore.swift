@@ -34,7 +34,7 @@ extension User {
 /// Keeps track of delivered events, and deletes old ones.
 package protocol EventStore: Sendable {
     /// Stores that the receiver has acknowledged the events up to a number.
-    func noteDelivered(eventsUpTo number: Int64) async throws
+    func recordDelivered(eventsUpTo number: Int64) async throws
 
     /// Deletes events from before a time, oldest first, at most `limit`, whether they were
     /// delivered or not.

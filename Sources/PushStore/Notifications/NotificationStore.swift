@@ -95,7 +95,7 @@ package protocol NotificationStore: PostStore {
         _ id: NotificationID,
         by user: Int64,
         ifStill mark: ReadMark?,
-        noting record: AuditRecord?,
+        recording record: AuditRecord?,
         now: Date
     ) async throws -> Bool
 
@@ -107,7 +107,7 @@ package protocol NotificationStore: PostStore {
         _ id: NotificationID,
         to user: Int64,
         until end: Date,
-        noting record: AuditRecord?,
+        recording record: AuditRecord?,
         now: Date
     ) async throws -> PayloadLease
 
@@ -118,7 +118,7 @@ package protocol NotificationStore: PostStore {
     func take(
         _ id: NotificationID,
         by user: Int64,
-        noting record: AuditRecord?,
+        recording record: AuditRecord?,
         now: Date
     ) async throws -> TakeOutcome
 
@@ -136,7 +136,7 @@ package protocol NotificationStore: PostStore {
     func recall(
         _ id: NotificationID,
         by recaller: Recaller,
-        noting record: AuditRecord?,
+        recording record: AuditRecord?,
         page: Int?,
         now: Date
     ) async throws -> Bool
@@ -149,7 +149,7 @@ package protocol NotificationStore: PostStore {
     /// and a crash may lose it.
     ///
     /// A push that still waits is then cancelled, if the fetch must have come from its device.
-    func noteFetches(of ids: [NotificationID], by user: Int64, now: Date)
+    func recordFetches(of ids: [NotificationID], by user: Int64, now: Date)
 
     /// Returns once all receipts recorded before are written, or could not be.
     func writeReceipts() async throws
@@ -185,10 +185,10 @@ extension NotificationStore {
     package func recall(
         _ id: NotificationID,
         by recaller: Recaller,
-        noting record: AuditRecord? = nil,
+        recording record: AuditRecord? = nil,
         now: Date
     ) async throws -> Bool {
-        try await self.recall(id, by: recaller, noting: record, page: nil, now: now)
+        try await self.recall(id, by: recaller, recording: record, page: nil, now: now)
     }
 
     /// Cancels a page of pushes, of the store's own page size.
@@ -197,7 +197,7 @@ extension NotificationStore {
     }
 
     /// Records a recipient's fetch of a payload.
-    package func noteFetch(of id: NotificationID, by user: Int64, now: Date) {
-        self.noteFetches(of: [id], by: user, now: now)
+    package func recordFetch(of id: NotificationID, by user: Int64, now: Date) {
+        self.recordFetches(of: [id], by: user, now: now)
     }
 }

@@ -43,7 +43,7 @@ package final class ReceiptBook: Sendable {
     }
 
     /// Adds receipts; the earliest of each counts.
-    package func note(_ notifications: [Int64], by user: Int64, at time: Int64) -> Noted {
+    package func record(_ notifications: [Int64], by user: Int64, at time: Int64) -> Noted {
         self.state.withLock { state in
             let isFirst = state.noted.isEmpty && state.sorted.isEmpty
             var result = isFirst ? Noted.first : .added

@@ -12,7 +12,7 @@ package final class RemovalClock: Sendable {
 
     /// Must be called before the deletion is committed, so that no reader sees it without its
     /// time.
-    package func note(_ now: Date) {
+    package func record(_ now: Date) {
         self.time.withLock { $0 = max($0 ?? now, now) }
     }
 }

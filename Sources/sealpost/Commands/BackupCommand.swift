@@ -55,7 +55,7 @@ struct BackupCommand: AsyncParsableCommand {
         let bar = StepBar()
         defer { bar.end() }
         let target = "\(LocalPaths.backup)?file=\(Administration.encoded(path))"
-        let result = try await daemon.result("POST", target) { bar.note($0) }
+        let result = try await daemon.result("POST", target) { bar.record($0) }
         var status = stat()
         guard let inode = result["Inode"]?.integer, lstat(path, &status) == 0, Int(exactly: status.st_ino) == inode
         else {
@@ -76,7 +76,7 @@ private final class StepBar: Sendable {
     private let step = Mutex<String?>(nil)
 
     /// Draws the progress that a line of the answer reports.
-    func note(_ line: JSONValue) {
+    func record(_ line: JSONValue) {
         guard let step = line["Step"]?.text, let done = line["Done"]?.integer, let total = line["Total"]?.integer else {
             return
         }

@@ -28,7 +28,7 @@ extension KeysCommand {
                     let target = "\(LocalPaths.keys)?counts=\(ProgressBar.isPossible)"
                     return try await administration.lines("POST", target, into: JSONValue.null) {
                         $0 = try JSONValue(reading: $1)
-                        watch.note($0)
+                        watch.record($0)
                     }
                 }
                 try self.report(last, configuration)
@@ -78,7 +78,7 @@ private final class RewrapWatch: Sendable {
     private let hasBegun = Mutex(false)
 
     /// Draws the progress that a line of the answer reports.
-    func note(_ line: JSONValue) {
+    func record(_ line: JSONValue) {
         guard let passed = line["Passed"]?.integer, let total = line["Total"]?.integer else { return }
         let isFirst = self.hasBegun.withLock { hasBegun in
             defer { hasBegun = true }

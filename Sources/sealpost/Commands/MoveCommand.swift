@@ -89,7 +89,7 @@ private final class MoveReport {
             self.shown = 0
             // Counting reads the whole table, and only the bar needs it.
             if ProgressBar.isPossible { self.bar.begin(table, total: try self.count(table), unit: .rows) }
-        case .moved(let table, let rows): self.note(rows, "\(table): \(rows) rows so far")
+        case .moved(let table, let rows): self.record(rows, "\(table): \(rows) rows so far")
         case .ended(let table, let rows):
             self.bar.end()
             if rows > 0 { self.say("\(table): \(rows) rows moved") }
@@ -100,7 +100,7 @@ private final class MoveReport {
                 (self.compared, self.shown) = (table, 0)
                 self.bar.begin("comparing \(table)", total: self.counts[table, default: 0], unit: .rows)
             }
-            self.note(rows, "\(table): \(rows) rows compared")
+            self.record(rows, "\(table): \(rows) rows compared")
         case .verified: self.say("all rows are there, and the audit is as it was written")
         case .marked: self.say("the file is marked as moved")
         }
@@ -111,7 +111,7 @@ private final class MoveReport {
         self.bar.end()
     }
 
-    private func note(_ rows: Int, _ line: String) {
+    private func record(_ rows: Int, _ line: String) {
         self.bar.update(rows)
         guard !ProgressBar.isPossible, rows - self.shown >= Self.step else { return }
         self.shown = rows

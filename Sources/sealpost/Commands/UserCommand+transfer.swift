@@ -74,7 +74,7 @@ extension UserCommand {
                         let body = Array(part)
                         counts = try await administration.lines("POST", target, body, into: counts) { counts, line in
                             let outcome = try JSONValue(reading: line)
-                            counts.note(outcome)
+                            counts.record(outcome)
                             let moved = outcome.moved(by: counts.linesBefore)
                             output.show(moved, Self.line(moved))
                         }
@@ -108,7 +108,7 @@ extension UserCommand {
                 )
             }
 
-            mutating func note(_ outcome: JSONValue) { self.counts[outcome.field("Outcome"), default: 0] += 1 }
+            mutating func record(_ outcome: JSONValue) { self.counts[outcome.field("Outcome"), default: 0] += 1 }
         }
 
         private static func line(_ outcome: JSONValue) -> String {

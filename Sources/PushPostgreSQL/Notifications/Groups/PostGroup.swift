@@ -94,7 +94,7 @@ struct PostGroup {
             self.ends[chosen.place] = .outcome(.stored(reach, hasWork: isDue))
             added[chosen.post.notification.sender, default: Usage()].add(chosen.payload)
             for device in chosen.devices { self.tx.count(.enqueued, lane: device.lane) }
-            if let request = chosen.post.request { self.keys.note(request, of: chosen.post.notification, reach) }
+            if let request = chosen.post.request { self.keys.record(request, of: chosen.post.notification, reach) }
             if let record = chosen.post.record { records.append(record) }
         }
         // The posts that were refused for lack of room may fit after all.

@@ -23,11 +23,11 @@ extension Authenticator {
             let key = self.cache.key(of: Fingerprint(of: text))
             let entry = Entry(identity: identity, generation: generation, key: key, origin: origin, now: now)
             let caller = try await self.caller(entry, rules: issuer.rules, reader: reader)
-            self.gate.noteRight(now: now)
+            self.gate.recordRight(now: now)
             return caller
         } catch let fault as TokenFault {
             if fault.isGuess { throw self.gate.refusal(fault.problem, from: origin, now: now) }
-            self.gate.noteWrong(from: origin, now: now)
+            self.gate.recordWrong(from: origin, now: now)
             throw fault.problem
         }
     }
