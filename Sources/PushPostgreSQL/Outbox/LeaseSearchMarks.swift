@@ -84,7 +84,7 @@ final class LeaseSearchMarks: Sendable {
     ///
     /// - Parameters:
     ///   - first: The time of the oldest push if the lease was full, `nil` otherwise.
-    ///   - wentBelow: Whether it continued below its start.
+    ///   - continuedBelow: Whether it continued below its start.
     ///   - date: The time of the lease, in milliseconds.
     func endLease(
         _ search: Search,
