@@ -140,7 +140,7 @@ struct TLSSetup: Sendable {
         }
         if let end = lists.expiresAt, TimeInterval(end) <= Date().timeIntervalSince1970 {
             logger.error(
-                "revocation list has ended, so client certificates are refused; replace the file and send SIGHUP",
+                "revocation list expired, so client certificates are refused; replace the file and send SIGHUP",
                 metadata: ["key": "\(key)", "file": "\(file)"]
             )
         }

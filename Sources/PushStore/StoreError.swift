@@ -52,8 +52,8 @@ package enum StoreError: Error, CustomStringConvertible {
         case .wrongDayKeys(let reason): "the day keys do not match the database: \(reason)"
         case .refused(_, let reason, let place):
             """
-            the database is refused, because acknowledged notifications may be missing there: \(reason); bring the newest primary \
-            back, or remove \(place) on all servers to go on without what is missing
+            the database is refused, because acknowledged notifications may be missing in it: \(reason); bring the newest primary \
+            back, or accept the loss: remove \(place) on all servers and restart them
             """
         case .full: "the disk is full"
         case .busy: "the write queue is full"

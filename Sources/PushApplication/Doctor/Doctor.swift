@@ -70,11 +70,11 @@ package struct Doctor: Sendable {
             let shown = self.now.ISO8601Format()
             let remedy = "if that time is right, run sealpost clock accept"
             if let ahead = clock.held {
-                let text = "shows \(shown), \(ClockService.text(ahead)) ahead, and is not believed; \(remedy)"
+                let text = "shows \(shown), \(ClockService.text(ahead)) ahead, and is rejected; \(remedy)"
                 return Finding(.fail, "clock", text)
             }
             if let behind = clock.behind {
-                let text = "shows \(shown), \(ClockService.text(behind)) behind a time that was believed; \(remedy)"
+                let text = "shows \(shown), \(ClockService.text(behind)) behind an earlier accepted time; \(remedy)"
                 return Finding(.warn, "clock", text)
             }
             return Finding(.ok, "clock", shown)

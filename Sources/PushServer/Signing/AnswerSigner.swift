@@ -88,7 +88,7 @@ struct AnswerSigner: Sendable {
             // The token is not ASCII; the server has answered it with a problem, too.
             return response
         } catch {
-            self.logger.error("answer signing failed; sent unsigned", metadata: ["error": "\(error)"])
+            self.logger.error("answer signing failed; the answer was sent unsigned", metadata: ["error": "\(error)"])
             return response
         }
     }
