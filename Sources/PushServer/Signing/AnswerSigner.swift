@@ -27,7 +27,7 @@ struct AnswerSigner: Sendable {
             throw Problem(.unsupportedSignature, "\(error)")
         }
         guard head.count(of: .myToken) > 0 else {
-            throw Problem(.unsupportedSignature, "a signed answer needs a MyToken field in the request")
+            throw Problem(.unsupportedSignature, "a request for a signed answer needs the field MyToken")
         }
     }
 
