@@ -48,7 +48,7 @@ import Testing
         #expect(try await self.run("user disable alice") == "alice is disabled\n")
         // The daemon's cached entry of the right password is not valid any more.
         #expect(try await !self.mayFetch("correct horse", from: daemon))
-        #expect(try await self.run("user enable alice") == "alice is not disabled\n")
+        #expect(try await self.run("user enable alice") == "alice is enabled\n")
         #expect(try await self.run("user passwd alice --password-stdin", input: "another horse\n").contains("another"))
         #expect(try await !self.mayFetch("correct horse", from: daemon))
         #expect(try await self.mayFetch("another horse", from: daemon))
@@ -108,7 +108,7 @@ import Testing
         #expect(try await self.mayFetch("correct horse", from: daemon))
         #expect(try await run("user disable alice") == "alice is disabled\n")
         #expect(try await !self.mayFetch("correct horse", from: daemon))
-        #expect(try await run("user enable alice") == "alice is not disabled\n")
+        #expect(try await run("user enable alice") == "alice is enabled\n")
         #expect(try await run("user list").hasPrefix("alice  device  since "))
         let prefix = try await run("token create alice --scope send").prefix(12)
         #expect(try await run("token list --user alice").hasPrefix("\(prefix)  alice  token  send  until "))
@@ -195,7 +195,7 @@ import Testing
         #expect(await daemon.terminate() == 0)
         #expect(try await self.run("deliveries \(first)") == "notification \(first): no pushes\n")
         let alone = try await Daemon.run(["deliveries", "\(first)", "--wait"], in: self.folder)
-        #expect(alone.code == 1 && alone.errors.contains("no server runs"), "\(alone.errors)")
+        #expect(alone.code == 1 && alone.errors.contains("no server is running"), "\(alone.errors)")
     }
 
     @Test(arguments: [

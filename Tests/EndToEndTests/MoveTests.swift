@@ -120,7 +120,7 @@ import Testing
 
     @Test func whatIsNoAddressIsRefused() async throws {
         for (address, code, reason) in [
-            ("var/other.db", 1, "--to is no address"), ("postgres://u@x:y/z", 78, "--to: "),
+            ("var/other.db", 1, "--to must be the address of a database"), ("postgres://u@x:y/z", 78, "--to: "),
             ("u:hunter2@x/z", 78, "--to: it does"),
         ] {
             let ended = try await Daemon.run(["move", "--to", address], in: self.folder)

@@ -7,7 +7,7 @@ import PushServer
 struct ClockCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "clock",
-        abstract: "Confirm the machine's clock after it jumped ahead.",
+        abstract: "Accept the machine's clock after it jumped ahead.",
         subcommands: [Accept.self]
     )
 
