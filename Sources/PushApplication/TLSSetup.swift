@@ -136,7 +136,7 @@ struct TLSSetup: Sendable {
         do throws(OpenSSLError) {
             lists = try TLSRevocationLists(text)
         } catch {
-            throw ConfigurationError("\(key): \(file) contains no readable PEM revocation list (\(error))")
+            throw ConfigurationError("\(key): \(file) has no readable PEM revocation list (\(error))")
         }
         if let end = lists.expiresAt, TimeInterval(end) <= Date().timeIntervalSince1970 {
             logger.error(

@@ -45,7 +45,7 @@ package enum StoreError: Error, CustomStringConvertible {
             "servers of an older version use the database, and the migration \(migration) would break them; stop them first: "
                 + names
         case .changedMigration(let migration):
-            "the database was made with another migration \(migration) than this version has: use the version that made it"
+            "the database has another migration \(migration) than this version; use the version that wrote it"
         case .moved(let place, let other):
             "the database \(place) was moved to \(other): set `database` to that address, or see docs/operations.md"
         case .wrongKeyring(let reason): "the keyring does not match the database: \(reason)"
@@ -72,7 +72,7 @@ extension StoreError {
     package static func changedSchema(_ differences: [String]) -> StoreError {
         .failed(
             reason: """
-                the schema is not what the migrations make, so somebody has changed it: \
+                the schema differs from that of the migrations, so somebody has changed it: \
                 \(differences.prefix(5).joined(separator: "; "))
                 """
         )

@@ -269,7 +269,7 @@ import Testing
         let before = try FileManager.default.contentsOfDirectory(atPath: self.folder.file("var"))
         let ended = try await Daemon.run(["user", "list"], in: self.folder)
         #expect(ended.code == 1)
-        #expect(ended.errors.hasPrefix("sealpost: the database var/sealpost.db is the user "))
+        #expect(ended.errors.hasPrefix("sealpost: the database var/sealpost.db belongs to the user "))
         #expect(
             try FileManager.default.contentsOfDirectory(atPath: self.folder.file("var")).sorted() == before.sorted()
         )
@@ -351,7 +351,7 @@ import Testing
         }
         let ended = try await Daemon.run(command.split(separator: " ").map(String.init), in: self.folder)
         #expect(ended.code == 1)
-        #expect((ended.output + ended.errors).contains("no regular file"), "\(ended.output)\(ended.errors)")
+        #expect((ended.output + ended.errors).contains("not a regular file"), "\(ended.output)\(ended.errors)")
     }
 
     @Test(.enabled(if: geteuid() == 0)) func rootExportsNothingWhereAnotherUserMayWrite() async throws {

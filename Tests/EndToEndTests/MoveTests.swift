@@ -132,6 +132,6 @@ import Testing
             in: self.folder,
             environment: ["SEALPOST_DATABASE": self.address]
         )
-        #expect(ended.code == 1 && ended.errors.contains("is no file"), "\(ended.errors)")
+        #expect(ended.code == 1 && ended.errors.contains("is not a file"), "\(ended.errors)")
     }
 }

@@ -55,7 +55,7 @@ extension Node {
                 if let rows = try? await self.database.query(Self.fencingUnaware, epoch) { self.noteFencing(rows) }
             }
             guard waited < limit else {
-                throw StoreError.unknownOutcome(reason: "it is stored, but another server may not have heard of it")
+                throw StoreError.unknownOutcome(reason: "the change is stored, but another server may not know it yet")
             }
             try await Task.sleep(for: pause)
             pause = min(pause * 2, Self.longestPause)
