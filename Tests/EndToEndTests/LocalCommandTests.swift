@@ -203,7 +203,7 @@ import Testing
         (#"{"Id":7,"SendAt":null,"FanningOut":false,"Counts":{"sending":1,"failed":2}}"#, false, "1 sending, 2 failed"),
         (
             #"{"Id":7,"SendAt":null,"FanningOut":true,"Counts":{"accepted":2}}"#, false,
-            "2 accepted, more devices are being found"
+            "2 accepted, more devices are being looked up"
         ),
         (
             #"{"Id":7,"SendAt":"2027-01-15T08:00:00Z","FanningOut":false,"Counts":{"queued":0}}"#, false,

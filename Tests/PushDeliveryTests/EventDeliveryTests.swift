@@ -158,7 +158,7 @@ import Testing
         #expect(self.log.lines.count == 2)
         let paused = "warning event delivery paused; events wait and are retried cause=outage reason=HTTP 500 until="
         #expect(self.log.lines.first?.hasPrefix(paused) == true, "\(self.log.lines)")
-        #expect(self.log.lines.last == "notice events are delivered again cause=outage")
+        #expect(self.log.lines.last == "notice event delivery resumed cause=outage")
     }
 
     @Test(arguments: [400, 401, 403, 404, 410, 413, 422, 302])
