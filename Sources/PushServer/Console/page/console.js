@@ -31,7 +31,7 @@ class Page {
     this.content = h('div.content', {}, h('p.loading', {}, 'Loading…'));
   }
 
-  /** Sets the heading and the elements beside it. */
+  /** Sets the heading and the elements next to it. */
   heading(text, ...beside) {
     document.title = `${text} – Sealpost`;
     update(this.head, h('h1', {tabindex: '-1'}, text), h('div.row', {}, beside));

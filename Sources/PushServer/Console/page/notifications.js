@@ -8,7 +8,7 @@ import {ago, at, count, platformName, plural} from './words.js';
 export const title = 'Notifications';
 
 const RECENT = 50, PAGES = 6;
-// In the order in which a push passes through them.
+// In the order of a push through them.
 const STATES = [
   ['queued', 'Queued', 'warm'], ['sending', 'Sending', 'warm'], ['accepted', 'Accepted', 'tint'], ['fetched', 'Fetched', 'good'],
   ['read', 'Read', 'deep'], ['failed', 'Failed', 'bad'], ['expired', 'Expired', 'warn'], ['cancelled', 'Cancelled', 'plain'],

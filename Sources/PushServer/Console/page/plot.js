@@ -64,7 +64,7 @@ function draw(series, stacked, most, isLevel, summary, time) {
     stacked.forEach((sum, index) => {
       const lower = main.values[index] ?? 0, upper = second?.values[index] ?? 0;
       const bar = {x: (index * step + 0.5).toFixed(2), width: (step - 1).toFixed(2)};
-      // Each value stays visible, however small it is beside the maximum.
+      // Each value stays visible, however small it is.
       const height = value => Math.max(1.5, HEIGHT - 2 - y(value));
       if (lower) shapes.push(s(`rect.bar-one.${main.tone}`, {...bar, y: (HEIGHT - 2 - height(lower)).toFixed(2), height: height(lower).toFixed(2)}));
       if (upper) {

@@ -172,7 +172,7 @@ function passwordForm(user, change) {
   });
 }
 
-/** A one-time code with which a device gets its own token. */
+/** A one-time code, which a device exchanges for its own token. */
 function codePart(name) {
   return h('div.row.spread', {}, h('p', {}, 'A device signs in with a one-time code instead of a password. The code is valid for 15 minutes.'), actionButton('Make a one-time code', async () => {
     const {Code, ExpiresAt} = await ask('POST', path(['users', name, 'enrolment']));
