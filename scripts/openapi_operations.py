@@ -5,11 +5,11 @@ import re
 from openapi_parts import EVERYWHERE, LIMITED, NOT_STORED, PROBLEMS, ROOT, WIRE, parameter, ref, schema
 
 TAGS = [
-    {"name": "notifications", "description": "Sending, collecting and taking back."},
-    {"name": "devices", "description": "Registering, in the dialect of Microsoft's tutorial, and pushing without a provider."},
-    {"name": "sessions", "description": "Tokens in the place of passwords."},
-    {"name": "administration", "description": "For administrators: users, tokens and who did what."},
-    {"name": "operation", "description": "How the server is, and what it can do."},
+    {"name": "notifications", "description": "Sending, fetching and recalling."},
+    {"name": "devices", "description": "Registering devices, and receiving pushes without a provider."},
+    {"name": "sessions", "description": "Tokens instead of passwords."},
+    {"name": "administration", "description": "For administrators: users, tokens and the audit."},
+    {"name": "operation", "description": "The health and the abilities of the server."},
 ]
 
 OPERATIONS = []
@@ -84,42 +84,43 @@ def cursor(description="`Cursor` of the page before.", schema={"type": "string"}
 
 
 def older(name, schema):
-    return parameter(name, "query", schema, "What `cursor` was called before; not beside it.", deprecated=True)
+    return parameter(name, "query", schema, "An older name of `cursor`; the two cannot be combined.", deprecated=True)
 
 
 # MARK: Notifications
 
 SENT = {
-    "get": link("getNotification", "$response.body#/Id", "What was sent, as its recipient collects it."),
-    "confirm": link("confirmNotification", "$response.body#/Id", "Confirms its arrival, where it is read once."),
-    "recall": link("deleteNotification", "$response.body#/Id", "Takes it back."),
-    "deliveries": link("listDeliveries", "$response.body#/Id", "What became of its pushes."),
+    "get": link("getNotification", "$response.body#/Id", "The notification as its recipient fetches it."),
+    "confirm": link("confirmNotification", "$response.body#/Id", "Confirms the arrival of a read-once payload."),
+    "recall": link("deleteNotification", "$response.body#/Id", "Recalls it."),
+    "deliveries": link("listDeliveries", "$response.body#/Id", "The states of its pushes."),
 }
 
 operation(
     "POST", "/api/notifications", "sendNotification", "notifications", "Send a notification",
     """\
-Stores a payload and pushes its number. There are three forms: without a body the text of the configuration goes to the
-caller's own devices; a JSON string goes to the user of `to_tag`, by default the caller, on the platform of `pns`, by default
-all; a JSON object says all of it. The answer comes when payload, recipients and the work of pushing are safe on the disk.
+Stores a payload and pushes its number. The request has three forms. Without a body, the configured text goes to the caller's
+own devices. A JSON string goes to the user `to_tag` (default: the caller) on the platform `pns` (default: all). A JSON object
+sets all options. The server answers once payload, recipients and pushes are stored durably.
 
 The answer to an object has the options in force, so that a misspelt member shows, and how many users and devices it reaches.
-The answer to the other forms is the notification as its recipient collects it. With `Prefer: handling=strict`, `pns` and
+The answer to the other forms is the notification as its recipient fetches it. With `Prefer: handling=strict`, `pns` and
 `to_tag` are refused unless the body is a string.
 
-With `SendAt` it is stored now and sent then: no recipient sees it before, and it reaches whom a post of that moment would
-reach. It survives restarts, and is not sent if its sender is deleted, disabled or may not send it any more.
+With `SendAt` the server stores the notification now and sends it then. No recipient sees it before, and it reaches the
+recipients that a post at that time would reach. It survives restarts. The server does not send it if its sender was deleted, is
+disabled or may no longer send it.
 
-With an `Idempotency-Key` a request that is sent again is answered as the first time, and nothing is sent twice.
+With an `Idempotency-Key`, a repeated request gets the first answer, and nothing is sent twice.
 
-A `username:` that no user of the app has is 400 `unknown-user`, an app of which the caller is not 400 `unknown-app`, a platform without a
-sender 400 `unknown-platform`, an `Alert` that the configuration does not list 400 `alert-not-allowed`, a payload that is too long 413,
-and 409 `too-much-stored` if the caller has as much stored as its role may.""",
+Errors: 400 `unknown-user` if no user of the app has the name after `username:`; 400 `unknown-app` if the caller does not belong to
+the app; 400 `unknown-platform` if the platform has no sender; 400 `alert-not-allowed` if the configuration does not list the
+`Alert`; 413 if the payload is too long; 409 `too-much-stored` if the caller has reached the storage limit of the role.""",
     "device", "send",
     parameters=(
         parameter("app", "query", schema("App"), "Without a body or with a string: the app."),
         parameter("pns", "query", schema("Platform"), "With a string as body: the platform, in any case of its letters."),
-        parameter("to_tag", "query", schema("Username"), "With a string as body: the user to whom it goes."),
+        parameter("to_tag", "query", schema("Username"), "With a string as body: the recipient."),
         ref("parameters", "IdempotencyKey"),
     ),
     body={
@@ -133,7 +134,7 @@ and 409 `too-much-stored` if the caller has as much stored as its role may.""",
         }},
     },
     answers={
-        200: ("A text was sent, or the one of the configuration.", schema("Notification"), {"links": SENT}),
+        200: ("The string, or the configured text, was sent.", schema("Notification"), {"links": SENT}),
         201: ("The full form was sent.", schema("SentNotification"), {"Location": header("Location"), "links": SENT}),
     },
     problems=[409, 422],
@@ -141,129 +142,128 @@ and 409 `too-much-stored` if the caller has as much stored as its role may.""",
 operation(
     "POST", "/api/notifications/batch", "sendNotifications", "notifications", "Send many notifications",
     """\
-Sends up to 500 notifications, each as `POST /api/notifications` does with its object. The answer has an outcome for each, in the
-order of the request: what the single post would have been answered, with its status. One that is refused changes nothing for the
-others. Each counts as one request of the caller's quota: those beyond it are 429 `rate-limited` among the outcomes. A body has 4 MiB
-at most, unless the server is configured otherwise, and that of a caller with the role `device` 128 KiB.
+Sends up to 500 notifications, each as `POST /api/notifications` does with an object. The answer has an outcome for each, in the
+order of the request: the answer and the status of a single post. A refused notification does not affect the others. Each counts
+as one request of the caller's quota; notifications beyond it have the outcome 429 `rate-limited`. The body has at most 4 MiB,
+unless the server is configured otherwise, and 128 KiB for the role `device`.
 
-What is wrong with the request as a whole, such as text that is not JSON, or no or too many elements, is one problem, and nothing is
-sent. With an `Idempotency-Key` a request that is sent again sends nothing twice: what the first one stored has the same outcome,
-and what it could not store any more is stored now.
+An error of the whole request, such as invalid JSON or too many elements, is one problem, and nothing is sent. With an
+`Idempotency-Key`, a repeated request sends nothing twice: stored notifications have the same outcome as before, and the server
+now stores the others.
 
-503 `busy` as the answer, or as the outcome of the last elements, says that too much is to do at the moment.""",
+503 `busy`, as the answer or as the outcome of the last elements, means that the server is overloaded: retry later.""",
     "device", "send", parameters=(ref("parameters", "IdempotencyKey"),),
     body=json("NotificationBatch", "The notifications."), answers=ok("Each has an outcome.", schema("BatchOutcomes")), problems=[409, 422],
 )
 operation(
-    "GET", "/api/notifications", "listNotifications", "notifications", "List what was missed",
+    "GET", "/api/notifications", "listNotifications", "notifications", "List missed notifications",
     """\
-Gives the caller's notifications, the oldest change first: all that a device has missed, in one round trip. Without `cursor` it
-begins at the beginning; with the `Cursor` of the answer before it goes on where that one ended, and what was dismissed or
-recalled meanwhile is in `Deleted`. With `ids` it gives those of the named ones that are there for the caller, and can have no
-other parameter than `app`. What may be read once comes without its payload, to be collected by itself. Each 16 KiB of the body, before it is
-compressed, counts as one more request of the caller's quota.
+Lists the caller's notifications, the oldest change first, so that a device gets all it has missed in one round trip. Without
+`cursor` the list starts at the beginning. With the `Cursor` of the last answer it continues there, and `Deleted` has the
+notifications that were dismissed or recalled since. With `ids` it has the named notifications that exist for the caller, and no
+other parameter than `app` is allowed. A read-once notification comes without its payload; fetch it by its number. Each 16 KiB of
+the uncompressed body counts as one more request of the caller's quota.
 
-A cursor that is not of this user, app and `unread` is 400 `invalid-cursor`: begin anew without it.""",
+A cursor of another user, app or `unread` is 400 `invalid-cursor`: restart the list without it.""",
     "device", "fetch",
     parameters=(
-        cursor("`Cursor` of the answer before.", schema("Cursor")),
+        cursor("`Cursor` of the last answer.", schema("Cursor")),
         older("since", schema("Cursor")),
         LIMIT,
-        parameter("app", "query", schema("App"), "The app whose notifications are listed. Each has cursors of its own."),
-        parameter("unread", "query", {"type": "boolean", "default": False}, "Only what was not read. Such a list has cursors of its own."),
-        parameter("ids", "query", {"type": "string", "pattern": "^([1-9][0-9]{0,17}|[1-8][0-9]{18})(,([1-9][0-9]{0,17}|[1-8][0-9]{18})){0,499}$"}, "Up to 500 numbers of notifications, with commas in between; alone.", example="7,9,12"),
+        parameter("app", "query", schema("App"), "The app whose notifications are listed. Each app has its own cursors."),
+        parameter("unread", "query", {"type": "boolean", "default": False}, "Only unread notifications. Such a list has its own cursors."),
+        parameter("ids", "query", {"type": "string", "pattern": "^([1-9][0-9]{0,17}|[1-8][0-9]{18})(,([1-9][0-9]{0,17}|[1-8][0-9]{18})){0,499}$"}, "Up to 500 numbers of notifications, separated by commas. Cannot be combined with other parameters than `app`.", example="7,9,12"),
         *CONDITIONS,
         ref("parameters", "AcceptEncoding"),
     ),
     answers=ok("A page of notifications.", schema("NotificationList"), **LIST_VALIDATORS, **{"Last-Modified": header("LastModified"), "Content-Encoding": header("ContentEncoding")})
-    | {304: ("It is as the client has it.", None, LIST_VALIDATORS)},
+    | {304: ("The client's cached answer is still valid.", None, LIST_VALIDATORS)},
     problems=[412],
 )
 operation(
-    "GET", "/api/notifications/{id}", "getNotification", "notifications", "Collect a notification",
+    "GET", "/api/notifications/{id}", "getNotification", "notifications", "Fetch a notification",
     """\
-Gives the payload to a recipient, or to the publisher that has sent it. The first fetch is noted as the receipt; `Read`
-changes only when the client says so. A payload with `ReadOnce` is for recipients only: each may fetch it for a minute from
-its own first fetch on, or until it says with `POST /api/notifications/{id}/taken` that the payload has arrived; afterwards the
-answer is 404, and when all recipients have had it, it is erased. `HEAD` does not begin that minute.""",
+Returns the payload to a recipient, or to the publisher that has sent it. The server records the first fetch as the receipt;
+only the client changes `Read`. A payload with `ReadOnce` is for recipients only. Each recipient may fetch it until a minute after
+its first fetch, or until it confirms the payload with `POST /api/notifications/{id}/taken`; afterwards the answer is 404. The
+server erases the payload once all recipients have had it. `HEAD` does not start that minute.""",
     "device", "fetch",
     parameters=(ID, *CONDITIONS),
     answers=ok("The notification.", schema("Notification"), **VALIDATORS, **{"Last-Modified": header("LastModified")})
-    | {304: ("It is as the client has it.", None, VALIDATORS)},
+    | {304: ("The client's cached answer is still valid.", None, VALIDATORS)},
     problems=[404, 412],
 )
 operation(
-    "POST", "/api/notifications/{id}/taken", "confirmNotification", "notifications", "Confirm a payload that is read once",
+    "POST", "/api/notifications/{id}/taken", "confirmNotification", "notifications", "Confirm a read-once payload",
     """\
-Says for the caller that a payload with `ReadOnce` has arrived: it is not given to the caller again, and it is erased if all
-recipients have had theirs. Without it that happens by itself a minute after the caller's first fetch. To say so again, also
-later, has the same answer and no further effect. 409 `nothing-to-confirm` if the caller has not fetched it, or if the
-notification was sent without `ReadOnce`; 404 if the caller is no recipient.""",
-    "device", "fetch", parameters=(ID,), answers={204: ("It is not given to the caller any more.", None, {})}, problems=[404, 409],
+Confirms that the caller has received a payload with `ReadOnce`. The caller cannot fetch it again, and the server erases it once
+all recipients have had it. Without a confirmation the same happens a minute after the caller's first fetch. A repeated
+confirmation, also later, has the same answer and no further effect. 409 `nothing-to-confirm` if the caller has not fetched it, or
+if the notification was sent without `ReadOnce`; 404 if the caller is not a recipient.""",
+    "device", "fetch", parameters=(ID,), answers={204: ("The caller can no longer fetch it.", None, {})}, problems=[404, 409],
 )
 operation(
     "PATCH", "/api/notifications/{id}", "markNotification", "notifications", "Mark a notification as read",
     """\
-Says for the caller that it was read, or was not after all. Only a recipient may: 403 for a sender who is no recipient. The answer is
-that of `GET`; what may be read once is not taken with it and comes without its payload.""",
-    "device", "fetch", parameters=(ID, *CONDITIONS), body=json("ReadMark", "How it shall be marked."),
+Marks a notification as read or unread for the caller. Only a recipient may: 403 for a sender who is not a recipient. The answer
+is that of `GET`, but a read-once notification comes without its payload and is not used up.""",
+    "device", "fetch", parameters=(ID, *CONDITIONS), body=json("ReadMark", "The new read mark."),
     answers=ok("The notification as it is now.", schema("ListedNotification"), **VALIDATORS, **{"Last-Modified": header("LastModified")}),
     problems=[404, 412],
 )
 operation(
     "POST", "/api/notifications/read", "markNotifications", "notifications", "Mark several as read",
-    "Says for the caller that they were read. Those that are not there for it are left out of the answer.",
-    "device", "fetch", body=json("ReadOrder", "Which ones."), answers=ok("Those that are read now.", schema("ReadList")),
+    "Marks notifications as read for the caller. The answer leaves out the ones that do not exist for the caller.",
+    "device", "fetch", body=json("ReadOrder", "The notifications."), answers=ok("The notifications that are marked as read now.", schema("ReadList")),
 )
 operation(
     "DELETE", "/api/notifications/{id}", "deleteNotification", "notifications", "Dismiss or recall a notification",
     """\
-A recipient dismisses the notification for itself. Its sender, if it is a publisher, or an administrator recalls it from
-everybody: pushes that have not been sent are cancelled, and the payload is erased. What is scheduled and not sent yet every sender
-may take back. With a token without the scope `send` one's own is always only dismissed.""",
-    "device", "fetch", parameters=(ID, *CONDITIONS), answers={204: ("It is gone.", None, {})}, problems=[404, 412],
+A recipient dismisses the notification for itself. Its sender, if a publisher, or an administrator recalls it from everybody: the
+server cancels its waiting pushes and erases the payload. Every sender may recall a scheduled notification that is not sent yet.
+With a token without the scope `send`, the request only dismisses the notification.""",
+    "device", "fetch", parameters=(ID, *CONDITIONS), answers={204: ("The notification is dismissed or recalled.", None, {})}, problems=[404, 412],
 )
 EVENT = {"type": "integer", "format": "int64", "minimum": 0, "maximum": 2**63 - 1}
 operation(
-    "GET", "/api/notifications/{id}/deliveries", "listDeliveries", "notifications", "List what became of the pushes",
-    f"Tells when a notification will be sent if it is scheduled, counts its pushes by state and lists them by device, for its sender and for administrators. The counts of more than 10,000 pushes may be ten seconds old. With `counts=part` the answer does not wait until all are counted: `Counted` tells whether it has all, and the next request goes on. {PAGES}",
+    "GET", "/api/notifications/{id}/deliveries", "listDeliveries", "notifications", "List the pushes of a notification",
+    f"Counts a notification's pushes by state and lists them by device, for its sender and for administrators. For a scheduled notification it has the time of the sending. The counts of more than 10,000 pushes may be ten seconds old. With `counts=part` the answer does not wait for the whole count: `Counted` says whether it is complete, and the next request continues the count. {PAGES}",
     "publisher", "send",
     parameters=(
         ID, LIMIT,
         cursor(schema={"type": "integer", "format": "int64", "minimum": 0, "maximum": 2**63 - 1, "default": 0}),
-        parameter("counts", "query", {"enum": ["all", "part"], "default": "all"}, "`part`: `Counts` may be of a part, so that the answer does not wait."),
+        parameter("counts", "query", {"enum": ["all", "part"], "default": "all"}, "`part`: `Counts` may cover a part of the pushes, so that the answer does not wait."),
     ),
     answers=ok("The counts, and a page of the devices.", schema("Deliveries")), problems=[404],
 )
-DEVICE = parameter("device", "path", schema("RegistrationId"), "The device, as `Device` of the list has it.")
+DEVICE = parameter("device", "path", schema("RegistrationId"), "The device, as in `Device` of the list.")
 operation(
     "POST", "/api/notifications/{id}/deliveries/{device}", "retryDelivery", "notifications", "Try a push at once",
     """\
-A push that waits for its next try is due at once, for its sender and for administrators. A paused lane stays paused; a push that is
-being sent goes on, and a device that must be left alone for a while is. 204 also if it was due already. 409 if it has ended, or waits
-until its device opens an event stream.""",
-    "publisher", "send", parameters=(ID, DEVICE), answers={204: ("It is due.", None, {})}, problems=[404, 409],
+Makes a push that waits for its retry due at once, for the notification's sender and for administrators. A paused lane stays
+paused, a push that is being sent continues, and a delay that the provider has requested for the device stays. 204 also if the push
+was due already. 409 if it has ended, or waits until its device opens an event stream.""",
+    "publisher", "send", parameters=(ID, DEVICE), answers={204: ("The push is due.", None, {})}, problems=[404, 409],
 )
 operation(
     "DELETE", "/api/notifications/{id}/deliveries/{device}", "cancelDelivery", "notifications", "Cancel a push",
     """\
-The push to one device is not sent, and the notification stays: it can be fetched as before. One that is being sent at this moment is
-not tried again, and its answer decides how it counts. For its sender and for administrators.
-Again 204 if it is cancelled already; 409 if it has ended otherwise.""",
-    "publisher", "send", parameters=(ID, DEVICE), answers={204: ("It is cancelled.", None, {})}, problems=[404, 409],
+Cancels the push to one device, for the notification's sender and for administrators. The notification stays and can be fetched as
+before. A push that is being sent is not retried, and the provider's answer decides its state. 204 also if it was cancelled
+already; 409 if it has ended otherwise.""",
+    "publisher", "send", parameters=(ID, DEVICE), answers={204: ("The push is cancelled.", None, {})}, problems=[404, 409],
 )
 operation(
     "GET", "/api/events", "listEvents", "notifications", "List events",
     f"""\
-Lists what became of pushes, who has fetched a notification for the first time, and which registrations have ended, the oldest
-first: for administrators all events, for publishers those of their own notifications. Pass `Cursor` on as `cursor` (or `since`)
-to get what has happened since; without it, the list begins with the oldest event that is kept. An event is listed in the commit
-that stores the change it tells of, and none appears later below a number that was listed. 404 unless the server is configured
-to keep events. {PAGES}""",
+Lists the outcomes of pushes, the first fetches of notifications by users, and the ends of registrations, the oldest first. An
+administrator gets all events, a publisher the events of its own notifications. Send `Cursor` as `cursor` (or `since`) to get later
+events; without it, the list begins with the oldest stored event. An event is stored in the same commit as its change, and no event
+appears later below a listed number. 404 unless the server is configured to keep events. {PAGES}""",
     "publisher", "send",
     parameters=(
         LIMIT, cursor(schema=EVENT),
-        parameter("since", "query", EVENT, "Another name of `cursor`; not beside it."),
+        parameter("since", "query", EVENT, "Another name of `cursor`; the two cannot be combined."),
     ),
     answers=ok("A page of events.", schema("EventList")), problems=[404],
 )
@@ -271,96 +271,96 @@ to keep events. {PAGES}""",
 # MARK: Devices
 
 operation(
-    "POST", "/api/register", "requestRegistration", "devices", "Ask for a registration id",
+    "POST", "/api/register", "requestRegistration", "devices", "Request a registration id",
     """\
-Gives out a new id, as a quoted JSON string. With `handle`, an existing registration of the caller for that handle is given
-again, and its doubles go. A body is allowed and means nothing.""",
+Returns a new id, as a JSON string. With `handle`, returns the id of the caller's registration of that handle, if there is one, and
+deletes its duplicates. The server ignores a body.""",
     "device", "register",
     parameters=(parameter("handle", "query", schema("Handle"), "The device's address at its provider, if it has one already."),),
     answers=ok("The id.", schema("RegistrationId"), links={
         "register": link("register", "$response.body#", "Registers a device under the id."),
-        "unregister": link("unregister", "$response.body#", "Gives the id up."),
+        "unregister": link("unregister", "$response.body#", "Deletes the registration."),
     }),
 )
 operation(
-    "GET", "/api/register", "listRegistrations", "devices", "List the own devices",
+    "GET", "/api/register", "listRegistrations", "devices", "List one's own devices",
     """\
-Lists the caller's devices, and for 30 days those whose handle another account has registered since; only these have
-`RetiredAt`. A handle that waits for its confirmation is not in the list.""",
+Lists the caller's devices, and for 30 days the devices whose handle another user has registered since; only these have
+`RetiredAt`. A handle that waits for its confirmation is not listed.""",
     "device", "register", answers=ok("The devices.", {"type": "array", "items": schema("Device")}),
 )
 operation(
     "PUT", "/api/register/{id}", "register", "devices", "Register a device",
     """\
-Says under which address a device is reached, and what it wants to hear of; to be repeated whenever that changes. A handle
-belongs to one user: registering it moves it from its former owner, and what waits for the former owner is cancelled there.
-A handle that can be guessed, which is one of a sender of the type `webhook`, is registered when the caller has returned the code
-that is pushed to it; until then nothing changes, and no other push goes there. The answer is the same, whether the handle
-is free or another's.
+Registers the handle and the topics of a device; repeat it whenever they change. A handle belongs to one user: registering it
+moves it from its former user, and the server cancels the former user's waiting pushes to it. A handle that can be guessed (of a
+sender of the type `webhook`) is registered once the caller has returned the code that the server pushes to it. Until then nothing
+changes, and no other push goes there. The answer is the same whether the handle is free or belongs to another user.
 
-A platform that no sender is configured for is 400 `unknown-platform`, and a device more than the caller's role may have 409
-`too-many-devices`. More than 20 handles within an hour that wait for their confirmation are 429
-`too-many-confirmations`. 410 means that the id was retired, or was not issued to this account: a new one always heals that.
+Errors: 400 `unknown-platform` if the platform has no sender; 409 `too-many-devices` at the device limit of the caller's role; 429
+`too-many-confirmations` for more than 20 handles within an hour that wait for their confirmation; 410 if the id was retired, or was
+not issued to this user: request a new id.
 
-With a session's token the device belongs to that session, and is retired when somebody ends it: register again with the next one.""",
+With a session's token the device belongs to that session, and is retired when the session is ended: register again with the next
+session's token.""",
     "device", "register", parameters=(REGISTRATION,),
-    body=json("DeviceRegistration", "The device."), answers=ok("It is registered, or waits for its confirmation; the body is empty."), problems=[409, 410],
+    body=json("DeviceRegistration", "The device."), answers=ok("The device is registered, or waits for its confirmation; the body is empty."), problems=[409, 410],
 )
 operation(
     "POST", "/api/register/{id}/confirmation", "confirmRegistration", "devices", "Confirm a handle",
     """\
-Returns the code that was pushed to the handle of the registration, which registers it and retires whatever registration had it
-before. The same code again is no error. A code is good for an hour, and until five wrong ones were returned or another was
-pushed; 409 `confirmation-refused` means that this one is not. To have another pushed, register again after a minute.""",
+Returns the code that the server pushed to the handle. This registers the handle, and retires the registration that had it before.
+Repeating the code is not an error. A code is valid for an hour, until five wrong codes were returned or the server pushed another
+one; 409 `confirmation-refused` means that this code is not valid. To get another code, register again after a minute.""",
     "device", "register", parameters=(REGISTRATION,),
-    body=json("ConfirmationCode", "The code."), answers=ok("It is registered; the body is empty."), problems=[404, 409, 410],
+    body=json("ConfirmationCode", "The code."), answers=ok("The handle is registered; the body is empty."), problems=[404, 409, 410],
 )
 operation(
     "DELETE", "/api/register/{id}", "unregister", "devices", "Unregister a device",
-    "Deletes a registration of the caller's. To do it again, or for an id that is not the caller's, is no error, and changes nothing.",
-    "device", "register", parameters=(REGISTRATION,), answers=ok("It is gone; the body is empty."),
+    "Deletes a registration of the caller. Repeating it, or using another user's id, is not an error and changes nothing.",
+    "device", "register", parameters=(REGISTRATION,), answers=ok("The registration is deleted; the body is empty."),
 )
-TOPIC = parameter("topic", "path", {"type": "string", "pattern": "^[-A-Za-z0-9_@#.:]{1,120}$", "not": {"enum": [".", ".."]}}, "The topic: a tag that a device may give itself, percent-encoded.", example="news")
+TOPIC = parameter("topic", "path", {"type": "string", "pattern": "^[-A-Za-z0-9_@#.:]{1,120}$", "not": {"enum": [".", ".."]}}, "The topic: a tag that a device may choose, percent-encoded.", example="news")
 
 operation(
     "PUT", "/api/devices/{id}/topics/{topic}", "joinTopic", "devices", "Join a topic",
     """\
-Adds one tag to those of the caller's device, as registering anew with it would: what is sent to the topic from now on is for the
-device and its user. To do it again changes nothing. A registration replaces all of them.
+Adds a tag to the caller's device. Later notifications to the topic are for the device and its user. Repeating it changes nothing. A
+registration replaces all topics.
 
-A reserved topic is 400 `invalid-parameter`, and so is one more than 60; an id that was not issued to the caller, or was retired,
-410; 404 if the device has not registered yet.""",
+Errors: 400 `invalid-parameter` for a reserved topic, or for more than 60 topics; 410 if the id was not issued to the caller, or was
+retired; 404 if the device has not registered yet.""",
     "device", "register", parameters=(REGISTRATION, TOPIC), answers={204: ("The device is in the topic.", None, {})}, problems=[404, 410],
 )
 operation(
     "DELETE", "/api/devices/{id}/topics/{topic}", "leaveTopic", "devices", "Leave a topic",
     """\
-Removes one tag from those of the caller's device. To do it again, or for a topic that the device is not in, changes nothing. What
-the user was given by an administrator or a publisher stays.""",
+Removes a tag from the caller's device. Repeating it, or leaving a topic that the device is not in, changes nothing. Tags that an
+administrator or a publisher has assigned to the user stay.""",
     "device", "register", parameters=(REGISTRATION, TOPIC), answers={204: ("The device is not in the topic.", None, {})}, problems=[404, 410],
 )
 operation(
     "POST", "/api/devices/{id}/test", "testDevice", "devices", "Push to a device",
-    "Sends a test push to one of the caller's devices, for an administrator to any, and waits up to 20 seconds for what its provider says.",
-    "device", "send", parameters=(REGISTRATION,), answers=ok("What came of it.", schema("DeviceTest")), problems=[404],
+    "Sends a test push to one of the caller's devices, or for an administrator to any device, and waits up to 20 seconds for the provider's answer.",
+    "device", "send", parameters=(REGISTRATION,), answers=ok("The outcome.", schema("DeviceTest")), problems=[404],
 )
 operation(
     "GET", "/api/stream", "openStream", "devices", "Receive pushes as server-sent events",
     """\
-Holds a stream open for those devices of the caller that are registered on a platform of the type `stream`, or for one of
-them. Each event has the notification's number as its `id` and `{"secureId":"…"}` as its `data`; a comment comes every few
-seconds. The stream ends when the credentials do, or the devices change; a client then connects again, with the last number as
-`Last-Event-ID`. A user may hold 20 open.""",
+Holds a stream open for the caller's devices on a platform of the type `stream`, or for one of them. Each event has the
+notification's number as its `id` and `{"secureId":"…"}` as its `data`; a comment comes every few seconds. The stream ends when the
+credentials end or the devices change. The client then connects again, with the last number as `Last-Event-ID`. A user may have 20
+streams open.""",
     "device", "fetch",
     parameters=(
         parameter("device", "query", {"type": "string"}, "One registration's id; without it, all of the caller's devices."),
-        parameter("Last-Event-ID", "header", {"type": "string"}, "The `id` of the last event that was received, WHATWG HTML section 9.2.4. What is no number asks for nothing.", example="1202590843"),
+        parameter("Last-Event-ID", "header", {"type": "string"}, "The `id` of the last event that was received, WHATWG HTML section 9.2.4. A value that is not a number is ignored.", example="1202590843"),
     ),
     answers=ok("The events, one after the other.", ("text/event-stream", {"type": "string"})), problems=[404],
 )
 operation(
     "GET", "/api/webpush/key", "getWebPushKey", "devices", "Get the key that browsers subscribe with",
-    "Gives what a page passes to `subscribe` as `applicationServerKey`. 404 if there is no sender of the type `webpush`.",
+    "Returns the key that a page passes to `subscribe` as `applicationServerKey`. 404 if there is no sender of the type `webpush`.",
     "device", "register", parameters=(parameter("app", "query", schema("App"), "The app of the page."),),
     answers=ok("The key.", schema("WebPushKey")), problems=[404],
 )
@@ -370,35 +370,35 @@ operation(
 operation(
     "POST", "/api/sessions", "beginSession", "sessions", "Sign in",
     """\
-Gives a token in the place of the password, once: in the answer, or in a cookie for the console's page. A session begins with
-the password: with a token the answer is 403. When a user has too many sessions the oldest ends.""",
-    "device", body=json("SessionOrder", "What the token shall be good for; all that the role may do, if there is no body.", required=False),
+Starts a session and returns its token once: in the answer, or in a cookie for the console's page. A session needs the password:
+with a token the answer is 403. If a user has too many sessions, the oldest ends.""",
+    "device", body=json("SessionOrder", "The rights and the lifetime of the token. Without a body: all rights of the role.", required=False),
     answers={201: ("The token, or with `Cookie` all but the token.", {"anyOf": [schema("Session"), schema("SessionView")]}, {"Location": header("Location"), "Set-Cookie": header("SetCookie")})},
 )
 operation(
-    "GET", "/api/sessions/current", "getSession", "sessions", "Ask who is signed in",
-    "Tells any caller who it is. A page that was loaded anew gets the value for `Page-Token` again, and sends any value with this request.",
-    "device", answers=ok("Who calls.", schema("SessionView")),
+    "GET", "/api/sessions/current", "getSession", "sessions", "Get the signed-in user",
+    "Returns the caller's name, role and scopes. A reloaded page gets its value of `Page-Token` again, and sends any value with this request.",
+    "device", answers=ok("The caller.", schema("SessionView")),
 )
 operation(
     "DELETE", "/api/sessions/current", "endSession", "sessions", "Sign out",
-    "Ends the token of this request, at once, and retires the devices that were last registered with it, if it is a session's. 404 for a caller that came without one.",
-    "device", answers={204: ("The token is no longer good.", None, {"Set-Cookie": header("SetCookie"), **NOT_STORED})}, problems=[404],
+    "Ends the token of this request at once. If it is a session's token, also retires the devices that were last registered with it. 404 for a caller without a token.",
+    "device", answers={204: ("The token is no longer valid.", None, {"Set-Cookie": header("SetCookie"), **NOT_STORED})}, problems=[404],
 )
 operation(
-    "PUT", "/api/users/current/password", "changeOwnPassword", "sessions", "Change the own password",
+    "PUT", "/api/users/current/password", "changeOwnPassword", "sessions", "Change one's own password",
     """\
-Gives the caller another password, ends its sessions and retires the devices that were last registered with one. The caller must know the present one: 403 otherwise, and
-429 after several wrong ones.""",
-    "device", body=json("PasswordChange", "The present password, and the new one."), answers={204: ("It is changed.", None, {})},
+Sets a new password of the caller, ends the caller's sessions, and retires the devices that were last registered with one of them.
+The request must have the present password: 403 otherwise, and 429 after several wrong ones.""",
+    "device", body=json("PasswordChange", "The present password, and the new one."), answers={204: ("The change is stored.", None, {})},
 )
 
 # MARK: Administration
 
 operation(
-    "POST", "/api/users", "addUser", "administration", "Add a user", "Makes a user. 409 if there is one of that name.",
+    "POST", "/api/users", "addUser", "administration", "Add a user", "Creates a user. 409 if a user has that name.",
     "admin", "manage", body=json("UserOrder", "The user."),
-    answers={201: ("The user was made.", schema("NewUser"), {"Location": header("Location"), "links": {
+    answers={201: ("The user was created.", schema("NewUser"), {"Location": header("Location"), "links": {
         "show": link("showUser", "$response.body#/Name", "The user."),
         "change": link("changeUser", "$response.body#/Name", "Changes the user."),
         "delete": link("deleteUser", "$response.body#/Name", "Deletes the user."),
@@ -417,86 +417,86 @@ operation(
 operation(
     "PATCH", "/api/users/{id}", "changeUser", "administration", "Change a user",
     """\
-Changes role, password, or whether the user is disabled; all of it holds from the next request on. There is always an
-administrator who is not disabled: a change that would leave none is 409.""",
-    "admin", "manage", parameters=(USER,), body=json("UserChange", "What shall be other."),
-    answers={204: ("It is changed.", None, {})}, problems=[404, 409],
+Changes role, apps or password, or disables or enables the user; all changes apply from the next request on. One enabled
+administrator must remain: 409 otherwise.""",
+    "admin", "manage", parameters=(USER,), body=json("UserChange", "The changes."),
+    answers={204: ("The change is stored.", None, {})}, problems=[404, 409],
 )
 operation(
     "GET", "/api/users/{id}/tags", "showUserTags", "administration", "Show a user's tags",
     """\
-Shows the tags that the user was given, in order; not those that its devices have given themselves. A publisher may do so for users with
-the role `device` that belong to no other app than its own: 403 for other users of its apps, and 404 for all others.""",
+Shows the tags assigned to the user, in order, without the topics of the devices. A publisher may do so for users with the role
+`device` all of whose apps it has: 403 for other users of its apps, and 404 for all others.""",
     "publisher", "manage", parameters=(USER,), answers=ok("The tags.", schema("UserTags")), problems=[404],
 )
 operation(
-    "PUT", "/api/users/{id}/tags", "setUserTags", "administration", "Give a user tags",
+    "PUT", "/api/users/{id}/tags", "setUserTags", "administration", "Set a user's tags",
     """\
-Replaces the tags of a user. They hold for all its devices, and the user may read what is sent to them, also without a
-device. They count for notifications that are sent afterwards; earlier ones stay readable. A publisher may do so for users with the role
-`device` that belong to no other app than its own: 403 for other users of its apps, and 404 for all others.""",
-    "publisher", "manage", parameters=(USER,), body=json("UserTags", "All tags that the user shall have."),
+Replaces the tags assigned to a user. They apply to all devices of the user, and the user may read the notifications to them, also
+without a device. They apply to later notifications; earlier ones stay readable. A publisher may do so for users with the role
+`device` all of whose apps it has: 403 for other users of its apps, and 404 for all others.""",
+    "publisher", "manage", parameters=(USER,), body=json("UserTags", "All tags of the user."),
     answers={204: ("The user has these tags.", None, {})}, problems=[404],
 )
 operation(
-    "POST", "/api/users/{id}/enrolment", "makeEnrolmentCode", "administration", "Make a code for a device",
+    "POST", "/api/users/{id}/enrolment", "makeEnrolmentCode", "administration", "Create a code for a device",
     """\
-Makes a code with which a device of the user gets a token, once, with these scopes. A publisher, as the app's own backend, may do so for
-users with the role `device` that have no password and belong to no other app than its own: 403 for other users of its apps, and 404
-for all others. An administrator may do so for all.""",
-    "publisher", "manage", parameters=(USER,), body=json("EnrolmentOrder", "The scopes and the time.", required=False),
+Creates a one-time code with which a device of the user gets a token with these scopes. A publisher may do so for users with the
+role `device` that have no password and all of whose apps it has: 403 for other users of its apps, and 404 for all others. An
+administrator may do so for all users.""",
+    "publisher", "manage", parameters=(USER,), body=json("EnrolmentOrder", "The scopes and the lifetime.", required=False),
     answers={201: ("The code, shown only here.", schema("EnrolmentCode"), {"Location": header("Location")})}, problems=[404],
 )
 operation(
     "POST", "/api/enrolment", "enrol", "sessions", "Exchange a code for a token",
-    "Gives a device the token of its user. A code works once and until its time is over; 403 otherwise, and 429 after too many wrong ones.",
+    "Exchanges the code for a token of the user. A code works once, until it expires; 403 otherwise, and 429 after too many wrong codes.",
     None, body=json("Enrolment", "The code."),
     answers={201: ("A token.", schema("EnrolledSession"), {"Location": header("Location")})}, problems=[403, 429, 507],
 )
 operation(
     "DELETE", "/api/users/{id}", "deleteUser", "administration", "Delete a user",
-    "Deletes a user with all devices and tokens, at once. The last administrator stays: 409.",
-    "admin", "manage", parameters=(USER,), answers={204: ("The user is gone.", None, {})}, problems=[404, 409],
+    "Deletes a user with all devices and tokens at once. The last administrator cannot be deleted: 409.",
+    "admin", "manage", parameters=(USER,), answers={204: ("The user is deleted.", None, {})}, problems=[404, 409],
 )
 operation(
     "GET", "/api/devices", "listDevices", "administration", "List devices",
-    f"Lists the registrations of one user or of all, those included whose device has not registered yet or was retired. {PAGES}",
+    f"Lists the registrations of one user or of all users, including requested and retired ones. {PAGES}",
     "admin", "manage",
     parameters=(
         LIMIT,
         cursor(schema=schema("DeviceCursor")),
-        parameter("user", "query", schema("Username"), "Whose devices; all, if it is left out."),
+        parameter("user", "query", schema("Username"), "The user of the devices. Default: all users."),
     ),
     answers=ok("A page of devices.", schema("DeviceList")),
 )
 operation(
     "DELETE", "/api/devices/{id}", "deleteDevice", "administration", "Unregister any device",
     """\
-Ends a registration of any user, and cancels the pushes that wait for it. The device may register again under the same id: to
-keep its user out, disable the user.""",
-    "admin", "manage", parameters=(REGISTRATION,), answers={204: ("It is gone.", None, {})}, problems=[404],
+Ends a registration of any user, and cancels its waiting pushes. The device can register again under the same id: to keep its user
+out, disable the user.""",
+    "admin", "manage", parameters=(REGISTRATION,), answers={204: ("The registration is ended.", None, {})}, problems=[404],
 )
 operation(
-    "POST", "/api/tokens", "addToken", "administration", "Make a token",
-    "Makes a token for any user. 400 `unknown-user` if there is none of that name.",
-    "admin", "manage", body=json("TokenOrder", "Whose, and what for."),
+    "POST", "/api/tokens", "addToken", "administration", "Create a token",
+    "Creates a token for any user. 400 `unknown-user` if no user has that name.",
+    "admin", "manage", body=json("TokenOrder", "The user, the scopes and the lifetime."),
     answers={201: ("The token.", schema("NewToken"), {"Location": header("Location"), "links": {"revoke": link("deleteToken", "$response.body#/Prefix", "Revokes the token.")}})},
 )
 operation(
     "GET", "/api/tokens", "listTokens", "administration", "List tokens",
-    f"Lists the tokens that are good, of one user or of all, without their secrets. {PAGES}", "admin", "manage",
+    f"Lists the valid tokens of one user or of all users, without their secrets. {PAGES}", "admin", "manage",
     parameters=(
         LIMIT,
         cursor(schema=schema("TokenPrefix")),
         older("after", schema("TokenPrefix")),
-        parameter("user", "query", schema("Username"), "Whose tokens; all, if it is left out."),
+        parameter("user", "query", schema("Username"), "The user of the tokens. Default: all users."),
     ),
     answers=ok("A page of tokens.", schema("TokenList")),
 )
 operation(
     "DELETE", "/api/tokens/{id}", "deleteToken", "administration", "Revoke a token",
-    "Ends a token of any user, at once; with a session's, the devices that were last registered with it.", "admin", "manage", parameters=(PREFIX,),
-    answers={204: ("It is no longer good.", None, {})}, problems=[404],
+    "Ends a token of any user at once. If it is a session's token, also retires the devices that were last registered with it.", "admin", "manage", parameters=(PREFIX,),
+    answers={204: ("The token is no longer valid.", None, {})}, problems=[404],
 )
 AUDITED = re.findall(r'case \w+ = "([a-z]+\.[a-z]+)"', (ROOT / "Sources/PushCore/AuditRecord.swift").read_text())
 ACTIONS = sorted(set(AUDITED) | {action.split(".")[0] for action in AUDITED})
@@ -504,86 +504,86 @@ ENTRY = {"type": "integer", "format": "int64", "minimum": 1, "maximum": 2**63 - 
 operation(
     "GET", "/api/audit", "listAudit", "administration", "Read the audit",
     f"""\
-Lists who did what, the newest first. {PAGES}
+Lists the entries of the audit, the newest first. {PAGES}
 
-With `words` or `action` it is searched, from the newest entry or `cursor` on. A request looks at 5,000 entries at most, so that a
-page may have fewer entries than `limit`, or none, and yet `More` be true: its `Cursor` goes on searching.""", "admin", "manage",
+With `words` or `action` the server searches from the newest entry, or from `cursor`. A request searches at most 5,000 entries, so a
+page may have fewer entries than `limit`, or none, while `More` is true: its `Cursor` continues the search.""", "admin", "manage",
     parameters=(
         LIMIT,
         cursor(schema=ENTRY),
         older("before", ENTRY),
-        parameter("words", "query", {"type": "string", "minLength": 1, "maxLength": 200, "pattern": "\\S"}, "Only entries that have each of these words, with blanks in between, somewhere in their texts, in upper or lower case: a part of a name, a number, an address, a request's id."),
-        parameter("action", "query", {"type": "string", "enum": ACTIONS}, "Only entries of this action, or of all whose name begins with this and a point."),
+        parameter("words", "query", {"type": "string", "minLength": 1, "maxLength": 200, "pattern": "\\S"}, "Only entries whose texts have each of these words, separated by spaces, in any case: a part of a name, a number, an address or a request's id."),
+        parameter("action", "query", {"type": "string", "enum": ACTIONS}, "Only entries of this action, or of all actions of this kind, such as `user`."),
     ),
     answers=ok("A page of entries.", schema("Audit")),
 )
 
 operation(
-    "POST", "/api/setup", "setUp", "administration", "Make the first administrator",
-    "Makes the first user, an administrator, for whoever has the code of the link that a server without users prints when it starts. It works once, within an hour; 403 otherwise.",
+    "POST", "/api/setup", "setUp", "administration", "Create the first administrator",
+    "Creates the first user, an administrator, with the code of the link that a server without users prints at its start. The code works once, within an hour; 403 otherwise.",
     None, body=json("SetupOrder", "The administrator."),
-    answers={201: ("The administrator was made and may sign in.", schema("Named"), {"Location": header("Location")})}, problems=[403, 507],
+    answers={201: ("The administrator was created and can sign in.", schema("Named"), {"Location": header("Location")})}, problems=[403, 507],
 )
 operation(
-    "GET", "/api/status", "getStatus", "administration", "See how the server is doing",
-    "Shows the lanes with their queues and pauses, what is scheduled, what ends soon, and the last hour.",
+    "GET", "/api/status", "getStatus", "administration", "Get the status of the server",
+    "Shows the lanes with their queues and pauses, the scheduled notifications, the credentials that expire, and the last hour.",
     "admin", "manage", answers=ok("The status.", schema("Status")),
 )
 operation(
-    "POST", "/api/lanes/retry", "retryLane", "administration", "Try a paused lane at once",
-    "Ends the pause of a lane whose cause has been mended: its pushes are tried at once, and if the provider refuses them it pauses again. Changes nothing for a lane that is not paused.",
+    "POST", "/api/lanes/retry", "retryLane", "administration", "Retry a paused lane at once",
+    "Ends the pause of a lane, after you have corrected its cause. The server tries its pushes at once; if the provider refuses them, the lane pauses again. Changes nothing for a lane that is not paused.",
     "admin", "manage", body=json("LaneOrder", "The lane."),
-    answers={204: ("It is tried.", None, {})}, problems=[404],
+    answers={204: ("The lane is retried.", None, {})}, problems=[404],
 )
 
 # MARK: Operation
 
 operation(
     "GET", "/healthz", "isAlive", "operation", "Ask whether the server is alive",
-    "Answers as long as the process does.", None, answers=ok("It is alive.", schema("Health")),
+    "Answers as long as the server runs.", None, answers=ok("The server is alive.", schema("Health")),
 )
 operation(
     "GET", "/readyz", "isReady", "operation", "Ask whether the server is ready",
-    "Answers with 503 as long as something keeps the server from storing or handing out; `detail` says what. A provider that takes no pushes is not meant: that shows in the metrics. While the machine's clock is not believed, the answer is 200 with `Warnings`.",
-    None, answers=ok("It can store and hand out.", schema("Health")),
+    "Answers with 503 while the server cannot store or return notifications; `detail` has the reason. A paused lane does not count: see the metrics. While the server rejects the machine's clock, the answer is 200 with `Warnings`.",
+    None, answers=ok("The server can store and return notifications.", schema("Health")),
 )
 operation(
     "GET", "/metrics", "getMetrics", "operation", "Read the metrics",
-    "Gives numbers in the text format of Prometheus.", "admin", "manage",
+    "Returns the metrics in Prometheus' text format.", "admin", "manage",
     answers=ok("The metrics.", ("text/plain", {"type": "string"})),
 )
 operation(
     "GET", "/openapi.json", "getDescription", "operation", "Read this document",
-    "Gives this document, which changes with the version of the server only.", None,
+    "Returns this document, which changes only with the server's version.", None,
     parameters=(ref("parameters", "IfNoneMatch"),),
     answers=ok("The document.", {"type": "object", "required": ["openapi", "info", "paths"], "properties": {"openapi": {"type": "string"}}},
         **{"ETag": header("ETag"), "Cache-Control": header("PublicFreshness")})
-    | {304: ("It is as the client has it.", None, {"ETag": header("ETag"), "Cache-Control": header("PublicFreshness")})},
+    | {304: ("The client's cached answer is still valid.", None, {"ETag": header("ETag"), "Cache-Control": header("PublicFreshness")})},
 )
 operation(
     "GET", "/.well-known/sealpost-keys", "getSignatureKeys", "operation", "Read the keys of signed answers",
-    "Gives the public halves of the keys that answers are signed with, as a JSON Web Key Set; the first one signs.", None,
+    "Returns the public keys for the signatures of answers, as a JSON Web Key Set; the first key signs.", None,
     answers=ok("The keys.", schema("SignatureKeys"), **{"Cache-Control": header("PublicFreshness")}),
 )
 
 # MARK: Console
 
 FILE = {"ETag": header("ETag"), "Cache-Control": header("PublicFreshness"), "Content-Security-Policy": header("ContentSecurityPolicy"), "Cross-Origin-Opener-Policy": header("OpenerPolicy")}
-UNCHANGED = {304: ("It is as the client has it.", None, {"ETag": header("ETag"), "Cache-Control": header("PublicFreshness")})}
+UNCHANGED = {304: ("The client's cached answer is still valid.", None, {"ETag": header("ETag"), "Cache-Control": header("PublicFreshness")})}
 
 operation(
     "GET", "/console", "findConsole", "operation", "Find the console",
-    "Leads to the console, `/console/`.", None,
-    answers={308: ("Its address.", None, {"Location": header("Location"), "Cache-Control": header("PublicFreshness")})},
+    "Redirects to the console, `/console/`.", None,
+    answers={308: ("The address of the console.", None, {"Location": header("Location"), "Cache-Control": header("PublicFreshness")})},
 )
 operation(
     "GET", "/console/", "getConsole", "operation", "Open the console",
-    "Gives the page with which administrators operate the server.", None,
+    "Returns the page with which administrators operate the server.", None,
     parameters=(ref("parameters", "IfNoneMatch"),), answers=ok("The page.", ("text/html", {"type": "string"}), **FILE) | UNCHANGED,
 )
 operation(
     "GET", "/console/{id}", "getConsoleFile", "operation", "Get a file of the console",
-    "Gives a script, the style sheet or the icon of the console's page.", None,
+    "Returns a script, the style sheet or the icon of the console's page.", None,
     parameters=(parameter("id", "path", {"type": "string"}, "The file's name."), ref("parameters", "IfNoneMatch")),
     answers={200: ("The file; the style sheet as `text/css`, the icon as `image/svg+xml`.", ("text/javascript", {"type": "string"}), dict(FILE))} | UNCHANGED, problems=[404],
 )

@@ -123,7 +123,7 @@ async function tellWhatWaits() {
     if (push.account !== null) await push.sync();
   }
   // The browser that woke this worker then retries later.
-  if (!isDone) throw new Error('the server could not be told of a sign-out');
+  if (!isDone) throw new Error('a sign-out has not reached the server');
 }
 
 /** Brings the page to the front, or opens it, and tells it which notification was clicked. */

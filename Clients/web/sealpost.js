@@ -737,7 +737,7 @@ class Conversation {
     } catch {
       throw new SealpostError('invalidServer', "The server's address is not a URL.");
     }
-    if (!/^https?:$/.test(base.protocol)) throw new SealpostError('invalidServer', "The server's address is not one of HTTP.");
+    if (!/^https?:$/.test(base.protocol)) throw new SealpostError('invalidServer', "The server's address must begin with https:// or http://.");
     if (base.protocol === 'http:' && (keys.length > 0 || !isThisMachine(base.hostname))) {
       const why = keys.length > 0 ? 'where keys are pinned' : 'to another host than 127.0.0.1, ::1 or localhost';
       throw new SealpostError('insecureServer', `http sends passwords and tokens in clear, and is not used ${why}: use https.`);
@@ -1283,7 +1283,7 @@ const DAY = 86_400_000;
 function pinnedKeys(signatures) {
   if (signatures === 'unsigned') return [];
   if (Array.isArray(signatures?.keys) && signatures.keys.length > 0) return signatures.keys;
-  throw new SealpostError('noSignatureKeys', "Choose `signatures`: {keys: [...]} with one key at least, or 'unsigned'.");
+  throw new SealpostError('noSignatureKeys', "Set `signatures` to {keys: [...]} with at least one key, or to 'unsigned'.");
 }
 
 /**
@@ -1501,7 +1501,7 @@ export class Sealpost {
       // The disk is full, or the database is broken. Deleting needs no space, and frees some.
     }
     await limited(this.#store.removeAll()).catch(cause => {
-      throw new SealpostError('unavailable', 'The browser cannot delete what is kept.', {cause});
+      throw new SealpostError('unavailable', 'The browser cannot delete the stored data.', {cause});
     });
     if (!draft) return {ending, isKept: false};
     const rows = new Map([...draft.changes].filter(([, row]) => row !== null));
@@ -1703,7 +1703,7 @@ export class Sealpost {
         const step = await this.#advance(restart === 'next', unkept, deadline);
         if (step === 'done') break;
         if (step === 'restart' && restart) {
-          throw new SealpostError('problem', 'The server does not know its own cursor.', {problem: {code: 'invalid-cursor', status: 400}});
+          throw new SealpostError('problem', 'The server has refused its own cursor.', {problem: {code: 'invalid-cursor', status: 400}});
         }
         restart = step === 'restart' ? 'next' : restart && 'done';
       }
@@ -2110,7 +2110,7 @@ export class Sealpost {
     const registered = await navigator.serviceWorker.register(url, {scope, type: 'module', updateViaCache: 'none'});
     // Otherwise `ready` would wait for ever.
     if (!location.href.startsWith(registered.scope)) {
-      throw new SealpostError('unavailable', `The worker of ${registered.scope} is not that of this page: put its file beside the page, or above it.`);
+      throw new SealpostError('unavailable', `The worker of ${registered.scope} does not control this page: put its file beside the page, or in a folder above.`);
     }
     await navigator.serviceWorker.ready;
   }
@@ -2319,7 +2319,7 @@ export class Sealpost {
   async #ask(method, path, options, epoch) {
     const account = await this.#identity(), answer = await this.#api.ask(method, path, {...options, account});
     // Another account has signed in here meanwhile.
-    if (epoch !== this.#epoch) throw new SealpostError('signedOut', 'The account has signed out.');
+    if (epoch !== this.#epoch) throw new SealpostError('signedOut', 'The user has signed out.');
     if (account === null && answer.account !== null) await this.#learn(answer);
     return success(answer);
   }
@@ -2396,7 +2396,7 @@ export class Sealpost {
       const head = await this.#store.head();
       if (!isAnyEpoch && (head.epoch !== this.#epoch || this.account === null)) {
         this.account = null;
-        throw new SealpostError('signedOut', 'The account has signed out.');
+        throw new SealpostError('signedOut', 'The user has signed out.');
       }
       let key = await this.#store.get('key');
       const draft = new Draft(this.#store, head, key);

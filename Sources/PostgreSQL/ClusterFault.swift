@@ -29,15 +29,15 @@ extension ClusterFault: CustomStringConvertible {
         switch self.kind {
         case .olderTimeline(let found, let newest):
             "\(self.server): the server is on timeline \(found), but timeline \(newest) was used before"
-        case .otherCluster: "\(self.server): the server belongs to another cluster than was used before"
+        case .otherCluster: "\(self.server): the server belongs to another cluster than the one used before"
         }
     }
 
     /// For strangers, without the server's name.
     package var summary: String {
         switch self.kind {
-        case .olderTimeline: "the database is older than the one that was used before"
-        case .otherCluster: "the database is another one than was used before"
+        case .olderTimeline: "the database is older than the one used before"
+        case .otherCluster: "the database is not the one used before"
         }
     }
 }

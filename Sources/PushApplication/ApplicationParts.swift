@@ -239,7 +239,7 @@ struct ApplicationParts: Sendable {
             logger: self.logger,
             workIsWaiting: { [workIsWaiting] in workIsWaiting() },
             troubles: { [store] in store.troubles },
-            warnings: { [clock] in clock.held == nil ? [] : ["the clock jumped ahead and is not believed"] },
+            warnings: { [clock] in clock.held == nil ? [] : ["the clock jumped ahead and is rejected"] },
             samples: { self.samples },
             daemon: self.daemon,
             history: self.history,

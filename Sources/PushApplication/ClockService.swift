@@ -47,13 +47,13 @@ struct ClockService: Service {
         watch.turns += 1
         self.reportBehind(&watch)
         guard let ahead = self.clock.held else {
-            if watch.wasHeld { self.logger.notice("machine's clock is believed again") }
+            if watch.wasHeld { self.logger.notice("machine's clock accepted again") }
             (watch.wasHeld, watch.agreements) = (false, 0)
             return
         }
         if !watch.wasHeld {
             self.logger.error(
-                "machine's clock jumped ahead and is not believed; data expires by the time shown here",
+                "machine's clock jumped ahead and is rejected; data expires by the time shown here",
                 metadata: [
                     "ahead": "\(Self.text(ahead))", "time": "\(self.clock.now().ISO8601Format())",
                     "run": "sealpost clock accept",
@@ -93,7 +93,7 @@ struct ClockService: Service {
             _ = try self.file.load()
         } catch {
             self.logger.warning(
-                "clock's file damaged; the machine's clock is believed",
+                "clock file damaged; the machine's clock is accepted as it is",
                 metadata: ["error": "\(error)"]
             )
         }
@@ -103,7 +103,7 @@ struct ClockService: Service {
         let behind = self.clock.behind
         if let behind, !watch.wasBehind {
             self.logger.warning(
-                "machine's clock is far behind a time that was believed; until it is accepted, a jump ahead to that time is, too",
+                "machine's clock is far behind an earlier accepted time; until you accept it, a jump ahead to that time is not noticed",
                 metadata: ["behind": "\(Self.text(behind))", "run": "sealpost clock accept"]
             )
         }
@@ -121,7 +121,7 @@ struct ClockService: Service {
             try await onThread { try self.file.save(mark) }
         } catch {
             self.logger.warning(
-                "clock's file not written; after a restart a wrong clock would be believed",
+                "clock file not written; after a restart a wrong clock would be accepted",
                 metadata: ["error": "\(error)"]
             )
         }

@@ -80,7 +80,7 @@ struct IssuerKeyService: Service {
                     do {
                         let (keys, lifetime) = try await self.read()
                         self.keys.end(reading, with: keys, now: Date())
-                        if failures > 0 || reading == 1 { self.logger.info("the issuer's keys were read") }
+                        if failures > 0 || reading == 1 { self.logger.info("issuer's keys read") }
                         (wait, failures) = (min(lifetime, self.refresh), 0)
                     } catch {
                         self.keys.end(reading, with: nil, now: Date())
@@ -101,7 +101,7 @@ struct IssuerKeyService: Service {
 
     private func report(_ error: any Error) {
         self.logger.warning(
-            "the issuer's keys could not be read; the old ones stay in use",
+            "issuer's keys not read; the old keys stay in use",
             metadata: [
                 "issuer": "\(self.issuer.text)", "error": "\(error)",
                 "read": "\(self.keys.readAt.map { $0.formatted(.iso8601) } ?? "never")",

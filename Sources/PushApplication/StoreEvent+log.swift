@@ -42,7 +42,7 @@ extension Logger {
         case .outWithoutKey(let reason):
             self.error(
                 """
-                server left out, because its keyring lacks a data key in use; copy another server's keyring to this one and run \
+                server out of service, because its keyring lacks a data key in use; copy another server's keyring to this one and run \
                 sealpost keys reload
                 """,
                 metadata: ["reason": "\(reason)"]
@@ -61,23 +61,23 @@ extension Logger {
         case .spaceGivenBack(let bytes): self.info("database file shortened", metadata: ["bytes": "\(bytes)"])
         case .spaceNotGivenBack(let reason):
             self.error(
-                "database file could not be shortened; its free space is only used again",
+                "database file not shortened; its free space stays in the file and is reused",
                 metadata: ["reason": "\(reason)"]
             )
         case .fileStaysLong:
-            self.info("database file does not get shorter; sealpost backup and restore make one that does")
+            self.info("database file never shrinks; sealpost backup and sealpost restore make one that does")
         case .databaseRefused(let reason):
             self.error(
                 """
-                database refused, because acknowledged notifications may be missing there; bring the newest primary back, \
-                or remove the file of the timeline on all servers and restart them to go on without what is missing
+                database refused, because acknowledged notifications may be missing in it; bring the newest primary back, \
+                or accept the loss: remove the timeline file on all servers and restart them
                 """,
                 metadata: ["reason": "\(reason)"]
             )
         case .databaseTrusted: self.info("database accepted; the newest primary is in use again")
         case .markNotKept(let reason):
             self.error(
-                "timeline of the database not stored; after a restart this server would accept an older database",
+                "timeline file not written; after a restart this server would accept an older database",
                 metadata: ["reason": "\(reason)"]
             )
         }

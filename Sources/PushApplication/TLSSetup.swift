@@ -136,11 +136,11 @@ struct TLSSetup: Sendable {
         do throws(OpenSSLError) {
             lists = try TLSRevocationLists(text)
         } catch {
-            throw ConfigurationError("\(key): \(file) contains no readable PEM revocation list (\(error))")
+            throw ConfigurationError("\(key): \(file) has no readable PEM revocation list (\(error))")
         }
         if let end = lists.expiresAt, TimeInterval(end) <= Date().timeIntervalSince1970 {
             logger.error(
-                "revocation list has ended, so client certificates are refused; replace the file and send SIGHUP",
+                "revocation list expired, so client certificates are refused; replace the file and send SIGHUP",
                 metadata: ["key": "\(key)", "file": "\(file)"]
             )
         }

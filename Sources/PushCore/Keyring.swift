@@ -8,7 +8,7 @@ package struct Keyring: NumberedKeys, Equatable {
     package static let maximumSeals = 1 << 32
 
     package static let comment =
-        "Data keys of Sealpost: the first seals, all open. Who has this file and the database can read every payload."
+        "Data keys of Sealpost: the first encrypts, all decrypt. With this file and the database, one can read every payload."
 
     let keys: [NumberedKey]
 

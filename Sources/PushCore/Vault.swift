@@ -205,8 +205,10 @@ package enum VaultError: Error, Hashable, CustomStringConvertible {
         switch self {
         case .unreadable: "an encrypted value cannot be decrypted"
         case .keyMissing(let number): "a value is encrypted with key \(number), which the keyring lacks"
-        case .sealingStopped: "this server encrypts nothing, since its keyring lacks a key that others encrypt with"
-        case .dayKeyMissing(let day): "a value is encrypted with the day key of \(day), which is not there any more"
+        case .sealingStopped:
+            "this server encrypts nothing, because its keyring lacks a key that other servers encrypt with"
+        case .dayKeyMissing(let day):
+            "a value is encrypted with the day key of \(day), which was destroyed or is missing"
         }
     }
 }

@@ -37,7 +37,7 @@ package struct DayKeyService: Sendable {
             if turn.begins { self.logger.notice("day keys encrypt payloads from now on") }
             if turn.erased > 0 {
                 self.logger.warning(
-                    "payloads that may be read once were erased, since their day key was destroyed before",
+                    "read-once payloads erased, because their day key was destroyed",
                     metadata: ["payloads": "\(turn.erased)"]
                 )
             }
@@ -48,7 +48,7 @@ package struct DayKeyService: Sendable {
         } catch is CancellationError {
             return true
         } catch {
-            self.logger.report("day keys could not be destroyed; it is retried", error)
+            self.logger.report("destruction of day keys failed; it is retried", error)
             return false
         }
     }

@@ -86,13 +86,13 @@ extension LaneLoop {
             let answered = SendOutcome.failure(.rejected(reason: reason))
             _ = self.state.withLock { $0.record(answered, of: delivery, now: now, jitter: 0) }
             self.logger.info(
-                "device unknown in this environment, and moved to the other one",
+                "device moved to the other environment, because the provider does not know it in this one",
                 metadata: self.metadata(of: delivery, ["other": "\(other)", "reason": "\(reason)"])
             )
             return .moved(reason: reason)
         } catch {
             self.logger.report(
-                "device was not moved to the other environment; it is tried again",
+                "device not moved to the other environment; the next attempt retries",
                 error,
                 self.metadata(of: delivery)
             )

@@ -31,17 +31,17 @@ extension Logger {
             )
         case .doubted(let reason):
             self.warning(
-                "device refused, and no push accepted yet; the device's address or the sender's set-up is wrong",
+                "device refused before any push was accepted; the device's handle or the sender's configuration is wrong",
                 metadata: metadata.merging(["reason": "\(reason)"]) { own, _ in own }
             )
         case .manyGone(let reason):
             self.warning(
-                "provider calls the devices of many users in a row gone, and accepts none; they are kept until one is accepted",
+                "provider reports devices of many users in a row as gone; they are kept until it accepts a push: check the sender's configuration",
                 metadata: metadata.merging(["reason": "\(reason)"]) { own, _ in own }
             )
         case .kindRefused(let reason):
             self.warning(
-                "device refused because of the provider's keys for its kind; such pushes wait until they are mended",
+                "device refused, because the provider lacks valid keys for its kind; such pushes wait until you correct the keys there",
                 metadata: metadata.merging(["reason": "\(reason)"]) { own, _ in own }
             )
         }
@@ -53,17 +53,17 @@ extension Logger {
     func log(receiver event: HealthEvent) {
         switch event {
         case .paused(let pause):
-            self.warning("events not delivered; they wait and are sent again", metadata: pause.metadata)
+            self.warning("event delivery paused; events wait and are retried", metadata: pause.metadata)
         case .changed(_, let pause):
-            self.warning("events still not delivered, for another reason", metadata: pause.metadata)
+            self.warning("event delivery still paused, for another reason", metadata: pause.metadata)
         case .prolonged(let pause, let delay):
             self.log(
                 level: delay < Self.longDelay ? .debug : .info,
-                "events still not delivered",
+                "event delivery still paused",
                 metadata: pause.metadata
             )
         case .resumed(let pause):
-            self.notice("events are delivered again", metadata: ["cause": "\(pause.cause.rawValue)"])
+            self.notice("event delivery resumed", metadata: ["cause": "\(pause.cause.rawValue)"])
         case .doubted, .manyGone, .kindRefused: break
         }
     }

@@ -48,7 +48,7 @@ package struct PayloadLeaseService: Sendable {
             }
             return 0
         } catch {
-            self.logger.report("erasure of payloads that were read once failed; it is retried", error)
+            self.logger.report("erasure of read-once payloads failed; it is retried", error)
             return Self.retryPause
         }
     }

@@ -41,7 +41,7 @@ struct ReleaseLoop: Sendable {
                 if release.hasWork { self.wakeUp() }
                 for id in release.refused {
                     self.logger.warning(
-                        "scheduled notification not sent; its sender is deleted, disabled or lacks the role",
+                        "scheduled notification not sent; its sender was deleted, is disabled or lacks the role",
                         metadata: ["notification": "\(id)"]
                     )
                 }

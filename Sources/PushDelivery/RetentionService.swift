@@ -88,7 +88,7 @@ package struct RetentionService: Sendable {
         guard dropped > 0, let receiver else { return }
         receiver.recordDropped(dropped)
         self.logger.error(
-            "events deleted for their age before the receiver took them",
+            "events expired before the receiver acknowledged them, and were deleted",
             metadata: ["count": "\(dropped)"]
         )
     }

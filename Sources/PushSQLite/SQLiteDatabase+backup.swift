@@ -116,7 +116,7 @@ extension SQLiteDatabase {
         do throws(StoreError) {
             var (opened, named) = (stat(), stat())
             guard fstat(descriptor, &opened) == 0, opened.st_uid == geteuid() else {
-                throw .cannotOpen(place: path, reason: "it exists, and is no copy of this user's; remove it")
+                throw .cannotOpen(place: path, reason: "it exists, and belongs to another user; remove it")
             }
             // The copy that held the lock may have ended meanwhile, and have renamed the file.
             guard

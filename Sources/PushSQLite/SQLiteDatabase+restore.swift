@@ -37,12 +37,16 @@ extension SQLiteDatabase {
         // Opening the lock file has cleared it.
         if wasInterrupted { lock.leave(LockFile.restoring) }
         guard isReplacing || wasInterrupted || !self.exists else {
-            throw .cannotOpen(place: self.path, reason: "the database exists; use --replace to keep it beside")
+            throw .cannotOpen(
+                place: self.path,
+                reason:
+                    "the database exists; use --replace to replace it, which keeps it as a file ending in .before-restore"
+            )
         }
         guard wasInterrupted || !FileManager.default.fileExists(atPath: self.replacedPath) else {
             throw .cannotOpen(
                 place: self.replacedPath,
-                reason: "the database before the last restore exists; remove it"
+                reason: "the copy of the database before the last restore exists; remove it"
             )
         }
         let partial = self.path + ".restoring"
@@ -71,7 +75,7 @@ extension SQLiteDatabase {
         if let migration = inspection.changedMigration { throw .changedMigration(migration) }
         let keys = try self.dataKeys()
         guard !keys.isEmpty else {
-            throw .cannotOpen(place: self.path, reason: "the backup is no database of sealpost")
+            throw .cannotOpen(place: self.path, reason: "the backup is not a database of sealpost")
         }
         try keys.check(keyring)
     }

@@ -140,9 +140,11 @@ package struct ServerSettings: Sendable {
         if name == nil, known.count == 1, let app = known.first { return app }
         let list =
             known.isEmpty
-            ? "it belongs to none" : "its own are \(known.sorted().map(\.description).joined(separator: ", "))"
+            ? "the user belongs to no app"
+            : "the user's apps are \(known.sorted().map(\.description).joined(separator: ", "))"
         let asked =
-            name.map { "\"\($0.prefix(64))\" is not an app of this account" } ?? "the account's app must be named"
+            name.map { "\"\($0.prefix(64))\" is not an app of this user" }
+            ?? "the user has several apps; name one in App"
         throw Problem(.unknownApp, "\(asked); \(list)")
     }
 

@@ -45,15 +45,15 @@ package enum StoreError: Error, CustomStringConvertible {
             "servers of an older version use the database, and the migration \(migration) would break them; stop them first: "
                 + names
         case .changedMigration(let migration):
-            "the database was made with another migration \(migration) than this version has: use the version that made it"
+            "the database has another migration \(migration) than this version; use the version that wrote it"
         case .moved(let place, let other):
             "the database \(place) was moved to \(other): set `database` to that address, or see docs/operations.md"
         case .wrongKeyring(let reason): "the keyring does not match the database: \(reason)"
         case .wrongDayKeys(let reason): "the day keys do not match the database: \(reason)"
         case .refused(_, let reason, let place):
             """
-            the database is refused, because acknowledged notifications may be missing there: \(reason); bring the newest primary \
-            back, or remove \(place) on all servers to go on without what is missing
+            the database is refused, because acknowledged notifications may be missing in it: \(reason); bring the newest primary \
+            back, or accept the loss: remove \(place) on all servers and restart them
             """
         case .full: "the disk is full"
         case .busy: "the write queue is full"
@@ -72,7 +72,7 @@ extension StoreError {
     package static func changedSchema(_ differences: [String]) -> StoreError {
         .failed(
             reason: """
-                the schema is not what the migrations make, so somebody has changed it: \
+                the schema differs from that of the migrations, so somebody has changed it: \
                 \(differences.prefix(5).joined(separator: "; "))
                 """
         )

@@ -3,7 +3,7 @@ import PushApplication
 
 struct Demo: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Run a demonstration on this machine: three phones, one secret, and what each party sees of it."
+        abstract: "Run a demonstration on this machine: one payload for three phones, and what each party sees of it."
     )
 
     func run() async throws {

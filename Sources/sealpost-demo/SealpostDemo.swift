@@ -7,7 +7,7 @@ import PushApplication
 struct SealpostDemo: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "sealpost-demo",
-        abstract: "Simulators of push services, and a demonstration of Sealpost with them.",
+        abstract: "Simulators of push providers, and a demonstration of Sealpost with them.",
         version: Version.text,
         subcommands: [Demo.self, Simulate.self],
         defaultSubcommand: Demo.self

@@ -6,7 +6,7 @@ import UnixSignals
 
 struct Simulate: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Run simulators of APNs, FCM and WNS, for development.",
+        abstract: "Run simulators of APNs, FCM and WNS, for development and tests.",
         discussion: """
             Writes their credentials and a configuration for `serve` into a folder, and prints it and what arrives. Ends \
             with SIGTERM or SIGINT. Faults are described in docs/providers.md.
@@ -26,23 +26,23 @@ struct Simulate: AsyncParsableCommand {
         help: ArgumentHelp(
             "A fault rule, such as \"every 10: status 503 retry-after 5\"; may be repeated.",
             discussion:
-                "A rule may be preceded by the endpoint that it applies to: apns, fcm, wns, fcm-tokens, wns-tokens."
+                "A rule may begin with the endpoint that it applies to: apns, fcm, wns, fcm-tokens, wns-tokens."
         )
     )
     var fault: [String] = []
 
-    @Option(help: "A file to write a line for each push to, instead of standard output.")
+    @Option(help: "The file for a line about each push, instead of standard output.")
     var log: String?
 
     @Option(
         help: ArgumentHelp(
-            "Simulate Apple's sandbox, too: device tokens that begin with this are of the sandbox only.",
-            discussion: "All others are of production only, and the configuration has the sandbox enabled."
+            "Also simulate Apple's sandbox: device tokens that begin with this text belong to the sandbox only.",
+            discussion: "All other tokens belong to production only, and the configuration has the sandbox enabled."
         )
     )
     var sandbox: String?
 
-    @Option(help: "Device tokens of APNs that begin with this are of another app.")
+    @Option(help: "APNs device tokens that begin with this text belong to another app.")
     var foreign: String?
 
     @Option(help: "The number of WNS channels to open. The file `channels` of the directory lists them.")
@@ -52,7 +52,7 @@ struct Simulate: AsyncParsableCommand {
         try await reportingErrors {
             let names = self.only.split(separator: ",").map(String.init)
             for name in names where !Providers.allNames.contains(name) {
-                throw CommandFailure("--only: \"\(name)\" is none of \(Providers.allNames.joined(separator: ", "))")
+                throw CommandFailure("--only: \"\(name)\" is not one of \(Providers.allNames.joined(separator: ", "))")
             }
             let faults = try self.readFaults()
             let log = try self.log.map { try PushLogFile(path: $0) }
@@ -114,7 +114,7 @@ struct Simulate: AsyncParsableCommand {
         try (channels.joined(separator: "\n") + "\n")
             .write(toFile: "\(self.folder)/channels", atomically: true, encoding: .utf8)
         sayLines(providers.yaml)
-        say("Ready. This is in \(file); start the server with: sealpost serve --config \(file)")
+        say("Ready. The configuration above is in \(file); start the server with: sealpost serve --config \(file)")
         if self.only.contains("wns") { say("A channel for a Windows phone: \(channels[0])") }
     }
 }

@@ -55,9 +55,9 @@ struct Story {
         at server: URL,
         with providers: Providers
     ) async throws {
-        say("Three providers speak HTTP/2 over TLS and check every token, all on this machine:")
+        say("Three simulated providers on this machine speak HTTP/2 over TLS and check every token:")
         say("    APNs \(providers.apns.endpoint)   FCM \(providers.fcm.endpoint)   WNS \(providers.wns.endpoint)")
-        say("Sealpost answers at \(server.absoluteString), its database is \(place)")
+        say("Sealpost answers at \(server.absoluteString); its database is \(place)")
         let alice = try await self.signUp("alice", application, server)
         let mallory = try await self.signUp("mallory", application, server)
 
@@ -76,9 +76,9 @@ struct Story {
         }
 
         say("")
-        say("A secret is posted: \"\(self.secret)\"")
+        say("Alice posts a notification with this payload: \"\(self.secret)\"")
         let item = try await alice.send(self.secret)
-        say("It has the id \(item.id). This is what the providers got to see, byte for byte:")
+        say("The notification has the id \(item.id). The providers received these bodies, byte for byte:")
         for (name, log) in [
             ("APNs", providers.apns.pushes), ("FCM", providers.fcm.pushes), ("WNS", providers.wns.pushes),
         ] {
@@ -86,22 +86,22 @@ struct Story {
         }
 
         say("")
-        say("Each phone comes for it over its own authenticated connection:")
+        say("Each phone fetches the payload over its own authenticated connection:")
         for (phone, (platform, _)) in zip(phones, handles) {
             let collected = try await phone.notification(item.id).value
             try self.check(collected.payload == .string(self.secret), "the payload is the one that was posted")
             say("    \(platform.padding(toLength: 4, withPad: " ", startingAt: 0)) \"\(self.secret)\"")
         }
-        say("Every answer echoed the MyToken of its request (n * 17 + 3); PushClient believes no other.")
+        say("Every answer echoed the MyToken n of its request as n * 17 + 3; PushClient accepts no other answer.")
         try await self.showEcho(server)
         try await self.showStranger(mallory, item.id)
         try self.showDisk(application)
         say("")
-        say("That is all: the id went out, the secret stayed at home.")
+        say("That is all: only the id went to the providers; the payload stayed on this machine.")
     }
 
     private func signUp(_ name: String, _ application: Application, _ server: URL) async throws -> PushClient {
-        guard let username = Username(name) else { throw Broken(description: "\(name) is no name") }
+        guard let username = Username(name) else { throw Broken(description: "\(name) is not a user name") }
         let hash = try PasswordHash(of: "correct horse: \(name)")
         _ = try await application.store.addUser(username, role: .device, password: hash, now: Date())
         return self.client(of: name, server)
@@ -142,14 +142,14 @@ struct Story {
             throw Broken(description: "another user got the payload")
         } catch PushClientError.problem(let problem) where problem.code == .notFound {
             say("")
-            say("Mallory has learnt the id, asks for it, and is told: \(problem.status) \(problem.title)")
+            say("Mallory, another user, asks for the same id and gets: \(problem.status) \(problem.title)")
         }
     }
 
     private func showDisk(_ application: Application) throws {
         for (name, bytes) in try application.store.bytesAtRest() {
             try self.check(bytes.range(of: Data(self.secret.utf8)) == nil, "the secret is not on the disk")
-            say("\(name) has \(bytes.count) bytes, none of them the secret's.")
+            say("\(name) has \(bytes.count) bytes, and the payload is not among them.")
         }
     }
 

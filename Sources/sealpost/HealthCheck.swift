@@ -19,7 +19,7 @@ struct HealthCheck: Sendable {
     /// not known.
     init(_ configuration: Configuration) throws(CommandFailure) {
         guard let address = configuration.listen.lazy.compactMap(SocketAddress.init).first else {
-            throw CommandFailure("server.listen has no address; name one with --address")
+            throw CommandFailure("server.listen has no address; set one with --address")
         }
         try self.init(address, isSecure: configuration.tls != nil)
     }
@@ -32,7 +32,7 @@ struct HealthCheck: Sendable {
         }
         guard port > 0 else {
             throw CommandFailure(
-                "the port of \(address) is chosen when the server starts; name its address with --address"
+                "the port of \(address) is chosen when the server starts; set the address with --address"
             )
         }
         self.address = .tcp(host: Self.loopback[host] ?? host, port: port)
@@ -80,7 +80,7 @@ struct HealthCheck: Sendable {
         var host = "\(self.address)"
         if case .unix(let path) = self.address { (settings.unixSocket, host) = (path, "localhost") }
         guard let url = OutboundURL("\(self.isSecure ? "https" : "http")://\(host)\(question.rawValue)") else {
-            throw CommandFailure("\(self.address) cannot be asked")
+            throw CommandFailure("\(self.address) is not an address that can be asked; set one with --address")
         }
         let loop = try EventLoop(index: 0)
         defer { loop.stop() }

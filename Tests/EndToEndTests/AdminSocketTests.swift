@@ -49,7 +49,7 @@ import Testing
     @Test func aSecondDaemonTakesItFromNobody() throws {
         let first = try self.socket.listen()
         let error = #expect(throws: AdminSocketError.self) { _ = try self.socket.listen() }
-        #expect(error?.description.contains("another server has") == true)
+        #expect(error?.description.contains("another server listens") == true)
         let connection = try #require(try self.socket.connect())
         close(connection)
         withExtendedLifetime(first) {}
@@ -83,7 +83,7 @@ import Testing
         )
         try "mine".write(toFile: self.socket.path, atomically: true, encoding: .utf8)
         let error = #expect(throws: AdminSocketError.self) { _ = try self.socket.listen() }
-        #expect(error?.description.contains("is no socket") == true)
+        #expect(error?.description.contains("is not a socket") == true)
         #expect(try String(contentsOfFile: self.socket.path, encoding: .utf8) == "mine")
     }
 
@@ -175,7 +175,7 @@ import Testing
         let folder = self.folder.file("admin")
         try #require(chown(folder, 65_534, 65_534) == 0)
         let error = #expect(throws: AdminSocketError.self) { _ = try self.socket.connect() }
-        #expect(error?.description.contains("neither yours nor the server's") == true)
+        #expect(error?.description.contains("neither to you nor to the server's user") == true)
         // That user owns the database, so the server runs as that user.
         let file = self.folder.file("sealpost.db")
         try Data().write(to: URL(fileURLWithPath: file))

@@ -75,7 +75,7 @@ import Testing
 
     private func acceptTwice() async throws {
         try self.jumpAhead()
-        for text in ["data expires by the time 20", "the clock was believed already"] {
+        for text in ["data expires by the time 20", "the clock was accepted already"] {
             let ended = try await Daemon.run(["clock", "accept"], in: self.folder)
             #expect(ended.code == 0 && ended.output.hasPrefix(text), "\(ended.output)\(ended.errors)")
         }
@@ -128,7 +128,7 @@ import Testing
     @Test func aCommandAcceptsAClockThatIsBehind() async throws {
         try self.jumpAhead(-Self.jump)
         let doctor = try await Daemon.run(["doctor"], in: self.folder)
-        #expect(doctor.output.contains(", 100.0 days behind a time that was believed; "), "\(doctor.output)")
+        #expect(doctor.output.contains(", 100.0 days behind an earlier accepted time; "), "\(doctor.output)")
         let ended = try await Daemon.run(["clock", "accept"], in: self.folder)
         #expect(ended.output.hasPrefix("data expires by the time 20"), "\(ended.output)\(ended.errors)")
         #expect(try HeldClock(after: self.file.load()).behind == nil)

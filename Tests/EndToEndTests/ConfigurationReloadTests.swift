@@ -61,7 +61,7 @@ import Testing
             server: {limits: {handlerTimeout: 20, idleTimeout: 20}}
             notifications: {maxPayload: 1000}
             """
-        let lines = try await self.reload(text, until: "before a restart")
+        let lines = try await self.reload(text, until: "only after a restart")
         let changed = "quotas.device.requests quotas.device.window server.limits.idleTimeout"
         #expect(lines.contains("configuration reloaded changed=\"\(changed)\""), "\(lines)")
         #expect(lines.contains("keys=\"notifications.maxPayload server.limits.handlerTimeout\""), "\(lines)")

@@ -65,7 +65,10 @@ import Testing
         ("server: {limits: {bodyBytes: [1]}}", "server.limits.bodyBytes: must be a whole number"),
         ("server: {listen: localhost}", "server.listen: \"localhost\" must be a numeric address and a port"),
         ("server: {listen: [[1]]}", "server.listen: must be a list of texts"),
-        ("server: {trustedProxies: [10.0.0.1/8]}", "server.trustedProxies: \"10.0.0.1/8\" must be an address, a block"),
+        (
+            "server: {trustedProxies: [10.0.0.1/8]}",
+            "server.trustedProxies: \"10.0.0.1/8\" must be an address, a CIDR block"
+        ),
         ("server: {forwardedField: Via}", "server.forwardedField: must be one of X-Forwarded-For, Forwarded"),
         (
             "server: {trustedProxies: [unix], identityHeader: 'X Remote'}",
@@ -81,7 +84,7 @@ import Testing
         ("server: {names: ['']}", "server.names: \"\" must be a host without scheme"),
         (
             "server: {allowedOrigins: ['https://app.example/']}",
-            "server.allowedOrigins: \"https://app.example/\" must be a scheme, a host and perhaps a port"
+            "server.allowedOrigins: \"https://app.example/\" must be a scheme, a host and an optional port"
         ),
         ("server: {allowedOrigins: ['*']}", "server.allowedOrigins: \"*\" must be a scheme, a host"),
         ("server: {allowedOrigins: [null]}", "server.allowedOrigins: \"null\" must be a scheme, a host"),
@@ -125,7 +128,7 @@ import Testing
         ),
         ("alerts: {allowed: {badge: 10000}}", "alerts.allowed.badge: must be a whole number from 0 to 9999"),
         ("alerts: {templates: {a b: {bodyKey: B}}}", "alerts.templates.a b: a template's name must be 1 to 120"),
-        ("alerts: {templates: {a: {}}}", "alerts.templates.a.bodyKey: the template says nothing"),
+        ("alerts: {templates: {a: {}}}", "alerts.templates.a.bodyKey: the template is empty"),
         ("alerts: {templates: {a: {badge: 3}}}", "alerts.templates.a.badge: is not known here"),
         ("alerts: {templates: {a: {bodyKey: [B, C]}}}", "alerts.templates.a.bodyKey: must be a text"),
         ("alerts: {templates: {a: {interruptionLevel: loud}}}", "alerts.templates.a.interruptionLevel: must be one of"),

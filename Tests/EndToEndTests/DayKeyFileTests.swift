@@ -103,7 +103,7 @@ import Testing
         try await eventually { try PostgreSQLPlace(address)?.dayKeys()?.holders.count == 1 }
         #expect(await daemon.terminate() == 0)
         let listed = try await run("keys", "list")
-        #expect(listed.code == 0 && listed.output.contains("day keys  seal payloads\n"), "\(listed.output)")
+        #expect(listed.code == 0 && listed.output.contains("day keys  encrypt payloads\n"), "\(listed.output)")
         #expect(listed.output.contains("var/day-keys  from 20"), "\(listed.output)")
         let good = try await run("doctor")
         #expect(good.output.contains("ok   day.keys"), "\(good.output)")

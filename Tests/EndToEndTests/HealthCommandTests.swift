@@ -77,7 +77,7 @@ import Testing
     @Test(arguments: [
         (
             ["health"], "127.0.0.1:0",
-            "the port of 127.0.0.1:0 is chosen when the server starts; name its address with --address"
+            "the port of 127.0.0.1:0 is chosen when the server starts; set the address with --address"
         ),
         (
             ["health"], "8080",

@@ -47,7 +47,9 @@ import Testing
     @Test func withoutAnAdministratorTheServerPrintsALinkForOne() async throws {
         let made = try await self.initialize(["--yes", "--listen", "127.0.0.1:0"])
         #expect(made.code == 0, "\(made.errors)")
-        #expect(made.output.contains("- Then open the link that it prints, which makes the first administrator\n"))
+        #expect(
+            made.output.contains("- Then open the link that the server prints, and create the first administrator\n")
+        )
         let daemon = try await Daemon(in: self.folder, arguments: ["--config", "sealpost.yaml"], settings: [:])
         #expect(await daemon.process.output(until: "\n").contains("/console/#/setup/"))
         #expect(await daemon.terminate() == 0)
@@ -88,13 +90,14 @@ import Testing
     }
 
     @Test(arguments: [
-        (["--listen", "8080"], 64, "\"8080\" is no address"), (["--database", "."], 64, "is a folder, and not a file"),
+        (["--listen", "8080"], 64, "\"8080\" is not an address"),
+        (["--database", "."], 64, "is a folder, and not a file"),
         (["--database", "postgres://"], 64, "the address of the database: "),
         (["--keys", "taken"], 64, "/taken is no folder"),
         (["--admin", "a:b", "--password-stdin"], 64, "\"a:b\" is not 1 to 100 letters"),
-        (["--admin", "boss"], 64, "--admin needs --password-stdin where nobody is asked"),
+        (["--admin", "boss"], 64, "--admin needs --password-stdin if the command cannot ask (--yes, or no terminal)"),
         (["--password-stdin"], 64, "--password-stdin needs --admin"),
-        (["--certificate", "taken"], 64, "--certificate and --private-key belong together"),
+        (["--certificate", "taken"], 64, "--certificate and --private-key must be given together"),
         (["--certificate", "taken", "--private-key", "taken"], 64, "server.tls.certificate: "),
     ])
     func anOptionThatCannotBeTakenWritesNothing(arguments: [String], code: Int32, reason: String) async throws {
@@ -178,14 +181,15 @@ import Testing
 
     @Test func wrongAnswersAreAskedForAgain() async throws {
         let shown = try await self.talk([
-            ("1. Address to listen on [127.0.0.1:8080]: ", "localhost:80"), ("is no address", "127.0.0.1:0"),
+            ("1. Address to listen on [127.0.0.1:8080]: ", "localhost:80"), ("is not an address", "127.0.0.1:0"),
             ("2. Database, a file or postgres://… [\(self.folder.path)/var/sealpost.db]: ", "."),
             ("is a folder, and not a file", "db/push.db"), ("3. Folder of the keys [\(self.folder.path)/db]: ", ""),
-            ("4. Certificate, with its key after a blank [a proxy does TLS]: ", "cert.pem"),
-            ("two files are needed", "cert.pem key.pem"), ("cert.pem cannot be read", ""),
-            ("5. Name of the first administrator [make it later]: ", "the boss"), ("is not 1 to 100 letters", "boss"),
+            ("4. Certificate and private key, separated by a space [a proxy does TLS]: ", "cert.pem"),
+            ("two file names are needed", "cert.pem key.pem"), ("cert.pem cannot be read", ""),
+            ("5. Name of the first administrator [create it later]: ", "the boss"), ("is not 1 to 100 letters", "boss"),
             ("Password of boss: ", "password"), ("Once more: ", "password"), ("this password is too common", nil),
-            ("Password of boss: ", "correct horse"), ("Once more: ", "correct house"), ("not the same", nil),
+            ("Password of boss: ", "correct horse"), ("Once more: ", "correct house"),
+            ("the two passwords differ", nil),
             ("Password of boss: ", "correct horse"), ("Once more: ", "correct horse"),
             ("boss is an administrator", nil),
         ])

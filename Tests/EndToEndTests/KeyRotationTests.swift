@@ -144,7 +144,7 @@ import Testing
         #expect(try await self.keys("rotate").code == 0)
         let reloaded = try await self.keys("reload")
         #expect(reloaded.code == 0 && reloaded.errors.isEmpty, "\(reloaded.errors)")
-        let shape = /key 2 encrypts; (\d+) values re-encrypted; key 1 not in use any more\n/
+        let shape = /key 2 encrypts; (\d+) values re-encrypted; key 1 no longer in use\n/
         let renewed = try #require(reloaded.output.wholeMatch(of: shape), "\(reloaded.output)").output.1
         #expect(try #require(Int(renewed)) >= 300)
         #expect(try self.inUse == [2])

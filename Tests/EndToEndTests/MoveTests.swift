@@ -120,7 +120,7 @@ import Testing
 
     @Test func whatIsNoAddressIsRefused() async throws {
         for (address, code, reason) in [
-            ("var/other.db", 1, "--to is no address"), ("postgres://u@x:y/z", 78, "--to: "),
+            ("var/other.db", 1, "--to must be the address of a database"), ("postgres://u@x:y/z", 78, "--to: "),
             ("u:hunter2@x/z", 78, "--to: it does"),
         ] {
             let ended = try await Daemon.run(["move", "--to", address], in: self.folder)
@@ -132,6 +132,6 @@ import Testing
             in: self.folder,
             environment: ["SEALPOST_DATABASE": self.address]
         )
-        #expect(ended.code == 1 && ended.errors.contains("is no file"), "\(ended.errors)")
+        #expect(ended.code == 1 && ended.errors.contains("is not a file"), "\(ended.errors)")
     }
 }

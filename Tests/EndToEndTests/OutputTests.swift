@@ -108,9 +108,9 @@ import Testing
         ("user add alice --no-password --app x", 64, "urn:sealpost:problem:unknown-app", "\"x\" is not configured"),
         ("user code nobody", 1, "urn:sealpost:problem:not-found", "user nobody does not exist"),
         ("user tags nobody a", 1, "urn:sealpost:problem:not-found", "user nobody does not exist"),
-        ("init --listen 8080", 64, "urn:sealpost:command:wrong-usage", "\"8080\" is no address"),
+        ("init --listen 8080", 64, "urn:sealpost:command:wrong-usage", "\"8080\" is not an address"),
         ("health --address 127.0.0.1:1", 1, "urn:sealpost:command:command-failed", "127.0.0.1:1 does not answer"),
-        ("user export /", 1, "urn:sealpost:command:command-failed", "/ cannot be made"),
+        ("user export /", 1, "urn:sealpost:command:command-failed", "/ cannot be created"),
         ("user list --config none.yaml", 78, "urn:sealpost:command:bad-configuration", "none.yaml: cannot be read"),
     ])
     func anErrorIsAProblemWithAStableCode(arguments: String, code: Int32, type: String, detail: String) async throws {
@@ -187,7 +187,7 @@ import Testing
                 "audit list --limit 1", "NUMBER TIME ACTION SUBJECT ACTOR CLIENT DETAIL",
                 #"\d+ +\#(day)T[\d:]+Z  token.add +alice +local \S+  local +token .+"#
             ),
-            ("keys list", "KEY TASK USE", #"1    seals  in use since \#(day), \d+ values sealed"#),
+            ("keys list", "KEY TASK USE", #"1    seals  in use since \#(day), \d+ values encrypted"#),
             ("signing-keys list", "KEY TASK KEYID PUBLIC KEY", #"1    signs  [\w-]+ +[\w-]{43}"#),
         ] {
             let lines = try await self.table(command)

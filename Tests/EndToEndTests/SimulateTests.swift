@@ -19,7 +19,7 @@ import Testing
     }
 
     @Test(arguments: [
-        (["--only", "apns,gcm"], "--only: \"gcm\" is none of apns, fcm, wns"),
+        (["--only", "apns,gcm"], "--only: \"gcm\" is not one of apns, fcm, wns"),
         (["--fault", "apns sometimes: reset"], "--fault: \"sometimes\" is no condition"),
     ])
     func aWrongOptionIsNamed(arguments: [String], expected: String) async throws {

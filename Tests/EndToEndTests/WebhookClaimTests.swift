@@ -74,7 +74,7 @@ import Testing
             #expect(try await self.list("mallory", in: stack).contains(#""Id":"\#(new)""#))
             #expect(
                 try await self.list("alice", in: stack).contains(
-                    #""Reason":"the handle was registered by another account""#
+                    #""Reason":"the handle was registered by another user""#
                 )
             )
             _ = try await self.post(to: "alice", in: stack)

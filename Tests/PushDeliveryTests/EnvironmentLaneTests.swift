@@ -66,11 +66,11 @@ import Testing
         #expect(self.rig.apns.pushes.received.count == 1)
         #expect(self.rig.sandbox.pushes.acceptedCount == 3)
         #expect(try await self.environments(of: alice) == [.sandbox])
-        let told = self.rig.log.lines.filter { $0.contains("moved to the other one") }
+        let told = self.rig.log.lines.filter { $0.contains("moved to the other environment") }
         #expect(
             told == [
-                "info device unknown in this environment, and moved to the other one lane=apns other=apns/sandbox "
-                    + "reason=BadDeviceToken"
+                "info device moved to the other environment, because the provider does not know it in this one "
+                    + "lane=apns other=apns/sandbox reason=BadDeviceToken"
             ]
         )
     }

@@ -156,9 +156,9 @@ import Testing
         #expect(Set(pushes.map(\.request.body)).count == 1)
         #expect(self.status.counts == EventStatus.Counts(delivered: 3, failures: 2))
         #expect(self.log.lines.count == 2)
-        let paused = "warning events not delivered; they wait and are sent again cause=outage reason=HTTP 500 until="
+        let paused = "warning event delivery paused; events wait and are retried cause=outage reason=HTTP 500 until="
         #expect(self.log.lines.first?.hasPrefix(paused) == true, "\(self.log.lines)")
-        #expect(self.log.lines.last == "notice events are delivered again cause=outage")
+        #expect(self.log.lines.last == "notice event delivery resumed cause=outage")
     }
 
     @Test(arguments: [400, 401, 403, 404, 410, 413, 422, 302])
@@ -274,7 +274,9 @@ import Testing
         }
         // The newest event stays, so that its number is not used again.
         #expect(self.status.counts.dropped == 2)
-        #expect(self.log.lines == ["error events deleted for their age before the receiver took them count=2"])
+        #expect(
+            self.log.lines == ["error events expired before the receiver acknowledged them, and were deleted count=2"]
+        )
     }
 
     private struct Retention: Service {

@@ -199,11 +199,11 @@ import Testing
 
     @Test func aServerWithoutTheFileOrWithAnotherOneIsRefused() throws {
         let missing = #expect(throws: StoreError.self) { _ = try self.reopened(nil) }
-        #expect("\(missing, default: "")".contains("second is missing: copy it from another server"))
+        #expect("\(missing, default: "")".contains("second is missing; copy it from another server"))
         let wrong = #expect(throws: StoreError.self) {
             _ = try self.reopened(DayChain(from: Day(of: self.fixture.now)))
         }
-        #expect("\(wrong, default: "")".contains("is not the file of this database's servers"))
+        #expect("\(wrong, default: "")".contains("belongs to the servers of another database"))
         #expect(wrong?.isConfiguration == true)
         // A chain that has advanced further is accepted, too.
         let current = try self.present()

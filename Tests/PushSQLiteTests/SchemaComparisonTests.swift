@@ -56,7 +56,7 @@ import Testing
         ("drop index token_by_expiry", "missing: index token_by_expiry on token"),
         ("drop trigger audit_is_not_deleted", "missing: trigger audit_is_not_deleted on audit"),
         ("alter table user add column note text", "changed: table user"),
-        ("drop table migration", "the file is no database of sealpost"),
+        ("drop table migration", "the file is not a database of sealpost"),
     ])
     func aFileWhoseSchemaSomebodyHasChangedIsRefused(change: String, reason: String) throws {
         try self.change(change)

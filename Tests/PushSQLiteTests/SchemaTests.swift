@@ -46,7 +46,7 @@ import Testing
             Issue.record("\(String(describing: error))")
             return
         }
-        #expect("\(try #require(error))".contains("use the version that made it"))
+        #expect("\(try #require(error))".contains("use the version that wrote it"))
         #expect(try self.value("select count(*) from sqlite_schema where name = 'child_by_parent'") == 0)
     }
 

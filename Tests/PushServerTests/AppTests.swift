@@ -44,8 +44,10 @@ import Testing
     @Test(arguments: [
         ("alice", nil, HTTPResponse.Status.ok, "default"), ("alice", "default", .ok, "default"),
         ("alice", "bank", .ok, "bank"), ("bob", nil, .ok, "default"), ("tess", nil, .ok, "bank"),
-        ("bob", "bank", .badRequest, "its own are default"), ("tess", "default", .badRequest, "its own are bank"),
-        ("alice", "shop", .badRequest, "its own are bank, default"), ("alice", "", .badRequest, "is not an app"),
+        ("bob", "bank", .badRequest, "the user's apps are default"),
+        ("tess", "default", .badRequest, "the user's apps are bank"),
+        ("alice", "shop", .badRequest, "the user's apps are bank, default"),
+        ("alice", "", .badRequest, "is not an app"),
         ("alice", "bank:apns", .badRequest, "is not an app"), ("ada", "bank", .ok, "bank"),
     ])
     func aDeviceIsOfAnAppOfItsAccount(user: String, app: String?, status: HTTPResponse.Status, words: String)
@@ -82,7 +84,7 @@ import Testing
         #expect(try await self.fixture.send(.get, path).status == .notFound)
         #expect(try await self.fixture.send(.get, path, user: "ada").status == .notFound)
         try await self.fixture.send(.get, "\(Paths.notifications)?app=bank")
-            .expectProblem(.unknownApp, "its own are default")
+            .expectProblem(.unknownApp, "the user's apps are default")
         #expect(try await !self.fixture.send(.get, Paths.register).text.contains("bank"))
     }
 

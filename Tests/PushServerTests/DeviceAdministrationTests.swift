@@ -61,7 +61,7 @@ import Testing
             #expect(device["Handle"] == .null)
             #expect(device["Tags"] == .array([]))
             #expect(device["RetiredAt"] == (isRetired ? .string("2027-01-15T08:00:01Z") : .null))
-            #expect(device["Reason"] == (isRetired ? .string("the handle was registered by another account") : .null))
+            #expect(device["Reason"] == (isRetired ? .string("the handle was registered by another user") : .null))
             #expect(device["RegisteredAt"] == (isRetired ? .string("2027-01-15T08:00:00Z") : .null))
         }
     }

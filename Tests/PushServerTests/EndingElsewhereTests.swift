@@ -214,7 +214,7 @@ import Testing
         lease.end(isFinal: false)
         try lock.release()
         #expect(try await answer.status == .serviceUnavailable)
-        #expect(self.there.log.lines.contains { $0.contains("cut off from the database, while it worked") })
+        #expect(self.there.log.lines.contains { $0.contains("cut off from the database, during the request") })
         try await eventually { lease.term != nil }
         #expect(try await self.tags(method, subject).status.kind == .successful)
     }

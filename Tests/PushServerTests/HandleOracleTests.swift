@@ -137,7 +137,7 @@ import Testing
             list.text
                 == #"[{"Id":"\#(old)","App":"default","Platform":"hook","Environment":null,"Handle":"…","Tags":[],"#
                 + #""Shared":false,"CreatedAt":"\#(made)","LastPush":null,"RetiredAt":"\#(moved)","#
-                + #""Reason":"the handle was registered by another account"}]"#
+                + #""Reason":"the handle was registered by another user"}]"#
         )
         #expect(try await self.fixture.send(.get, Paths.register, user: "bob").text.contains("\"\(id)\""))
         self.fixture.clock.advance(by: 30 * 86400)

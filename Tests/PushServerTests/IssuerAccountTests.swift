@@ -31,7 +31,7 @@ import Testing
 
     @Test func aUserIsMadeAtTheFirstSignInOnlyIfThatIsConfigured() async throws {
         let fixture = try await self.server { $0.createsUsers = false }
-        try await fixture.send(bearing: self.issuer.token()).expectProblem(.accountRefused, "no account")
+        try await fixture.send(bearing: self.issuer.token()).expectProblem(.accountRefused, "there is no user")
         try await self.storage.addUser("alina", role: .publisher, .none(ServerFixture.parameters ?? .usual))
         #expect(try await fixture.send(bearing: self.issuer.token()).json["Role"] == .string("publisher"))
     }
@@ -82,7 +82,7 @@ import Testing
     @Test func whoHasAPasswordIsTheServersOwnUnlessConfigured() async throws {
         let fixture = try await self.server()
         let token = try self.issuer.token(["sub": .string("ada")])
-        try await fixture.send(bearing: token).expectProblem(.accountRefused, "password of its own")
+        try await fixture.send(bearing: token).expectProblem(.accountRefused, "password of their own")
         let open = try await ServerFixture(
             storage: self.storage,
             issuer: self.issuer.issuer(self.rules { $0.includesPasswordUsers = true })
@@ -114,7 +114,7 @@ import Testing
         #expect(try await fixture.send(.patch, path, user: "ada", body: #"{"Disabled":false}"#).status == .noContent)
         #expect(try await fixture.send(bearing: token).status == .ok)
         #expect(try await fixture.send(.delete, path, user: "ada").status == .noContent)
-        try await fixture.send(bearing: token).expectProblem(.accountRefused, "no account")
+        try await fixture.send(bearing: token).expectProblem(.accountRefused, "there is no user")
     }
 
     // MARK: Rights
@@ -377,10 +377,13 @@ import Testing
     @Test func aSessionBeginsOnlyIfThatIsConfigured() async throws {
         let token = try self.issuer.token()
         let fixture = try await self.server()
-        try await fixture.send(.post, Paths.sessions, bearing: token).expectProblem(.forbidden, "no sessions")
+        try await fixture.send(.post, Paths.sessions, bearing: token).expectProblem(
+            .forbidden,
+            "cannot start a session"
+        )
         try await fixture.send(.delete, Paths.currentSession, bearing: token).expectProblem(
             .notFound,
-            "ends with its time"
+            "cannot be revoked; it expires"
         )
         let scopes = IssuerRules.Mapping<Scopes>(claim: "scope", values: [.fetch: ["read"]])
         let open = try await ServerFixture(

@@ -84,7 +84,7 @@ import Testing
         let fixture = try await ServerFixture()
         // Not 401: a client would then ask the user for the credentials again.
         let response = try await self.change(fixture, from: current, to: "another password")
-        try response.expectProblem(.forbidden, "Current is not the current password")
+        try response.expectProblem(.forbidden, "Current is not the user's present password")
         #expect(response.fields[.wwwAuthenticate] == nil)
         #expect(try await fixture.storedPassword() == ServerFixture.passwordHash)
     }

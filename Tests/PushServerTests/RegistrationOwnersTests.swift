@@ -72,7 +72,7 @@ import Testing
             "/api/register/one",
             body: #"{"Platform":"apns","Handle":"aa"}"#
         )
-        try response.expectProblem(.registrationGone, "not issued to this account")
+        try response.expectProblem(.registrationGone, "not issued to this user")
     }
 
     // MARK: Foreign

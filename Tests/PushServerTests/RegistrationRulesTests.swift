@@ -161,7 +161,7 @@ import Testing
     func anIDThatWasNeverIssuedIsGone(id: String) async throws {
         let path = Paths.registration(id)
         let response = try await self.fixture.send(.put, path, body: #"{"Platform":"apns","Handle":"aa"}"#)
-        try response.expectProblem(.registrationGone, "not issued to this account")
+        try response.expectProblem(.registrationGone, "not issued to this user")
         #expect(try await self.fixture.send(.get, "/api/register").text == "[]")
     }
 

@@ -54,7 +54,7 @@ import Testing
         try await self.fixture.issue("my-phone", to: "alice")
         let body = #"{"Platform":"apns","Handle":"aabb","Shared":true}"#
         let response = try await self.fixture.send(.put, Paths.registration("my-phone"), user: "alice", body: body)
-        try response.expectProblem(.registrationGone, "ask for a new one")
+        try response.expectProblem(.registrationGone, "request a new one")
     }
 
     @Test func whoSharesAnothersHandleGetsNothingOfHis() async throws {

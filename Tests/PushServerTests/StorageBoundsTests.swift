@@ -25,7 +25,7 @@ import Testing
         #expect(try await self.post(fixture, as: "alice").status == .created)
         try await self.post(fixture, as: "alice").expectProblem(
             .tooMuchStored,
-            "at most 1 stored notifications per user; recall some or send with a shorter ExpiresIn"
+            "a user may have at most 1 notifications stored; recall some, or send with a shorter ExpiresIn"
         )
         // Each user and each role has its own limit; a role without one has no limit.
         #expect(try await self.post(fixture, as: "bob").status == .created)
@@ -33,7 +33,7 @@ import Testing
         try await self.post(fixture, as: "paul", String(repeating: "x", count: 100))
             .expectProblem(
                 .tooMuchStored,
-                "at most 100 bytes of stored payloads per user; recall notifications to free space"
+                "a user may have at most 100 bytes of payloads stored; recall notifications to free space"
             )
         for _ in 0..<3 { #expect(try await self.post(fixture, as: "ada").status == .created) }
     }
@@ -49,7 +49,10 @@ import Testing
             )
         }
         #expect(try await put("one", "aa").status == .ok)
-        try await put("two", "bb").expectProblem(.tooManyDevices, "at most 1 devices per user; unregister one")
+        try await put("two", "bb").expectProblem(
+            .tooManyDevices,
+            "a user may have at most 1 devices; unregister one first"
+        )
         #expect(try await put("one", "bb").status == .ok)
     }
 }

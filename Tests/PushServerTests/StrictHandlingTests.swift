@@ -162,7 +162,7 @@ import Testing
         let target = Paths.notifications + query
         let response = try await fixture.send(.post, target, user: "paul", headers: Self.strict, body: body)
         #expect(response.status.code == status, "\(response.text)")
-        if status == 400 { try response.expectProblem(.unknownParameter, "unless the body is a string") }
+        if status == 400 { try response.expectProblem(.unknownParameter, "only with a string as the body") }
         let lenient = try await fixture.send(.post, target, user: "paul", body: body)
         #expect(lenient.status.code == (body.hasPrefix("{") ? 201 : 200))
     }

@@ -60,7 +60,7 @@ import Testing
         try await fixture.addDevice(of: alice, handle: "abc")
         let id = try #require(RegistrationID("made-by-a-client"))
         let outcome = try await store.register(registration(handle), as: id, for: bob, now: fixture.now)
-        #expect(outcome == .gone(reason: "the registration id was not issued to this account"))
+        #expect(outcome == .gone(reason: "the registration id was not issued to this user"))
         #expect(try await fixture.reader.devices(ofUser: alice.id).count == 1)
         #expect(try await fixture.reader.devices(ofUser: bob.id).isEmpty)
     }
@@ -75,7 +75,7 @@ import Testing
         let leased = try await fixture.lease()
         #expect(leased.isEmpty)
         let outcome = try await store.register(registration("abc"), as: old, for: alice, now: fixture.now)
-        #expect(outcome == .gone(reason: "the handle was registered by another account"))
+        #expect(outcome == .gone(reason: "the handle was registered by another user"))
     }
 
     @Test func theOldOwnerSeesForSomeTimeWhatHasMovedToAnotherAccount() async throws {
@@ -100,14 +100,14 @@ import Testing
         let id = try await fixture.addDevice(of: alice, handle: "abc")
         try await fixture.addDevice(of: alice, handle: "abc")
         let outcome = try await store.register(registration("xyz"), as: id, for: bob, now: fixture.now)
-        #expect(outcome == .gone(reason: "the registration id was not issued to this account"))
+        #expect(outcome == .gone(reason: "the registration id was not issued to this user"))
     }
 
     @Test func anotherUsersIDCannotBeTakenOver() async throws {
         let (alice, bob) = (try await fixture.addUser("alice"), try await fixture.addUser("bob"))
         let id = try await fixture.addDevice(of: alice, handle: "abc")
         let outcome = try await store.register(registration("xyz"), as: id, for: bob, now: fixture.now)
-        #expect(outcome == .gone(reason: "the registration id was not issued to this account"))
+        #expect(outcome == .gone(reason: "the registration id was not issued to this user"))
         #expect(try await !store.unregister(id, ofUser: bob.id))
         #expect(try await fixture.reader.devices(ofUser: alice.id).map(\.handle) == [DeviceHandle("abc")])
     }
@@ -159,7 +159,7 @@ import Testing
         // dropped.
         let first = try await store.register(registration("abc"), as: ids[0], for: alice, now: fixture.now)
         let last = try await store.register(registration("abc"), as: ids[24], for: alice, now: fixture.now)
-        #expect(first == .gone(reason: "the registration id was not issued to this account"))
+        #expect(first == .gone(reason: "the registration id was not issued to this user"))
         #expect(last == .registered(moved: 0))
     }
 }

@@ -16,7 +16,7 @@ struct AddressParts {
         }
         let rest = text.dropFirst(scheme.count)
         guard let slash = rest.firstIndex(of: "/"), !rest[..<slash].contains("?") else {
-            throw AddressError("no database is named after the hosts")
+            throw AddressError("the name of the database is missing after the hosts")
         }
         let target = rest[rest.index(after: slash)...].split(
             separator: "?",
@@ -25,7 +25,7 @@ struct AddressParts {
         )
         self.database = try Self.decoded(target[0])
         guard !self.database.isEmpty, !target[0].contains("/"), !target[0].contains("@") else {
-            throw AddressError("no database is named after the hosts, or more than its name")
+            throw AddressError("the name of one database, and nothing else, must follow the hosts")
         }
         (self.user, self.hosts) = try Self.authority(rest[..<slash])
         self.options = try target.count > 1 ? Self.options(target[1]) : [:]
@@ -55,7 +55,9 @@ struct AddressParts {
         // More users may read a configuration than a secret, and child processes inherit the
         // environment.
         guard parts.count < 2 || !parts[0].contains(":") else {
-            throw AddressError("it has a password; write that into a file, and name the file with passwordFile")
+            throw AddressError(
+                "it has a password; write the password into a file, and set passwordFile to the file's path"
+            )
         }
         var hosts: [DatabaseHost] = []
         for place in places.isEmpty ? [] : places.split(separator: ",", omittingEmptySubsequences: false) {
@@ -80,7 +82,7 @@ struct AddressParts {
             name = try self.decoded(text[..<end])
             rest = text[end...]
         }
-        guard rest.isEmpty || rest.hasPrefix(":") else { throw AddressError("a host is followed by more than a port") }
+        guard rest.isEmpty || rest.hasPrefix(":") else { throw AddressError("only a port may follow a host") }
         return try DatabaseHost(name: name, port: rest.isEmpty ? nil : String(rest.dropFirst()))
     }
 

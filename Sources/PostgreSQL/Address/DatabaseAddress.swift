@@ -61,11 +61,11 @@ package struct DatabaseAddress: Sendable, Hashable {
         guard !self.protection.verifies || self.rootCertificate != nil else {
             throw AddressError(
                 "sslmode=\(self.protection.rawValue) needs sslrootcert, a file with the authority's certificate "
-                    + "(or choose sslmode=require, which does not check who the server is)"
+                    + "(or choose sslmode=require, which does not check the server's certificate)"
             )
         }
         guard (self.certificate == nil) == (self.key == nil) else {
-            throw AddressError("sslcert and sslkey need each other")
+            throw AddressError("sslcert and sslkey must be set together")
         }
     }
 
@@ -79,10 +79,12 @@ package struct DatabaseAddress: Sendable, Hashable {
         let port = options.removeValue(forKey: "port")
         guard let names else {
             guard port == nil else { throw AddressError("the option port needs the option host") }
-            guard !hosts.isEmpty else { throw AddressError("no host is named") }
+            guard !hosts.isEmpty else { throw AddressError("a host is missing") }
             return hosts
         }
-        guard hosts.isEmpty else { throw AddressError("hosts are named twice, also by the option host") }
+        guard hosts.isEmpty else {
+            throw AddressError("hosts are given twice: before the database and in the option host")
+        }
         var named: [DatabaseHost] = []
         for name in names.split(separator: ",", omittingEmptySubsequences: false) {
             named.append(try DatabaseHost(name: String(name), port: port))

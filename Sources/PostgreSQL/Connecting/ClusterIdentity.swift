@@ -30,19 +30,21 @@ package struct ClusterIdentity: Sendable, Hashable {
     init(_ result: OpaquePointer) throws(ConnectFailure) {
         guard PQresultStatus(result) == PGRES_TUPLES_OK else { throw ConnectFailure(ServerReport(result).message) }
         guard PQntuples(result) == 1, PQnfields(result) == 6 else {
-            throw ConnectFailure("the server does not say what it is")
+            throw ConnectFailure("the server does not report its identity")
         }
         let values = (0..<5).map { String(cString: PQgetvalue(result, 0, $0)) }
         for (name, value) in [("fsync", values[2]), ("full_page_writes", values[3])] where value != "on" {
             throw ConnectFailure(
-                "the server has \(name) = \(value), so that a crash loses what it has confirmed; set \(name) = on there"
+                "the server has \(name) = \(value), so a crash loses confirmed commits; set \(name) = on there"
             )
         }
         guard ["on", "remote_write", "remote_apply"].contains(values[4]) else {
-            throw ConnectFailure("the server keeps synchronous_commit = \(values[4]) for this session")
+            throw ConnectFailure(
+                "the server keeps synchronous_commit = \(values[4]) for this session; it must be on, remote_write or remote_apply"
+            )
         }
         guard let identity = Self(system: values[0], segment: values[1]) else {
-            throw ConnectFailure("the server does not say what it is")
+            throw ConnectFailure("the server does not report its identity")
         }
         self = identity
     }

@@ -111,7 +111,7 @@ final class ConnectAttempt: ReadinessHandler {
 
     private func succeed(_ connection: OpaquePointer) {
         guard let identity else {
-            return self.end(.failure(ConnectFailure("\(self.endpoint): the server does not say what it is")))
+            return self.end(.failure(ConnectFailure("\(self.endpoint): the server does not report its identity")))
         }
         self.unwatch()
         self.connection = nil

@@ -23,10 +23,10 @@ package struct CommandProblem: Error {
 
         var title: String {
             switch self {
-            case .wrongUsage: "The command cannot be used so"
+            case .wrongUsage: "The command has wrong options or arguments"
             case .badConfiguration: "The configuration cannot be used"
             case .databaseFailed: "The database cannot be used"
-            case .serverUnreachable: "The server cannot be asked"
+            case .serverUnreachable: "The server cannot be reached"
             case .auditChanged: "The audit was changed"
             case .linesRefused: "Lines were refused"
             case .commandFailed: "The command failed"

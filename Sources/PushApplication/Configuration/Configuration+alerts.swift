@@ -35,7 +35,7 @@ extension PushAlert {
         self.toastText = try section.constant("toastText")
         try section.finish()
         guard !self.texts.isEmpty || self.toastText != nil else {
-            throw section.error("bodyKey", nil, "the template says nothing; give it a bodyKey or another member")
+            throw section.error("bodyKey", nil, "the template is empty; give it a bodyKey or another member")
         }
     }
 }

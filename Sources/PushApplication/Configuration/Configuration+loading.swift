@@ -108,7 +108,7 @@ extension Configuration {
             throw section.error(
                 "trustedProxies",
                 nil,
-                "\"\(proxy)\" must be an address, a block such as 10.0.0.0/8 without bits behind it, or unix"
+                "\"\(proxy)\" must be an address, a CIDR block without host bits, such as 10.0.0.0/8, or unix"
             )
         }
         let fields = TrustedProxies.Field.allCases.map(\.rawValue)
@@ -128,7 +128,7 @@ extension Configuration {
                 throw section.error(
                     "names",
                     nil,
-                    "\"\(text)\" must be a host without scheme, port and star, such as push.example.com"
+                    "\"\(text)\" must be a host without scheme, port or wildcard, such as push.example.com"
                 )
             }
             return host
@@ -138,7 +138,7 @@ extension Configuration {
                 throw section.error(
                     "allowedOrigins",
                     nil,
-                    "\"\(text)\" must be a scheme, a host and perhaps a port, such as https://app.example: no path, no star"
+                    "\"\(text)\" must be a scheme, a host and an optional port, such as https://app.example, without path or wildcard"
                 )
             }
             return origin

@@ -33,10 +33,10 @@ extension Configuration {
             try section.finish()
             guard let issuer else { return nil }
             guard let url = OutboundURL(issuer), !issuer.contains("?"), url.isSecure || url.isLocal else {
-                throw section.error("issuer", nil, "must be https:// and a host, perhaps with a port and a path")
+                throw section.error("issuer", nil, "must be https:// and a host, with an optional port and path")
             }
             guard !audiences.isEmpty, !audiences.contains("") else {
-                throw section.error("audience", nil, "is missing: what tokens for this server have in aud")
+                throw section.error("audience", nil, "is missing: the value that tokens for this server have in aud")
             }
             (self.rules, self.url) = (rules, url)
         }
@@ -81,7 +81,7 @@ extension IssuerRules {
         )
         self.roles = try Mapping(roles, Role.allCases.map { ($0, $0.rawValue) })
         if self.otherRole != nil, self.roles == nil {
-            throw roles.error("otherwise", nil, "it needs a claim that gives roles")
+            throw roles.error("otherwise", nil, "needs roles.claim, the claim that gives roles")
         }
         try roles.finish()
         let apps = try section.section("apps")
@@ -106,14 +106,16 @@ extension IssuerRules.Mapping {
             if let texts = try section.strings(key), !texts.isEmpty { values[right] = Set(texts) }
         }
         guard let claim else {
-            guard values.isEmpty else { throw section.error("claim", nil, "is missing, which has these values") }
+            guard values.isEmpty else {
+                throw section.error("claim", nil, "is missing: the name of the claim with these values")
+            }
             return nil
         }
         guard !values.isEmpty else {
             // A misspelt key is the more probable mistake.
             try section.finish()
             let keys = rights.map(\.key).joined(separator: ", ")
-            throw section.error("claim", nil, "it gives nothing; say which of its values give \(keys)")
+            throw section.error("claim", nil, "has no effect; list some of its values under \(keys)")
         }
         self.init(claim: claim, values: values)
     }

@@ -174,7 +174,7 @@ extension Configuration {
     /// `CommandFailure` for another store.
     package func databaseFile(insteadUse tools: String) throws -> SQLiteDatabase {
         guard let file = self.databaseFile else {
-            throw CommandFailure("\(self.storePlace) is no file: use \(tools) of PostgreSQL, see docs/operations.md")
+            throw CommandFailure("\(self.storePlace) is not a file: use \(tools) of PostgreSQL, see docs/operations.md")
         }
         return file
     }

@@ -60,7 +60,7 @@ package final class ConfigurationReload: Sendable {
         let waiting = self.started.values.keysThatDiffer(from: new.values).filter { !Self.isReloaded($0) }
         if !waiting.isEmpty {
             logger.warning(
-                "changed configuration is not in use before a restart",
+                "changed configuration takes effect only after a restart",
                 metadata: ["keys": "\(waiting.joined(separator: " "))"]
             )
         }

@@ -36,7 +36,7 @@ extension Configuration {
         return ConfigurationRisk(
             grade: .refused,
             key: "server.trustedProxies",
-            reason: "\"\(network)\" trusts every address, so anybody could sign in as any user by identityHeader; "
+            reason: "\"\(network)\" trusts every address, so anyone could sign in as any user with identityHeader; "
                 + "list the proxies' own addresses"
         )
     }
@@ -51,7 +51,7 @@ extension Configuration {
             grade: .refused,
             key: "server.names",
             reason: "is empty, and \(network) is trusted: a page whose name resolves to the server's address "
-                + "could sign in as any user by identityHeader; list the hosts that clients use, or trust unix alone"
+                + "could sign in as any user with identityHeader; list the hosts that clients use, or trust unix alone"
         )
     }
 
@@ -63,7 +63,7 @@ extension Configuration {
             grade: .warned,
             key: "server.listen",
             reason: "\(address) accepts passwords and sends payloads in clear text over the network; "
-                + "configure server.tls, or a proxy that ends TLS and server.trustedProxies"
+                + "configure server.tls, or a proxy that terminates TLS and server.trustedProxies"
         )
     }
 }
@@ -74,8 +74,8 @@ extension Configuration {
             ConfigurationRisk(
                 grade: .warned,
                 key: "server.allowedOrigins",
-                reason: "\(origin) has no TLS: networks on the way can put scripts of their own into its pages, "
-                    + "which then use the API as those do; allow an https origin"
+                reason: "\(origin) has no TLS: a network on the way can put its own scripts into the pages, "
+                    + "and these scripts use the API as the pages do; allow an https origin"
             )
         }
     }

@@ -46,7 +46,7 @@ final class ConfigurationSection {
     func isNull(_ key: String) throws -> Bool {
         self.known.insert(key)
         if let text = self.source.override(of: self.path + [key]) {
-            guard text == "null" else { throw self.error(key, nil, "must be null, or its parts be given") }
+            guard text == "null" else { throw self.error(key, nil, "must be null or a mapping") }
             return true
         }
         return self.node?[Node(key)]?.null != nil

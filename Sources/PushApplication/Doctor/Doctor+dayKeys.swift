@@ -26,7 +26,7 @@ extension Doctor {
                 )
             }
             guard report.isSealing else {
-                return Finding(.warn, "day.keys", "seal nothing until servers of an older version have ended")
+                return Finding(.warn, "day.keys", "encrypt nothing until servers of an older version have ended")
             }
             return Finding(.ok, "day.keys", "\(file.place) can be used, from \(chain.day) on")
         } catch {

@@ -63,18 +63,22 @@ package struct Doctor: Sendable {
         }
         // Without a store there is nothing to compare with.
         if let last = self.configuration.storePlace.lastWrite, last.at > self.now + 60 {
-            return Finding(.fail, "clock", "is behind: \(last.place) was written at \(last.at.ISO8601Format())")
+            return Finding(
+                .fail,
+                "clock",
+                "is behind: \(last.place) was written later, at \(last.at.ISO8601Format()); set the clock"
+            )
         }
         do {
             let clock = try self.makeHeldClock()
             let shown = self.now.ISO8601Format()
             let remedy = "if that time is right, run sealpost clock accept"
             if let ahead = clock.held {
-                let text = "shows \(shown), \(ClockService.text(ahead)) ahead, and is not believed; \(remedy)"
+                let text = "shows \(shown), \(ClockService.text(ahead)) ahead, and is rejected; \(remedy)"
                 return Finding(.fail, "clock", text)
             }
             if let behind = clock.behind {
-                let text = "shows \(shown), \(ClockService.text(behind)) behind a time that was believed; \(remedy)"
+                let text = "shows \(shown), \(ClockService.text(behind)) behind an earlier accepted time; \(remedy)"
                 return Finding(.warn, "clock", text)
             }
             return Finding(.ok, "clock", shown)
@@ -94,7 +98,7 @@ package struct Doctor: Sendable {
     private var disk: Finding {
         do throws(StoreError) {
             guard let (free, place) = try self.configuration.storePlace.freeSpace() else {
-                return Finding(.ok, "disk", "is the database server's, which does not say how much is free")
+                return Finding(.ok, "disk", "belongs to the database's server, which does not tell its free space")
             }
             let grade: Finding.Grade = free < Self.leastSpace ? .fail : free < Self.comfortableSpace ? .warn : .ok
             return Finding(grade, "disk", "\(free >> 20) MiB are free in \(place)")
@@ -160,10 +164,18 @@ package struct Doctor: Sendable {
             let inspection = try place.inspect()
             if let line = inspection.damage.first { return Finding(.fail, "database", "\(place) is damaged: \(line)") }
             if let name = inspection.unknownMigration {
-                return Finding(.fail, "database", "\(place) was written by a newer version with the migration \(name)")
+                return Finding(
+                    .fail,
+                    "database",
+                    "\(place) was written by a newer version, with the migration \(name); use that version"
+                )
             }
             if let name = inspection.changedMigration {
-                return Finding(.fail, "database", "\(place) was written with a different migration \(name)")
+                return Finding(
+                    .fail,
+                    "database",
+                    "\(place) has another migration \(name) than this version; use the version that wrote it"
+                )
             }
             if let move = inspection.move { return Finding(.fail, "database", "\(place) \(move)") }
             if let name = inspection.missingMigrations.first {

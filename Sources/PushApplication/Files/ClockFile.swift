@@ -15,7 +15,7 @@ struct ClockFile {
         // The mode is not checked: anybody who may write to the folder could replace the file.
         guard let mark = HeldClock.Mark(text: try PrivateFile.read(self.path, what: Self.what).text) else {
             throw ConfigurationError(
-                "\(Self.what) \(self.path) is not valid; the next start replaces it and believes the machine's clock"
+                "\(Self.what) \(self.path) is not valid; the next start replaces it and accepts the machine's clock"
             )
         }
         return mark

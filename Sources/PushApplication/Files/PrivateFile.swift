@@ -41,7 +41,7 @@ enum PrivateFile {
         var status = stat()
         guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_size <= 1 << 20,
             let data = try? file.readToEnd() ?? Data(), let text = String(data: data, encoding: .utf8)
-        else { throw ConfigurationError("\(what) \(path) cannot be read: it is no file of text") }
+        else { throw ConfigurationError("\(what) \(path) cannot be read: it is not a text file") }
         return (text, status.st_mode)
     }
 
@@ -115,7 +115,9 @@ enum PrivateFile {
             }
             let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
             guard self.isOwnFile(descriptor) else {
-                throw ConfigurationError("\(what) \(new) has another name, too, or is no file; delete it")
+                throw ConfigurationError(
+                    "\(what) \(new) has a second name (hard link) or is not a regular file; delete it"
+                )
             }
             // Another change may have ended meanwhile, and have renamed the file that was opened.
             if flock(descriptor, LOCK_EX | LOCK_NB) == 0, self.isSameFile(descriptor, new) { return file }

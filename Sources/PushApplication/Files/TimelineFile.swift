@@ -29,7 +29,9 @@ struct TimelineFile: DatabaseMarkKeeper {
 
     private func isOlder(_ stored: DatabaseMark, than mark: DatabaseMark) throws -> Bool {
         guard stored.cluster == mark.cluster else {
-            throw ConfigurationError("\(Self.what) \(self.path) is that of another cluster")
+            throw ConfigurationError(
+                "\(Self.what) \(self.path) belongs to another cluster; remove it only if you mean to use this database"
+            )
         }
         return stored.timeline < mark.timeline
     }

@@ -29,7 +29,7 @@ struct AdminSocket: Sendable, Hashable {
         let lock = try AdminSocketLock(self.path + ".lock")
         var status = stat()
         if lstat(self.path, &status) == 0, status.st_mode & S_IFMT != S_IFSOCK {
-            throw AdminSocketError("\(self.path) is no socket; remove it, or set admin.socket to another path")
+            throw AdminSocketError("\(self.path) is not a socket; remove it, or set admin.socket to another path")
         }
         guard let address = SocketAddress("unix:\(self.path)") else {
             throw AdminSocketError("\(self.path) is longer than the 107 bytes of a socket's path; set admin.socket")
@@ -85,7 +85,9 @@ struct AdminSocket: Sendable, Hashable {
         var file = stat()
         let server = self.serverFile.flatMap { stat($0, &file) == 0 ? file.st_uid : nil }
         guard [0, geteuid(), server].contains(owner) else {
-            throw AdminSocketError("the folder \(self.folder) is neither yours nor the server's; nothing was sent")
+            throw AdminSocketError(
+                "the folder \(self.folder) belongs neither to you nor to the server's user; nothing was sent"
+            )
         }
         let trusted = RootFolder(self.folder, owner: self.path.hasPrefix("/") ? owner : 0)
         if let fault = trusted.fault { throw AdminSocketError("\(fault); nothing was sent") }
@@ -104,7 +106,7 @@ struct AdminSocket: Sendable, Hashable {
                 attributes: [.posixPermissions: 0o700]
             )
         } catch {
-            throw AdminSocketError("the folder \(self.folder) cannot be made: \(error.localizedDescription)")
+            throw AdminSocketError("the folder \(self.folder) cannot be created: \(error.localizedDescription)")
         }
     }
 
@@ -119,7 +121,9 @@ struct AdminSocket: Sendable, Hashable {
             throw AdminSocketError("the folder \(self.folder) can be entered by other users; set its mode to 0700")
         }
         guard ofAnybody || status.st_uid == geteuid() else {
-            throw AdminSocketError("the folder \(self.folder) is another user's; set admin.socket to another path")
+            throw AdminSocketError(
+                "the folder \(self.folder) belongs to another user; set admin.socket to another path"
+            )
         }
         return status.st_uid
     }
@@ -135,7 +139,7 @@ final class AdminSocketLock: Sendable {
         self.descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard self.descriptor >= 0 else { throw AdminSocketError("\(path): \(String(cString: strerror(errno)))") }
         guard flock(self.descriptor, LOCK_EX | LOCK_NB) == 0 else {
-            throw AdminSocketError("another server has \(path); set admin.socket to another path")
+            throw AdminSocketError("another server listens at \(path); set admin.socket to another path")
         }
     }
 

@@ -134,8 +134,8 @@ package struct Administration: Sendable {
         do {
             return try await self.exchange(method, target, body, timeout, into: state, piece)
         } catch LocalExchange.Failure.silent, LocalExchange.Failure.ended {
-            let doubt = method == "GET" ? "" : "; whether it was done is not known: see sealpost audit list"
-            throw CommandFailure("the server's answer did not come, or not all of it\(doubt)")
+            let doubt = method == "GET" ? "" : "; the command may have taken effect: see sealpost audit list"
+            throw CommandFailure("the server's answer did not arrive, or ended early\(doubt)")
         }
     }
 

@@ -57,7 +57,9 @@ extension ApplicationParts {
             }
         } catch {
             guard Task.isCancelled else { throw error }
-            throw CommandFailure("the server has given up the copy, as it ends; nothing is left of it")
+            throw CommandFailure(
+                "the server stopped and deleted the unfinished copy; repeat the backup when it is running again"
+            )
         }
         self.logger.info("backup written", metadata: ["file": "\(file)"])
         do {

@@ -34,7 +34,10 @@ extension ApplicationParts {
             return AdminServer(server: server, lock: lock)
         } catch {
             if case .at = self.configuration.localSocket { throw ConfigurationError("admin.socket: \(error)") }
-            self.logger.warning("no local admin socket", metadata: ["reason": "\(error)"])
+            self.logger.warning(
+                "local admin socket not opened; commands cannot ask the running server",
+                metadata: ["reason": "\(error)"]
+            )
             return nil
         }
     }

@@ -31,7 +31,7 @@ extension Configuration {
                 let (user, group) = (status.st_uid, status.st_gid)
                 guard LocalUser.become(user, otherwiseOf: group) else {
                     let name = LocalUser.name(of: user)
-                    throw CommandFailure("\(path) is the user \(name)'s; run the command as \(name)")
+                    throw CommandFailure("\(path) belongs to the user \(name); run the command as \(name)")
                 }
                 return
             }
@@ -56,7 +56,7 @@ extension Configuration {
         let isThere = stat(file, &status) == 0 || geteuid() == 0 && stat(folder.path, &status) == 0
         guard !isThere || status.st_uid == geteuid() else {
             let owner = LocalUser.name(of: status.st_uid)
-            throw CommandFailure("\(what) \(file) is the user \(owner)'s; run the command as \(owner)")
+            throw CommandFailure("\(what) \(file) belongs to the user \(owner); run the command as \(owner)")
         }
         if let fault = folder.fault { throw CommandFailure("\(what) \(file): \(fault)") }
     }

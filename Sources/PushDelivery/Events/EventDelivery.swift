@@ -81,7 +81,7 @@ package struct EventDelivery: Sendable {
         do {
             if progress.message == nil { progress.message = try await self.nextMessage(&progress) }
         } catch {
-            self.logger.report("events not read; they are read again", error)
+            self.logger.report("read of events failed; it is retried", error)
             return Self.delayAfterFailure
         }
         guard let message = progress.message else { return Self.gathering }
@@ -98,7 +98,7 @@ package struct EventDelivery: Sendable {
             try await self.store.recordDelivered(eventsUpTo: message.last)
         } catch {
             // The next message's number includes this one.
-            self.logger.report("the last delivered event not saved; it is saved with the next", error)
+            self.logger.report("number of the last delivered event not saved; the next message saves it", error)
         }
         return message.isFull ? nil : Self.gathering
     }

@@ -44,7 +44,7 @@ package actor LimitExchange {
             var hasMore = true
             // A server that starts must read all news of the last minutes.
             while hasMore { hasMore = try await self.exchangeOnce().hasMore }
-            if self.isFailing { self.logger.notice("limits are shared with the other servers again") }
+            if self.isFailing { self.logger.notice("limits shared with the other servers again") }
             self.isFailing = false
         } catch {
             self.record(error)
@@ -87,7 +87,7 @@ package actor LimitExchange {
         guard !self.isFailing else { return }
         self.isFailing = true
         self.logger.warning(
-            "limits not shared with the other servers; each has its own until they are",
+            "limits not shared with the other servers; until they are, each server applies them alone",
             metadata: ["error": "\(error)"]
         )
     }

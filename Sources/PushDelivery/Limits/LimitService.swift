@@ -44,7 +44,7 @@ package struct LimitService: Sendable {
         do {
             try await self.store.deleteOldNews()
         } catch {
-            self.logger.report("deletion of what servers told of limits failed; it is retried", error)
+            self.logger.report("deletion of old limit reports failed; it is retried", error)
         }
     }
 }

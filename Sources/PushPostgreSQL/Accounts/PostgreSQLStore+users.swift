@@ -136,7 +136,7 @@ extension PostgreSQLStore {
             (number: try row.integer(0), app: Platform(stored: try row.text(1)).app, isClaim: try row.boolean(2))
         }.filter { !apps.contains($0.app) }
         for (app, devices) in Dictionary(grouping: left.filter { !$0.isClaim }, by: \.app) {
-            let reason = "the account does not belong to the app \(app) any more"
+            let reason = "the user no longer belongs to the app \(app)"
             try await Self.retire(tx, devices: devices.map(\.number), ofUser: user, reason: reason, now: now)
         }
         try await Self.delete(tx, devices: left.filter(\.isClaim).map(\.number))

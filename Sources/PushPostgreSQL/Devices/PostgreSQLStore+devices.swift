@@ -15,7 +15,7 @@ extension PostgreSQLStore {
     ) async throws -> RegistrationID {
         try await self.write { [sealing] tx in
             guard try await tx.query(Self.lockUserID, user).count == 1 else {
-                throw StoreError.failed(reason: "the user was deleted meanwhile")
+                throw StoreError.failed(reason: "the user was deleted in the meantime")
             }
             if let handle, let id = try await Self.reuse(tx, user, handleKey: sealing.index.hash(handle)) { return id }
             let inserted = try await tx.query(Self.insertDevice, id.description, user, now.milliseconds)

@@ -23,7 +23,7 @@ struct Registrar {
 
     /// The reason why an id cannot be used. It is the same whether another account has the id or
     /// nobody has, so guessing ids reveals nothing.
-    static let notIssued = "the registration id was not issued to this account"
+    static let notIssued = "the registration id was not issued to this user"
 
     /// Stores the registration, or a claim to its handle; also returns the number of the device if
     /// it is registered.

@@ -25,7 +25,7 @@ struct MoveMark {
         guard let mark = try MoveMark(connection), !mark.isFinished else { return }
         throw StoreError.cannotOpen(
             place: address.description,
-            reason: "a move into it has not finished; run sealpost move again, or make a new database"
+            reason: "a move into it was interrupted; run sealpost move again, or create a new database"
         )
     }
 

@@ -55,7 +55,7 @@ extension ServerMembership {
                 if let rows = try? await self.database.query(Self.fenceUnconfirmed, epoch) { self.recordFencing(rows) }
             }
             guard waited < limit else {
-                throw StoreError.unknownOutcome(reason: "it is stored, but another server may not have heard of it")
+                throw StoreError.unknownOutcome(reason: "the change is stored, but another server may not know it yet")
             }
             try await Task.sleep(for: pause)
             pause = min(pause * 2, Self.longestPause)

@@ -116,7 +116,7 @@ extension SQLiteStore {
             if device.isClaim {
                 try db.run(prepared: "delete from device where number = ?", device.number)
             } else {
-                let reason = "the account does not belong to the app \(device.app) any more"
+                let reason = "the user no longer belongs to the app \(device.app)"
                 try Self.retire(db, device: device.number, reason: reason, now: now)
             }
         }

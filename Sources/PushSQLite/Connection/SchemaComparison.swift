@@ -47,7 +47,7 @@ enum SchemaComparison {
         let found = try Self.objects(db)
         if found.isEmpty { return }
         guard found.contains(where: { $0.type == "table" && $0.name == "migration" }) else {
-            throw StoreError.failed(reason: "the file is no database of sealpost")
+            throw StoreError.failed(reason: "the file is not a database of sealpost")
         }
         let applied = try Schema.applied(db)
         guard applied.unknown(migrations) == nil, applied.changed(migrations) == nil else { return }

@@ -42,7 +42,7 @@ struct Registrar: Sendable {
 
     /// Why an id cannot be used. The text is the same if another account has the id or nobody, so
     /// that guessing an id reveals nothing.
-    static let notIssued = "the registration id was not issued to this account"
+    static let notIssued = "the registration id was not issued to this user"
 
     /// Stores the registration, or a claim to its handle; also returns the number of the device if
     /// it is registered.

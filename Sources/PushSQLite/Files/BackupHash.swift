@@ -49,13 +49,17 @@ enum BackupHash {
         }
         let number = trailer[self.mark.count...].prefix(4).reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
         guard let key = keyring.backupKey(of: number) else {
-            throw .wrongKeyring(reason: "the backup's hash needs the key \(number), which is missing")
+            throw .wrongKeyring(reason: "the backup's keyed hash needs key \(number), which the keyring lacks")
         }
         let code = try self.code(of: path, descriptor, upTo: end, key) { (piece) throws(StoreError) in
             guard write(target, piece, piece.count) == piece.count else { throw self.failure(path) }
         }
         guard code == Data(trailer.suffix(self.codeLength)) else {
-            throw .cannotOpen(place: path, reason: "the backup's keyed hash does not match: the file was changed")
+            throw .cannotOpen(
+                place: path,
+                reason:
+                    "the backup's keyed hash does not match: the file was changed after the backup; use another backup"
+            )
         }
     }
 

@@ -15,7 +15,7 @@ func openStateFile(_ path: String) throws(StoreError) -> Int32 {
     var status = stat()
     guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_nlink == 1 else {
         close(descriptor)
-        throw .cannotOpen(place: path, reason: "it is no regular file, or has a second name (hard link)")
+        throw .cannotOpen(place: path, reason: "it is not a regular file, or has a second name (hard link)")
     }
     return descriptor
 }

@@ -36,7 +36,7 @@ struct EnrolmentHandler: Handler {
         let user = try await context.managedUser()
         guard let hash = try await context.reader.password(of: user) else { throw Problem(.notFound) }
         guard caller.role == .admin || hash.isNone else {
-            throw Problem(.forbidden, "a publisher enrols users without a password")
+            throw Problem(.forbidden, "a publisher may enrol only users without a password")
         }
         guard !user.isDisabled else { throw Problem(.forbidden, "the user is disabled") }
         let order = try TokenOrder(

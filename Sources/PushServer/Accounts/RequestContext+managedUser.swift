@@ -13,7 +13,10 @@ extension RequestContext {
         guard let name = Username(self.parameter), let user = try await self.reader.user(named: name, visibleTo: caller)
         else { throw Problem(.notFound) }
         guard caller.mayManage(user) else {
-            throw Problem(.forbidden, "a publisher manages users with the role device all of whose apps it has")
+            throw Problem(
+                .forbidden,
+                "a publisher may manage only users with the role device, and only if it has all of their apps"
+            )
         }
         return user
     }

@@ -34,11 +34,11 @@ struct SessionHandler: Handler {
     /// one.
     private func beginSession(_ context: RequestContext) async throws -> Response {
         guard try context.token == nil else {
-            throw Problem(.forbidden, "a session starts with the password, not with a token")
+            throw Problem(.forbidden, "a session starts with the password; a token cannot start one")
         }
         let issued = try context.known.issued
         guard issued == nil || self.authenticator.issuer?.rules.allowsSessions == true else {
-            throw Problem(.forbidden, "tokens of the issuer begin no sessions here; show them with each request")
+            throw Problem(.forbidden, "an issuer's token cannot start a session; send it with each request")
         }
         let user = try context.user
         let body = try await context.optionalBody()
@@ -52,7 +52,7 @@ struct SessionHandler: Handler {
             scopes: (isForPage ? user.role.scopes : user.role.usualScopes).intersection(issued?.scopes ?? .all)
         )
         guard order.scopes.isSubset(of: issued?.scopes ?? .all) else {
-            throw Problem(.invalidMember, "Scopes must be among those of the token: \(issued?.scopes ?? [])")
+            throw Problem(.invalidMember, "Scopes must be among the token's scopes: \(issued?.scopes ?? [])")
         }
         let expiresAt = context.now + TimeInterval(order.lifetime.components.seconds)
         let session = try await self.store.addSession(
@@ -118,7 +118,10 @@ struct SessionHandler: Handler {
     /// Ends the token of this request.
     private func endSession(_ context: RequestContext) async throws -> Response {
         guard try context.known.issued == nil else {
-            throw Problem(.notFound, "a token of the issuer ends with its time; disable the user to end it sooner")
+            throw Problem(
+                .notFound,
+                "an issuer's token cannot be revoked; it expires, or an administrator disables the user"
+            )
         }
         guard let token = try context.token else { throw Problem(.notFound, "the request has no bearer token") }
         try await self.revoker.revoke(token.prefix, by: context.record(.revokeToken, of: context.user.name.description))

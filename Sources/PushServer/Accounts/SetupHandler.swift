@@ -64,7 +64,7 @@ struct SetupHandler: Handler {
     /// Accepts a code once, and only while there are no users.
     private func setUp(_ context: RequestContext) async throws -> Response {
         let body = try JSONBody(try await context.request.body.collect())
-        let refusal = Problem(.forbidden, "the link has been used or has ended; start the server again for another one")
+        let refusal = Problem(.forbidden, "the link was used or has expired; restart the server for a new one")
         let text = try body.requiredString("Code")
         guard self.code.matches(text) else { throw refusal }
         guard let name = Username(try body.requiredString("Name")), ![".", ".."].contains(name.description) else {

@@ -31,7 +31,7 @@ struct TokenHandler: Handler {
     private func addToken(_ context: RequestContext) async throws -> Response {
         let caller = try context.user.name
         let body = try JSONBody(try await context.request.body.collect())
-        let unknown = Problem(.unknownUser, "User names a user who does not exist")
+        let unknown = Problem(.unknownUser, "User is not the name of a user")
         guard
             let name = Username(try body.requiredString("User")),
             let user = try await context.reader.user(named: name)

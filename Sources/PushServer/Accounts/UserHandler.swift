@@ -156,7 +156,7 @@ struct UserHandler: Handler {
         }
         // Not 401: the caller is authenticated, and a client would only ask for the credentials
         // again.
-        guard isChanged else { throw Problem(.forbidden, "Current is not the current password") }
+        guard isChanged else { throw Problem(.forbidden, "Current is not the user's present password") }
         return .noContent
     }
 
@@ -188,7 +188,7 @@ struct UserHandler: Handler {
     private func newHash(_ body: JSONBody, of name: Username, _ context: RequestContext) async throws -> PasswordHash {
         if try body.bool("WithoutPassword") == true {
             guard body.value("Password") == nil else {
-                throw Problem(.invalidMember, "Password and WithoutPassword exclude each other")
+                throw Problem(.invalidMember, "Password and WithoutPassword cannot be combined; send one of them")
             }
             return .none(self.authenticator.parameters)
         }

@@ -30,7 +30,7 @@ struct UserTagHandler: Handler {
         guard body.value("Tags") != nil else { throw Problem(.invalidMember, "Tags is missing") }
         let tags = try Set<Tag>(body, atMost: Tag.maximumPerUser) { tag throws(Problem) in
             guard !tag.isReserved else {
-                throw Problem(.invalidMember, "Tags has an element that only the server gives: \(tag)")
+                throw Problem(.invalidMember, "Tags has an element that only the server may assign: \(tag)")
             }
         }
         let user = try await context.managedUser()

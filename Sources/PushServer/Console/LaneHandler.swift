@@ -17,7 +17,7 @@ struct LaneHandler: Handler {
     private func retry(_ context: RequestContext) async throws -> Response {
         let name = try JSONBody(try await context.request.body.collect()).requiredString("Lane")
         guard let lane = self.daemon.pauses().keys.first(where: { $0.description == name }) else {
-            throw Problem(.notFound, "this server has no lane of that name")
+            throw Problem(.notFound, "Lane is not a lane of this server; GET /api/status lists them")
         }
         let user = try context.user.name
         self.logger.info(

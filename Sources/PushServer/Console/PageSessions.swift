@@ -36,7 +36,7 @@ struct PageSessions: Sendable {
             throw Problem(.invalidBearerToken, "there is no session; sign in")
         }
         guard isRestored || Self.isEqual(value, self.value(for: token)) else {
-            throw Problem(.invalidBearerToken, "Page-Token is not that of the session; load the page again")
+            throw Problem(.invalidBearerToken, "Page-Token does not belong to the session; load the page again")
         }
         return token
     }

@@ -38,7 +38,10 @@ extension DeviceRegistration {
     private static func isShared(_ body: JSONBody, _ id: RegistrationID) throws(Problem) -> Bool {
         guard try body.bool("Shared") == true else { return false }
         guard id.isRandom else {
-            throw Problem(.registrationGone, "a shared registration needs an id of this server's; ask for a new one")
+            throw Problem(
+                .registrationGone,
+                "a shared registration needs an id that this server issued; request a new one"
+            )
         }
         return true
     }
@@ -108,7 +111,7 @@ extension DeviceRegistration {
             .invalidMember,
             policy.isOpen
                 ? "Tags has a reserved element: \(tag)"
-                : "Tags must be empty: on this server only administrators and publishers give tags, to users"
+                : "Tags must be empty: on this server only administrators and publishers assign tags, to users"
         )
     }
 }

@@ -129,7 +129,7 @@ struct RegistrationHandler: Handler {
         let bounds = try self.settings.storage[context.user.role]
         return Problem(
             .tooManyDevices,
-            bounds.map { "at most \($0.devices) devices per user; unregister one" }
+            bounds.map { "a user may have at most \($0.devices) devices; unregister one first" }
         )
     }
 

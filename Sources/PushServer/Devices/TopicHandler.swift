@@ -27,7 +27,7 @@ struct TopicHandler: Handler {
                 .invalidParameter,
                 self.tags.isOpen
                     ? "the topic is reserved: \(tag)"
-                    : "on this server only administrators and publishers give tags, to users"
+                    : "on this server only administrators and publishers assign tags, to users"
             )
         }
         return try await self.change(.join(tag), context)
@@ -55,7 +55,10 @@ struct TopicHandler: Handler {
         case .gone(let reason): throw Problem(.registrationGone, reason)
         case .unregistered: throw Problem(.notFound, "the device has not registered yet")
         case .tooMany:
-            throw Problem(.invalidParameter, "a device can be in \(Tag.maximumPerDevice) topics; leave one")
+            throw Problem(
+                .invalidParameter,
+                "a device can join at most \(Tag.maximumPerDevice) topics; leave one first"
+            )
         }
     }
 

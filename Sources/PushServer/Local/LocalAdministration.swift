@@ -66,10 +66,13 @@ package final class LocalAdministration: Responder {
     /// make strangers administrators.
     private static func check(_ head: RequestHead) throws(Problem) {
         for name in self.foreign where head.count(of: name) > 0 {
-            throw Problem(.forbidden, "the local admin socket takes no requests of browsers and proxies: \(name)")
+            throw Problem(
+                .forbidden,
+                "the local admin socket refuses requests of browsers and proxies, which have the field \(name)"
+            )
         }
         guard head.authority == self.host else {
-            throw Problem(.forbidden, "the local admin socket takes requests for the host \(self.host) only")
+            throw Problem(.forbidden, "the local admin socket accepts only requests for the host \(self.host)")
         }
     }
 

@@ -77,7 +77,7 @@ struct AlertOrder {
             throw Problem(.invalidMember, "Alert.Badge must be an integer from 0 to \(PushAlert.badges.upperBound)")
         }
         guard policy.allows(badge: badge) else {
-            throw Problem(.alertNotAllowed, "Alert.Badge is larger than alerts.allowed.badge, or that is null")
+            throw Problem(.alertNotAllowed, "Alert.Badge is larger than alerts.allowed.badge, or this key is null")
         }
         return badge
     }

@@ -84,7 +84,7 @@ struct BatchPoster: Sendable {
 
     // MARK: - Private
 
-    private static let tooLate = Problem(.busy, "the batch took too long; send the rest again")
+    private static let tooLate = Problem(.busy, "the batch took too long; send this notification again")
 
     private func elements(of body: [UInt8], _ origin: Origin) throws(Problem) -> [JSONValue] {
         let json = try JSONValue(body: body)

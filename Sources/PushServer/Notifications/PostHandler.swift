@@ -109,7 +109,7 @@ struct PostHandler: Handler {
         guard context.isStrict, let name = names.first else { return }
         throw Problem(
             .unknownParameter,
-            "the parameter \"\(name)\" has no meaning unless the body is a string; an object has App, To and Platforms"
+            "the parameter \"\(name)\" works only with a string as the body; in an object, use App, To and Platforms"
         )
     }
 

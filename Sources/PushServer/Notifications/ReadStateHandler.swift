@@ -60,7 +60,7 @@ struct ReadStateHandler: Handler {
         let body = try JSONBody(try await context.request.body.collect())
         guard let numbers = try body.integers("Ids") else { throw Problem(.invalidMember, "Ids is missing") }
         guard (1...NotificationListQuery.maximumIDs).contains(numbers.count) else {
-            throw Problem(.invalidMember, "Ids must be 1 to \(NotificationListQuery.maximumIDs) ids")
+            throw Problem(.invalidMember, "Ids must have 1 to \(NotificationListQuery.maximumIDs) elements")
         }
         let ids = numbers.compactMap { NotificationID(rawValue: Int64($0)) }
         guard ids.count == numbers.count else { throw Problem(.invalidMember, "Ids must be notification ids") }

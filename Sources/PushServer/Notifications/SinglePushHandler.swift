@@ -42,7 +42,7 @@ struct SinglePushHandler: Handler {
         case .unchanged: return .noContent
         case .missing: throw Problem(.notFound)
         case .ended: throw Problem(.pushNotWaiting, "the push has ended; post a new notification to send again")
-        case .parked: throw Problem(.pushNotWaiting, "it waits until its device opens an event stream")
+        case .parked: throw Problem(.pushNotWaiting, "the push waits until its device opens an event stream")
         }
     }
 }

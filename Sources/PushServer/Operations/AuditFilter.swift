@@ -17,10 +17,16 @@ struct AuditFilter: Sendable {
         if self.action == nil, text == nil { return nil }
         self.words = (text ?? "").split(whereSeparator: \.isWhitespace).map { Array($0.lowercased().utf8) }
         if let text, self.words.isEmpty || text.unicodeScalars.count > Self.longest {
-            throw Problem(.invalidParameter, "words must be words of \(Self.longest) characters at most")
+            throw Problem(
+                .invalidParameter,
+                "words must have at least one word, and at most \(Self.longest) characters"
+            )
         }
         if let action, !Self.actions.contains(action) {
-            throw Problem(.invalidParameter, "action must be one of the audit, such as user.add, or a kind: user")
+            throw Problem(
+                .invalidParameter,
+                "action must be an action of the audit, such as user.add, or a kind, such as user"
+            )
         }
     }
 

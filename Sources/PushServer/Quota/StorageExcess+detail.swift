@@ -5,8 +5,9 @@ extension StorageExcess {
     func detail(_ bounds: StorageBounds) -> String {
         switch self {
         case .notifications:
-            "at most \(bounds.notifications) stored notifications per user; recall some or send with a shorter ExpiresIn"
-        case .bytes: "at most \(bounds.bytes) bytes of stored payloads per user; recall notifications to free space"
+            "a user may have at most \(bounds.notifications) notifications stored; recall some, or send with a shorter ExpiresIn"
+        case .bytes:
+            "a user may have at most \(bounds.bytes) bytes of payloads stored; recall notifications to free space"
         }
     }
 }

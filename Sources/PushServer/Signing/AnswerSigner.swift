@@ -27,7 +27,7 @@ struct AnswerSigner: Sendable {
             throw Problem(.unsupportedSignature, "\(error)")
         }
         guard head.count(of: .myToken) > 0 else {
-            throw Problem(.unsupportedSignature, "a signed answer needs a MyToken field in the request")
+            throw Problem(.unsupportedSignature, "a request for a signed answer needs the field MyToken")
         }
     }
 
@@ -88,7 +88,7 @@ struct AnswerSigner: Sendable {
             // The token is not ASCII; the server has answered it with a problem, too.
             return response
         } catch {
-            self.logger.error("answer signing failed; sent unsigned", metadata: ["error": "\(error)"])
+            self.logger.error("answer signing failed; the answer was sent unsigned", metadata: ["error": "\(error)"])
             return response
         }
     }

@@ -48,7 +48,7 @@ struct StreamHandler: Handler {
         guard let subscription = self.streams.open(handles, ofUser: caller.user.id) else {
             throw Problem(
                 .tooManyStreams,
-                "at most \(StreamHub.maximumPerUser) event streams per user; close one that is not read"
+                "a user may have at most \(StreamHub.maximumPerUser) event streams; close one first"
             )
         }
         // The stream was not informed of credentials that ended between the check of the caller

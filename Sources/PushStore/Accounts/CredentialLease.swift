@@ -57,7 +57,7 @@ package final class CredentialLease: Sendable {
     /// Throws `unavailable` if the term no longer runs.
     package func check(_ term: Term) throws(StoreError) {
         guard self.holds(term) else {
-            throw .unavailable(reason: "the server was stopped, or cut off from the database, while it worked")
+            throw .unavailable(reason: "the server was paused, or cut off from the database, during the request")
         }
     }
 

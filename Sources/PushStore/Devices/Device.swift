@@ -106,7 +106,7 @@ package enum TopicOutcome: Sendable, Hashable {
 /// A registration that ended when another account registered its handle, as its owner sees it.
 package struct MovedDevice: Sendable, Hashable {
     /// Why the device was retired; the answer to its next `PUT` has these words.
-    package static let reason = "the handle was registered by another account"
+    package static let reason = "the handle was registered by another user"
 
     package let id: RegistrationID
     package let platform: Platform

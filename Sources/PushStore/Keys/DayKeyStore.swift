@@ -48,11 +48,11 @@ package struct DayKeyReport: Sendable {
         guard let check else { return }
         guard let chain else {
             let others = self.holders.map(\.place).sorted().joined(separator: ", ")
-            throw .wrongDayKeys(reason: "\(place) is missing: copy it from another server: \(others)")
+            throw .wrongDayKeys(reason: "\(place) is missing; copy it from another server: \(others)")
         }
         // A store that was not used for a year has no value for the days since.
         guard let value = chain.checkValue(of: check.day), value != check.value else { return }
-        throw .wrongDayKeys(reason: "\(place) is not the file of this database's servers")
+        throw .wrongDayKeys(reason: "\(place) belongs to the servers of another database")
     }
 }
 

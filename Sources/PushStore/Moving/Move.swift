@@ -30,7 +30,7 @@ package struct Move<Source: MoveSource, Target: MoveTarget> {
     @discardableResult
     package func run(now: Date) async throws -> Int {
         if let fault = try self.source.auditFault() {
-            throw MoveFailure("the audit is not as it was written, from entry \(fault.number) on; nothing was moved")
+            throw MoveFailure("the audit was changed from entry \(fault.number) on; nothing was moved")
         }
         // A move that was interrupted between the two marks begins again like any other.
         if let moved = self.source.moved, try !self.target.isUnfinished(self.source.identity) {
@@ -47,7 +47,7 @@ package struct Move<Source: MoveSource, Target: MoveTarget> {
         for (table, digest) in zip(MovedTable.all, digests) { try self.compare(table, digest) }
         if let fault = try self.target.auditFault(self.source.audit) {
             let place = self.target.place
-            throw MoveFailure("the audit in \(place) is not as it was written, from entry \(fault.number) on")
+            throw MoveFailure("the audit in \(place) was changed from entry \(fault.number) on")
         }
         try self.report(.verified)
         // In this order, no server opens either database between the two calls.

@@ -7,7 +7,7 @@ import PushServer
 struct AuditCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "audit",
-        abstract: "Read the audit.",
+        abstract: "Show and verify the audit: who did what, and when.",
         discussion: localDiscussion,
         subcommands: [List.self, Verify.self]
     )
@@ -28,10 +28,10 @@ struct AuditCommand: AsyncParsableCommand {
         @Option(help: "Maximum number of entries.")
         var limit = 100
 
-        @Option(help: "Only entries that have all of these words: of a name, a number, an address, a request's id.")
+        @Option(help: "Only entries with all of these words, such as a name, a number, an address or a request's id.")
         var words: String?
 
-        @Option(help: "Only entries of an action, such as user.add, or of all actions of a kind: user.")
+        @Option(help: "Only entries of this action, such as user.add, or of this kind of actions, such as user.")
         var action: String?
 
         func run() async throws {

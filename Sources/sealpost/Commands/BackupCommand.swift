@@ -26,7 +26,7 @@ struct BackupCommand: AsyncParsableCommand {
     @Argument(help: "The backup file to create.")
     var file: String
 
-    @Flag(help: "Do not ask the server: copy in this process, which must be able to read the database.")
+    @Flag(help: "Copy in this process instead of asking the server; this process must be able to read the database.")
     var direct = false
 
     func run() async throws {

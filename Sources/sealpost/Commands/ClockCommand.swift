@@ -7,16 +7,16 @@ import PushServer
 struct ClockCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "clock",
-        abstract: "Confirm the machine's clock after it jumped ahead.",
+        abstract: "Accept the machine's clock after it jumped ahead.",
         subcommands: [Accept.self]
     )
 
     struct Accept: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Believe the machine's clock as it is now.",
+            abstract: "Accept the machine's clock as it is now.",
             discussion: """
-                The server does not believe a clock that jumps ahead by more than an hour, or by more than a week while \
-                the machine was off: data would expire early. Compare the clock with another one first. \(localDiscussion)
+                The server rejects a clock that jumps ahead by more than an hour, or by more than a week while the machine \
+                was off: data would expire early. Compare the clock with another one first. \(localDiscussion)
                 """
         )
 
@@ -29,7 +29,7 @@ struct ClockCommand: AsyncParsableCommand {
                     try await administration.ask("POST", LocalPaths.clock)
                 }
                 let text = answer?["Accepted"]?.text.map { "data expires by the time \($0) from now on" }
-                self.output.show(answer ?? .null, text ?? "the clock was believed already")
+                self.output.show(answer ?? .null, text ?? "the clock was accepted already")
             }
         }
     }

@@ -8,7 +8,8 @@ import PushServer
 struct DeliveriesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "deliveries",
-        abstract: "Show how many pushes of a notification wait, are sent, have failed, or led to a fetch.",
+        abstract:
+            "Show how many pushes of a notification are in each state, such as queued, accepted, failed and fetched.",
         discussion: localDiscussion
     )
 
@@ -18,7 +19,7 @@ struct DeliveriesCommand: AsyncParsableCommand {
     @Argument(help: "The number of the notification.")
     var id: String
 
-    @Flag(help: "Wait until no push waits any more, and show how far they are.")
+    @Flag(help: "Wait until every push has ended, and show the progress.")
     var wait = false
 
     /// The delay between two requests of a waiting command.
@@ -33,7 +34,10 @@ struct DeliveriesCommand: AsyncParsableCommand {
             if self.wait, configuration.databaseFile != nil {
                 // Without a server nothing is sent. With PostgreSQL a server may run elsewhere.
                 guard try await Administration(of: configuration) != nil else {
-                    throw CommandFailure("no server runs, so nothing is sent; leave out --wait", .serverUnreachable)
+                    throw CommandFailure(
+                        "no server is running, so no push would end; start the server, or leave out --wait",
+                        .serverUnreachable
+                    )
                 }
             }
             let bar = ProgressBar()
@@ -106,7 +110,8 @@ struct FanoutState {
         let counts = self.counts.filter { $0.count > 0 }.map { "\($0.count) \($0.name)" }
         let words =
             self.json["SendAt"]?.text.map { ["scheduled for \($0)"] }
-            ?? (counts.isEmpty ? ["no pushes"] : counts) + (self.isFanningOut ? ["more devices are being found"] : [])
+            ?? (counts.isEmpty ? ["no pushes"] : counts)
+            + (self.isFanningOut ? ["more devices are being looked up"] : [])
         return "notification \(self.json["Id"]?.integer ?? 0): \(words.joined(separator: ", "))"
     }
 }

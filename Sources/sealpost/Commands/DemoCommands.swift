@@ -5,7 +5,7 @@ import PushApplication
 
 struct Demo: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Run a demonstration on this machine: three phones, one secret, and what each party sees of it.",
+        abstract: "Run a demonstration on this machine: one payload for three phones, and what each party sees of it.",
         discussion: DemoProgram.discussion
     )
 
@@ -16,7 +16,7 @@ struct Demo: AsyncParsableCommand {
 
 struct Simulate: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Run simulators of APNs, FCM and WNS, for development.",
+        abstract: "Run simulators of APNs, FCM and WNS, for development and tests.",
         discussion: DemoProgram.discussion
     )
 

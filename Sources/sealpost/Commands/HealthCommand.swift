@@ -16,13 +16,13 @@ struct HealthCommand: AsyncParsableCommand {
     @OptionGroup var options: ConfigurationOptions
     @OptionGroup var output: OutputOptions
 
-    @Flag(help: "Ask /readyz: whether it can store and hand out.")
+    @Flag(help: "Ask /readyz: whether the server can store and deliver notifications.")
     var ready = false
 
-    @Option(help: "The address to ask, as server.listen has it: where systemd or a port 0 decides.")
+    @Option(help: "The address to ask. Needed if systemd opens the socket, or if server.listen has port 0.")
     var address: String?
 
-    @Option(help: "The seconds until the answer must be there, 1 to 60.")
+    @Option(help: "The timeout in seconds, 1 to 60.")
     var timeout = 3
 
     func validate() throws {

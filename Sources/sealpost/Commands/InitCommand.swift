@@ -22,16 +22,16 @@ struct InitCommand: AsyncParsableCommand {
     @Option(help: "The database: a file, or postgres://… for several servers. Default: var/sealpost.db")
     var database: String?
 
-    @Option(help: "The folder of the keys. Default: that of the database's file")
+    @Option(help: "The folder of the keys. Default: the folder of the database's file")
     var keys: String?
 
-    @Option(help: "The server's own certificate with its chain, if it does TLS itself. Default: none, behind a proxy")
+    @Option(help: "The server's certificate with its chain, if no proxy terminates TLS. Default: none")
     var certificate: String?
 
     @Option(help: "The certificate's private key.")
     var privateKey: String?
 
-    @Option(help: "The first administrator's name. Default: none, and the server prints a link that makes one")
+    @Option(help: "The first administrator's name. Default: none; the server prints a link for creating one")
     var admin: String?
 
     @OptionGroup var password: PasswordInput
@@ -43,7 +43,7 @@ struct InitCommand: AsyncParsableCommand {
 
     func validate() throws {
         if (self.certificate == nil) != (self.privateKey == nil) {
-            throw ValidationError("--certificate and --private-key belong together")
+            throw ValidationError("--certificate and --private-key must be given together")
         }
         if self.password.passwordStdin, self.admin == nil { throw ValidationError("--password-stdin needs --admin") }
     }
@@ -52,11 +52,13 @@ struct InitCommand: AsyncParsableCommand {
         try await reportingErrors(json: self.output.json) {
             let dialogue = self.yes || self.output.json || !InitDialogue.isPossible ? nil : InitDialogue()
             if self.admin != nil, dialogue == nil, !self.password.passwordStdin {
-                throw ValidationError("--admin needs --password-stdin where nobody is asked")
+                throw ValidationError(
+                    "--admin needs --password-stdin if the command cannot ask (--yes, or no terminal)"
+                )
             }
             // The check comes before the first question.
             try Initialization.refuseExisting(self.file)
-            dialogue?.show("Enter takes what is in brackets.")
+            dialogue?.show("Press Enter to accept the value in brackets.")
             let answers = try self.answers(dialogue)
             let hash = try answers.administrator.map { name in
                 guard let dialogue, !self.password.passwordStdin else {
@@ -120,7 +122,7 @@ struct InitCommand: AsyncParsableCommand {
             try self.checked(self.admin, InitAnswers.administrator)
             ?? dialogue?.ask(
                 "5. Name of the first administrator",
-                none: "make it later",
+                none: "create it later",
                 InitAnswers.administrator
             )
         return answers
@@ -132,10 +134,12 @@ struct InitCommand: AsyncParsableCommand {
                 try InitAnswers.tls(certificate: file, privateKey: privateKey)
             }
         }
-        return try dialogue?.ask("4. Certificate, with its key after a blank", none: "a proxy does TLS") {
+        return try dialogue?.ask("4. Certificate and private key, separated by a space", none: "a proxy does TLS") {
             (text) throws(InitRefusal) in
             let files = text.split(separator: " ").map(String.init)
-            guard files.count == 2 else { throw InitRefusal("two files are needed: CERTIFICATE KEY") }
+            guard files.count == 2 else {
+                throw InitRefusal("two file names are needed, separated by a space: CERTIFICATE KEY")
+            }
             return try InitAnswers.tls(certificate: files[0], privateKey: files[1])
         }
     }

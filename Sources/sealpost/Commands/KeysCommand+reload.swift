@@ -8,11 +8,11 @@ import Synchronization
 extension KeysCommand {
     struct Reload: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Encrypt with the keyring's first key from now on, and re-encrypt all that is under others.",
+            abstract: "Start to encrypt with the keyring's first key, and re-encrypt all values of other keys.",
             discussion: """
-                Asks the server if one runs, which goes on serving, and waits until all is re-encrypted; if the command is \
-                interrupted, the server completes it. With PostgreSQL, copy the keyring to all servers first, and run this on each, \
-                in any order: the new key encrypts once all have it.
+                Asks the server, if it is running, and waits until all values are re-encrypted; the server keeps serving. If the command is \
+                interrupted, the server completes the work. With PostgreSQL, copy the keyring to all servers first, and run this on each, \
+                in any order: the servers encrypt with the new key once all have it.
                 """
         )
 
@@ -41,10 +41,12 @@ extension KeysCommand {
             }
             if let reason = result["Failed"]?.text { throw CommandFailure(reason, .databaseFailed) }
             guard let seals = result["Seals"]?.integer, let renewed = result["Renewed"]?.integer else {
-                throw CommandFailure("the server has not said whether all is re-encrypted; it goes on: see its log")
+                throw CommandFailure(
+                    "the server's answer ended early; the re-encryption continues: see the server's log"
+                )
             }
             if let count = result["Unreadable"]?.integer, count > 0 {
-                throw CommandFailure("\(count) values cannot be decrypted; their key stays in use")
+                throw CommandFailure("\(count) values cannot be decrypted; keep their key in the keyring")
             }
             if let key = result["Waits"]?["Key"]?.integer {
                 let servers = result["Waits"]?.texts("Servers") ?? []
@@ -58,7 +60,7 @@ extension KeysCommand {
                 )
             }
             let unused = result.numbers("Unused").map { "key \($0)" }.joined(separator: " and ")
-            let end = unused.isEmpty ? "" : "; \(unused) not in use any more"
+            let end = unused.isEmpty ? "" : "; \(unused) no longer in use"
             self.output.show(result, "key \(seals) encrypts; \(renewed) values re-encrypted\(end)")
         }
     }

@@ -17,8 +17,9 @@ struct KeysCommand: AsyncParsableCommand {
 
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "List the data keys; the first one encrypts. With PostgreSQL, the day keys, too.",
-            discussion: "Exits with 78 if a key in use, or the file of day keys, is missing or does not match."
+            abstract: "List the data keys; the first one encrypts. With PostgreSQL, also lists the day keys.",
+            discussion:
+                "Exits with 78 if a key in use or the file of day keys is missing or does not match the database."
         )
 
         @OptionGroup var options: ConfigurationOptions
@@ -50,17 +51,17 @@ struct KeysCommand: AsyncParsableCommand {
                 }
                 return "not in use while \(servers.compactMap(\.text).joined(separator: ", ")) lack it"
             }
-            return "in use since \(since), \(key["Seals"]?.integer ?? 0) values sealed"
+            return "in use since \(since), \(key["Seals"]?.integer ?? 0) values encrypted"
         }
 
         /// The file of the server's machine, and how far each server has destroyed its keys.
         private func showDayKeys(_ report: JSONValue) {
             guard case .bool(let isSealing)? = report["SealsDays"] else { return }
-            let task = isSealing ? "seal payloads" : "seal nothing while a server of an older version runs"
+            let task = isSealing ? "encrypt payloads" : "encrypt nothing while a server of an older version is running"
             if !self.output.json { say("day keys  \(task)") }
             for holder in report.elements("DayKeys") {
                 let first = holder["From"]?.text.map { "from \($0) on" } ?? "missing"
-                let told = holder["ToldAt"]?.text.map { "told at \($0)" } ?? "this machine's file"
+                let told = holder["ToldAt"]?.text.map { "reported at \($0)" } ?? "this machine's file"
                 self.output.show(holder, "\(holder.field("DayKeys"))  \(first)  \(told)")
             }
         }
@@ -95,7 +96,7 @@ struct KeysCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Remove an unused key from the keyring.",
             discussion: """
-                Refused as long as values need it. Backups of the database that are encrypted with it become unreadable.
+                Refused as long as values need the key. Backups that are encrypted with the key become unreadable.
                 """
         )
 

@@ -13,9 +13,9 @@ struct MoveCommand: AsyncParsableCommand {
         commandName: "move",
         abstract: "Move the database from its file to PostgreSQL, while the server is stopped.",
         discussion: """
-            All of it: nothing is sealed anew, and clients notice nothing. What is there in the end is compared with the file, row \
-            by row, before the file is marked as moved; from then on the server refuses the file. If it is interrupted, run it \
-            again: it begins anew. Keep a backup until you trust the result.
+            Moves all rows without re-encryption; clients notice nothing. Afterwards the command compares both databases row \
+            by row and marks the file as moved; from then on the server refuses the file. If the command is interrupted, run it \
+            again: it starts over. Keep a backup until you trust the result.
             """
     )
 
@@ -23,7 +23,9 @@ struct MoveCommand: AsyncParsableCommand {
 
     @OptionGroup var output: OutputOptions
 
-    @Option(help: "The address of an empty database: postgres://…, as `database` in the configuration has it then.")
+    @Option(
+        help: "The address of an empty database, postgres://…; afterwards set `database` in the configuration to it."
+    )
     var to: String
 
     func run() async throws {
@@ -32,7 +34,7 @@ struct MoveCommand: AsyncParsableCommand {
             let file = try configuration.databaseFile(insteadUse: "pg_dump and pg_restore")
             try configuration.refuseForeignFiles()
             guard let place = PostgreSQLPlace(self.to) else {
-                throw CommandFailure("--to is no address: it begins with postgres://")
+                throw CommandFailure("--to must be the address of a database that begins with postgres://")
             }
             if let fault = place.fault { throw ConfigurationError("--to: \(fault)") }
             let keyring = try KeyringFile(configuration.keyring).load()
@@ -83,7 +85,7 @@ private final class MoveReport {
     func show(_ progress: MoveProgress) throws {
         switch progress {
         case .cleared:
-            if !self.wasCleared { self.say("deleting what a move that was interrupted has left") }
+            if !self.wasCleared { self.say("deleting the rows of an interrupted move") }
             self.wasCleared = true
         case .began(let table):
             self.shown = 0
@@ -101,7 +103,7 @@ private final class MoveReport {
                 self.bar.begin("comparing \(table)", total: self.counts[table, default: 0], unit: .rows)
             }
             self.record(rows, "\(table): \(rows) rows compared")
-        case .verified: self.say("all rows are there, and the audit is as it was written")
+        case .verified: self.say("all rows are there, and the audit is unchanged")
         case .marked: self.say("the file is marked as moved")
         }
     }

@@ -20,10 +20,13 @@ struct RestoreCommand: AsyncParsableCommand {
     @Argument(help: "The backup file.")
     var file: String
 
-    @Flag(help: "Replace a database that exists.")
+    @Flag(help: "Replace an existing database, which stays beside it as FILE.before-restore.")
     var replace = false
 
-    @Flag(help: "Take a file without a keyed hash, from an earlier version or another tool; you must trust it.")
+    @Flag(
+        help:
+            "Accept a file without a keyed hash, from an earlier version or another tool. Use it only if you trust the file."
+    )
     var withoutHash = false
 
     func run() async throws {

@@ -7,7 +7,7 @@ import PushApplication
 struct Sealpost: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "sealpost",
-        abstract: "A push server that keeps payloads at home and sends only an id through the push services.",
+        abstract: "A push server that keeps payloads on your server and sends only an id through the push providers.",
         version: Version.text,
         subcommands: [
             InitCommand.self, Serve.self, Demo.self, Simulate.self, UserCommand.self, TokenCommand.self,
@@ -35,5 +35,5 @@ struct ConfigurationOptions: ParsableArguments {
 
 /// A text for each command that does the work of administrators.
 let localDiscussion = """
-    Also while the server runs, over its local admin socket: as root, or as the server's user.
+    If the server is running, the command asks it over its local admin socket. Run it as root or as the server's user.
     """

@@ -30,7 +30,7 @@ struct SigningKeysCommand: AsyncParsableCommand {
                 let keys = try SigningKeyFile(configuration.signingKeys).load().keys
                 var list = self.output.list(["KEY", "TASK", "KEYID", "PUBLIC KEY"])
                 for (index, entry) in keys.enumerated() {
-                    let (task, key) = (index == 0 ? "signs" : "if asked for", entry.key.publicKey)
+                    let (task, key) = (index == 0 ? "signs" : "on request", entry.key.publicKey)
                     let cells = ["\(entry.number)", task, key.id, key.base64URL]
                     let json = JSONValue.object([
                         .init("Key", .number(entry.number)), .init("Task", .string(task)),
@@ -46,7 +46,7 @@ struct SigningKeysCommand: AsyncParsableCommand {
     struct Rotate: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Create a signing key; it signs after the next SIGHUP or start.",
-            discussion: "Apps that request an older key by its keyid get signatures of that key until it is removed."
+            discussion: "Apps that request an older key by its keyid get signatures of that key until you remove it."
         )
 
         @OptionGroup var options: ConfigurationOptions

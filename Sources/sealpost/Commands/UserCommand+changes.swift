@@ -25,7 +25,7 @@ extension UserCommand {
     struct ChangePassword: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "passwd",
-            abstract: "Change a user's password and end the user's sessions.",
+            abstract: "Set a user's password, and end the user's sessions.",
             discussion: PasswordInput.discussion
         )
 
@@ -35,7 +35,7 @@ extension UserCommand {
         @OptionGroup var password: PasswordInput
 
         func run() async throws {
-            try await self.user.change(self.options, self.output, "has another password") {
+            try await self.user.change(self.options, self.output, "has a new password") {
                 .init("Password", .string(try self.password.read()))
             }
         }
@@ -43,8 +43,8 @@ extension UserCommand {
 
     struct Disable: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Disable a user: neither password nor tokens are accepted.",
-            discussion: "Nothing is deleted. After `enable` the user can collect what is waiting."
+            abstract: "Disable a user: the server refuses all of the user's credentials.",
+            discussion: "Nothing is deleted. After `enable`, the user can fetch the waiting notifications."
         )
 
         @OptionGroup var options: ConfigurationOptions
@@ -64,7 +64,7 @@ extension UserCommand {
         @OptionGroup var output: OutputOptions
 
         func run() async throws {
-            try await self.user.change(self.options, self.output, "is not disabled") { .init("Disabled", .bool(false)) }
+            try await self.user.change(self.options, self.output, "is enabled") { .init("Disabled", .bool(false)) }
         }
     }
 

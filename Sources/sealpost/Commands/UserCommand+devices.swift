@@ -7,7 +7,8 @@ import PushCore
 extension UserCommand {
     struct Code: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Make a code that gives a device of a user its token, and print it; it is shown only once.",
+            abstract:
+                "Create a one-time code with which a device signs in as the user, and print it; it is shown only once.",
             discussion: """
                 The app exchanges it at \(Paths.enrolment), once. Of more than ten codes of a user the oldest ends; all end with the \
                 user's sessions.
@@ -24,7 +25,7 @@ extension UserCommand {
         )
         var scopes: [String] = []
 
-        @Option(help: "The seconds for which the code works, 60 to 86400. Default: 900")
+        @Option(help: "The lifetime of the code in seconds, 60 to 86400. Default: 900")
         var expiresIn: Int?
 
         func run() async throws {
@@ -32,7 +33,7 @@ extension UserCommand {
                 var order: [JSONValue.Member] = []
                 if let expiresIn {
                     guard EnrolmentCode.lifetime.contains(.seconds(expiresIn)) else {
-                        throw ValidationError("a code must work for 60 to 86400 seconds")
+                        throw ValidationError("--expires-in must be 60 to 86400 seconds")
                     }
                     order.append(.init("ExpiresIn", .number(expiresIn)))
                 }
@@ -48,22 +49,22 @@ extension UserCommand {
 
     struct Tags: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Show the tags that a user is given, or replace them all.",
-            discussion: "What is sent to such a tag is for all devices of the user, and the user's to read."
+            abstract: "Show the tags assigned to a user, or replace all of them.",
+            discussion: "A notification to such a tag reaches all devices of the user, and the user may read it."
         )
 
         @OptionGroup var options: ConfigurationOptions
         @OptionGroup var user: ExistingUser
         @OptionGroup var output: OutputOptions
 
-        @Argument(help: "All tags that the user has from now on. Without one they are shown.")
+        @Argument(help: "The new tags, which replace all others. Without tags, the command shows the present ones.")
         var tags: [String] = []
 
-        @Flag(help: "The user has no tags from now on.")
+        @Flag(help: "Remove all tags of the user.")
         var none = false
 
         func validate() throws {
-            if self.none, !self.tags.isEmpty { throw ValidationError("--none and tags exclude each other") }
+            if self.none, !self.tags.isEmpty { throw ValidationError("--none and tags cannot be combined") }
         }
 
         func run() async throws {

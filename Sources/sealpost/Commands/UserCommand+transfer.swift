@@ -7,7 +7,7 @@ import PushServer
 extension UserCommand {
     struct Export: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Write all users to a file, a JSON object a line.",
+            abstract: "Write all users to a file, one JSON object a line.",
             discussion: """
                 Name, Role, Apps, Tags, Disabled, HasPassword and CreatedAt, as import reads them. The file, which must not be \
                 there, gets the mode 0600.
@@ -20,7 +20,7 @@ extension UserCommand {
         @Argument(help: "The file, or - for standard output.")
         var file: String
 
-        @Flag(help: "Write the hashes of passwords, too, from which weak passwords can be guessed.")
+        @Flag(help: "Also write the password hashes, from which weak passwords can be guessed.")
         var withHashes = false
 
         func run() async throws {
@@ -42,7 +42,7 @@ extension UserCommand {
 
     struct Import: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Make and change users as the lines of a file say.",
+            abstract: "Create and change users from a file, one JSON object a line.",
             discussion: """
                 Each line is a JSON object with Name, and perhaps Role, Apps, Tags, Disabled and PasswordHash; what it does not \
                 name stays as it is. Users that are not in the file stay, and nobody's password is replaced. Prints what \
@@ -56,10 +56,10 @@ extension UserCommand {
         @Argument(help: "The file, or - for standard input.")
         var file: String
 
-        @Flag(help: "Only print what would be done.")
+        @Flag(help: "Only print the changes, and make none.")
         var dryRun = false
 
-        @Flag(help: "Take PasswordHash, for users who have no password here.")
+        @Flag(help: "Accept PasswordHash, for users who have no password on this server.")
         var withHashes = false
 
         func run() async throws {
@@ -83,10 +83,13 @@ extension UserCommand {
                     return counts
                 }
                 let words = ["added", "changed", "unchanged", "refused"].map { "\(counts[$0]) \($0)" }
-                let start = self.dryRun ? "nothing was done: would be " : ""
+                let start = self.dryRun ? "dry run, nothing was changed: would be " : ""
                 output.show(counts.json, "\(start)\(words.joined(separator: ", "))")
                 if counts["refused"] > 0 {
-                    throw CommandFailure("\(counts["refused"]) lines were refused", .linesRefused)
+                    throw CommandFailure(
+                        "\(counts["refused"]) lines were refused; correct them and import the file again",
+                        .linesRefused
+                    )
                 }
             }
         }
@@ -175,7 +178,7 @@ private struct LineOutput: Sendable {
         if let fault = RootFolder(of: file, isForNewFile: true).fault { throw CommandFailure("\(file): \(fault)") }
         let descriptor = open(file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else {
-            throw CommandFailure("\(file) cannot be made: \(String(cString: strerror(errno)))")
+            throw CommandFailure("\(file) cannot be created: \(String(cString: strerror(errno)))")
         }
         self.handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
     }

@@ -35,12 +35,15 @@ struct UserCommand: AsyncParsableCommand {
         @OptionGroup var password: PasswordInput
         @OptionGroup var output: OutputOptions
 
-        @Flag(help: "The user gets no password: devices enrol with a code, or an issuer signs the user in.")
+        @Flag(
+            help:
+                "Create the user without a password: devices sign in with a one-time code, or an issuer signs the user in."
+        )
         var noPassword = false
 
         func validate() throws {
             if self.noPassword, self.password.passwordStdin {
-                throw ValidationError("--no-password and --password-stdin exclude each other")
+                throw ValidationError("--no-password and --password-stdin cannot be combined")
             }
         }
 
@@ -118,7 +121,7 @@ struct UserCommand: AsyncParsableCommand {
 /// The source of a new password.
 struct PasswordInput: ParsableArguments {
     static let discussion = """
-        The password is asked for, or read from standard input; it is never an argument, which others on the machine \
+        The command asks for the password, or reads it from standard input. It is never an argument, which others on the machine \
         could see.
         """
 

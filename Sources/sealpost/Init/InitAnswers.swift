@@ -28,7 +28,7 @@ struct InitAnswers {
     static func listen(_ text: String) throws(InitRefusal) -> String {
         guard let address = SocketAddress(text) else {
             throw InitRefusal(
-                "\"\(text)\" is no address: it must be numeric with a port, such as 127.0.0.1:8080, or unix:/PATH"
+                "\"\(text)\" is not an address; use a numeric address with a port, such as 127.0.0.1:8080, or unix:/PATH"
             )
         }
         return "\(address)"

@@ -41,7 +41,7 @@ struct InitDialogue {
         while true {
             let (first, second) = (try self.hidden("   Password of \(name): "), try self.hidden("   Once more: "))
             guard first == second else {
-                self.show("  the two are not the same")
+                self.show("  the two passwords differ; type them again")
                 continue
             }
             do throws(PasswordError) {

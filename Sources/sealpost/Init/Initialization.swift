@@ -61,12 +61,12 @@ struct Initialization {
             ? "/console/, at your proxy" : "\(self.answers.tls == nil ? "http" : "https")://\(host)/console/"
         let signIn =
             self.answers.administrator.map { "sign in as \($0) at \(console)" }
-            ?? "open the link that it prints, which makes the first administrator"
+            ?? "open the link that the server prints, and create the first administrator"
         return [
-            "Back up the files of keys in \(self.answers.keys), apart from the database: without them it cannot be read.",
+            "Back up the files of keys in \(self.answers.keys), apart from the database: without the keys the database cannot be read.",
             "Start the server: sealpost serve --config \(self.file)",
             "Then \(signIn)",
-            "To wake phones, give it senders: docs/providers.md; then sealpost doctor --config \(self.file)",
+            "To wake phones, add senders to the configuration: docs/providers.md; then run sealpost doctor --config \(self.file)",
         ]
     }
 

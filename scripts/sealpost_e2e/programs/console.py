@@ -1,6 +1,6 @@
 """Has Chromium use the operators' console as an operator does, with keyboard and mouse, small and large, light and dark.
 
-A daemon sends to simulators of which Apple's refuses the credentials and Microsoft's asks for a long rest. In each of two sizes
+A daemon sends to simulators of which Apple's refuses the credentials and Microsoft's asks for a long pause. In each of two sizes
 and two themes all views are visited and judged, and every flow is gone through: signing in and out, a lane tried again, a notification
 recalled, users, tags, codes, devices and tokens made and ended, devices tested, the audit searched, once through more entries than one
 request looks at. Once the server stands still under the page. A second daemon has no users: the link that it prints makes the first, who
@@ -476,14 +476,14 @@ def try_views(operator, site):
 
 
 def follow_overview(operator, is_first):
-    """Reads the troubles, and has the lane that rests try again; then its push must be accepted."""
+    """Reads the troubles, and has the paused lane try again; then its push must be accepted."""
     operator.do(
         "go overview", "has The lane apns is paused: its provider refuses the credentials.", "has InvalidProviderToken",
         "click These figures as a table", "judge the figures as a table",
     )
     if is_first:
         operator.do(
-            "has The lane wns is paused: its provider asks for a rest.", "press Try the lane wns again now", "told The lane wns tries again now.",
+            "has The lane wns is paused: its provider asks for a pause.", "press Try the lane wns again now", "told The lane wns tries again now.",
             "lacks The lane wns is paused",
         )
     # The table that was opened stays so when the figures change.

@@ -1,4 +1,4 @@
-// Actions: buttons that are busy meanwhile, outcomes that are told, dialogs that ask first.
+// Actions: buttons that are busy meanwhile, messages about outcomes, and dialogs that ask first.
 
 import {VERBATIM, h} from './dom.js';
 import {Problem} from './api.js';
@@ -7,7 +7,7 @@ import {span} from './words.js';
 const place = document.getElementById('outcome');
 let fading = 0;
 
-/** Tells an outcome to eyes and to screen readers. An error stays until it is dismissed. */
+/** Shows an outcome, which screen readers announce. An error stays until it is dismissed. */
 export function tell(text, isError = false) {
   clearTimeout(fading);
   place.replaceChildren(h(`div.note${isError ? '.bad' : ''}`, {}, h('p', {}, text),
@@ -35,26 +35,26 @@ export function problemBox(problem, ...rest) {
   return h('div.problem', {role: 'alert'}, h('p', {}, h('strong', {}, first)), more.length ? h('p.small', {}, more.join(' ')) : null, rest);
 }
 
-/** Runs an action with its button out of use meanwhile, and until `Retry-After` is over if the server asks for that. */
+/** Runs an action. Its button is disabled meanwhile, and for `Retry-After` if the server sends that. */
 export async function busily(button, action) {
   if (button.getAttribute('aria-disabled') === 'true') return undefined;
   // Not `disabled`, which would take the focus away.
   button.setAttribute('aria-disabled', 'true');
   button.setAttribute('aria-busy', 'true');
-  let rest = 0;
+  let delay = 0;
   try {
     return await action();
   } catch (problem) {
-    rest = problem.retryAfter ?? 0;
+    delay = problem.retryAfter ?? 0;
     throw problem;
   } finally {
     button.removeAttribute('aria-busy');
-    if (rest) setTimeout(() => button.removeAttribute('aria-disabled'), rest * 1000);
+    if (delay) setTimeout(() => button.removeAttribute('aria-disabled'), delay * 1000);
     else button.removeAttribute('aria-disabled');
   }
 }
 
-/** A button whose action tells its outcome: the text that `action` gives, or the problem. */
+/** A button that shows the outcome of its action: the text that `action` returns, or the problem. */
 export function actionButton(label, action, {kind = '', name, key} = {}) {
   return h(`button${kind ? `.${kind}` : ''}`, {
     type: 'button', 'aria-label': name, 'data-key': key,
@@ -70,7 +70,7 @@ export function actionButton(label, action, {kind = '', name, key} = {}) {
   }, label);
 }
 
-/** A form that runs `perform` and shows its problem. `perform` gives true if the form may be cleared. */
+/** A form that runs `perform`, and shows its problem. */
 export function form({fields, submit, perform, kind = 'plain', extra = null}) {
   const trouble = h('div', {'aria-live': 'assertive'});
   const button = h(`button.${kind}`, {type: 'submit'}, submit);
@@ -114,18 +114,18 @@ export function ask({title, text, submit, kind = 'danger', typed, fields = [], p
     'aria-labelledby': 'dialog-title',
     onclose: () => {
       dialog.remove();
-      // Where the opener has gone with what it acted on, the heading is the next best place.
+      // If the action has removed the opener, the heading gets the focus.
       (opener?.isConnected ? opener : document.querySelector('h1'))?.focus();
     },
   }, h('h2', {id: 'dialog-title'}, title), text ? [text].flat().map(line => h('p', {}, line)) : null, content);
   document.body.append(dialog);
   dialog.showModal();
-  // The careful choice first: a form begins at its first field, a question at "Cancel".
+  // The safe choice gets the focus: the first field of a form, or "Cancel" of a question.
   (dialog.querySelector('input, select, textarea') ?? cancel).focus();
   return dialog;
 }
 
-/** Shows a secret the only time: it is kept nowhere, and goes with the dialog. */
+/** Shows a secret once: only the dialog holds it. */
 export function reveal({title, name, secret, text, note, told}) {
   const opener = document.activeElement;
   const output = h('output.secret.mono', {tabindex: '0', 'aria-label': name}, secret);

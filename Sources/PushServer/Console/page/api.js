@@ -1,22 +1,22 @@
-// Requests to the server, and the session that they belong to.
+// Requests to the server, and the session of the page.
 
-/** Who is signed in; null if nobody is. The page token lives here and nowhere else. */
+/** The session of the signed-in user, or null. Only this variable holds the page token. */
 export let session = null;
 
 let onEnd = () => {};
-/** `action` is called when the server has ended the session, or does not know it any more. */
+/** Calls `action` when the server has ended the session, or no longer knows it. */
 export function whenSessionEnds(action) {
   onEnd = action;
 }
 
-/** An answer that is an error, or none at all. */
+/** An error in an answer, or a missing answer. */
 export class Problem extends Error {
   constructor(title, options = {}) {
     super(title);
     Object.assign(this, {title, detail: '', status: 0, code: '', request: '', retryAfter: 0}, options);
   }
 
-  /** Whether asking again later may help. */
+  /** Whether a later retry may succeed. */
   get isTemporary() {
     return this.status === 0 || this.status === 408 || this.status === 429 || this.status >= 500;
   }
@@ -24,11 +24,11 @@ export class Problem extends Error {
 
 const OFFLINE = 'The server cannot be reached';
 
-/** One request. What the answer's JSON holds. Throws a `Problem`; a 401 also ends the session. */
+/** Sends a request, and returns the answer's JSON. Throws a `Problem`; a 401 also ends the session. */
 export async function ask(method, path, {body, signal, authorization, timeoutSeconds = 20} = {}) {
   const headers = {Accept: 'application/json'};
   if (body !== undefined) headers['Content-Type'] = 'application/json';
-  // Also without a session: so the server knows that a page asks, and the browser does not ask for a password itself.
+  // Sent without a session, too: the server then knows that a page asks, and the browser shows no password dialog.
   headers['Page-Token'] = session?.PageToken ?? 'new';
   if (authorization) headers.Authorization = authorization;
   const asked = session;
@@ -42,7 +42,7 @@ export async function ask(method, path, {body, signal, authorization, timeoutSec
     text = await response.text();
   } catch (error) {
     if (signal?.aborted) throw error;
-    const detail = timeout.aborted ? `It has not answered within ${timeoutSeconds} seconds.` : 'Check the network, and whether the server runs.';
+    const detail = timeout.aborted ? `It did not answer within ${timeoutSeconds} seconds.` : 'Check the network, and whether the server is running.';
     throw new Problem(OFFLINE, {detail});
   }
   if (response.ok) return read(text, response);
@@ -59,7 +59,7 @@ function read(text, response) {
   try {
     return JSON.parse(text);
   } catch {
-    throw new Problem('The answer is not from Sealpost', {detail: 'It is not JSON: something in front of the server may have made it.', request: requestOf(response)});
+    throw new Problem('The answer is not from Sealpost', {detail: 'It is not JSON: a proxy or the network may have sent it.', request: requestOf(response)});
   }
 }
 
@@ -70,11 +70,11 @@ function problemOf(response, text) {
   try {
     body = JSON.parse(text);
   } catch {
-    // Something in front of the server has answered: the status has to do.
+    // A proxy or the network has answered, so only the status is known.
   }
   const wait = response.headers.get('Retry-After') ?? '';
   const seconds = /^\d+$/.test(wait) ? Number(wait) : Math.max(0, (Date.parse(wait) - Date.now()) / 1000) || 0;
-  return new Problem(body.title || `The server has answered with status ${response.status}`, {
+  return new Problem(body.title || `The server answered with status ${response.status}`, {
     detail: body.detail ?? '', status: response.status, code: body.code ?? (body.type ?? '').split(':').at(-1),
     request: requestOf(response) || body.instance || '', retryAfter: Math.ceil(seconds),
   });
@@ -87,13 +87,13 @@ export async function signIn(name, password) {
   session = await ask('POST', '/api/sessions', {body: {Cookie: true}, authorization});
 }
 
-/** Makes the first administrator, with the code of the link that the server has printed, and signs in. */
+/** Makes the first administrator with the code of the printed link, and signs in. */
 export async function setUp(code, name, password) {
   await ask('POST', '/api/setup', {body: {Code: code, Name: name, Password: password}});
   await signIn(name, password);
 }
 
-/** Goes on with the session of the cookie, for example after a reload. Whether there is one. */
+/** Continues the session of the cookie, for example after a reload. Returns whether there is one. */
 export async function resume() {
   try {
     session = await ask('GET', '/api/sessions/current');

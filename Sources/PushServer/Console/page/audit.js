@@ -11,10 +11,10 @@ export const title = 'Audit';
 
 const KINDS = [['', 'Everything'], ['notification', 'Notifications'], ['user', 'Users'], ['device', 'Devices'], ['token', 'Tokens'], ['session', 'Sign-ins'], ['keys', 'Keys'], ['database', 'Backups']];
 const WORDS = {
-  'session.begin': 'signed in', 'user.add': 'added the user', 'user.change': 'changed the user', 'user.delete': 'deleted the user', 'user.tags': 'set the tags of', 'user.enrol': 'made a code for',
-  'token.add': 'made a token for', 'token.revoke': 'ended a token', 'device.register': 'registered the device', 'device.claim': 'asked for the device',
+  'session.begin': 'signed in', 'user.add': 'added the user', 'user.change': 'changed the user', 'user.delete': 'deleted the user', 'user.tags': 'set the tags of', 'user.enrol': 'made a one-time code for',
+  'token.add': 'made a token for', 'token.revoke': 'revoked the token', 'device.register': 'registered the device', 'device.claim': 'claimed the handle of the device',
   'device.move': 'took over the device', 'device.unregister': 'unregistered the device', 'device.test': 'tested the device', 'notification.send': 'sent',
-  'notification.take': 'fetched for good', 'notification.confirm': 'confirmed', 'notification.dismiss': 'dismissed', 'notification.recall': 'recalled', 'notification.cancel': 'cancelled a push of', 'notification.retry': 'retried a push of', 'keys.change': 'changed the keys', 'keys.rotate': 'made the data key', 'keys.remove': 'removed the data key', 'database.backup': 'backed up to', 'clock.accept': 'accepted the clock,',
+  'notification.take': 'fetched the read-once', 'notification.confirm': 'confirmed the fetch of', 'notification.dismiss': 'dismissed', 'notification.recall': 'recalled', 'notification.cancel': 'cancelled a push of', 'notification.retry': 'retried a push of', 'keys.change': 'changed the keys', 'keys.rotate': 'made the data key', 'keys.remove': 'removed the data key', 'database.backup': 'backed up to', 'clock.accept': 'accepted the clock,',
 };
 
 export async function show(page) {
@@ -35,7 +35,7 @@ export async function show(page) {
       return {items: answer.Entries, cursor: answer.Cursor, more: answer.More, searched: answer.Searched};
     },
     draw: (entries, _, searched) => entries.length === 0
-      ? empty(searched === undefined ? 'Nothing has been done yet' : 'No entry fits', 'Who has done what shows here, the newest first.')
+      ? empty(searched === undefined ? 'There are no entries yet' : 'No entry fits', 'Each action appears here with its user, the newest first.')
       : table('Who did what, the newest first', [['When'], ['Who'], ['What'], ['Details'], ['From'], ['Request']],
         entries.map(entry => ({key: String(entry.Number), cells: cells(entry)}))),
   });
@@ -44,7 +44,7 @@ export async function show(page) {
 
 function cells(entry) {
   return [
-    at(entry.At), [entry.Actor || 'the command line', entry.Token ? h('span.small.below.mono', {title: 'The token that was shown'}, entry.Token) : null],
+    at(entry.At), [entry.Actor || 'the command line', entry.Token ? h('span.small.below.mono', {title: 'The token of the request'}, entry.Token) : null],
     h('span', {title: entry.Action}, WORDS[entry.Action] ?? entry.Action, ' ', subject(entry)),
     entry.Detail ? h('span.small.wrap', {}, entry.Detail) : '—', entry.Client === 'unknown' ? '—' : h('span.mono', {}, entry.Client),
     entry.Request ? h('span.mono', {}, entry.Request) : '—',

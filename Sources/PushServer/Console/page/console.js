@@ -1,4 +1,4 @@
-// The page: who is signed in, which view the address names, and how a view is drawn and refreshed.
+// The page: signs in, chooses the view by the address, and draws and refreshes it.
 
 import * as audit from './audit.js';
 import * as devices from './devices.js';
@@ -18,7 +18,7 @@ let current = null;
 
 // MARK: A view
 
-/** What a view draws on, until another takes its place. */
+/** The page that a view draws on, until another view replaces it. */
 class Page {
   constructor(address) {
     const [path, query = ''] = address.split('?');
@@ -31,20 +31,20 @@ class Page {
     this.content = h('div.content', {}, h('p.loading', {}, 'Loading…'));
   }
 
-  /** Sets the heading, with what stands beside it. The focus goes to it once the page is drawn. */
+  /** Sets the heading and the elements next to it. */
   heading(text, ...beside) {
     document.title = `${text} – Sealpost`;
     update(this.head, h('h1', {tabindex: '-1'}, text), h('div.row', {}, beside));
   }
 
-  /** Asks and draws again and again while the page is visible, and says since when the figures are old if that fails. */
+  /** Loads and draws at intervals while the page is visible. After a failure, shows the age of the figures. */
   every(seconds, load, draw) {
     let timer = 0, failures = 0, last = null, isAsking = false;
     const run = async () => {
       clearTimeout(timer);
       if (isAsking || this.signal.aborted) return;
       isAsking = true;
-      let rest = seconds;
+      let delay = seconds;
       try {
         const answer = await load();
         if (this.signal.aborted) return;
@@ -55,11 +55,11 @@ class Page {
       } catch (problem) {
         if (this.signal.aborted || problem.status === 401) return;
         failures += 1;
-        rest = Math.max(problem.retryAfter ?? 0, Math.min(60, seconds * 2 ** failures));
-        this.stale(problem, last, rest);
+        delay = Math.max(problem.retryAfter ?? 0, Math.min(60, seconds * 2 ** failures));
+        this.stale(problem, last, delay);
       } finally {
         isAsking = false;
-        if (!this.signal.aborted && !document.hidden) timer = setTimeout(run, rest * 1000);
+        if (!this.signal.aborted && !document.hidden) timer = setTimeout(run, delay * 1000);
       }
     };
     document.addEventListener('visibilitychange', () => document.hidden ? clearTimeout(timer) : run(), {signal: this.signal});
@@ -70,16 +70,16 @@ class Page {
 
   say(text, isOld) {
     this.age.classList.toggle('old', isOld);
-    // Screen readers are told of trouble and of its end, and not every few seconds.
+    // Screen readers announce a failure and its end only, and no refresh.
     this.age.setAttribute('aria-live', isOld || this.wasOld ? 'polite' : 'off');
     this.wasOld = isOld;
     this.age.textContent = text;
   }
 
-  stale(problem, last, rest) {
+  stale(problem, last, delay) {
     const [first] = explain(problem);
-    if (!last) this.content.replaceChildren(problemBox(problem, h('p.small', {}, `The next try is in ${span(rest)}.`)));
-    this.say(last ? `Old figures, of ${clockTime(last)}. ${first} The next try is in ${span(rest)}.` : '', true);
+    if (!last) this.content.replaceChildren(problemBox(problem, h('p.small', {}, `The next try is in ${span(delay)}.`)));
+    this.say(last ? `Old figures, of ${clockTime(last)}. ${first} The next try is in ${span(delay)}.` : '', true);
   }
 
   leave() {
@@ -98,7 +98,7 @@ async function route() {
   try {
     page = new Page(address);
   } catch {
-    page = new Page('nowhere');  // An address that is not well encoded.
+    page = new Page('nowhere');  // The address has an invalid encoding.
   }
   current = page;
   const view = VIEWS[page.parts[0]];
@@ -137,7 +137,7 @@ function drawAccount() {
 
 // MARK: Signing in
 
-/** Without a session there is nothing but this. */
+/** The only view without a session. */
 function drawSignIn(sentence = '', isBad = false) {
   current?.leave();
   current = null;
@@ -168,7 +168,7 @@ function drawSignIn(sentence = '', isBad = false) {
   (sentence ? heading : name).focus();
 }
 
-/** The first administrator of a server without users, for whoever has the link that it has printed. */
+/** Makes the first administrator of a server without users, with the printed link. */
 function drawSetUp(code) {
   bar.hidden = true;
   document.title = 'First administrator – Sealpost';
@@ -180,7 +180,7 @@ function drawSetUp(code) {
     perform: async () => {
       await setUp(code, name.value.trim(), password.value);
       password.value = '';
-      // The link has been used: it need not stay in the history.
+      // The link works once, so the history need not keep it.
       history.replaceState(null, '', '#/overview');
       begin();
     },
@@ -191,14 +191,14 @@ function drawSetUp(code) {
   name.focus();
 }
 
-/** Why a sign-in failed, in words for the one who signs in. */
+/** The problem of a failed sign-in, in the words of the form. */
 function wordsOf(problem) {
   if (problem.status === 401) return new Problem('The name or the password is wrong', {request: problem.request});
   if (problem.status === 429) return new Problem('There were too many attempts', {retryAfter: problem.retryAfter || 60, request: problem.request});
   return problem;
 }
 
-/** After the sign-in: the console, or what it needs. */
+/** Shows the console after the sign-in, or the missing right. */
 function begin() {
   if (session.Role === 'admin' && session.Scopes.includes('manage')) return route();
   const isAdministrator = session.Role === 'admin';
@@ -206,7 +206,7 @@ function begin() {
   drawBar('');
   document.getElementById('nav').replaceChildren();
   main.replaceChildren(h('div.gate', {},
-    h('h1', {tabindex: '-1'}, isAdministrator ? 'This session may not manage' : 'The console needs an administrator'),
+    h('h1', {tabindex: '-1'}, isAdministrator ? 'This session cannot manage' : 'The console needs an administrator'),
     h('p', {}, isAdministrator ? 'The session lacks the scope “manage”. Sign out, and sign in again.'
       : `You are signed in as ${session.Name}, with the role ${session.Role}. Sign out and sign in as an administrator, or ask one to change your role.`)));
   main.querySelector('h1').focus();
@@ -227,19 +227,19 @@ async function start() {
   }
 }
 
-// The address is the view's, so the skip link moves the focus by itself.
+// The address names the view, so the skip link cannot use it and moves the focus.
 document.getElementById('skip').addEventListener('click', event => {
   event.preventDefault();
   main.focus();
 });
 addEventListener('hashchange', route);
-// A link to the view that is shown changes no address: it draws the view anew, as a browser loads a page anew.
+// A link to the present view changes no address, so it redraws the view, as a browser reloads a page.
 document.addEventListener('click', event => {
   const link = event.target.closest('a[href^="#/"]');
   if (link && link.hash === location.hash && !event.ctrlKey && !event.metaKey && !event.shiftKey) route();
 });
 addEventListener('unhandledrejection', event => {
   if (event.reason?.name === 'AbortError') event.preventDefault();
-  else tell('The console has made a mistake. Load the page again.', true);
+  else tell('An error in the console has stopped this action. Load the page again.', true);
 });
 start();

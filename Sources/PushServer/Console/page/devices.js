@@ -1,4 +1,4 @@
-// Devices: what is registered, and ending a registration.
+// Devices: the registrations, and ending one.
 
 import {ask, path} from './api.js';
 import {actionButton, ask as askFirst, form, tell} from './act.js';
@@ -18,12 +18,12 @@ export async function show(page) {
   await deviceList(place, user, page);
 }
 
-/** A form that shows what belongs to one user, or to all. */
+/** A form that shows the rows of one user, or of all. */
 export function byUser(view, user) {
   const name = h('input', {...VERBATIM, maxlength: 100, pattern: '[\\-A-Za-z0-9_@#.]*', title: 'The name of a user', value: user});
   const everybody = user ? h('a.button', {href: `#/${view}`}, 'Show all') : null;
   return h('div.find', {}, form({
-    fields: field('User', name, {hint: `Leave it empty for the ${view} of all.`}), submit: 'Show', extra: everybody,
+    fields: field('User', name, {hint: `Leave it empty for the ${view} of all users.`}), submit: 'Show', extra: everybody,
     perform: () => { location.hash = name.value.trim() ? `#/${view}?user=${encodeURIComponent(name.value.trim())}` : `#/${view}`; },
   }));
 }
@@ -37,10 +37,10 @@ export function deviceList(place, user, page) {
       return {items: answer.Devices, cursor: answer.Cursor, more: answer.More};
     },
     draw: (devices, reload) => devices.length
-      ? table(user ? `Devices of ${user}` : 'Devices', [
+      ? [h('p.small', {'data-key': 'words'}, 'A retired registration has ended: its app must register again. Topics are tags that the device has chosen.'), table(user ? `Devices of ${user}` : 'Devices', [
         ['Device'], ...(user ? [] : [['User']]), ['Platform'], ['State'], ['Topics'], ['Registered'], ['Last push'], ['Last fetch'], ['Action', {kind: 'action'}],
-      ], devices.map(device => ({key: device.Id, cells: cells(device, user, reload)})))
-      : empty(user ? `${user} has no devices` : 'There are no devices', 'A device shows here from its first request for a registration on.'),
+      ], devices.map(device => ({key: device.Id, cells: cells(device, user, reload)})))]
+      : empty(user ? `${user} has no devices` : 'There are no devices', 'A device appears here with its first request for a registration.'),
   });
 }
 
@@ -56,7 +56,7 @@ function cells(device, user, reload) {
     ago(device.RegisteredAt), ago(device.LastPush), h('span', {title: 'By any device of the user'}, ago(device.LastFetch)),
     device.State === 'retired' ? '' : [device.State === 'registered' ? test(device) : null, h('button.quiet.danger', {type: 'button', 'aria-label': `Unregister the device ${device.Id.slice(0, 8)} of ${device.User}`, onclick: () => askFirst({
       title: `Unregister a device of ${device.User}?`, submit: 'Unregister',
-      text: ['Pushes that wait for it are cancelled. The device may register again: to keep the user out, disable the user.', `Device ${device.Id}`],
+      text: ['Its waiting pushes are cancelled. The device can register again: to keep the user out, disable the user.', `Device ${device.Id}`],
       perform: async () => {
         await ask('DELETE', path(['devices', device.Id]));
         await reload();
@@ -66,7 +66,7 @@ function cells(device, user, reload) {
   ];
 }
 
-/** Sends one push that says “Test.”, and tells what its provider has answered. */
+/** Sends a push with the text “Test.”, and shows the provider’s answer. */
 function test(device) {
   return actionButton('Test', async () => {
     const {State, Reason} = await ask('POST', path(['devices', device.Id, 'test']), {timeoutSeconds: 30});

@@ -1,4 +1,4 @@
-// Elements: building them, and bringing those of the page up to date without losing focus or position.
+// Builds elements, and updates the page's elements without losing focus or scroll position.
 
 const SVG = 'http://www.w3.org/2000/svg';
 // Set as properties, since the attribute holds only the initial value.
@@ -11,7 +11,7 @@ function dispatch(event) {
 function listen(element, handlers) {
   const known = element.handlers ?? {};
   element.handlers = {...handlers};
-  // One listener per type, which looks the handler up: so that `morph` can exchange handlers.
+  // One listener for each type looks the handler up, so that `morph` can replace handlers.
   element.listening ??= new Set(Object.keys(known));
   for (const type of Object.keys(handlers)) {
     if (element.listening.has(type)) continue;
@@ -49,7 +49,7 @@ export function s(kind, attributes = {}, ...children) {
 const keyOf = node => node.dataset?.key;
 const isAlike = (old, fresh) => old.nodeName === fresh.nodeName && keyOf(old) === keyOf(fresh);
 
-/** Changes the children of `parent` into those that were newly built. */
+/** Updates the children of `parent` to match newly built ones. */
 export function update(parent, ...fresh) {
   const holder = document.createDocumentFragment();
   holder.append(...fresh.flat(Infinity).filter(Boolean));
@@ -81,14 +81,14 @@ function morph(old, fresh) {
     if (old.data !== fresh.data) old.data = fresh.data;
     return;
   }
-  // An action is under way, or must wait: its own end changes the button.
+  // The button's action is running or must wait; its end updates the button.
   if (old.getAttribute('aria-disabled') === 'true') return;
   for (const {name} of [...old.attributes]) {
     if (!fresh.hasAttribute(name) && name !== 'open') old.removeAttribute(name);
   }
   for (const {name, value} of fresh.attributes) {
     if (old.getAttribute(name) === value) continue;
-    // The policy allows styles as properties, and not as an attribute.
+    // The content security policy allows styles as properties only.
     if (name === 'style') old.style.cssText = value;
     else old.setAttribute(name, value);
   }
@@ -104,7 +104,7 @@ export function table(caption, columns, rows) {
   const body = rows.map(row => row instanceof Node ? row : h('tr', {role: 'row', 'data-key': row.key},
     row.cells.map((cell, index) => {
       const [title, {kind} = {}] = columns[index];
-      // Rows that are cards leave out what says nothing.
+      // On small screens, where rows are cards, the style sheet hides empty cells.
       const name = (kind ? `.${kind}` : '') + (cell === '—' || cell === '0' || cell === '' ? '.none' : '');
       return index === 0
         ? h(`th${name}`, {scope: 'row', role: 'rowheader', 'data-label': title}, cell)
@@ -117,7 +117,7 @@ export function table(caption, columns, rows) {
       h('tbody', {role: 'rowgroup'}, body)));
 }
 
-/** The attributes of a field in which names are typed that are no words. */
+/** The attributes of a field for names, which a keyboard must not correct. */
 export const VERBATIM = {type: 'text', autocapitalize: 'off', autocomplete: 'off', spellcheck: 'false'};
 
 /** A labelled field. `options.hint` stands below it; `labelled` is the control if other things are beside it. */
@@ -137,7 +137,7 @@ export function badge(text, tone = 'plain') {
   return h(`span.badge.${tone}`, {}, text);
 }
 
-/** What stands where there is nothing to list. */
+/** The text in place of an empty list. */
 export function empty(title, text, ...rest) {
   return h('div.empty', {}, h('p.empty-title', {}, title), h('p', {}, text), rest);
 }

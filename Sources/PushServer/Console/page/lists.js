@@ -7,12 +7,12 @@ import {count, plural} from './words.js';
 /**
  * Draws a list into `place`, with a button for more.
  *
- * `load(cursor)` gives `{items, cursor, more}`, and of a search `searched`: among how many the items were found. `draw(items, reload, searched)`
- * gives what to show.
+ * `load(cursor)` returns `{items, cursor, more}`, and for a search `searched`, the number of searched items. `draw(items, reload, searched)`
+ * returns the elements to show.
  */
 export async function list(place, {load, draw, one, many = `${one}s`, signal}) {
   let items = [], cursor = null, hasMore = false, searched, loads = 0;
-  // Whether it was shown: an answer that has come too late is not.
+  // Returns whether to show the items: not if the answer came too late.
   const add = async from => {
     loads += 1;
     const mine = loads, next = await load(from);
@@ -30,7 +30,7 @@ export async function list(place, {load, draw, one, many = `${one}s`, signal}) {
       ? `${plural(items.length, one, many)} shown${hasMore ? ', there are more' : ''}`
       : `${plural(items.length, one, many)} found among ${count(searched)}${hasMore ? '; there are older ones' : ', which are all'}`),
     hasMore ? actionButton(searched === undefined ? 'Show more' : 'Go on searching', async () => {
-      // The render leaves a button alone that is busy, so it comes after.
+      // A render skips busy buttons, so it runs after this action.
       if (await add(cursor)) setTimeout(render);
       return null;
     }) : null));

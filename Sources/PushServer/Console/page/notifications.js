@@ -1,4 +1,4 @@
-// Notifications: recent ones, and what became of the pushes of one. Payloads are never asked for.
+// Notifications: the recent ones, and the outcome of each push of one. The page requests no payloads.
 
 import {Problem, ask, path} from './api.js';
 import {actionButton, ask as askFirst, form} from './act.js';
@@ -8,7 +8,7 @@ import {ago, at, count, platformName, plural} from './words.js';
 export const title = 'Notifications';
 
 const RECENT = 50, PAGES = 6;
-// In the order in which a push goes through them; those that are not shown in a bar are worth a word only.
+// In the order of a push through them.
 const STATES = [
   ['queued', 'Queued', 'warm'], ['sending', 'Sending', 'warm'], ['accepted', 'Accepted', 'tint'], ['fetched', 'Fetched', 'good'],
   ['read', 'Read', 'deep'], ['failed', 'Failed', 'bad'], ['expired', 'Expired', 'warn'], ['cancelled', 'Cancelled', 'plain'],
@@ -27,18 +27,18 @@ async function showRecent(page) {
   const place = h('div', {}, h('p.loading', {}, 'Loading…'));
   page.content.replaceChildren(
     h('div.find', {}, form({
-      fields: field('Number of a notification', id, {hint: 'A push carries it as secureId, and a post is answered with it.'}), submit: 'Look up',
+      fields: field('Number of a notification', id, {hint: 'The push has it as secureId, and the answer to the post as Id.'}), submit: 'Look up',
       perform: () => { location.hash = `#/notifications/${id.value.trim()}`; },
     })),
     h('section', {'aria-labelledby': 'recent'}, h('h2', {id: 'recent'}, 'Recently sent'), place));
   const found = await recent(page.signal);
   place.replaceChildren(found.rows.length
     ? table('Notifications that were sent recently, the newest first', [['Notifications'], ['Sent by'], ['When'], ['Note']], found.rows)
-    : empty('Nothing was sent lately', 'What is posted shows here: its number, who sent it, and when.'),
+    : empty('Nothing was sent lately', 'Each notification appears here with its number, its sender and the time.'),
   found.rows.length ? h('p.small.foot', {}, `From the ${plural(found.read, 'newest entry', 'newest entries')} of the audit. `, h('a', {href: '#/audit?show=notification'}, 'Look further back in the audit'), '.') : '');
 }
 
-/** The newest entries of the audit about sending. Few are read first: a batch's entry names up to 500 notifications. */
+/** The newest entries of the audit about sending. The first page is small, as a batch's entry names up to 500 notifications. */
 async function recent(signal) {
   const rows = [], recalled = new Set();
   let cursor = null, read = 0;
@@ -56,7 +56,7 @@ async function recent(signal) {
   return {rows, read};
 }
 
-/** A batch names all its notifications. */
+/** Links to the notifications of an entry; a batch names all of its own. */
 export function links(subject) {
   const ids = subject.split(' ');
   const link = id => h('a.mono', {href: `#/notifications/${id}`}, id);
@@ -75,13 +75,13 @@ function note(entry, recalled) {
 async function showOne(page, id) {
   page.heading(`Notification ${id}`);
   if (!/^[1-9][0-9]{0,18}$/.test(id)) {
-    page.content.replaceChildren(empty('That is no number of a notification', 'It has digits only, and does not begin with 0.', h('a', {href: '#/notifications'}, 'All notifications')));
+    page.content.replaceChildren(empty('This is not the number of a notification', 'The number has digits only, and does not begin with 0.', h('a', {href: '#/notifications'}, 'All notifications')));
     return undefined;
   }
   let wanted = 100;
   const recall = h('button.danger', {type: 'button', onclick: () => askFirst({
     title: `Recall notification ${id}?`, submit: 'Recall',
-    text: ['Nobody can fetch it any more, and pushes that wait are cancelled. This cannot be undone.', 'A phone that has fetched it already may still show it.'],
+    text: ['Nobody can fetch it from then on, and its waiting pushes are cancelled. This cannot be undone.', 'A phone that has fetched it already may still show it.'],
     perform: async () => {
       await recallFromAll(id);
       page.refresh();
@@ -97,14 +97,14 @@ async function showOne(page, id) {
     recall.hidden = !answer;
     if (answer?.Counted === 'all') counted = answer.Counts;
     update(page.content, answer ? draw(answer, counted ?? answer.Counts, !counted, {id, refresh: page.refresh, more: () => { wanted += 500; return page.refresh(); }}) : missing());
-    // A count of very many comes in parts, of which the first are shown only as long as there is no whole one.
+    // The server counts very many pushes in parts; a part is shown only until the first whole count.
     if (answer?.Counted === 'part') setTimeout(page.refresh);
   });
 }
 
 /**
- * Recalls a notification. Where the administrator is a recipient too, the first request takes it from the administrator alone,
- * and the second from all; where the first was enough, the second finds nothing.
+ * Recalls a notification. If the administrator is a recipient, too, the first request dismisses it for the administrator alone,
+ * and the second recalls it. Otherwise the first recalls it, and the second finds nothing.
  */
 async function recallFromAll(id) {
   await ask('DELETE', path(['notifications', id]));
@@ -126,17 +126,18 @@ async function load(id, wanted, signal) {
 }
 
 function missing() {
-  return empty('There is no such notification', 'It was recalled, has expired, or never was.', h('a', {href: '#/notifications'}, 'All notifications'));
+  return empty('There is no such notification', 'It was recalled, has expired, or never existed.', h('a', {href: '#/notifications'}, 'All notifications'));
 }
 
 function draw(answer, counts, isPart, {id, refresh, more}) {
   const all = STATES.reduce((sum, [state]) => sum + counts[state], 0);
   return [
-    answer.SendAt ? h('p.sentence', {'data-key': 'scheduled'}, 'It is scheduled, and will be sent at ', at(answer.SendAt), '.') : null,
+    answer.SendAt ? h('p.sentence', {'data-key': 'scheduled'}, 'The notification is scheduled, and will be sent at ', at(answer.SendAt), '.') : null,
     h('section', {'data-key': 'counts', 'aria-labelledby': 'counts'}, h('h2', {id: 'counts'}, plural(all, 'push', 'pushes'), isPart ? ' so far, still counting' : null), all ? stack(counts, all) : null),
     h('section', {'data-key': 'pushes', 'aria-labelledby': 'pushes'}, h('h2', {id: 'pushes'}, 'Each device'),
+      h('p.small', {}, 'Accepted: the provider has the push. Fetched: the user has fetched the payload. Expired: the provider did not accept the push in time.'),
       answer.Deliveries.length ? pushTable(answer.Deliveries, id, refresh)
-        : empty('No pushes', answer.SendAt ? 'They are made when it is sent.' : 'Its recipients have no device, or the devices are still looked up. It can be fetched all the same.'),
+        : empty('No pushes', answer.SendAt ? 'The server makes the pushes at that time.' : 'Its recipients have no device, or the server still looks the devices up. Recipients can fetch it all the same.'),
       answer.More ? h('div.row.foot', {}, h('p.small', {}, `${count(answer.Deliveries.length)} of ${count(all)} shown`), h('button', {type: 'button', onclick: more}, 'Show more')) : null),
   ];
 }
@@ -154,10 +155,10 @@ function stack(counts, all) {
 }
 
 function pushTable(pushes, id, refresh) {
-  // A column without a button would be a header for nothing.
+  // The column is left out if no row has a button.
   const canAct = pushes.some(isWaiting);
   return table('The pushes of this notification, one for each device', [
-    ['Device'], ['User'], ['Platform'], ['State'], ['Tries', {kind: 'number'}], ['Provider’s words'], ['When'], ...(canAct ? [['Action', {kind: 'action'}]] : []),
+    ['Device'], ['User'], ['Platform'], ['State'], ['Attempts', {kind: 'number'}], ['Reason'], ['When'], ...(canAct ? [['Action', {kind: 'action'}]] : []),
   ], pushes.map((push, index) => ({key: push.Device ?? `gone ${index}`, cells: [
     push.Device ? h('span.mono', {title: push.Device}, `${push.Device.slice(0, 8)}…`) : 'gone',
     push.User ? h('a', {href: `#/users/${encodeURIComponent(push.User)}`}, push.User) : 'gone',
@@ -169,7 +170,7 @@ function pushTable(pushes, id, refresh) {
 
 const isWaiting = push => push.State === 'queued' && push.Device;
 
-/** A push that waits can be tried at once, or cancelled; the others stay. */
+/** The buttons of a waiting push: try it at once, or cancel it. */
 function actions(push, id, refresh) {
   const place = path(['notifications', id, 'deliveries', push.Device]);
   // A user may have several devices.
@@ -177,7 +178,7 @@ function actions(push, id, refresh) {
   const retry = actionButton('Try now', async () => {
     await ask('POST', place);
     refresh();
-    return 'The push is due now. In a lane that is paused it waits all the same.';
+    return 'The push is due now. If its lane is paused, it waits until the lane resumes.';
   }, {kind: 'quiet', name: `Try now: ${which}`, key: `retry ${push.Device}`});
   const cancel = h('button.quiet.danger', {type: 'button', 'data-key': `cancel ${push.Device}`, 'aria-label': `Cancel: ${which}`, onclick: () => askFirst({
     title: 'Cancel this push?', submit: 'Cancel the push',

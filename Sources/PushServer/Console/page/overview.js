@@ -1,4 +1,4 @@
-// How the server does: troubles, the last hour, lanes, servers, credentials.
+// The state of the server: troubles, the last hour, lanes, servers, credentials.
 
 import {ask, path} from './api.js';
 import {actionButton} from './act.js';
@@ -9,10 +9,10 @@ import {ago, at, count, minuteTime, onDay, plural, relative, span} from './words
 export const title = 'Overview';
 
 const CAUSES = {
-  outage: ['does not answer', 'The provider did not answer ten calls in a row. It is tried again by itself; look at the network here if others fail, too.'],
-  overloaded: ['asks for a rest', 'The provider has asked this server to send nothing for a while. If that happens often, lower the sender’s rate.'],
-  throttled: ['asks for fewer pushes', 'The provider says that the devices of several users are sent too much. If that happens often, lower the sender’s rate.'],
-  misconfigured: ['refuses the credentials', 'The provider refuses the credentials or the set-up of this sender. Correct what it names, then reload the server or try again.'],
+  outage: ['does not answer', 'The provider did not answer ten calls in a row. The server retries by itself. If other lanes fail, too, check the server’s network.'],
+  overloaded: ['asks for a pause', 'The provider has asked this server to send nothing for a while. If that happens often, lower the sender’s rate.'],
+  throttled: ['asks for fewer pushes', 'The provider reports too many pushes to the devices of several users. If that happens often, lower the sender’s rate.'],
+  misconfigured: ['refuses the credentials', 'The provider refuses the credentials or the configuration of this sender. Correct what the reason names, then reload the server or try again.'],
   devices_refused: ['knows none of the devices', 'The provider did not know the devices of five users in a row. Compare the sender’s app, environment and project with those of the app.'],
 };
 // These do not end by themselves: a person must act.
@@ -40,7 +40,7 @@ function troublesOf(status, now) {
   const found = status.Troubles.map(text => ['bad', `${text[0].toUpperCase()}${text.slice(1)}.`.replace(/\.\.$/, '.'), '']);
   for (const lane of status.Lanes) {
     if (lane.Pause) {
-      const [what] = CAUSES[lane.Pause.Cause] ?? ['takes no pushes'];
+      const [what] = CAUSES[lane.Pause.Cause] ?? ['accepts no pushes'];
       found.push([NEEDS_HELP.has(lane.Pause.Cause) ? 'bad' : 'warn',
         `The lane ${lane.Name} is paused: its provider ${what}.`, `${plural(lane.Pending, 'push waits', 'pushes wait')} in it.`]);
     } else if (lane.OverdueSeconds > LATE) {
@@ -50,8 +50,8 @@ function troublesOf(status, now) {
   }
   for (const one of status.Credentials) {
     const left = (new Date(one.ExpiresAt) - now) / DAY;
-    if (left <= 0) found.push(['bad', `${one.Name} has expired.`, 'Its provider refuses pushes until it is replaced.']);
-    else if (left < 30) found.push([left < 3 ? 'bad' : 'warn', `${one.Name} ends in ${left < 2 ? span(left * 86400) : plural(Math.floor(left), 'day')}.`, 'Replace it before, and reload the server.']);
+    if (left <= 0) found.push(['bad', `${one.Name} has expired.`, 'Replace it, and reload the server.']);
+    else if (left < 30) found.push([left < 3 ? 'bad' : 'warn', `${one.Name} expires in ${left < 2 ? span(left * 86400) : plural(Math.floor(left), 'day')}.`, 'Replace it before then, and reload the server.']);
   }
   return found.sort((one, other) => (one[0] === 'bad' ? 0 : 1) - (other[0] === 'bad' ? 0 : 1));
 }
@@ -59,10 +59,10 @@ function troublesOf(status, now) {
 function health(troubles) {
   if (troubles.length === 0) {
     return h('section.health.good', {'data-key': 'health', 'aria-labelledby': 'health'}, h('span.dot.good', {}),
-      h('div', {}, h('h2', {id: 'health'}, 'All is well'), h('p', {}, 'No lane is paused, no push is late, and no credential ends soon.')));
+      h('div', {}, h('h2', {id: 'health'}, 'All is well'), h('p', {}, 'No lane is paused, no push is late, and no credential expires soon.')));
   }
   const bad = troubles.filter(([level]) => level === 'bad').length;
-  const heading = bad ? `${plural(bad, 'thing needs', 'things need')} you` : `${plural(troubles.length, 'thing')} to keep an eye on`;
+  const heading = bad ? `${plural(bad, 'thing needs', 'things need')} you` : `${plural(troubles.length, 'thing')} to watch`;
   return h(`section.health.${bad ? 'bad' : 'warn'}`, {'data-key': 'health', 'aria-labelledby': 'health'}, h(`span.dot.${bad ? 'bad' : 'warn'}`, {}),
     h('div', {},
       h('h2', {id: 'health'}, heading),
@@ -85,6 +85,7 @@ function plots(history) {
   ];
   return h('section', {'data-key': 'hour', 'aria-labelledby': 'hour'},
     h('div.section-head', {}, h('h2', {id: 'hour'}, 'The last hour'),
+      h('p.small', {}, 'A push is the message that wakes one device. It is accepted once its provider has it. Payloads are fetched from this server.'),
       started > 0 ? h('p.small', {}, `This server started ${plural(posted.length - started, 'minute')} ago; before that there are no figures.`) : null),
     h('div.cards', {}, cards),
     h('details', {'data-key': 'figures'}, h('summary', {}, 'These figures as a table'), figures(end, {posted, accepted, failed, fetched, pending})));
@@ -104,7 +105,7 @@ function figures(end, {posted, accepted, failed, fetched, pending}) {
       sum(posted), sum(accepted), sum(failed), sum(fetched), last === undefined ? '—' : count(last)]});
   }
   const numeric = {kind: 'number'};
-  return table('What happened in the last hour, by ten minutes', [
+  return table('Figures of the last hour, in steps of ten minutes', [
     ['Time'], ['Posted', numeric], ['Accepted', numeric], ['Failed', numeric], ['Fetched', numeric], ['Waiting at the end', numeric],
   ], rows);
 }
@@ -115,23 +116,23 @@ const rank = lane => lane.Pause ? (NEEDS_HELP.has(lane.Pause.Cause) ? 0 : 1) : l
 
 function lanes(page, status, now) {
   const sorted = [...status.Lanes].sort((one, other) => rank(one) - rank(other) || other.Pending - one.Pending || one.Name.localeCompare(other.Name));
-  const heading = h('div.section-head', {}, h('h2', {id: 'lanes'}, 'Lanes'), h('p.small', {}, 'A lane is a sender, or for browsers a push service.'));
+  const heading = h('div.section-head', {}, h('h2', {id: 'lanes'}, 'Lanes'), h('p.small', {}, 'A lane is the queue of pushes to one provider under one set of credentials. It is paused as a whole.'));
   if (sorted.length === 0) {
     return h('section', {'data-key': 'lanes', 'aria-labelledby': 'lanes'}, heading,
-      empty('No sender is configured', 'Nothing is pushed, so phones are not woken. What is posted can be fetched all the same.'));
+      empty('No sender is configured', 'The server sends no pushes, so phones are not woken. Users can still fetch their notifications.'));
   }
   const needsSpace = sorted.length > QUIET_FROM;
   const isQuiet = lane => needsSpace && rank(lane) === 3 && lane.Pending === 0;
   const loud = sorted.filter(lane => !isQuiet(lane)), quiet = sorted.filter(isQuiet);
   return h('section', {'data-key': 'lanes', 'aria-labelledby': 'lanes'}, heading,
-    loud.length ? laneTable('Lanes, those in trouble first', loud, page, now) : null,
+    loud.length ? laneTable('Lanes, those with problems first', loud, page, now) : null,
     quiet.length ? h('details', {'data-key': 'quiet'}, h('summary', {}, `${plural(quiet.length, 'lane')} with nothing waiting`), laneTable('Lanes with nothing waiting', quiet, page, now)) : null);
 }
 
 function laneTable(caption, lanes, page, now) {
   const numeric = {kind: 'number'};
   return table(caption, [
-    ['Lane'], ['State'], ['Waiting', numeric], ['Oldest is late by', numeric], ['Oldest sent', numeric], ['Accepted', numeric], ['Failed', numeric], ['Expired', numeric], ['Cancelled', numeric],
+    ['Lane'], ['State'], ['Waiting', numeric], ['Oldest is overdue by', numeric], ['Oldest posted', numeric], ['Accepted', numeric], ['Failed', numeric], ['Expired', numeric], ['Cancelled', numeric],
   ], lanes.flatMap(lane => laneRows(lane, page, now)));
 }
 
@@ -150,7 +151,7 @@ function pauseRow(lane, page, now) {
   const {Cause, Reason, Until} = lane.Pause;
   const [, advice] = CAUSES[Cause] ?? ['', 'The server has paused this lane.'];
   const until = Until ? new Date(Until).getTime() : 0;
-  const again = until > now ? ['It tries again at ', at(Until), `, ${relative(until, now)}.`] : ['It tries again with the next push.'];
+  const again = until > now ? ['The server tries again at ', at(Until), `, ${relative(until, now)}.`] : ['The server tries again with the next push.'];
   const retry = actionButton('Try again now', async () => {
     await ask('POST', path(['lanes', 'retry']), {body: {Lane: lane.Name}});
     page.refresh();
@@ -158,25 +159,25 @@ function pauseRow(lane, page, now) {
   }, {name: `Try the lane ${lane.Name} again now`, key: `retry ${lane.Name}`});
   return h(`tr.pause.${NEEDS_HELP.has(Cause) ? 'bad' : 'warn'}`, {role: 'row', 'data-key': `${lane.Name} pause`},
     h('td', {role: 'cell', colspan: 9}, h('div.pause-body', {},
-      h('div', {}, h('p', {}, advice), Reason ? h('p.small', {}, 'In its words: ', h('q.mono', {}, Reason)) : null, h('p.small', {}, again)), retry)));
+      h('div', {}, h('p', {}, advice), Reason ? h('p.small', {}, 'Reason: ', h('q.mono', {}, Reason)) : null, h('p.small', {}, again)), retry)));
 }
 
 // MARK: Servers
 
 const STATES = {alive: ['Running', 'good'], late: ['Silent', 'bad'], gone: ['Gone', 'plain']};
 
-/** The servers that share the database; nothing where one has it alone. */
+/** The servers that share the database; null if there is one server only. */
 function nodes(list) {
   if (list.length === 0) return null;
   const gone = list.filter(node => node.State === 'gone'), others = list.filter(node => node.State !== 'gone');
   return h('section', {'data-key': 'nodes', 'aria-labelledby': 'nodes'},
-    h('div.section-head', {}, h('h2', {id: 'nodes'}, 'Servers'), h('p.small', {}, 'They share the database. Each says twice a second that it is alive.')),
-    nodeTable('The servers that run', others),
-    gone.length ? h('details', {'data-key': 'gone'}, h('summary', {}, `${plural(gone.length, 'server')} gone within a day`), nodeTable('The servers that are gone', gone)) : null);
+    h('div.section-head', {}, h('h2', {id: 'nodes'}, 'Servers'), h('p.small', {}, 'They share the database. Each reports twice a second that it is alive.')),
+    nodeTable('Servers that are running', others),
+    gone.length ? h('details', {'data-key': 'gone'}, h('summary', {}, `${plural(gone.length, 'server')} gone within a day`), nodeTable('Servers that are gone', gone)) : null);
 }
 
 function nodeTable(caption, list) {
-  return table(caption, [['Server'], ['State'], ['Version'], ['Since'], ['Last heard of']], list.map(node => {
+  return table(caption, [['Server'], ['State'], ['Version'], ['Since'], ['Last sign of life']], list.map(node => {
     const [word, tone] = STATES[node.State] ?? [node.State, 'plain'];
     return {key: `${node.Name} ${node.StartedAt}`, cells: [
       [h('span.mono', {}, node.Name), node.IsThis ? ' · this one' : null], badge(word, tone), node.Version, at(node.StartedAt), ago(node.HeardAt),
@@ -193,9 +194,9 @@ function credentials(list, now) {
     return {key: one.Name, cells: [h('span.mono', {}, one.Name), onDay(one.ExpiresAt), left < 3 ? badge(words, 'bad') : left < 30 ? badge(words, 'warn') : words]};
   });
   return h('section', {'aria-labelledby': 'credentials'},
-    h('div.section-head', {}, h('h2', {id: 'credentials'}, 'Credentials that end')),
-    rows.length ? table('Credentials and when they end', [['Credential'], ['Ends on'], ['Left', {kind: 'number'}]], rows)
-      : empty('None', 'No credential of the configuration has an end that the server knows.'));
+    h('div.section-head', {}, h('h2', {id: 'credentials'}, 'Credentials that expire')),
+    rows.length ? table('Credentials and their expiry', [['Credential'], ['Expires on'], ['Time left', {kind: 'number'}]], rows)
+      : empty('None', 'The configuration has no credential whose expiry the server knows.'));
 }
 
 function facts(status, now) {

@@ -5,11 +5,11 @@ import {count, minuteTime} from './words.js';
 
 const WIDTH = 240, HEIGHT = 64;
 
-/** The history by the minute: sums of counts, and the last value where `isLevel`; null where the server did not run. */
+/** The history by the minute: sums of counts, or the last values if `isLevel`; null while the server was not running. */
 export function byMinute(values, seconds, isLevel) {
   const size = Math.max(1, Math.round(60 / seconds));
   const minutes = [];
-  // From the end, so that the last one is whole.
+  // From the end, so that the last minute is whole.
   for (let end = values.length; end > 0; end -= size) {
     const known = values.slice(Math.max(0, end - size), end).filter(value => value !== null);
     minutes.unshift(known.length === 0 ? null : isLevel ? known.at(-1) : known.reduce((sum, value) => sum + value, 0));
@@ -20,7 +20,7 @@ export function byMinute(values, seconds, isLevel) {
 const total = values => values.reduce((sum, value) => sum + (value ?? 0), 0);
 
 /**
- * A card with a number and its course.
+ * A card with a number and its history.
  *
  * `series` has one or two `{name, values, tone}`; the second is drawn on top of the first. `isLevel`: the last value counts, and not the sum.
  */
@@ -64,7 +64,7 @@ function draw(series, stacked, most, isLevel, summary, time) {
     stacked.forEach((sum, index) => {
       const lower = main.values[index] ?? 0, upper = second?.values[index] ?? 0;
       const bar = {x: (index * step + 0.5).toFixed(2), width: (step - 1).toFixed(2)};
-      // What is there can be seen, however little it is beside the most.
+      // Each value stays visible, however small it is.
       const height = value => Math.max(1.5, HEIGHT - 2 - y(value));
       if (lower) shapes.push(s(`rect.bar-one.${main.tone}`, {...bar, y: (HEIGHT - 2 - height(lower)).toFixed(2), height: height(lower).toFixed(2)}));
       if (upper) {
@@ -97,7 +97,7 @@ function draw(series, stacked, most, isLevel, summary, time) {
 const gaps = values => stretches(values, value => value === null);
 const runs = values => stretches(values, value => value !== null);
 
-/** Where values in a row hold a condition: pairs of the first and the one after the last. */
+/** The ranges of values that meet a condition: pairs of the first index and the index after the last. */
 function stretches(values, holds) {
   const found = [];
   values.forEach((value, index) => {

@@ -1,4 +1,4 @@
-// Tokens: which are good, making one, and ending one.
+// Tokens: the valid ones, making one, and revoking one.
 
 import {ask, path} from './api.js';
 import {ask as askFirst, reveal} from './act.js';
@@ -10,7 +10,7 @@ import {ago, at} from './words.js';
 export const title = 'Tokens';
 
 const SCOPES = {
-  fetch: 'Collect notifications', send: 'Send notifications', register: 'Register devices', manage: 'Manage users and tokens (administrators only)',
+  fetch: 'Fetch notifications', send: 'Send notifications', register: 'Register devices', manage: 'Manage users and tokens (administrators only)',
 };
 const LIFETIMES = [[3600, 'An hour'], [86400, 'A day'], [7 * 86400, 'A week'], [30 * 86400, '30 days'], [90 * 86400, '90 days'], [365 * 86400, 'A year']];
 
@@ -27,9 +27,9 @@ export async function show(page) {
       return {items: answer.Tokens, cursor: answer.Cursor, more: answer.More};
     },
     draw: (tokens, reload) => tokens.length
-      ? table('Tokens that are good', [['Token'], ['User'], ['Kind'], ['Scopes'], ['Made'], ['Last used'], ['Ends'], ['Action', {kind: 'action'}]],
+      ? table('Valid tokens', [['Token'], ['User'], ['Kind'], ['Scopes'], ['Made'], ['Last used'], ['Expires'], ['Action', {kind: 'action'}]],
         tokens.map(token => ({key: token.Prefix, cells: cells(token, reload)})))
-      : empty('There are no tokens', 'Each session of an app has one, and programs are given theirs here.'),
+      : empty('There are no tokens', 'Each session of an app has a token. Make tokens for backends here.'),
   });
 }
 
@@ -40,7 +40,7 @@ function cells(token, reload) {
     ago(token.CreatedAt), ago(token.LastUse, 'never'), ago(token.ExpiresAt),
     h('button.quiet.danger', {type: 'button', 'aria-label': `Revoke the token ${token.Prefix} of ${token.User}`, onclick: () => askFirst({
       title: 'Revoke this token?', submit: 'Revoke',
-      text: `What uses ${token.Prefix}… of ${token.User} is refused from the next request on.`,
+      text: `The server refuses the token ${token.Prefix}… of ${token.User} from the next request on.`,
       perform: async () => {
         await ask('DELETE', path(['tokens', token.Prefix]));
         await reload();
@@ -56,15 +56,15 @@ function add(user, reload) {
   const lifetime = h('select', {}, LIFETIMES.map(([seconds, text]) => h('option', {value: seconds, selected: seconds === 30 * 86400}, text)));
   askFirst({
     title: 'Make a token', submit: 'Make it', kind: 'primary',
-    fields: [field('User', name), h('fieldset', {}, h('legend', {}, 'Scopes'), scopes.map(([, label]) => label), h('p.hint', {}, 'Without any, it may do all that the user’s role may, except manage.')), field('Good for', lifetime)],
+    fields: [field('User', name), h('fieldset', {}, h('legend', {}, 'Scopes'), scopes.map(([, label]) => label), h('p.hint', {}, 'A scope is what the token may do. Without a scope, it may do all that the user’s role may, except manage.')), field('Lifetime', lifetime)],
     perform: async () => {
       const chosen = scopes.filter(([, label]) => label.querySelector('input').checked).map(([scope]) => scope);
       const made = await ask('POST', '/api/tokens', {body: {User: name.value.trim(), ExpiresIn: Number(lifetime.value), ...(chosen.length ? {Scopes: chosen} : {})}});
       // After the first dialog is closed and has given the focus back.
       setTimeout(() => reveal({
         title: 'The new token', name: 'The token', secret: made.Token, told: `The token ${made.Prefix}… of ${name.value.trim()} is made.`,
-        text: 'Copy it now: it is shown only this once, and nobody can show it again.',
-        note: [badge(`for ${name.value.trim()}`), ' Scopes: ', made.Scopes.join(', ') || 'none', '. It ends ', at(made.ExpiresAt), '.'],
+        text: 'Copy it now: it is shown only once.',
+        note: [badge(`for ${name.value.trim()}`), ' Scopes: ', made.Scopes.join(', ') || 'none', '. It expires ', at(made.ExpiresAt), '.'],
       }));
       await reload();
       return null;

@@ -1,4 +1,4 @@
-// Users: who there is, adding one, and what one may do.
+// Users: the list, adding one, and the rights of one.
 
 import {ask, path, session} from './api.js';
 import {actionButton, ask as askFirst, explain, form, reveal, tell} from './act.js';
@@ -11,7 +11,7 @@ export const title = 'Users';
 
 const ROLES = [
   ['device', 'Device', 'registers own devices, and sends to itself'],
-  ['publisher', 'Publisher', 'also sends to any user, and gives tags'],
+  ['publisher', 'Publisher', 'also sends to any user, and assigns tags'],
   ['admin', 'Administrator', 'also manages users and tokens'],
 ];
 const roleName = role => ROLES.find(([value]) => value === role)?.[1] ?? role;
@@ -48,7 +48,7 @@ async function showAll(page) {
     draw: users => {
       const words = name.value.trim().toLowerCase();
       const found = users.filter(user => user.Name.toLowerCase().includes(words)).sort((one, other) => one.Name.localeCompare(other.Name));
-      if (found.length === 0) return empty('No user fits', '“Open” looks among all.');
+      if (found.length === 0) return empty('No user fits', '“Open” searches all users.');
       return table('Users', [['Name'], ['Role'], ['Apps'], ['State'], ['Added'], ['Last push'], ['Last fetch']], found.map(user => ({key: user.Name, cells: [
         h('a.strong', {href: link(user.Name)}, user.Name), roleName(user.Role), apps(user), user.Disabled ? badge('Disabled', 'warn') : badge('Active', 'good'), ago(user.CreatedAt), ago(user.LastPush), ago(user.LastFetch),
       ]})));
@@ -83,7 +83,7 @@ function add() {
   const appList = h('input', {...VERBATIM, value: 'default'});
   askFirst({
     title: 'Add a user', submit: 'Add', kind: 'primary',
-    fields: [field('Name', name), passwordPart, h('label.check', {}, without, h('span', {}, 'Without a password: devices sign in by one-time codes, or by an issuer')), field('Role', role), field('Apps', appList, {hint: 'With commas in between. Administrators belong to all.'})],
+    fields: [field('Name', name), passwordPart, h('label.check', {}, without, h('span', {}, 'Without a password: devices sign in with one-time codes, or an issuer signs the user in')), field('Role', role), field('Apps', appList, {hint: 'Separate apps by commas. Administrators belong to all.'})],
     perform: async () => {
       const made = await ask('POST', '/api/users', {body: {Name: name.value.trim(), ...(without.checked ? {WithoutPassword: true} : {Password: password.value}), Role: role.value, Apps: split(appList.value)}});
       location.hash = link(made.Name);
@@ -126,9 +126,9 @@ async function showOne(page, name) {
     facts,
     part('role', 'Role and apps', roleForm(user, change)),
     part('signing', 'Signing in', may, passwordForm(user, change), codePart(user.Name)),
-    part('tags', 'Tags', h('p.small', {}, 'What is sent to a tag goes to all devices of the users who were given it.'), tags),
+    part('tags', 'Tags', h('p.small', {}, 'A tag names a group of users: a notification to it reaches all their devices.'), tags),
     h('section', {'aria-labelledby': 'devices'}, h('div.section-head', {}, h('h2', {id: 'devices'}, 'Devices'), h('a.small', {href: `#/tokens?user=${encodeURIComponent(user.Name)}`}, 'Tokens of this user')), devices),
-    part('delete', 'Delete', h('p', {}, 'All devices, sessions and tokens of the user go, too. It cannot be undone.'), deleteButton(user)));
+    part('delete', 'Delete', h('p', {}, 'All devices, sessions and tokens of the user are deleted, too. This cannot be undone.'), deleteButton(user)));
   drawSwitch();
   await deviceList(devices, user.Name, page);
 }
@@ -145,7 +145,7 @@ function roleForm(user, change) {
 }
 
 function signInPart(current, change) {
-  return h('div.row.spread', {}, h('p', {}, 'A disabled user is refused everywhere, at once. Devices and tags are kept.'),
+  return h('div.row.spread', {}, h('p', {}, 'The server refuses a disabled user at once. Devices and tags are kept.'),
     actionButton('', async () => {
       const user = current();
       if (user.Disabled) return change({Disabled: false}, `${user.Name} is enabled.`);
@@ -162,7 +162,7 @@ function signInPart(current, change) {
 function passwordForm(user, change) {
   const [password, passwordPart] = passwordField('New password');
   return form({
-    // Password managers must know whose it is.
+    // Password managers need the user's name.
     fields: [h('input', {type: 'text', autocomplete: 'username', value: user.Name, hidden: true}), passwordPart], submit: 'Set the password',
     perform: async () => {
       tell(await change({Password: password.value}, `The password of ${user.Name} is set, and all sessions of the user have ended.`));
@@ -172,20 +172,20 @@ function passwordForm(user, change) {
   });
 }
 
-/** A code with which a device gets a token of its own, once. */
+/** A one-time code, which a device exchanges for its own token. */
 function codePart(name) {
-  return h('div.row.spread', {}, h('p', {}, 'With a one-time code a device signs in without a password. It is good for 15 minutes.'), actionButton('Make a one-time code', async () => {
+  return h('div.row.spread', {}, h('p', {}, 'A device signs in with a one-time code instead of a password. The code is valid for 15 minutes.'), actionButton('Make a one-time code', async () => {
     const {Code, ExpiresAt} = await ask('POST', path(['users', name, 'enrolment']));
-    // After the button is free again, which the dialog gives the focus back to.
+    // The dialog gives the focus back to the button, so the button must be enabled first.
     setTimeout(() => reveal({
       title: 'The one-time code', name: 'The code', secret: Code, told: `A one-time code for ${name} is made.`,
-      text: 'Type it on the device, or copy it: it is shown only this once.', note: [badge(`for ${name}`), ' It ends ', at(ExpiresAt), '.'],
+      text: 'Type it on the device, or copy it: it is shown only once.', note: [badge(`for ${name}`), ' It expires ', at(ExpiresAt), '.'],
     }));
   }));
 }
 
 function drawTags(place, name, tags) {
-  // The server replaces all tags at once, so the change is made to what it has now.
+  // The server replaces all tags at once, so the change starts from its present tags.
   const save = async (edit, sentence) => {
     const {Tags} = await ask('GET', path(['users', name, 'tags']));
     await ask('PUT', path(['users', name, 'tags']), {body: {Tags: edit(Tags)}});
@@ -198,13 +198,13 @@ function drawTags(place, name, tags) {
     tags.length ? h('ul.tags', {'aria-label': 'Tags'}, tags.map(tag => h('li.tag', {}, tag, h('button.quiet', {
       type: 'button', 'aria-label': `Remove the tag ${tag}`,
       onclick: () => save(all => all.filter(other => other !== tag), `The tag ${tag} is removed.`).catch(problem => tell(explain(problem).join(' '), true)),
-    }, '✕')))) : h('p', {}, 'The user was given no tags.'),
+    }, '✕')))) : h('p', {}, 'The user has no tags.'),
     form({fields: field('Another tag', input), submit: 'Add the tag', perform: () => save(all => [...all, input.value.trim()], `The tag ${input.value.trim()} is added.`)}));
 }
 
 function deleteButton(user) {
   return h('button.danger', {type: 'button', onclick: () => askFirst({
-    title: `Delete ${user.Name}?`, submit: 'Delete', typed: user.Name, text: 'All devices, sessions and tokens of the user are deleted with it.',
+    title: `Delete ${user.Name}?`, submit: 'Delete', typed: user.Name, text: 'All devices, sessions and tokens of the user are deleted, too.',
     perform: async () => {
       await ask('DELETE', path(['users', user.Name]));
       location.hash = '#/users';

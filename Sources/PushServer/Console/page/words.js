@@ -1,4 +1,4 @@
-// Numbers and times in words. Times are local; all words are English.
+// Numbers and times in English words, in local time.
 
 import {h} from './dom.js';
 
@@ -21,8 +21,8 @@ export function span(seconds) {
   if (first < 0) return '0 s';
   const [size, unit] = parts[first];
   const next = parts[first + 1];
-  const rest = next ? Math.floor((total % size) / next[0]) : 0;
-  return `${Math.floor(total / size)} ${unit}${rest ? ` ${rest} ${next[1]}` : ''}`;
+  const remaining = next ? Math.floor((total % size) / next[0]) : 0;
+  return `${Math.floor(total / size)} ${unit}${remaining ? ` ${remaining} ${next[1]}` : ''}`;
 }
 
 /** One unit, with "ago" or "in". */
@@ -37,7 +37,7 @@ export function relative(date, now = Date.now()) {
 
 const isRecent = date => Math.abs(date - Date.now()) < 36 * 3600 * 1000;
 
-/** How long ago, or the day if that is long ago; the exact time on pointing at it. */
+/** The time from or until now, or the day if it is far off; the title has the exact time. */
 export function ago(text, absent = '—') {
   if (!text) return absent;
   const date = new Date(text);

@@ -80,14 +80,14 @@ extension Authenticator {
         for _ in 0..<4 {
             if case .ready(let caller) = try await self.step(entry, rules: rules, reader: reader) { return caller }
         }
-        throw Problem(.busy, "the account is being changed")
+        throw Problem(.busy, "the user is being changed; try again")
     }
 
     private func step(_ entry: Entry, rules: IssuerRules, reader: any StoreReader) async throws -> Step {
         let (identity, now) = (entry.identity, entry.now)
         let start = self.moment(of: entry.key)
         guard let user = try await reader.user(named: identity.name) else {
-            guard rules.createsUsers else { throw TokenFault.account("there is no account \(identity.name)") }
+            guard rules.createsUsers else { throw TokenFault.account("there is no user \(identity.name)") }
             let role = identity.rights.role ?? .device
             // `false`: another request has made the user. The next step binds it to its owner.
             _ = try await self.store.addUser(
@@ -103,16 +103,16 @@ extension Authenticator {
         // OpenID Connect Core section 2: `sub` is case-sensitive. This check is first, so that the
         // answer hides the account's state.
         guard identity.name.isSpelled(like: user.name) else {
-            throw TokenFault.account("the account of this name differs from \(identity.name) in upper or lower case")
+            throw TokenFault.account("the user of this name differs from \(identity.name) in upper or lower case")
         }
         let (token, stored) = (self.token(of: identity, rules), try await reader.issuedAccount(of: user))
         guard token.isOfOwner(of: stored) else {
-            throw TokenFault.account("the account \(identity.name) belongs to another issuer or another sub")
+            throw TokenFault.account("the user \(identity.name) belongs to another issuer or another sub")
         }
-        guard !user.isDisabled else { throw TokenFault.account("the account is disabled") }
+        guard !user.isDisabled else { throw TokenFault.account("the user is disabled") }
         if !rules.includesPasswordUsers {
             guard try await reader.password(of: user)?.isNone == true else {
-                throw TokenFault.account("the account has a password of its own")
+                throw TokenFault.account("the user has a password of their own")
             }
         }
         guard token.isGood(for: user, stored) else { throw TokenFault.superseded }

@@ -24,9 +24,9 @@ enum TokenFault: Error, Sendable, Hashable {
     var problem: Problem {
         switch self {
         case .form(let reason), .claim(let reason): Problem(.invalidBearerToken, reason)
-        case .expired: Problem(.tokenExpired, "get another one from the issuer")
+        case .expired: Problem(.tokenExpired, "get a new token from the issuer")
         case .unknownKey: Problem(.invalidBearerToken, "the issuer has no such key")
-        case .signature: Problem(.invalidBearerToken, "the signature is not the issuer's")
+        case .signature: Problem(.invalidBearerToken, "the token's signature is not the issuer's")
         case .superseded: Problem(.invalidBearerToken, "a later token of this user has other rights; use that one")
         case .account(let reason): Problem(.accountRefused, reason)
         case .unavailable: Problem(.issuerUnavailable)

@@ -171,7 +171,7 @@ final class Account {
             // If the rename failed, the mark is still here. Without the mark no file of the folder
             // decrypts.
             if (mark.delete()) Files.removeAll(folder);
-            if (mark.exists()) throw Store.storage(new IOException("a file cannot be removed"));
+            if (mark.exists()) throw Store.storage(new IOException("a file of the store cannot be deleted"));
         }
         if (signIn == null) signIn = "";
     }
@@ -279,7 +279,7 @@ final class Account {
                 return folder;
             }
             try {
-                if (!folder.mkdir() && !folder.isDirectory()) throw new IOException("a folder cannot be made");
+                if (!folder.mkdir() && !folder.isDirectory()) throw new IOException("a folder of the store cannot be created");
                 File made = Files.makeFolder(folder);
                 Files.write(new File(made, Files.hexadecimal(Files.random(8))), new byte[0]);
                 if (!Files.claim(made, place)) Files.remove(made);
@@ -325,6 +325,6 @@ final class Account {
     }
 
     static PushException busy() {
-        return PushException.of(PushException.Reason.STORAGE, "others change the store all the time", null);
+        return PushException.of(PushException.Reason.STORAGE, "other processes keep changing the store; try again", null);
     }
 }

@@ -32,7 +32,7 @@ final class Files {
     /** Makes a new folder in this one, with a name that no one else knows. */
     static File makeFolder(File parent) throws IOException {
         File folder = new File(parent, MADE + hexadecimal(random(8)));
-        if (!folder.mkdir()) throw new IOException("a folder cannot be made");
+        if (!folder.mkdir()) throw new IOException("a folder of the store cannot be created");
         return folder;
     }
 

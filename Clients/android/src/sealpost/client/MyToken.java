@@ -18,7 +18,7 @@ final class MyToken {
     private final int value;
 
     MyToken(int value) {
-        if (value < 0 || value > GREATEST) throw new IllegalArgumentException("a token is from 0 to " + GREATEST);
+        if (value < 0 || value > GREATEST) throw new IllegalArgumentException("MyToken must be from 0 to " + GREATEST);
         this.value = value;
     }
 

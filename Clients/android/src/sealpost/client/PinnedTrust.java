@@ -43,7 +43,7 @@ final class PinnedTrust extends X509ExtendedTrustManager {
         for (TrustManager manager : factory.getTrustManagers()) {
             if (manager instanceof X509TrustManager) return (X509TrustManager) manager;
         }
-        throw new GeneralSecurityException("the platform trusts nobody");
+        throw new GeneralSecurityException("the platform has no trust manager");
     }
 
     /**

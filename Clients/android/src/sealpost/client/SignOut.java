@@ -56,9 +56,9 @@ final class SignOut {
         File folder = new File(store.folder(), FOLDER);
         File made = new File(folder, "." + name);
         try {
-            if (!folder.mkdir() && !folder.isDirectory()) throw new IOException("a folder cannot be made");
+            if (!folder.mkdir() && !folder.isDirectory()) throw new IOException("a folder of the store cannot be created");
             Files.write(made, store.sealer().seal(order.bytes(), FOLDER + name));
-            if (!made.renameTo(new File(folder, name))) throw new IOException("a file cannot be named");
+            if (!made.renameTo(new File(folder, name))) throw new IOException("a file of the store cannot be renamed");
         } catch (IOException | GeneralSecurityException error) {
             made.delete();
             throw Store.storage(error);

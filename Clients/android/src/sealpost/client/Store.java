@@ -63,7 +63,7 @@ public final class Store {
             Files.sweep(folder, System.currentTimeMillis());
             byte[] keys = null;
             for (int attempt = 0; keys == null && attempt < 10; attempt++) keys = readKeys();
-            if (keys == null) throw new IOException("the keys cannot be made");
+            if (keys == null) throw new IOException("the encryption keys cannot be created");
             nameKey = Arrays.copyOfRange(keys, 32, 64);
             sealer = new Sealer(new SecretKeySpec(keys, 0, 32, "AES"));
             return sealer;
@@ -107,10 +107,10 @@ public final class Store {
                 return;
             }
             File parent = file.getParentFile();
-            if (!parent.mkdir() && !parent.isDirectory()) throw new IOException("a folder cannot be made");
+            if (!parent.mkdir() && !parent.isDirectory()) throw new IOException("a folder of the store cannot be created");
             File made = new File(parent, "." + Files.hexadecimal(Files.random(8)));
             Files.write(made, sealer().seal(secret.getBytes(StandardCharsets.UTF_8), SECRETS + name));
-            if (!made.renameTo(file)) throw new IOException("a file cannot be named");
+            if (!made.renameTo(file)) throw new IOException("a file of the store cannot be renamed");
         } catch (GeneralSecurityException | IOException error) {
             throw storage(error);
         }
