@@ -8,7 +8,7 @@ let strict: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
 ]
 
-/// A room of the house: see ARCHITECTURE.md for which may depend on which.
+/// A module. ARCHITECTURE.md lists the permitted dependencies between modules.
 func room(
     _ name: String,
     _ dependencies: [Target.Dependency],
@@ -22,7 +22,8 @@ func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
     .testTarget(name: name, dependencies: dependencies, swiftSettings: strict)
 }
 
-/// A product that only the server and its tests need. Apps switch its trait off, and do not resolve what it is in.
+/// A product that only the server and its tests need. Apps switch its trait off, and do not
+/// resolve its package.
 func server(_ product: String, _ package: String) -> Target.Dependency {
     .product(name: product, package: package, condition: .when(traits: ["Server"]))
 }
@@ -41,14 +42,14 @@ let yaml: Target.Dependency = server("Yams", "Yams")
 
 let package = Package(
     name: "sealpost",
-    // Of the first two, scripts/apple-availability holds each symbol that apps link against these.
+    // scripts/apple-availability checks for macOS and iOS that each linked symbol is available.
     platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .visionOS(.v2), .watchOS(.v11)],
     products: [
         .executable(name: "sealpost", targets: ["sealpost"]),
         .executable(name: "sealpost-demo", targets: ["sealpost-demo"]),
-        // What apps link.
+        // Libraries that apps link.
         .library(name: "PushClient", targets: ["HTTPSignatures", "PushAPI", "PushClient"]),
-        // What their tests link.
+        // A library that tests of apps link.
         .library(name: "PushClientTesting", targets: ["PushClientTesting"]),
     ],
     traits: [
@@ -66,7 +67,7 @@ let package = Package(
     ],
     targets: [
         .target(name: "CICUData"),
-        // Compiles the files in that `PushCore` and `PushServer` exclude.
+        // Embeds the files that `PushCore` and `PushServer` exclude.
         .target(name: "CResources"),
         .systemLibrary(name: "CArgon2"),
         .systemLibrary(name: "CCurl"),
@@ -166,7 +167,7 @@ let package = Package(
                 "SocketHTTP", "sealpost", "sealpost-demo", cryptography, logging, yaml,
             ]
         ),
-        // The fuzzer's seeds once through its targets; the fuzzer itself is a package of its own, in `Fuzz`.
+        // Runs the fuzzer's seeds once. The fuzzer itself is a package of its own, in `Fuzz`.
         .testTarget(
             name: "FuzzTests",
             dependencies: [
@@ -192,7 +193,8 @@ let package = Package(
             path: "Tests/ClientProgram",
             swiftSettings: strict
         ),
-        // Beside Foundation, Testing and Crypto these two know only what apps link: they compile on Apple's systems, too.
+        // These two import only Foundation, Testing, Crypto and libraries that apps link, so that
+        // they compile on Apple's systems, too.
         .target(
             name: "ClientPeers",
             dependencies: ["HTTPSignatures", "PushAPI", "PushClient"],
@@ -263,7 +265,8 @@ let package = Package(
     let libcrypto: [String] = []
 #endif
 
-// The server's rooms compile on Linux alone. Elsewhere, as on a Mac, what apps link and its tests are all that there is.
+// The server's modules compile on Linux only. Other systems, such as macOS, get the libraries that
+// apps link, and their tests.
 if !hasServer {
     let client = [
         "Bytes", "CivilTime", "ClientPeers", "ExampleInbox", "HTTPSignatures", "PortableClientTests", "PushAPI",

@@ -1,8 +1,9 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// The peers that Sealpost is measured against, none of which is in the product, and its HTTP server without the rest of
-// it. The product's rooms are links to their sources, because they show themselves only within one package.
+// Peers that benchmarks compare Sealpost with, which the product does not contain, and its HTTP
+// server alone. The modules here are links to Sealpost's sources, because package access ends with
+// the package.
 let room: [SwiftSetting] = [
     .enableUpcomingFeature("MemberImportVisibility"), .enableUpcomingFeature("ExistentialAny"),
     .enableUpcomingFeature("InternalImportsByDefault"),

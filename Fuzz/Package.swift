@@ -1,7 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// The rooms with parsers, built once more: with checks on and instrumented for libFuzzer. `Sources` holds links to them.
+// Builds the modules that have parsers with checks and instrumentation for libFuzzer. `Sources` has
+// links to them.
 let fuzzed: [SwiftSetting] = [
     .enableUpcomingFeature("ExistentialAny"),
     .enableUpcomingFeature("MemberImportVisibility"),

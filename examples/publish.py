@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Sends a notification to one user, and prints its path. Needs nothing but Python.
+"""Sends a notification to one user and prints its path. Needs only Python.
 
     SEALPOST_TOKEN=spt_… examples/publish.py https://push.example.com alice "Your test result is in."
 
@@ -16,7 +16,7 @@ import urllib.request
 import uuid
 
 ATTEMPTS = 5
-# What may succeed later: a timeout, a rate limit, or a server that is overloaded, has no room or is being restarted.
+# Statuses to retry: a timeout, a rate limit, or a server that is overloaded, out of space or restarting.
 TRANSIENT = {408, 429, 500, 502, 503, 504, 507}
 
 
@@ -28,7 +28,7 @@ def publish(server, token, user, payload):
         headers={
             "Authorization": f"Bearer {token}",
             "Content-Type": "application/json",
-            # The same on every attempt, so that one whose answer was lost is not stored twice.
+            # The key is the same on every attempt, so that the server stores a request once if its answer was lost.
             "Idempotency-Key": str(uuid.uuid4()),
         },
     )

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Sends a notification to one user, and prints its path. It is stored once, however often the request has to be sent.
+# Sends a notification to one user and prints its path. The server stores it once, however often curl retries.
 #
 #   SEALPOST_TOKEN=spt_… examples/publish.sh https://push.example.com alice "Your test result is in."
 #
@@ -7,11 +7,11 @@
 set -eu
 [ $# -eq 3 ] || { echo "usage: $0 SERVER USER TEXT" >&2; exit 64; }
 
-# JSON's two characters that must be escaped in a line of text.
+# Escapes the two characters that JSON does not allow in a line of text.
 text=$(printf '%s' "$3" | sed 's/[\\"]/\\&/g')
 answer=$(mktemp)
 trap 'rm -f "$answer"' EXIT
-# Repeats what may succeed later: a timeout, 408, 429, 500, 502, 503 and 504.
+# Retries after a timeout and after 408, 429, 500, 502, 503 and 504.
 curl --silent --show-error --fail-with-body --output "$answer" --write-out '%header{location}\n' \
     --max-time 20 --retry 5 --retry-connrefused --retry-max-time 120 \
     --header "Authorization: Bearer $SEALPOST_TOKEN" --header "Idempotency-Key: $(cat /proc/sys/kernel/random/uuid)" \

@@ -15,9 +15,9 @@ import json
 import pathlib
 import time
 
-# How far the sender's clock may be off, and how long a recorded request could be replayed, in seconds.
+# The permitted clock skew in seconds. A recorded request could be replayed for as long.
 TOLERANCE = 300
-# Ids that are remembered, as a push whose answer was lost is sent again.
+# The number of cached ids: Sealpost sends a push again if the answer was lost.
 REMEMBERED = 10_000
 
 
@@ -38,10 +38,10 @@ class Receiver(http.server.BaseHTTPRequestHandler):
                 for event in push["data"]["Events"]:
                     print(f"{event['Kind']} {event['Notification']}", flush=True)
             elif "confirmation" in push:
-                # Here the device is given the code, which it returns to show that its handle is its own.
+                # Here a receiver gives the device the code. The device returns it to prove that the handle is its own.
                 print(f"tell {push['handle']} the code {push['confirmation']}", flush=True)
             else:
-                # Here the device is woken. It collects the payload itself: the push has only the id.
+                # Here a receiver wakes the device, which fetches the payload itself: the push has only the id.
                 print(f"wake {push['handle']} for {push['secureId']}", flush=True)
         self.answer(204)
 

@@ -1,8 +1,8 @@
-// Declarations alone: see README.md here.
+// Declarations only: see README.md in this folder.
 // swift-format-ignore-file
 import Foundation
 
-// What Foundation has on Apple's systems only.
+// Declarations that Foundation has on Apple's systems only.
 extension URL {
     static var applicationSupportDirectory: URL { fatalError() }
 }

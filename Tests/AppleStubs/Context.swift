@@ -1,6 +1,6 @@
-// Declarations alone: see README.md here.
+// Declarations only: see README.md in this folder.
 // swift-format-ignore-file
-// What the snippets of the guides leave to their reader, by its name there.
+// Names that the snippets of the guides use without declaring them.
 import Cryptography
 import Foundation
 import FoundationNetworking
@@ -64,7 +64,7 @@ enum index {
 
 @MainActor var list: [NotificationItem] = []
 
-/// What a result's payload says.
+/// The payload of a test result.
 struct Result: Decodable {
     let title: String
     let text: String
@@ -75,7 +75,7 @@ struct ContentView: View {
     var body: some View { Text("") }
 }
 
-/// Those of the libraries below the client, which have a request and its answer at hand.
+/// Names in snippets of `PushAPI` and `HTTPSignatures`, which have a request and its answer.
 struct ExchangeSnippets {
     var request: URLRequest {
         get { fatalError() }

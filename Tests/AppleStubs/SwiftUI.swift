@@ -1,4 +1,4 @@
-// Declarations alone: see README.md here.
+// Declarations only: see README.md in this folder.
 // swift-format-ignore-file
 public import Foundation
 @_exported public import UIKit

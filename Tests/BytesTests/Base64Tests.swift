@@ -2,7 +2,7 @@ import Bytes
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct Base64Tests {
-    /// RFC 4648 section 10, and two values with the digits in which the alphabets differ.
+    /// RFC 4648 section 10, and two values with the digits that only one alphabet has.
     private static let vectors: [(bytes: [UInt8], standard: String, url: String)] = [
         ([], "", ""),
         (Array("f".utf8), "Zg==", "Zg"),
@@ -35,8 +35,7 @@ import Testing
         }
     }
 
-    /// Of all pairs of characters each spelling reads those with two digits of its own and four
-    /// zero bits, and no other.
+    /// Each spelling reads exactly the pairs of its own digits whose last four bits are zero.
     @Test func everyPairOfCharactersIsReadOnlyIfItWouldBeWritten() {
         for spelling in [Base64.unpadded, .url] {
             var texts = Set((UInt8.min...UInt8.max).map { Array(spelling.text(of: [$0]).utf8) })
@@ -51,20 +50,20 @@ import Testing
 
     @Test(
         arguments: [
-            // Padding that is missing, too much, or not at the end.
+            // Padding that is missing, too long, or not at the end.
             (Base64.standard, "Zg"), (.standard, "Zg="), (.standard, "Zg==="), (.standard, "Zm9v===="),
             (.standard, "="), (.standard, "===="), (.standard, "Z==="), (.standard, "Zg==Zg=="), (.standard, "Z=g="),
             (.standard, "Zm9v="), (.unpadded, "Zg=="), (.url, "Zg=="), (.url, "Zm8="), (.url, "="),
-            // A digit alone.
+            // A single digit.
             (.standard, "Z"), (.unpadded, "Z"), (.url, "Z"), (.url, "Zm9vY"),
-            // Bits to spare that are not zero: the lowest, the highest.
+            // Unused bits that are not zero: the lowest, the highest.
             (.standard, "Zh=="), (.standard, "Zo=="), (.unpadded, "Zh"), (.unpadded, "Zm9"), (.url, "Zh"),
             (.url, "Zm-"),
             // The other alphabet.
             (.standard, "-w=="), (.standard, "_w=="), (.unpadded, "_w"), (.url, "/w"), (.url, "+w"), (.url, "-+++"),
-            // The characters beside those that are digits.
+            // The characters next to the digits in ASCII.
             (.url, "Zg@A"), (.url, "Zg[A"), (.url, "Zg`A"), (.url, "Zg{A"), (.url, "Zg:A"), (.standard, "Zg.A"),
-            // What others overlook, and what is not ASCII.
+            // White space and NUL, which other readers skip, and characters outside ASCII.
             (.standard, " Zg=="), (.standard, "Zg==\n"), (.standard, "Zm 9"), (.url, "Zm\09"), (.url, "Zgé"),
             (.url, "Z\u{301}g"), (.url, "\u{FF21}"),
         ]

@@ -1,7 +1,7 @@
-"""What schemathesis cannot read from the document: which users, devices and platforms there are, and whose credentials to show.
+"""Facts that the OpenAPI document does not contain: users, devices, platforms and credentials.
 
-Only requests that shall be right are filled in with what is stored; the wrong ones are schemathesis' own affair. No request may
-take away what the others need.
+The hooks put stored names into valid requests only, and leave invalid ones as schemathesis made them. No request may
+delete data that other requests need.
 """
 
 import base64
@@ -20,22 +20,23 @@ SITE = json.loads(os.environ["SEALPOST_SITE"])
 COMMON = (pathlib.Path(__file__).parent.parent.parent / "Sources/PushCore/CommonPasswords.txt").read_text().split()
 KEPT_NAMES = {name.lower() for name in SITE["tokens"]}
 KEPT_PREFIXES = {token[:12] for token in SITE["tokens"].values()}
-# Apart from what schemathesis draws, which these decisions shall not change.
+# A generator of its own, so that these choices do not change schemathesis' random values.
 dice = random.Random(SITE["seed"])
 connection = http.client.HTTPConnection("127.0.0.1", SITE["port"], timeout=60)
 
 
 def ask(method, path, body=None, user="root"):
-    """A request of our own. What was answered."""
+    """Sends a request of our own and returns the body of its answer."""
     authorization = {"Authorization": f"Bearer {SITE['tokens'][user]}"}
     connection.request(method, path, json.dumps(body) if body is not None else None, authorization)
     text = connection.getresponse().read()
     return json.loads(text) if text else None
 
 
-# MARK: Who calls
+# MARK: Callers
 
-# Whose devices nobody sends to, as there will be thousands; who has one to test; whose password may change.
+# `registrar` gets thousands of devices, and no request sends to them. `tester` has a device to test; the password of
+# `carol` may change.
 CALLERS = {
     "requestRegistration": "registrar", "register": "registrar", "unregister": "registrar",
     "confirmRegistration": "registrar", "testDevice": "tester", "joinTopic": "tester", "leaveTopic": "tester",
@@ -48,12 +49,12 @@ class Credentials:
     def get(self, case, context):
         id = context.operation.definition.raw["operationId"]
         if id == "beginSession":
-            # With the password, as a session begins.
+            # A session begins with the password.
             return "Basic " + base64.b64encode(f"root:{SITE['password']}".encode()).decode()
         if id == "endSession":
             return "Bearer " + ask("POST", "/api/tokens", {"User": "amy", "ExpiresIn": 600})["Token"]
         name = CALLERS.get(id, "root")
-        # Most streams end at once as there is no device, or ten thousand would be waited for.
+        # Most streams end at once because `root` has no device; waiting for ten thousand would take too long.
         if id == "openStream" and dice.random() < 0.04:
             name = "listener"
         if id == "listRegistrations" and dice.random() < 0.02:
@@ -64,7 +65,7 @@ class Credentials:
         case.headers["Authorization"] = data
 
 
-# MARK: What there is
+# MARK: Values
 
 
 def name(_=None):
@@ -82,7 +83,7 @@ def term(depth=0):
 
 
 def expression(_=None):
-    # Always to somebody who has few devices: a broadcast to all would be the outbox's test and not this one's.
+    # Always names a user with few devices: a broadcast to all would test the outbox instead.
     return dice.choice([f"username:{name()}", f"username:{name()} && {term()}"])
 
 
@@ -91,7 +92,7 @@ def platform(_=None):
 
 
 def soon():
-    """A time within some minutes, in one of the ways that RFC 3339 has."""
+    """Returns a time within ten minutes, in one of the spellings of RFC 3339."""
     moment = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(seconds=dice.randrange(600))
     zone = datetime.timezone(datetime.timedelta(minutes=dice.randrange(-720, 720)))
     return dice.choice([moment, moment.astimezone(zone)]).isoformat()
@@ -106,14 +107,14 @@ def point(_=None):
 
 
 def password(names):
-    """Makes a password of a text: not the user's name, nothing that is guessed first, such as eight zeros, and of 256 bytes
-    at most."""
+    """Returns a function that makes an acceptable password of a text: neither a user's name nor a common password, and at
+    most 256 bytes long."""
     bad = {*COMMON, *(str(name).lower() for name in names)}
     return lambda text: f"not {text[:50]}" if text.lower() in bad or len(text.encode()) > 256 else text
 
 
 def fill(place, member, make):
-    """Replaces the text that stands there, or each text in a list of it."""
+    """Replaces the member's text, or each text of its list."""
     if not isinstance(place, collections.abc.MutableMapping):
         return
     if isinstance(place.get(member), list):
@@ -123,18 +124,18 @@ def fill(place, member, make):
 
 
 def complete(id, case):
-    """Names what is there in a request that shall be right."""
+    """Puts existing names into a valid request."""
     query, body = case.query or {}, case.body
     fill(query, "pns", platform)
     fill(query, "to_tag", name)
-    # There is one app, and the configuration has no sandbox.
+    # The configuration has one app and no sandbox.
     fill(query, "app", lambda _: "default")
     for member in ("App", "Apps"):
         fill(body, member, lambda _: "default")
     fill(body, "Environment", lambda _: "production")
-    # Or hardly any precondition would ever hold.
+    # Otherwise hardly any precondition would hold.
     fill(case.headers, "If-Match", lambda text: dice.choice([text, "*", "*"]))
-    # Any object may have members of which its schema says nothing, and those are refused then.
+    # With strict handling the server refuses members that the schema does not name; schemathesis adds some.
     case.headers.pop("Prefer", None)
     if id in ("sendNotification", "sendNotifications"):
         orders = [body]
@@ -144,20 +145,20 @@ def complete(id, case):
             fill(order, "To", expression)
             fill(order, "App", lambda _: "default")
             fill(order, "Platforms", platform)
-            # Any time that has passed is good, and of those to come only thirty days.
+            # The server accepts any past time, and future times within thirty days.
             fill(order, "SendAt", lambda text: dice.choice([text, soon()]) if text < "2026" else soon())
             if isinstance(order, collections.abc.MutableMapping) and order.get("Alert") is not None:
-                # The configuration lists what there may be.
+                # The configuration lists the permitted alerts.
                 order["Alert"] = dice.choice(["appointment", {"Template": "appointment", "Badge": dice.randrange(10_000)}, {"Badge": 0}])
-        # Another request under a key that is known would be refused.
+        # The server refuses another request with a used key.
         fill(case.headers, "Idempotency-Key", lambda text: dice.choice(['{}', '"{}"']).format(dice.getrandbits(128)))
     elif id == "listNotifications":
         if len(query) > 1:
-            # It stands alone, which a schema of one parameter cannot say.
+            # `ids` excludes other parameters, which the schema of a parameter cannot express.
             query.pop("ids", None)
-        # A cursor is of a user and of such lists.
+        # A cursor is valid for one user and one kind of list.
         path = "/api/notifications?limit=1" + ("&unread=true" if str(query.get("unread")).lower() == "true" else "")
-        # One of both, as they are one.
+        # `cursor` and `since` are two spellings of one parameter.
         if "cursor" in query:
             query.pop("since", None)
         for spelling in ("cursor", "since"):
@@ -178,34 +179,34 @@ def complete(id, case):
         fill(query, "device", lambda _: SITE["stream"])
     elif id == "changeOwnPassword" and dice.random() < 0.5:
         fill(body, "Current", lambda _: SITE["password"])
-    # An integer to JSON Schema, but no decimal digits.
+    # JSON Schema takes `-0` for an integer; the server accepts decimal digits only.
     fill(case.headers, "MyToken", lambda text: "0" if text == "-0" else text)
     if "MyToken" not in case.headers:
-        # A signature is over it: one field needs the other, which OpenAPI has no words for.
+        # `Accept-Signature` requires `MyToken`, which OpenAPI cannot express.
         case.headers.pop("Accept-Signature", None)
     names = [body.get("Name")] if isinstance(body, dict) else []
-    # In a path they are percent-encoded.
+    # Names in a path are percent-encoded.
     names += [urllib.parse.unquote(str(value)) for value in (case.path_parameters or {}).values()]
     for member in ("Password", "New"):
         fill(body, member, password([*names, *KEPT_NAMES]))
 
 
 def aim(id, parameters):
-    """Names something that is there instead of nothing, now and then; and never what the others need."""
+    """Sometimes replaces the id by an existing one, and always an id that other requests need."""
     target = str(parameters.get("id"))
     if id in ("changeUser", "deleteUser") and (target.lower() in KEPT_NAMES or dice.random() < 0.2):
         parameters["id"] = victim(id)
     elif id == "deleteToken" and (target in KEPT_PREFIXES or dice.random() < 0.1):
         parameters["id"] = ask("POST", "/api/tokens", {"User": "amy", "ExpiresIn": 60})["Prefix"]
     elif id in ("register", "confirmRegistration") and dice.random() < 0.7:
-        # One that was not issued is 410.
+        # The server answers 410 to an id that it has not issued.
         parameters["id"] = ask("POST", "/api/register", user="registrar")
     elif id == "deleteDevice" and (target in (SITE["device"], SITE["stream"]) or dice.random() < 0.2):
         parameters["id"] = ask("POST", "/api/register")
     elif id == "testDevice" and dice.random() < 0.1:
         parameters["id"] = SITE["device"]
     elif id in ("joinTopic", "leaveTopic"):
-        # Of any text some are reserved, and of many one is the sixty-first.
+        # Arbitrary topics could be reserved, and many of them would exceed the limit of sixty.
         parameters["topic"] = dice.choice(["news", "A:b@c.-_", "sport"])
         if dice.random() < 0.7:
             parameters["id"] = SITE["device"]
@@ -219,7 +220,7 @@ def aim(id, parameters):
 
 
 def victim(id):
-    """Somebody who may be changed, or deleted."""
+    """Returns a user that may be changed or deleted."""
     if id == "changeUser":
         return "victim"
     name = f"victim-{dice.getrandbits(64)}"
@@ -229,7 +230,7 @@ def victim(id):
 
 @schemathesis.hook
 def filter_body(context, body):
-    """The server reads the names of members without regard to case, which JSON Schema cannot say."""
+    """Skips other spellings of known members: the server ignores their case, which JSON Schema cannot express."""
     if not isinstance(body, dict):
         return True
     schemas = context.operation.schema.raw_schema["components"]["schemas"]
@@ -240,20 +241,20 @@ def filter_body(context, body):
 
 @schemathesis.hook
 def filter_query(context, query):
-    """A parameter without a name is ignored, as all are that the server does not know."""
+    """Skips a parameter without a name: the server ignores it like any unknown parameter."""
     return not query or "" not in query
 
 
 @schemathesis.hook
 def before_call(context, case, kwargs):
-    # A thousand wrong credentials would otherwise all come from one address, which would be told to wait.
+    # Random addresses, because the server would throttle one address after many wrong credentials.
     case.headers["X-Forwarded-For"] = ".".join(str(dice.randrange(1, 255)) for _ in range(4))
-    # What an inferred link takes from an earlier answer may be a number.
+    # An inferred link may copy a number from an earlier answer.
     for field, value in case.headers.items():
         case.headers[field] = str(value)
     id = case.operation.definition.raw["operationId"]
     if case.method.upper() != case.operation.method.upper():
-        # What is asked for wrongly is refused before anybody looks at the method.
+        # The server refuses an invalid `Accept-Signature` before it checks the method.
         case.headers.pop("Accept-Signature", None)
     is_right = case.meta is None or case.meta.generation.mode.is_positive
     if is_right:
@@ -265,5 +266,5 @@ def before_call(context, case, kwargs):
 @schemathesis.hook
 def after_call(context, case, response):
     if case.operation.definition.raw["operationId"] == "changeOwnPassword" and response.status_code == 204:
-        # The next request names the same present password.
+        # Restores the password that the next request names as the current one.
         ask("PATCH", "/api/users/carol", {"Password": SITE["password"]})

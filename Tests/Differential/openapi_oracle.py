@@ -20,12 +20,12 @@ REGISTRY = referencing.Registry().with_resource(NAME, RESOURCE)
 
 
 def resolved(part):
-    """A part of the document, or what it points to."""
+    """Returns a part of the document, or the part that its reference names."""
     return REGISTRY.resolver(NAME).lookup(part["$ref"]).contents if "$ref" in part else part
 
 
 def flaws(schema, value):
-    # What it points to is in the document, and not in this part of it.
+    # References lead to the whole document instead of this part of it.
     schema = json.loads(json.dumps(schema).replace('"#/', f'"{NAME}#/'))
     validator = jsonschema.Draft202012Validator(schema, registry=REGISTRY, format_checker=jsonschema.FormatChecker())
     return [f"{'/'.join(map(str, error.absolute_path))}: {error.message}" for error in validator.iter_errors(value)]

@@ -1,4 +1,4 @@
-// A page of messages: shown at once from what is kept, then from the server, and pushed to when it is closed.
+// A page of messages: it shows the cached inbox at once, then the server's, and gets pushes while it is closed.
 
 import {ADVICE, Sealpost, SealpostError, isPushAvailable} from './sealpost/sealpost.js';
 import settings from './settings.js';
@@ -6,9 +6,9 @@ import settings from './settings.js';
 const by = id => document.getElementById(id);
 const push = await Sealpost.open({...settings, worker: 'worker.js', icon: 'icon.svg'});
 
-// MARK: What is shown
+// MARK: View
 
-/** The inbox, which may be out of date, and then says so. */
+/** Shows the inbox. */
 function show(inbox) {
   const isIn = push.account !== null;
   by('entry').hidden = isIn;
@@ -22,7 +22,7 @@ function show(inbox) {
   by('empty').hidden = inbox.notifications.length > 0 || inbox.date === null;
 }
 
-/** Draws the list anew. Who is on a button of a message stays there, or goes to the next message if that one is gone. */
+/** Redraws the list and restores the focus: on the same message's button, or on the next message's if that one is gone. */
 function keepingFocus(draw) {
   const focused = document.activeElement, item = focused?.closest('.item');
   const place = item ? [...by('list').children].indexOf(item) : -1, button = item ? [...item.querySelectorAll('button')].indexOf(focused) : -1;
@@ -32,7 +32,7 @@ function keepingFocus(draw) {
   (next?.querySelectorAll('button')[button] ?? by('inbox').querySelector('h1')).focus();
 }
 
-/** How old the inbox is, and why. */
+/** Shows the inbox's age and the reason for it. */
 function showAge({date, failure}) {
   by('age').classList.toggle('old', failure !== null);
   const time = date?.toLocaleString([], {dateStyle: 'medium', timeStyle: 'short'});
@@ -68,14 +68,14 @@ function timeOf(date) {
 
 function button(label, action) {
   const element = make('button', {type: 'button', className: 'quiet', textContent: label});
-  // Not switched off meanwhile: that would take the focus away, and each of these may be done twice.
+  // The button stays enabled: disabling it would take the focus away, and each action may run twice.
   element.onclick = () => attempt(action);
   return element;
 }
 
-// MARK: What is done
+// MARK: Actions
 
-/** Does something that may fail, and says what the user can do then. */
+/** Runs an action, and after a failure shows the user what to do. */
 async function attempt(action, control) {
   const isFocused = control !== undefined && control === document.activeElement;
   by('notice').hidden = true;
@@ -111,15 +111,15 @@ async function start() {
 
 let stream = new AbortController();
 
-/** Without Web Push messages come over an event stream, while this page is open. */
+/** Receives messages over an event stream while this page is open, for browsers without Web Push. */
 async function listen() {
   stream.abort();
   stream = new AbortController();
   try {
-    // The page is told by `updates`, as of what the worker brings.
+    // The loop over `updates` redraws the page, also after pushes to the worker.
     for await (const {id} of push.events({signal: stream.signal})) console.debug(`message ${id}`);
   } catch (error) {
-    // A server without streams, or a sign-out: there is still the button.
+    // The server has no streams, or the user has signed out. The refresh button still works.
     if (!(error instanceof SealpostError)) throw error;
   }
 }

@@ -1,7 +1,7 @@
-// What an app of yours fills in.
+// The settings of your app.
 export default {
   title: 'Clinic',
-  // For {keys: ['the key in use', 'the next one']}, `sealpost signing-keys list` shows the keys. Of
-  // unsigned answers, whoever ends TLS can make up each one.
+  // Better: {keys: ['the key in use', 'the next one']}, with the keys that `sealpost signing-keys list`
+  // shows. Any proxy that terminates TLS can forge unsigned answers.
   signatures: 'unsigned',
 };

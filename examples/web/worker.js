@@ -1,8 +1,8 @@
-// The page's own worker: Sealpost's, and the page's files for when there is no network.
+// The page's worker: it extends Sealpost's, and caches the page's files for use without a network.
 
 import {texts} from './sealpost/sealpost-worker.js';
 
-// What a notification shows of the payloads that this app sends.
+// The text of a shown notification, for the payloads that this app sends.
 texts.arrived = (item, settings) => ({body: typeof item.payload === 'string' ? item.payload : item.payload?.text ?? settings.placeholder});
 
 const SHELL = 'shell 1';
@@ -16,12 +16,12 @@ self.addEventListener('install', event => {
 self.addEventListener('fetch', event => {
   const {request} = event, {origin, pathname} = new URL(request.url);
   const files = FILES.map(file => new URL(file, self.registration.scope).pathname);
-  // The API goes to the network, and nowhere else.
+  // Requests to the API always go to the network.
   if (request.method !== 'GET' || origin !== location.origin || !files.includes(pathname)) return;
   event.respondWith(serve(request));
 });
 
-/** From the network if it answers within three seconds, which also renews what is kept. */
+/** Answers from the network and updates the cache. After a failure or three seconds, answers from the cache. */
 async function serve(request) {
   const cache = await caches.open(SHELL), kept = await cache.match(request, {ignoreSearch: true});
   try {

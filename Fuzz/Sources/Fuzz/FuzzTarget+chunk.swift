@@ -1,7 +1,7 @@
 @testable import SocketHTTP
 
 extension FuzzTarget {
-    /// A chunked body: content and end do not depend on the portions in which it arrives, and the
+    /// A chunked body: content and end are the same however it is split into portions, and the
     /// limit holds.
     static func chunk(_ bytes: [UInt8]) throws {
         let expected = ChunkOutcome(of: bytes, in: .whole)

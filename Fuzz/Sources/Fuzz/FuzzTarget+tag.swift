@@ -1,8 +1,8 @@
 import PushCore
 
 extension FuzzTarget {
-    /// A tag expression: written with the fewest parentheses, it is read as the same expression.
-    /// It is no larger than promised.
+    /// A tag expression: written with the fewest parentheses, it is read as the same expression,
+    /// and no larger than promised.
     static func tag(_ bytes: [UInt8]) throws {
         let text = String(decoding: bytes, as: UTF8.self)
         // Most texts are not expressions, for reasons that do not matter here.

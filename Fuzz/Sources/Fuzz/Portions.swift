@@ -1,4 +1,5 @@
-/// Ways in which bytes may arrive, as the ends of the portions; the last is the end of all bytes.
+/// Ways to split bytes into portions. Each is the list of the portions' ends; the last end is the
+/// end of the bytes.
 ///
 /// They depend only on the bytes, so that a finding can be reproduced.
 enum Portions: CaseIterable {
