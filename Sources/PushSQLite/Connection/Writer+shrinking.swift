@@ -2,7 +2,7 @@ internal import GRDB
 internal import PushStore
 
 /// Returns room of the database's file to the file system;
-/// `docs/decisions/space-in-small-steps.md` has the reasons.
+/// `docs/decisions/sqlite-incremental-vacuum.md` has the reasons.
 extension Writer {
     /// The largest number of pages that a step takes from the file's end; it moves pages in use.
     static let shrinkPages = 64

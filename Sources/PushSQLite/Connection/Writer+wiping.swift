@@ -3,7 +3,7 @@ internal import GRDB
 internal import GRDBSQLite
 internal import Synchronization
 
-/// Wipes erased data from the log and from the pages; `docs/decisions/pages-wiped-in-the-file.md`
+/// Wipes erased data from the log and from the pages; `docs/decisions/sqlite-page-wiping.md`
 /// has the reasons.
 extension Writer {
     /// How long erased data may stay in the log, so that one wipe serves many erasures.

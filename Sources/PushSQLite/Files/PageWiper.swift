@@ -12,7 +12,7 @@ internal import Synchronization
 ///
 /// `recordCheckpoint` only collects the pages, and `wipe` overwrites them after an erasure: until
 /// then the copies reveal nothing that the rows do not.
-/// `docs/decisions/pages-wiped-in-the-file.md` has the reasons and the measurements.
+/// `docs/decisions/sqlite-page-wiping.md` has the reasons and the measurements.
 final class PageWiper: Sendable {
     private struct State {
         /// Open while the database is: closing any descriptor of it drops SQLite's locks (see

@@ -24,7 +24,8 @@ from sealpost_e2e import api, crew, figures, outbox, processes
 CONNECTIONS = 64
 # How much more of it the last third may have than the second, and how long the log may get.
 DRIFT, LONGEST_LOG = 1.02, 64 << 20
-# Above which part of the pages in use the server gives free ones back: docs/decisions/space-in-small-steps.md.
+# The part of the pages in use above which the server frees pages:
+# docs/decisions/sqlite-incremental-vacuum.md.
 MOST_FREE = 1 / 4
 LIFETIME = 30
 PAGE = 4096
