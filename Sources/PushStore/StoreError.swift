@@ -47,7 +47,7 @@ package enum StoreError: Error, CustomStringConvertible {
         case .changedMigration(let migration):
             "the database was made with another migration \(migration) than this version has: use the version that made it"
         case .moved(let place, let other):
-            "the database \(place) was moved to \(other): set `database` to that address, or see docs/operations.md"
+            "the database \(place) was moved to \(other): set `database` to that address, or see docs/operate/postgresql.md"
         case .wrongKeyring(let reason): "the keyring does not match the database: \(reason)"
         case .wrongDayKeys(let reason): "the day keys do not match the database: \(reason)"
         case .refused(_, let reason, let place):
