@@ -47,7 +47,7 @@ package enum StoreError: Error, CustomStringConvertible {
         case .changedMigration(let migration):
             "the database has another migration \(migration) than this version; use the version that wrote it"
         case .moved(let place, let other):
-            "the database \(place) was moved to \(other): set `database` to that address, or see docs/operations.md"
+            "the database \(place) was moved to \(other): set `database` to that address, or see docs/operate/postgresql.md"
         case .wrongKeyring(let reason): "the keyring does not match the database: \(reason)"
         case .wrongDayKeys(let reason): "the day keys do not match the database: \(reason)"
         case .refused(_, let reason, let place):

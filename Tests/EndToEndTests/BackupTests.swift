@@ -7,7 +7,7 @@ import Testing
 
 @testable import PushApplication
 
-/// A backup of a running server, restored as docs/operations.md describes.
+/// A backup of a running server, restored as docs/operate/backup.md describes.
 @Suite(.timeLimit(.minutes(5))) struct BackupTests {
     private let folder: TemporaryFolder
 
@@ -16,8 +16,8 @@ import Testing
     }
 
     /// Returns the documentation's commands, for this folder.
-    private func documented(_ heading: String, page: String = "docs/operations.md") throws -> String {
-        let text = try Repository.text(of: page)
+    private func documented(_ heading: String) throws -> String {
+        let text = try Repository.text(of: "docs/operate/backup.md")
         let part = try #require(text.components(separatedBy: "## \(heading)\n").dropFirst().first)
         let block = try #require(
             part.components(separatedBy: "```bash\n").dropFirst().first?.components(separatedBy: "```").first
@@ -41,7 +41,7 @@ import Testing
         var daemon = try await Daemon(in: self.folder)
         var client = try self.client(of: daemon)
         let before = try await client.send("before")
-        let made = try await self.shell(self.documented("Backups"))
+        let made = try await self.shell(self.documented("Make one"))
         #expect(made.code == 0, "\(made.errors)")
         let after = try await client.send("after")
         // The log contains the second notification, and pages that the copy has elsewhere.
@@ -144,7 +144,7 @@ import Testing
         let daemon = try await Daemon(in: self.folder)
         let backups = self.folder.file("backup")
         try FileManager.default.createDirectory(atPath: backups, withIntermediateDirectories: false)
-        let command = try self.documented("Make one", page: "docs/backup.md")
+        let command = try self.documented("In a timer")
             .replacing(" /backup/", with: " \(backups)/").replacing(" --config /etc/sealpost/sealpost.yaml", with: "")
         let ended = try await self.shell(command)
         #expect(ended.code == 0, "\(ended.errors)")

@@ -90,7 +90,7 @@ import Testing
     }
 
     @Test func aMessageHasTheShapeOfTheDocumentation() async throws {
-        let page = try Repository.text(of: "docs/operations.md")
+        let page = try Repository.text(of: "docs/operate/events.md")
         let block = try #require(page.firstMatch(of: /```json\n(\{"type":"sealpost.events"(?s).*?)```/)).output.1
         let example = try JSONValue(reading: Array(block.replacing(", …]", with: "]").utf8))
         try await self.run { stack in

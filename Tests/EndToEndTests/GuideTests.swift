@@ -8,13 +8,14 @@ import Testing
 /// Runs the commands of the guides, and loads their configurations.
 @Suite(.timeLimit(.minutes(5))) struct GuideTests {
     static let pages = [
-        "README.md", "docs/first-day.md", "docs/backup.md", "docs/keys.md", "docs/upgrade.md", "docs/operations.md",
-        "docs/api.md",
+        "README.md", "docs/first-day.md", "docs/upgrade.md", "docs/api.md", "docs/operate/backup.md",
+        "docs/operate/commands.md", "docs/operate/keys.md", "docs/operate/users.md",
     ]
     /// The commands that must precede a page's first line.
     private static let preparations = [
         "docs/upgrade.md": "echo 'correct horse battery' | sealpost user add alice --password-stdin\n",
-        "docs/operations.md": Self.server(configuration: "database: var/sealpost.db"),
+        "docs/operate/commands.md": Self.server(configuration: "database: var/sealpost.db"),
+        "docs/operate/users.md": Self.server(configuration: "database: var/sealpost.db"),
         "docs/api.md": "sealpost user add alice --no-password\n"
             + Self.server(configuration: "alerts: {allowed: {badge: 99}, templates: {appointment: {titleKey: T}}}"),
     ]
@@ -82,7 +83,9 @@ import Testing
 
     /// Returns each page of the documentation that is tested as a guide.
     static func allPages() throws -> [String] {
-        let names = try FileManager.default.contentsOfDirectory(atPath: Repository.file("docs").path)
-        return ["README.md"] + names.filter { $0.hasSuffix(".md") }.sorted().map { "docs/\($0)" }
+        let pages = try ["docs", "docs/operate"].flatMap { folder in
+            try FileManager.default.contentsOfDirectory(atPath: Repository.file(folder).path).map { "\(folder)/\($0)" }
+        }
+        return ["README.md"] + pages.filter { $0.hasSuffix(".md") }.sorted()
     }
 }

@@ -181,7 +181,7 @@ import Testing
         let json = try JSONValue(reading: Array(await self.run("deliveries \(second) --json").utf8))
         #expect(json["Id"]?.integer == Int(second) && json["Counts"]?["queued"]?.integer == 1)
         #expect(json["SendAt"] == .null && json["FanningOut"] == .bool(false))
-        let text = try Repository.text(of: "docs/operations.md")
+        let text = try Repository.text(of: "docs/operate/commands.md")
         let block = try #require(text.firstMatch(of: /<!-- run by LocalCommandTests -->\n```bash\nsealpost (.*)\n```/))
         let documented = block.output.1.replacing(" --config sealpost.yaml", with: "")
             .replacing(" 1234 ", with: " \(second) ")
@@ -218,7 +218,7 @@ import Testing
 
     @Test func theDocumentedCommandsDoWhatTheySay() async throws {
         let daemon = try await Daemon(in: self.folder)
-        let text = try Repository.text(of: "docs/operations.md")
+        let text = try Repository.text(of: "docs/operate/commands.md")
         let block = try #require(
             text.firstMatch(of: /## Commands beside the server\n(?s).*?```bash\n(.*?)```/)?.output.1
         )

@@ -46,7 +46,7 @@ import Testing
 
     /// The test sends the signal, because no systemd runs.
     @Test func logrotateTurnsItAsTheDocumentationHasIt() async throws {
-        let page = try Repository.text(of: "docs/operations.md")
+        let page = try Repository.text(of: "docs/operate/log-and-audit.md")
         let block = try #require(page.firstMatch(of: /```logrotate\n((?s).*?)```/)).output.1
         let signal = "systemctl kill --signal=HUP --kill-whom=main sealpost.service"
         try #require(block.contains(signal) && block.contains("/var/log/sealpost/"))

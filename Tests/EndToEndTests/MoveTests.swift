@@ -80,7 +80,7 @@ import Testing
     }
 
     @Test func theDocumentedCommandsMoveADatabase() async throws {
-        let text = try Repository.text(of: "docs/operations.md")
+        let text = try Repository.text(of: "docs/operate/postgresql.md")
         let block = try #require(text.firstMatch(of: /<!-- run by MoveTests -->\n```bash\n((?s).*?)```/)).output.1
         // No systemd service runs here.
         let lines = block.split(separator: "\n").filter { !$0.contains("systemctl") }

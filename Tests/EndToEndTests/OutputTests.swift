@@ -135,7 +135,7 @@ import Testing
 
     @Test(arguments: CommandProblem.Code.allCases)
     func everyCodeIsInTheDocumentation(code: CommandProblem.Code) throws {
-        #expect(try Repository.text(of: "docs/operations.md").contains("| `\(code.rawValue)` |"))
+        #expect(try Repository.text(of: "docs/operate/commands.md").contains("| `\(code.rawValue)` |"))
     }
 
     @Test func aTableIsAlignedUnderTheNamesOfItsColumns() {

@@ -59,7 +59,7 @@ import Testing
     @Test func theLinesAboutCodesWorkAsPasted() async throws {
         let folder = try TemporaryFolder()
         let port = try Self.freePort()
-        let text = try Repository.text(of: "docs/operations.md")
+        let text = try Repository.text(of: "docs/operate/users.md")
         let block = try #require(text.firstMatch(of: /<!-- enrolment -->\n```bash\n((?s).*?)```/)).output.1
         let script = block.replacing("127.0.0.1:8080", with: "127.0.0.1:\(port)").replacing(
             "curl",

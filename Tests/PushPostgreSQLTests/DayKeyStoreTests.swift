@@ -228,7 +228,7 @@ import Testing
     @Test func withoutAnyCopyOfTheFileOneBeginsAnewAsTheManualSays() async throws {
         try await self.fixture.post(5, from: self.alice, to: "username:alice", expiresIn: 3 * Self.day)
         await self.fixture.store.close()
-        let manual = try Repository.text(of: "docs/operations.md")
+        let manual = try Repository.text(of: "docs/operate/postgresql.md")
         let statements = try #require(
             manual.firstMatch(of: /```sql\n(-- No day key is left.*?)```/.dotMatchesNewlines())
         )

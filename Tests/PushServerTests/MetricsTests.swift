@@ -40,7 +40,7 @@ import Testing
     }
 
     @Test func theOperatorsPageListsThemAll() throws {
-        let text = try Repository.text(of: "docs/operations.md")
+        let text = try Repository.text(of: "docs/operate/monitor.md")
         for name in MetricName.allCases { #expect(text.contains("| `\(name.rawValue)` |"), "\(name.rawValue)") }
     }
 }

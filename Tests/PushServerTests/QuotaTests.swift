@@ -136,7 +136,7 @@ import Testing
     }
 
     @Test func theUsualQuotaIsToldAsTheDocumentationHasIt() async throws {
-        let page = try Repository.text(of: "docs/operations.md")
+        let page = try Repository.text(of: "docs/operate/limits.md")
         let fields = try #require(page.firstMatch(of: /```http\nRateLimit-Policy: (.*)\nRateLimit: (.*)\n```/)).output
         let usual = try #require(Quota(requests: 1200, window: 60))
         let response = try await ServerFixture(quotas: [.device: usual]).send(.get, "/api/register")

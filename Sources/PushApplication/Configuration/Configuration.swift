@@ -174,7 +174,9 @@ extension Configuration {
     /// `CommandFailure` for another store.
     package func databaseFile(insteadUse tools: String) throws -> SQLiteDatabase {
         guard let file = self.databaseFile else {
-            throw CommandFailure("\(self.storePlace) is not a file: use \(tools) of PostgreSQL, see docs/operations.md")
+            throw CommandFailure(
+                "\(self.storePlace) is not a file: use \(tools) of PostgreSQL, see docs/operate/postgresql.md"
+            )
         }
         return file
     }

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// The names of all metrics; `docs/operations.md` describes them.
+/// The names of all metrics; `docs/operate/monitor.md` describes them.
 package enum MetricName: String, CaseIterable, Sendable {
     case startTime = "sealpost_start_time_seconds"
     case build = "sealpost_build_info"

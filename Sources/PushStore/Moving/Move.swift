@@ -35,7 +35,7 @@ package struct Move<Source: MoveSource, Target: MoveTarget> {
         // A move that was interrupted between the two marks begins again like any other.
         if let moved = self.source.moved, try !self.target.isUnfinished(self.source.identity) {
             let day = moved.at.ISO8601Format()
-            throw MoveFailure("the database was moved to \(moved.to) on \(day): see docs/operations.md")
+            throw MoveFailure("the database was moved to \(moved.to) on \(day): see docs/operate/postgresql.md")
         }
         let isAgain = try self.target.begin(self.source.identity, now: now)
         for table in MovedTable.all where isAgain || MovedTable.ofEmptyStores.contains(table.name) {
