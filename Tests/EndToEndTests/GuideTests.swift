@@ -80,9 +80,10 @@ import Testing
         #expect(count > 8)
     }
 
-    /// Returns each page of the documentation that is tested as a guide.
+    /// Returns each page of the documentation that is tested as a guide: all but the decisions.
     static func allPages() throws -> [String] {
-        let names = try FileManager.default.contentsOfDirectory(atPath: Repository.file("docs").path)
-        return ["README.md"] + names.filter { $0.hasSuffix(".md") }.sorted().map { "docs/\($0)" }
+        let names = try FileManager.default.subpathsOfDirectory(atPath: Repository.file("docs").path)
+        let pages = names.filter { $0.hasSuffix(".md") && !$0.hasPrefix("decisions/") }
+        return ["README.md"] + pages.sorted().map { "docs/\($0)" }
     }
 }
