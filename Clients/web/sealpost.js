@@ -3,8 +3,8 @@
  * stores it encrypted, and accepts only the server's own answers.
  *
  * A single module for the page and for its service worker (`sealpost-worker.js`), without a build
- * step and without dependencies. Its rules are those of the Swift client; `docs/vectors` shows
- * each of them. The guide is `docs/web.md`.
+ * step and without dependencies. Its rules are those of the Swift client;
+ * `docs/evidence/vectors` shows each of them. The guide is `docs/web.md`.
  *
  * ```js
  * const push = await Sealpost.open({signatures: {keys: ['<a pinned key>', '<the next one>']}, title: 'Clinic'});

@@ -14,12 +14,12 @@ import Testing
         FileManager.default.fileExists(atPath: self.root.appending(path: path).standardized.path)
     }
 
-    /// The Markdown files of the root, of `docs` and of `docs/decisions`.
+    /// The Markdown files of the root, and of `docs` with its subfolders.
     private static func pages() throws -> [String] {
-        try ["", "docs/", "docs/decisions/"].flatMap { folder in
-            try FileManager.default.contentsOfDirectory(atPath: self.root.appending(path: folder).path)
-                .filter { $0.hasSuffix(".md") }.map { folder + $0 }
-        }
+        let files = FileManager.default
+        let front = try files.contentsOfDirectory(atPath: self.root.path)
+        let docs = try files.subpathsOfDirectory(atPath: self.root.appending(path: "docs").path).map { "docs/\($0)" }
+        return (front + docs).filter { $0.hasSuffix(".md") }
     }
 
     @Test(arguments: ["CONTRIBUTING.md", "README.md"])

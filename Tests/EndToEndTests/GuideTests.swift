@@ -81,11 +81,10 @@ import Testing
         #expect(count > 8)
     }
 
-    /// Returns each page of the documentation that is tested as a guide.
+    /// Returns each page of the documentation that is tested as a guide: all but the decisions.
     static func allPages() throws -> [String] {
-        let pages = try ["docs", "docs/operate"].flatMap { folder in
-            try FileManager.default.contentsOfDirectory(atPath: Repository.file(folder).path).map { "\(folder)/\($0)" }
-        }
-        return ["README.md"] + pages.filter { $0.hasSuffix(".md") }.sorted()
+        let names = try FileManager.default.subpathsOfDirectory(atPath: Repository.file("docs").path)
+        let pages = names.filter { $0.hasSuffix(".md") && !$0.hasPrefix("decisions/") }
+        return ["README.md"] + pages.sorted().map { "docs/\($0)" }
     }
 }

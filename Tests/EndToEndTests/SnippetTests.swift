@@ -18,7 +18,7 @@ import Testing
     /// (`GuideTests`) and the output of commands.
     private static let trials = [
         "README.md swift": "scripts/apple-snippets", "README.md kotlin": "scripts/android-snippets",
-        "README.md html": "scripts/sealpost_e2e/programs/web_client.py", "README.md js": Self.name,
+        "README.md js": Self.name, "docs/web.md html": "scripts/sealpost_e2e/programs/web_client.py",
         "docs/android.md java": "scripts/android-snippets", "docs/android.md kotlin": "scripts/android-snippets",
         "docs/android.md xml": Self.name, "docs/errors.md json": "Tests/PushServerTests/DocumentedErrorsTests.swift",
         "docs/http.md http": "Tests/PushServerTests/SigningTests.swift",

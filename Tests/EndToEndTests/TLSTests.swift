@@ -91,8 +91,8 @@ import Testing
         #expect(await daemon.terminate() == 0)
     }
 
-    @Test func theReadmesLinesWorkAsPasted() async throws {
-        let text = try Repository.text(of: "README.md")
+    @Test func theLinesOfTheFirstDayWorkAsPasted() async throws {
+        let text = try Repository.text(of: "docs/first-day.md")
         let block = try #require(text.firstMatch(of: /<!-- TLS -->\n```bash\n((?s).*?)```/)).output.1
         // A port that was free a moment ago: the pasted lines need it in advance.
         guard case .tcp(_, let port) = try Listener(.tcp(host: "127.0.0.1", port: 0)).address else { return }

@@ -6,7 +6,8 @@ import Testing
 
 @testable import PushClient
 
-/// Tests that a device keeps, shows and reports over time what `docs/vectors/histories.json` says.
+/// Tests that a device keeps, shows and reports over time what
+/// `docs/evidence/vectors/histories.json` says.
 @Suite(.timeLimit(.minutes(5))) struct HistoryTests {
     private static func histories() throws -> [JSONValue] { try VectorFile("histories").list("histories") }
 

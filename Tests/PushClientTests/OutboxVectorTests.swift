@@ -8,8 +8,8 @@ import Testing
 
 @testable import PushClient
 
-/// Tests that answers to waiting tasks, and late answers, have the effects that `docs/vectors`
-/// says.
+/// Tests that answers to waiting tasks, and late answers, have the effects that
+/// `docs/evidence/vectors` says.
 @Suite(.timeLimit(.minutes(5))) struct OutboxVectorTests {
     private let folder: TemporaryFolder
 

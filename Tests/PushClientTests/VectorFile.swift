@@ -10,12 +10,12 @@ import Testing
     import FoundationNetworking
 #endif
 
-/// A file of `docs/vectors`.
+/// A file of `docs/evidence/vectors`.
 struct VectorFile {
     let json: JSONValue
 
     init(_ name: String) throws {
-        self.json = try JSONValue(reading: Array(Repository.text(of: "docs/vectors/\(name).json").utf8))
+        self.json = try JSONValue(reading: Array(Repository.text(of: "docs/evidence/vectors/\(name).json").utf8))
     }
 
     func list(_ name: String) throws -> [JSONValue] { try self.json.list(name) }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import PushClient
 
-/// Tests that the client does what `docs/vectors` says.
+/// Tests that the client does what `docs/evidence/vectors` says.
 @Suite(.timeLimit(.minutes(5))) struct VectorTests {
     @Test func theEchoIsThatOfTheVectors() throws {
         let file = try VectorFile("echo")

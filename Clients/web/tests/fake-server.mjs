@@ -5,7 +5,7 @@ import {readFileSync} from 'node:fs';
 
 import {digestField, echoOf, signatureBase} from '../sealpost.js';
 
-const folder = process.env.SEALPOST_VECTORS ?? new URL('../../../docs/vectors', import.meta.url).pathname;
+const folder = process.env.SEALPOST_VECTORS ?? new URL('../../../docs/evidence/vectors', import.meta.url).pathname;
 /** The key of the vectors, with which the server signs. */
 export const {pinned} = JSON.parse(readFileSync(`${folder}/keys.json`, 'utf8'));
 // A seed in PKCS #8 (RFC 8410 section 7).

@@ -1,5 +1,5 @@
 // Runs the vectors that test every client, through the module that pages use;
-// docs/vectors/README.md explains them.
+// docs/evidence/vectors/README.md explains them.
 
 import assert from 'node:assert/strict';
 import {randomInt, webcrypto} from 'node:crypto';
@@ -15,7 +15,7 @@ import {signatureFields} from './fake-server.mjs';
 // Debian's Node has it under another name.
 globalThis.crypto ??= webcrypto;
 
-const folder = process.env.SEALPOST_VECTORS ?? new URL('../../../docs/vectors', import.meta.url).pathname;
+const folder = process.env.SEALPOST_VECTORS ?? new URL('../../../docs/evidence/vectors', import.meta.url).pathname;
 const read = name => JSON.parse(readFileSync(`${folder}/${name}.json`, 'utf8'));
 const {pinned, acceptSignature: asked, acceptSignatureOfEither: either, toleranceSeconds} = read('keys');
 const keys = await importKeys([pinned.publicKey]);

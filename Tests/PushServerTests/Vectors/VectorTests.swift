@@ -3,11 +3,11 @@ import PushAPI
 import PushTesting
 import Testing
 
-/// `docs/vectors`, with which every client is tested, match the server.
+/// `docs/evidence/vectors`, with which every client is tested, match the server.
 ///
 /// `SEALPOST_WRITE_VECTORS=1 swift test --filter VectorTests` writes them again.
 @Suite(.timeLimit(.minutes(5))) struct VectorTests {
-    private static let folder = "docs/vectors"
+    private static let folder = "docs/evidence/vectors"
     private static let files: [String: @Sendable () async throws -> JSONValue] = [
         "hints": { try HintVectors.file() },
         "pushes": { try PushVectors.file() },

@@ -1,4 +1,4 @@
-"""The results of the moves: what is a fault, a line of the run, and the table in docs/insiders.md."""
+"""The results of the moves: what is a fault, a line of the run, and the table in docs/evidence/insiders.md."""
 
 import re
 

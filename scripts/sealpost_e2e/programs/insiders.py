@@ -12,7 +12,7 @@ made by an account of its own, as weak as it may be, for some seconds; then an a
 2. /readyz is 200.
 3. The answers are those of the table in `insiders/moves`.
 
-With --write-table the table goes into docs/insiders.md, whose column about an earlier version stays as it is.
+With --write-table the table goes into docs/evidence/insiders.md, whose column about an earlier version stays as it is.
 """
 
 import multiprocessing
@@ -39,7 +39,7 @@ def add_options(parser):
     parser.add_argument("--only", default="", help="moves by their names, separated by commas; `list` prints them")
     parser.add_argument("--crowd", type=int, default=CROWD, help="devices of the broadcasts (%(default)s)")
     parser.add_argument("--tries", type=int, default=3, help="how often a move is made beside which a push was late (%(default)s)")
-    parser.add_argument("--write-table", type=pathlib.Path, help="docs/insiders.md, whose table is replaced")
+    parser.add_argument("--write-table", type=pathlib.Path, help="docs/evidence/insiders.md, whose table is replaced")
 
 
 def run(options):

@@ -148,7 +148,7 @@ class Site(rig.Rig):
         folder = self.folder / "page"
         shutil.copytree(rig.ROOT / "examples/web", folder)
         (folder / "sealpost").mkdir()
-        # The README's own lines, as they stand there, have one beside them.
+        # The first launch in docs/web.md, as it stands there, has one beside it.
         first = folder / "first"
         first.mkdir()
         for place in (folder / "sealpost", first):
@@ -168,10 +168,10 @@ class Site(rig.Rig):
         self.signatures = {"keys": self.keys}
         settings = {"title": "Clinic", "signatures": self.signatures}
         (self.folder / "page/settings.js").write_text(f"export default {json.dumps(settings)};\n")
-        page, script = re.search(r"<!-- first launch -->\n```html\n(.*?)```.*?```js\n(.*?)```", (rig.ROOT / "README.md").read_text(), re.S).groups()
+        page, script = re.search(r"<!-- first launch -->\n```html\n(.*?)```.*?```js\n(.*?)```", (rig.ROOT / "docs/web.md").read_text(), re.S).groups()
         lines = [line for line in script.splitlines() if line.strip()]
         if len(lines) > 20:
-            raise Wrong(f"the README's first launch has {len(lines)} lines")
+            raise Wrong(f"the first launch in docs/web.md has {len(lines)} lines")
         (self.folder / "page/first/index.html").write_text(f'<!doctype html><html lang="en"><title>First</title>{page}<script type="module" src="app.js"></script>')
         (self.folder / "page/first/app.js").write_text(f"const KEYS = {json.dumps(self.keys)};\n{script}")
         return process
@@ -368,20 +368,20 @@ def first_launch(visitor, site):
 
 
 def launch_as_written(browser, site):
-    """The lines of the README, in a page of their own: from signing in to a message that was pushed."""
+    """The first launch in docs/web.md, in a page of its own: from signing in to a message that was pushed."""
     visitor = Visitor(browser, site, origin=site.first)
-    id = site.post({"Payload": "by the README"})
+    id = site.post({"Payload": "by the guide"})
     visitor.open("/first/")
     visitor.has("Sign in")
     visitor.ask(f"document.querySelector('form').user.value = 'alice'; document.querySelector('form').password.value = {json.dumps(api.PASSWORD)}")
     visitor.click("Sign in")
-    visitor.has("by the README")
+    visitor.has("by the guide")
     visitor.click("Notify me")
     processes.wait_until(lambda: visitor.registration is not None, 20, "the worker's registration")
     visitor.until("import('/first/sealpost.js').then(({Sealpost}) => Sealpost.reopen()).then(push => push.registrationID())", "a registration")
     second = site.post({"Payload": "and pushed"})
     if (found := visitor.push(second))["body"] != "and pushed":
-        raise Wrong(f"the README's worker shows {found}")
+        raise Wrong(f"the first launch's worker shows {found}")
     visitor.has("and pushed")
     for each in (id, second):
         site.ask("DELETE", f"/api/notifications/{each}")

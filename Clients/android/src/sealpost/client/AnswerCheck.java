@@ -9,8 +9,8 @@ import sealpost.client.ResponseVerifier.Coverage;
 /**
  * Distinguishes the server's own answers from everything else.
  *
- * <p>Uses no network: its caller passes the request and the answer. {@code docs/vectors} defines
- * the checks and their order.
+ * <p>Uses no network: its caller passes the request and the answer. {@code docs/evidence/vectors}
+ * defines the checks and their order.
  */
 final class AnswerCheck {
     /** The statuses of refusals that the server sends only to callers that it knows. */

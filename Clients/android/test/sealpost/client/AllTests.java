@@ -1,6 +1,6 @@
 package sealpost.client;
 
-/** Runs all tests: {@code java -Dsealpost.vectors=docs/vectors sealpost.client.AllTests}. */
+/** Runs all tests: {@code java -Dsealpost.vectors=docs/evidence/vectors sealpost.client.AllTests}. */
 public final class AllTests {
     private AllTests() {}
 

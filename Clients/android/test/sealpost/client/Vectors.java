@@ -4,7 +4,8 @@ import java.io.File;
 import java.nio.charset.StandardCharsets;
 
 /**
- * The vectors that every client is tested with: {@code docs/vectors}, whose README explains them.
+ * The vectors that every client is tested with: {@code docs/evidence/vectors},
+ * whose README explains them.
  */
 final class Vectors {
     static final File FOLDER = new File(System.getProperty("sealpost.vectors"));
