@@ -24,7 +24,7 @@ import Testing
         #expect((UInt8.min...UInt8.max).filter(isMember) == members, "\(name)")
     }
 
-    @Test func onlyCapitalLettersBecomeOthers() {
+    @Test func lowercasingChangesOnlyASCIICapitals() {
         for byte in UInt8.min...UInt8.max {
             let letter = Character(Unicode.Scalar(byte))
             let expected = letter.isASCII ? letter.lowercased().utf8.first : byte

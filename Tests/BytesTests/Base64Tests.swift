@@ -36,7 +36,7 @@ import Testing
     }
 
     /// Each spelling reads exactly the pairs of its own digits whose last four bits are zero.
-    @Test func everyPairOfCharactersIsReadOnlyIfItWouldBeWritten() {
+    @Test func everyPairOfCharactersIsReadOnlyIfCanonical() {
         for spelling in [Base64.unpadded, .url] {
             var texts = Set((UInt8.min...UInt8.max).map { Array(spelling.text(of: [$0]).utf8) })
             for first in UInt8.min...UInt8.max {
@@ -68,7 +68,7 @@ import Testing
             (.url, "Z\u{301}g"), (.url, "\u{FF21}"),
         ]
     )
-    func whatWouldNotBeWrittenIsNotRead(spelling: Base64, text: String) {
+    func nonCanonicalBase64IsRefused(spelling: Base64, text: String) {
         #expect(spelling.bytes(in: text.utf8) == nil)
     }
 
@@ -78,12 +78,12 @@ import Testing
             ("Pz8-", "??>"), ("Pz8+", "??>"), ("Pj4/Pj4_", ">>?>>?"),
         ]
     )
-    func anySpellingIsReadWhereOthersWrite(text: String, bytes: String) {
+    func lenientReadingAcceptsBothAlphabetsAndAnyPadding(text: String, bytes: String) {
         #expect(Base64.bytes(inAnySpelling: text.utf8) == Array(bytes.utf8))
     }
 
     @Test(arguments: ["Z", "Z=", "Zm9vY", "Z=g", "=Zg", "Zg==Zg", "Zg ", "Zg\n", "Zg.A", "Zgé", "Zm\09"])
-    func whatIsNoSpellingIsNotRead(text: String) {
+    func lenientReadingRefusesInvalidText(text: String) {
         #expect(Base64.bytes(inAnySpelling: text.utf8) == nil)
     }
 }

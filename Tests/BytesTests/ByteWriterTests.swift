@@ -9,7 +9,7 @@ import Testing
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    @Test func thePartsFollowWhatWasThere() {
+    @Test func partsAreAppendedToTheExistingBytes() {
         let text = self.text(upTo: 64) { writer in
             writer.write("Age: ")
             writer.write(decimal: 17)
@@ -26,7 +26,7 @@ import Testing
         #expect(self.text(upTo: 20) { $0.write(decimal: number) } == "> \(number)")
     }
 
-    @Test func everyPowerOfTenIsWhole() {
+    @Test func numbersAroundEachPowerOfTenAreWrittenInFull() {
         var power = 1
         for _ in 0..<19 {
             for number in [power - 1, power, power + 1] {
@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    @Test func whatWasReservedNeedNotBeUsed() {
+    @Test func reservedBytesMayStayUnused() {
         #expect(self.text(upTo: 1000) { _ in } == "> ")
         #expect(self.text(upTo: 0) { $0.write("") } == "> ")
         #expect(self.text(upTo: 3) { $0.write("abc") } == "> abc")

@@ -11,7 +11,7 @@ import Testing
         (4_107_542_400, "2100-03-01T00:00:00Z", "Mon, 01 Mar 2100 00:00:00 GMT"),
         (-1, "1969-12-31T23:59:59Z", "Wed, 31 Dec 1969 23:59:59 GMT"),
     ])
-    func itsTextsAreThoseOfTheStandards(seconds: Int, rfc3339: String, imfFixdate: String) {
+    func timesAreWrittenAsRFC3339AndIMFFixdate(seconds: Int, rfc3339: String, imfFixdate: String) {
         let time = CivilTime(secondsSince1970: seconds)
         #expect(time.rfc3339 == rfc3339)
         #expect(time.imfFixdate == imfFixdate)
@@ -42,13 +42,13 @@ import Testing
         [2100, 2, 29, 0, 0, 0], [2026, 1, 1, -1, 0, 0], [2026, 1, 1, 24, 0, 0], [2026, 1, 1, 0, 60, 0],
         [2026, 1, 1, 0, 0, 61], [.max, 1, 1, 0, 0, 0], [2026, .max, .max, .max, .max, .max], [.min, 1, 1, 0, 0, 0],
     ])
-    func thereIsNoSuchDayOrTime(parts: [Int]) {
+    func impossibleDaysAndTimesAreRefused(parts: [Int]) {
         let (year, month, day) = (parts[0], parts[1], parts[2])
         let time = CivilTime(year: year, month: month, day: day, hour: parts[3], minute: parts[4], second: parts[5])
         #expect(time == nil)
     }
 
-    @Test func itAgreesWithTheSystemOnEachDayOfEightHundredYears() {
+    @Test func datesAgreeWithTheSystemOverEightHundredYears() {
         for day in -146_097..<146_097 {
             var seconds = day * 86_400 + 3661
             var parts = tm()

@@ -20,11 +20,11 @@ import Testing
         #expect(HTTPDate(text)?.seconds == seconds)
     }
 
-    @Test func theFirstIsWritten() {
+    @Test func imfFixdateIsWritten() {
         #expect(self.date.description == "Sun, 06 Nov 1994 08:49:37 GMT")
     }
 
-    @Test func datesAreThoseOfTheSystemInEnglish() {
+    @Test func datesAgreeWithStrftime() {
         for second in stride(from: 0, to: 8_000_000_000, by: 1_234_567) {
             var (time, fields) = (time_t(second), tm())
             gmtime_r(&time, &fields)
@@ -45,7 +45,7 @@ import Testing
         "Sun, 06 Nov 1994 08:49:37:00 GMT", "Sun, 06 Nov 1994 08::37 GMT", "Sun, 06 Nov 1994 08:49:61 GMT",
         "Sun, 06 Nov 1994 08:49:37 GMT\u{301}", "Sun, ٠٦ Nov 1994 08:49:37 GMT",
     ])
-    func whatIsNoDateIsNone(text: String) {
+    func invalidDatesAreRefused(text: String) {
         #expect(HTTPDate(text) == nil)
     }
 }

@@ -23,7 +23,7 @@ import Testing
         "1970-01-01X00:00:00Z", "1970-01-01T00:00:00Z ", " 1970-01-01T00:00:00Z", "1970-01-01T00:00:00,5Z",
         "19700101T000000Z", "１970-01-01T00:00:00Z", "1970-01-01T00:00:00\u{2212}01:00", "1970-01-01T-1:00:00Z",
     ])
-    func whatIsNotOneIsNotRead(text: String) {
+    func invalidRFC3339TimesAreRefused(text: String) {
         #expect(CivilTime.milliseconds(rfc3339: text) == nil)
     }
 }

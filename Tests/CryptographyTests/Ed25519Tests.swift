@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct Ed25519Tests {
     /// The vectors of ed25519.cr.yp.to: seed and point, point, message, signature and message.
-    @Test func signaturesAreThoseOfItsInventors() throws {
+    @Test func signaturesMatchTheInventorsVectors() throws {
         let lines = String(decoding: try Vector.file("asymmetric/Ed25519/sign.input"), as: UTF8.self).split(
             separator: "\n"
         )
@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    @Test func signaturesAreJudgedAsByWycheproof() throws {
+    @Test func verificationAgreesWithWycheproof() throws {
         for vector in try Vector.wycheproof("ed25519") {
             let number = try vector.number("tcId")
             let key = try Curve25519.Signing.PublicKey(rawRepresentation: vector.bytes("public"))
@@ -56,7 +56,7 @@ import Testing
         "01" + String(repeating: "00", count: 31),
         String(repeating: "ff", count: 32),
     ])
-    func aStrangePointVouchesForNoSignatureOfOthers(text: String) throws {
+    func unusualPointVerifiesNoSignatureOfAnotherKey(text: String) throws {
         let key = try Curve25519.Signing.PublicKey(rawRepresentation: try #require(Data(hexadecimal: text)))
         let message = Data("text".utf8)
         let signature = try Curve25519.Signing.PrivateKey().signature(for: message)

@@ -12,7 +12,7 @@ import Testing
     /// NIST, The Galois/Counter Mode Validation System: the vectors with nonces and tags of the
     /// usual length.
     @Test(arguments: [128, 192, 256])
-    func whatNISTSealedOpensAndWhatItForgedDoesNot(bits: Int) throws {
+    func nistCiphertextsDecryptAndForgeriesFail(bits: Int) throws {
         let vectors = try Vector.read("ciphers/AES/GCM/gcmDecrypt\(bits).rsp")
             .filter { $0.fields["IV"]?.count == 24 && $0.fields["Tag"]?.count == 32 }
         #expect(vectors.count == 375)
@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test func whatWycheproofSealedOpensAndWhatItForgedDoesNot() throws {
+    @Test func wycheproofCiphertextsDecryptAndForgeriesFail() throws {
         for vector in try Vector.wycheproof("aes_gcm") {
             let sealed = try vector.bytes("iv") + vector.bytes("ct") + vector.bytes("tag")
             let (key, place) = (SymmetricKey(data: try vector.bytes("key")), try vector.bytes("aad"))
@@ -56,7 +56,7 @@ import Testing
 
     /// One context is used repeatedly, for encryption and decryption.
     @Test(arguments: [0, 1, 15, 16, 17, 1000, 100_000])
-    func whatIsSealedOpensAgain(count: Int) throws {
+    func encryptedTextOfAnyLengthDecrypts(count: Int) throws {
         let text = Data((0..<count).map { UInt8(truncatingIfNeeded: $0) })
         for turn in 1...20 {
             let place = Data(repeating: 1, count: turn)
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test func nothingOpensWithOneBitChanged() throws {
+    @Test func decryptionFailsWithAnyBitChanged() throws {
         let sealed = try #require(try AES.GCM.seal(Self.text, using: Self.key, authenticating: Self.place).combined)
         for bit in 0..<sealed.count * 8 {
             var changed = sealed
@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    @Test func whatIsForgedLeavesNoPlaintextAndNoErrorForTLS() throws {
+    @Test func forgeryLeavesNoPlaintextAndNoErrorForTLS() throws {
         let sealed = try #require(try AES.GCM.seal(Self.text, using: Self.key, authenticating: Self.place).combined)
         var plaintext = [UInt8](repeating: 0xAA, count: Self.text.count)
         #expect(throws: CryptoKitError.authenticationFailure) {
@@ -126,7 +126,7 @@ import Testing
     }
 
     @Test(arguments: [0, 1, 15, 17, 31, 33, 64])
-    func aKeyIsOfOneOfThreeSizes(count: Int) throws {
+    func keysOfUnsupportedSizesAreRefused(count: Int) throws {
         let key = SymmetricKey(data: Data(count: count))
         #expect(throws: CryptoKitError.incorrectKeySize) { try AES.GCM.seal(Self.text, using: key) }
         let box = try AES.GCM.seal(Self.text, using: Self.key)
@@ -159,7 +159,7 @@ import Testing
 @Suite struct BlockTests {
     /// NIST, The Advanced Encryption Standard Algorithm Validation Suite.
     @Test(arguments: ["GFSbox", "KeySbox", "VarTxt", "VarKey"], [128, 192, 256])
-    func aBlockIsNISTs(kind: String, bits: Int) throws {
+    func blocksMatchNIST(kind: String, bits: Int) throws {
         let vectors = try Vector.read("ciphers/AES/ECB/ECB\(kind)\(bits).rsp").filter { $0.fields["KEY"] != nil }
         #expect(!vectors.isEmpty)
         for vector in vectors {
@@ -172,7 +172,7 @@ import Testing
         }
     }
 
-    @Test func anotherLengthIsRefusedAndLeftAsItIs() {
+    @Test func blockOfAnotherLengthIsRefusedAndUnchanged() {
         for count in [0, 15, 17, 32] {
             var block = [UInt8](repeating: 1, count: count)
             #expect(throws: CryptoKitError.incorrectParameterSize) {

@@ -5,19 +5,19 @@ import Testing
 
 @Suite struct HMACTests {
     /// RFC 4231 section 4. The fifth case contains only a part of the code.
-    @Test func codesAreThoseOfRFC4231() throws {
+    @Test func codesMatchRFC4231() throws {
         let vectors = try Vector.read("HMAC/rfc-4231-sha256.txt")
         #expect(vectors.count == 6)
         for vector in vectors { try self.check(vector, key: "Key", message: "Msg", code: "MD") }
     }
 
-    @Test func codesAreWycheproofs() throws {
+    @Test func codesMatchWycheproof() throws {
         for vector in try Vector.wycheproof("hmac_sha256") where try vector.text("result") == "valid" {
             try self.check(vector, key: "key", message: "msg", code: "tag")
         }
     }
 
-    @Test func aChangedCodeIsAnother() throws {
+    @Test func forgedCodesDoNotMatch() throws {
         for vector in try Vector.wycheproof("hmac_sha256") where try vector.text("result") == "invalid" {
             let (key, number) = (SymmetricKey(data: try vector.bytes("key")), try vector.number("tcId"))
             let code = HMAC<SHA256>.authenticationCode(for: try vector.bytes("msg"), using: key)
@@ -36,7 +36,7 @@ import Testing
 
     /// A block of SHA-256 is 64 bytes; longer keys are hashed first.
     @Test(arguments: [0, 1, 63, 64, 65, 128, 1000])
-    func keysOfAllLengthsAreThoseOfTheDefinition(count: Int) {
+    func codesMatchTheDefinitionForKeysOfAnyLength(count: Int) {
         let key = Data((0..<count).map { UInt8(truncatingIfNeeded: $0 &* 7) })
         let message = Data("what is signed".utf8)
         var block = count > 64 ? Data(SHA256.hash(data: key)) : key
@@ -46,7 +46,7 @@ import Testing
         #expect(HMAC<SHA256>.authenticationCode(for: message, using: SymmetricKey(data: key)).elementsEqual(expected))
     }
 
-    @Test func aCopyGoesOnByItselfAndOutlivesTheKey() {
+    @Test func copyContinuesIndependentlyAndOutlivesTheKey() {
         var key: SymmetricKey? = SymmetricKey(data: Data("Jefe".utf8))
         let text = Data("what do ya want for nothing?".utf8)
         let expected = key.map { HMAC<SHA256>.authenticationCode(for: text, using: $0) }
@@ -63,7 +63,7 @@ import Testing
 
 @Suite struct HKDFTests {
     /// RFC 5869 appendix A, the vectors with SHA-256.
-    @Test func keysAreThoseOfRFC5869() throws {
+    @Test func derivedKeysMatchRFC5869() throws {
         let vectors = try Vector.read("KDF/rfc-5869-HKDF-SHA256.txt", upTo: "OKM")
         #expect(vectors.count == 3)
         for vector in vectors {
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test func keysAreWycheproofs() throws {
+    @Test func derivedKeysMatchWycheproof() throws {
         for vector in try Vector.wycheproof("hkdf_sha256") where try vector.text("result") == "valid" {
             #expect(try self.derive(vector, "ikm", try vector.number("size")) == vector.bytes("okm"))
         }
@@ -87,7 +87,7 @@ import Testing
     }
 
     @Test(arguments: [0, 1, 31, 32, 33, 8160])
-    func aShorterKeyIsTheBeginningOfALongerOne(count: Int) {
+    func shorterKeyIsAPrefixOfALongerOne(count: Int) {
         let material = SymmetricKey(data: Data("material".utf8))
         let longest = HKDF<SHA256>.deriveKey(inputKeyMaterial: material, info: Data("a".utf8), outputByteCount: 8160)
         let key = HKDF<SHA256>.deriveKey(

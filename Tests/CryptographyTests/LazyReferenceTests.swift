@@ -24,7 +24,7 @@ import Testing
         let reference = LazyReference<Counted>()
     }
 
-    @Test func onlyTheFirstIsKeptAndItGoesWithItsHolder() {
+    @Test func firstObjectIsStoredAndFreedWithItsHolder() {
         let owner = Owner()
         do {
             let holder = Holder()
@@ -37,7 +37,7 @@ import Testing
         #expect(owner.alive.load(ordering: .relaxed) == 0)
     }
 
-    @Test func tasksAtTheSameTimeAgreeOnOne() async {
+    @Test func concurrentTasksAgreeOnOneObject() async {
         let (owner, holder) = (Owner(), Holder())
         let kept = await withTaskGroup(of: ObjectIdentifier.self) { group in
             for _ in 0..<64 {

@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct P256SigningTests {
     /// NIST, FIPS 186-3 ECDSA: private keys with their points.
-    @Test func aNumberHasNISTsPoint() throws {
+    @Test func publicKeysMatchNIST() throws {
         let vectors = try Vector.read("asymmetric/ECDSA/FIPS_186-3/KeyPair.rsp")
         let keys = vectors.filter { $0.fields["d"]?.count == 64 && $0.fields["Qx"]?.count == 64 }
         var found = 0
@@ -25,7 +25,7 @@ import Testing
     }
 
     /// NIST, FIPS 186-3 ECDSA: invalid points.
-    @Test func whatIsNoPointIsRefused() throws {
+    @Test func invalidPointsAreRefused() throws {
         let vectors = try Vector.read("asymmetric/ECDSA/FIPS_186-3/PKV.rsp").filter { $0.section == "P-256" }
         #expect(vectors.count == 12)
         for vector in vectors {
@@ -42,7 +42,7 @@ import Testing
     }
 
     /// NIST, FIPS 186-3 ECDSA: signatures, some of them changed.
-    @Test func signaturesAreJudgedAsByNIST() throws {
+    @Test func verificationAgreesWithNIST() throws {
         let vectors = try Vector.read("asymmetric/ECDSA/FIPS_186-3/SigVer.rsp").filter { $0.section == "P-256,SHA-256" }
         #expect(vectors.count == 15)
         for vector in vectors {
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test func signaturesAreJudgedAsByWycheproof() throws {
+    @Test func verificationAgreesWithWycheproof() throws {
         for vector in try Vector.wycheproof("ecdsa_secp256r1_sha256_p1363") {
             let key = try P256.Signing.PublicKey(x963Representation: vector.bytes("public"))
             let number = try vector.number("tcId")
@@ -65,7 +65,7 @@ import Testing
         #expect(ERR_peek_error() == 0)
     }
 
-    @Test func whatIsSignedIsValidForThisTextAndKeyOnly() throws {
+    @Test func signatureIsValidForItsTextAndKeyOnly() throws {
         let (key, other) = (P256.Signing.PrivateKey(), P256.Signing.PrivateKey())
         for count in [0, 1, 64, 10_000] {
             let text = Data(repeating: 3, count: count)
@@ -87,13 +87,13 @@ import Testing
         "ffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551",
         "ffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632552", String(repeating: "01", count: 33),
     ])
-    func whatIsNoNumberOfAKeyIsRefused(text: String) throws {
+    func invalidPrivateKeysAreRefused(text: String) throws {
         let bytes = try #require(Data(hexadecimal: text))
         #expect(throws: CryptoKitError.self) { try P256.Signing.PrivateKey(rawRepresentation: bytes) }
         #expect(throws: CryptoKitError.self) { try P256.KeyAgreement.PrivateKey(rawRepresentation: bytes) }
     }
 
-    @Test func theGreatestNumberIsAKey() throws {
+    @Test func greatestScalarIsAValidKey() throws {
         let text = "ffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632550"
         let key = try P256.Signing.PrivateKey(rawRepresentation: try #require(Data(hexadecimal: text)))
         // The curve's base point, mirrored.
@@ -123,7 +123,7 @@ import Testing
     /// NIST SP 800-56A, ECC without confirmation. If NIST has changed a key or the secret, our
     /// code must reject the key, or compute another secret.
     @Test(arguments: ["init", "resp"])
-    func secretsAreNISTs(role: String) throws {
+    func sharedSecretsMatchNIST(role: String) throws {
         let path = "asymmetric/ECDH/KASValidityTest_ECCStaticUnified_NOKC_ZZOnly_\(role).fax"
         let vectors = try Vector.read(path).filter { $0.section == "EC - SHA256" && $0.fields["Result"] != nil }
         #expect(vectors.count == 30)
@@ -144,7 +144,7 @@ import Testing
         }
     }
 
-    @Test func secretsAreWycheproofs() throws {
+    @Test func sharedSecretsMatchWycheproof() throws {
         for vector in try Vector.wycheproof("ecdh_secp256r1_ecpoint") {
             let number = try vector.number("tcId")
             let secret = Result {
@@ -165,7 +165,7 @@ import Testing
         #expect(ERR_peek_error() == 0)
     }
 
-    @Test func bothSidesComeToTheSame() throws {
+    @Test func bothSidesDeriveTheSameKey() throws {
         for _ in 0..<20 {
             let (one, other) = (P256.KeyAgreement.PrivateKey(), P256.KeyAgreement.PrivateKey())
             let sent = try P256.KeyAgreement.PublicKey(x963Representation: other.publicKey.x963Representation)

@@ -35,7 +35,7 @@ import Testing
         "EC/explicit_parameters_private_key.pem", "Ed25519/ed25519-pkcs8.pem",
         "Traditional_OpenSSL_Serialization/testrsa.pem",
     ])
-    func whatIsNoKeyOnP256IsRefused(path: String) throws {
+    func pemWithoutAP256PrivateKeyIsRefused(path: String) throws {
         let text = try Self.text(path)
         #expect(throws: CryptoKitError.self) { try P256.Signing.PrivateKey(pemRepresentation: text) }
         #expect(ERR_peek_error() == 0)
@@ -46,7 +46,7 @@ import Testing
         "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n",
         "-----BEGIN EC PRIVATE KEY-----\n\u{0}\n-----END EC PRIVATE KEY-----\n",
     ])
-    func whatIsNoPEMIsRefused(text: String) {
+    func invalidPEMIsRefused(text: String) {
         #expect(throws: CryptoKitError.invalidParameter) { try P256.Signing.PrivateKey(pemRepresentation: text) }
         #expect(throws: CryptoKitError.invalidParameter) { try RSA.Signing.PrivateKey(pemRepresentation: text) }
         #expect(ERR_peek_error() == 0)
@@ -54,7 +54,7 @@ import Testing
 
     /// A damaged key is read as that key, as another one, or rejected. It never crashes the
     /// process.
-    @Test func aKeyThatIsCutOrChangedIsItselfAnotherOrNone() throws {
+    @Test func damagedKeyIsReadSafelyOrRefused() throws {
         let key = P256.Signing.PrivateKey()
         let text = Array(key.pemRepresentation.utf8)
         for count in 0..<text.count - 1 {
@@ -75,7 +75,7 @@ import Testing
         #expect(ERR_peek_error() == 0)
     }
 
-    @Test func whatIsWrittenIsReadAgain() throws {
+    @Test func writtenPEMIsReadAgain() throws {
         let key = P256.Signing.PrivateKey()
         let text = key.pemRepresentation
         #expect(text.hasPrefix("-----BEGIN PRIVATE KEY-----\n"))

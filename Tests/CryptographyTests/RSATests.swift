@@ -5,7 +5,7 @@ import PushTesting
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct RSATests {
-    @Test func signaturesAreWycheproofs() throws {
+    @Test func signaturesMatchWycheproof() throws {
         for vector in try Vector.wycheproof("rsa_pkcs1_2048_sig_gen") {
             let key = try RSA.Signing.PrivateKey(pemRepresentation: PEMTests.pem(vector.bytes("key")))
             let number = try vector.number("tcId")
@@ -76,7 +76,7 @@ import Testing
         #expect(ERR_peek_error() == 0)
     }
 
-    @Test func theOlderFormIsRead() throws {
+    @Test func pkcs1KeyIsRead() throws {
         let text = String(
             decoding: try Vector.file("asymmetric/Traditional_OpenSSL_Serialization/testrsa.pem"),
             as: UTF8.self
@@ -93,7 +93,7 @@ import Testing
         "PEM_Serialization/rsa-bad-1025-q-is-2.pem", "Traditional_OpenSSL_Serialization/testrsa-encrypted.pem",
         "Traditional_OpenSSL_Serialization/key1-malformed-iv.pem",
     ])
-    func whatIsNoKeyIsRefused(path: String) throws {
+    func pemWithoutAnRSAPrivateKeyIsRefused(path: String) throws {
         let text = String(decoding: try Vector.file("asymmetric/\(path)"), as: UTF8.self)
         #expect(throws: CryptoKitError.invalidParameter) { try RSA.Signing.PrivateKey(pemRepresentation: text) }
         #expect(ERR_peek_error() == 0)

@@ -6,7 +6,7 @@ import Testing
 @Suite struct SHA256Tests {
     /// NIST, SHA Test Vectors for Hashing Byte-Oriented Messages.
     @Test(arguments: [("SHA256ShortMsg", 65), ("SHA256LongMsg", 64)])
-    func aMessageHasNISTsHash(file: String, count: Int) throws {
+    func hashesMatchNIST(file: String, count: Int) throws {
         let vectors = try Vector.read("hashes/SHA2/\(file).rsp").filter { $0.fields["MD"] != nil }
         #expect(vectors.count == count)
         for vector in vectors {
@@ -21,7 +21,7 @@ import Testing
     }
 
     /// The Monte Carlo test of the same suite: 1,000 nested hashes for each of its first vectors.
-    @Test func hashesOfHashesAreNISTs() throws {
+    @Test func nestedHashesMatchNIST() throws {
         let vectors = try Vector.read("hashes/SHA2/SHA256Monte.rsp")
         var seed = try #require(try vectors.first { $0.fields["Seed"] != nil }?.bytes("Seed"))
         for vector in vectors.filter({ $0.fields["MD"] != nil }).prefix(10) {
@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test func aCopyGoesOnByItself() {
+    @Test func copyContinuesIndependently() {
         var one = SHA256()
         one.update(data: Data("a".utf8))
         var other = one

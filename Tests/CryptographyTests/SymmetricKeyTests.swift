@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    @Test func itsBytesAreThereAsLongAsTheyAreLookedAt() {
+    @Test func secretBytesLiveUntilTheCallEnds() {
         let copy = SecretBytes(copying: UnsafeRawBufferPointer(start: nil, count: 0))
         #expect(copy.count == 0)
         // The last reference ends with the call.
@@ -33,7 +33,7 @@ import Testing
         #expect(bytes == Data(repeating: 7, count: 32))
     }
 
-    @Test func whatCannotBeFilledIsThrown() {
+    @Test func failedFillingThrows() {
         #expect(throws: CryptoKitError.invalidParameter) {
             try SecretBytes(count: 8) { _ in throw CryptoKitError.invalidParameter }
         }

@@ -13,7 +13,7 @@ import Testing
             "slow 1ms",
         ]
     )
-    func oneFaultAmongManyCallsIsNotSeen(provesConnections: Bool, fault: String) async throws {
+    func callersDoNotNoticeSingleFaults(provesConnections: Bool, fault: String) async throws {
         let outcomes = try await FaultyPeer.with([FaultRule("every 20 next 1: \(fault)")]) {
             $0.provesConnections = provesConnections
         } _: { peer in
@@ -23,7 +23,7 @@ import Testing
     }
 
     @Test(arguments: ["refuse-stream", "goaway-before", "reset"])
-    func aCallThatWasNotHandledIsRepeatedOnAnotherConnection(fault: String) async throws {
+    func unhandledCallIsRetriedOnAnotherConnection(fault: String) async throws {
         let (outcomes, connections, delivered) = try await FaultyPeer.with([FaultRule("every 2 next 1: \(fault)")]) {
             peer in
             let outcomes = [await peer.post(), await peer.post(), await peer.post()]
@@ -45,7 +45,7 @@ import Testing
         #expect(delivered == 4)
     }
 
-    @Test func afterGoAwayNothingMoreIsPutOnTheConnection() async throws {
+    @Test func connectionTakesNoCallsAfterGoAway() async throws {
         // The first call keeps the connection open on both sides.
         let rules = [try FaultRule("next 1: no-answer"), try FaultRule("next 1: goaway")]
         let (outcomes, connections) = try await FaultyPeer.with(rules) { peer in
@@ -86,7 +86,7 @@ import Testing
         #expect(after == ["200": 4])
     }
 
-    @Test func aResetInTheHandshakeIsSaidAtOnceAndTheNextCallConnects() async throws {
+    @Test func handshakeResetFailsItsCallOnlyAndAtOnce() async throws {
         let outcomes = try await FaultyPeer.with([FaultRule("next 1: reset-handshake")]) { peer in
             [await peer.post(), await peer.post()]
         }

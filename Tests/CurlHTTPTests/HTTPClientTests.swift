@@ -48,7 +48,7 @@ private let ok = Reply.text("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nX-Two-Words
     }
 
     /// The kernel sends a request on a corked socket only a fifth of a second later.
-    @Test(arguments: [1, 2, 3, 4, 8]) func noConnectionHoldsARequestBack(connections: Int) async throws {
+    @Test(arguments: [1, 2, 3, 4, 8]) func everySocketIsUncorkedAfterARequest(connections: Int) async throws {
         var settings = HTTPClientSettings.loopback
         settings.connectionsPerHost = connections
         let corks = try await withPeer(.once("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi"), settings) { exchange in
@@ -100,7 +100,7 @@ private let ok = Reply.text("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nX-Two-Words
         #expect(failure == .cancelled)
     }
 
-    @Test func aTaskThatIsCancelledAlreadySendsNothing() async throws {
+    @Test func cancelledTaskSendsNothing() async throws {
         let failure = try await withPeer(ok) { exchange in
             await withTaskGroup(of: OutboundError?.self) { group in
                 group.cancelAll()
@@ -111,7 +111,7 @@ private let ok = Reply.text("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nX-Two-Words
         #expect(failure == .cancelled)
     }
 
-    @Test func closingFailsWhatIsUnderWayAndWhatComesAfter() async throws {
+    @Test func closingFailsRunningAndLaterCalls() async throws {
         let failures = try await withPeer(.silence) { exchange in
             async let first = exchange.get(timeout: .seconds(60))
             _ = await exchange.requestText()
@@ -131,7 +131,7 @@ private let ok = Reply.text("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nX-Two-Words
         await client.close()
     }
 
-    @Test func moreThanTheAllowedCallsAreRefusedAtOnce() async throws {
+    @Test func callsAboveTheLimitAreRefusedAtOnce() async throws {
         var settings = HTTPClientSettings.loopback
         settings.maximumCalls = 1
         let failure = try await withPeer(.silence, settings) { exchange in
@@ -213,7 +213,7 @@ private let ok = Reply.text("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nX-Two-Words
         #expect(response.status == 302)
     }
 
-    @Test func nobodyListeningIsNoConnection() async throws {
+    @Test func closedPortIsReportedAsAFailedConnection() async throws {
         // No socket is bound to the address once the listener is gone.
         let address = try Listener(.tcp(host: "127.0.0.1", port: 0)).address
         let failure = try await withPeer(ok) { exchange in
@@ -232,7 +232,7 @@ private let ok = Reply.text("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nX-Two-Words
     }
 
     @Test(arguments: [("X-A", "1\r\nX-B: 2"), ("X-A", "1\n"), ("X-A", "\u{0}"), ("X A", "1"), ("X:A", "1"), ("", "1")])
-    func aHeaderThatWouldBecomeTwoIsRefused(name: String, value: String) async throws {
+    func malformedHeadersAreRefused(name: String, value: String) async throws {
         let failure = try await withPeer(ok) { exchange in
             await exchange.send(.get, headers: [.init(name, value)]).failure
         }
@@ -261,19 +261,19 @@ private let ok = Reply.text("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nX-Two-Words
         #expect(failure == .refusedAddress)
     }
 
-    @Test func plainHTTPNeedsLeave() async throws {
+    @Test func plainHTTPNeedsPermission() async throws {
         let failure = try await withPeer(ok, HTTPClientSettings(addresses: .any)) { await $0.get().failure }
         #expect(failure == .badRequest("only https"))
     }
 
-    @Test func aHostThatIsNotListedIsNotCalled() async throws {
+    @Test func unlistedHostIsRefused() async throws {
         var settings = HTTPClientSettings.loopback
         settings.allowedHosts = [try #require(HostPattern("*.notify.windows.com"))]
         let failure = try await withPeer(ok, settings) { await $0.get().failure }
         #expect(failure == .hostNotAllowed)
     }
 
-    @Test func aPeerWithoutTLSIsNoConnection() async throws {
+    @Test func peerWithoutTLSIsReportedAsATLSFailure() async throws {
         let failure = try await withPeer(ok) { exchange in
             let url = try #require(OutboundURL("https" + exchange.base.dropFirst(4)))
             do throws(OutboundError) {
@@ -289,7 +289,7 @@ private let ok = Reply.text("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nX-Two-Words
         }
     }
 
-    @Test func aMissingFileOfAuthoritiesIsSaidAtOnce() throws {
+    @Test func missingCAFileIsReportedAtOnce() throws {
         let loop = try EventLoop(index: 0)
         defer { loop.stop() }
         #expect(throws: OutboundError.self) {

@@ -36,7 +36,7 @@ import Testing
     }
 
     @Test(arguments: [403, 407, 502])
-    func aRefusalOfTheProxyIsToldAndNotRepeated(status: Int) async throws {
+    func refusalOfTheProxyIsReportedAndNotRetried(status: Int) async throws {
         let reply = Reply.each("HTTP/1.1 \(status) No\r\nContent-Length: 2\r\nConnection: close\r\n\r\nno")
         let (failure, count) = try await withPeer(reply, asProxy: true) { exchange in
             let failure = await Self.call(exchange).failure
@@ -60,7 +60,7 @@ import Testing
         ("http://proxy/path", nil, false), ("http://proxy?x", nil, false), ("http://proxy", "a", false),
         ("http://proxy", ":b", false), ("http://proxy", "a:b\nc", false),
     ])
-    func itIsAnAddressAndPerhapsCredentials(url: String, credentials: String?, isOne: Bool) throws {
+    func proxyIsAnAddressWithOptionalCredentials(url: String, credentials: String?, isOne: Bool) throws {
         let url = try #require(OutboundURL(url))
         #expect((OutboundProxy(url, credentials: credentials) != nil) == isOne)
     }

@@ -12,7 +12,7 @@ import Testing
         ("https://[2001:DB8::1]:1/", "[2001:db8::1]", 1),
         ("https://a?b", "a", 443),
     ])
-    func aURLIsTakenApartAndKeptAsItWas(text: String, host: String, port: UInt16) throws {
+    func urlIsParsedAndKeptAsWritten(text: String, host: String, port: UInt16) throws {
         let url = try #require(OutboundURL(text))
         #expect(url.text == text)
         #expect(url.host == host)
@@ -27,7 +27,7 @@ import Testing
         "https://[::1]x/", "https://[fe80::1%25eth0]/", "https://.a/", "https://a_b/", "https://%61/",
         "https://a/" + String(repeating: "x", count: 2048),
     ])
-    func anythingElseIsNone(text: String) {
+    func invalidURLsAreRefused(text: String) {
         #expect(OutboundURL(text) == nil)
     }
 
@@ -61,7 +61,7 @@ import Testing
     @Test(arguments: [
         "", "*", "*.", "*.com", "a*.example.com", "*.*.example.com", "a/b", "a?", "*.[::1]", "a b", "a:0",
     ])
-    func otherTextIsNone(text: String) {
+    func invalidPatternsAreRefused(text: String) {
         #expect(HostPattern(text) == nil)
     }
 }
@@ -86,13 +86,13 @@ import Testing
         "2001:db8::1", "2002:101:101::", "3fff::1", "3fff:fff::1", "4000::1", "fc00::1", "fd00:ec2::254", "fe80::1",
         "fec0::1", "ff02::1", "5f00::1",
     ])
-    func anyOtherIsNotAndOnlyTheOpenPolicyAllowsIt(address: String) {
+    func specialAddressesNeedTheOpenPolicy(address: String) {
         #expect(!AddressPolicy.globalOnly.allows(address))
         #expect(AddressPolicy.any.allows(address))
     }
 
     @Test(arguments: ["", "localhost", "1.1.1", "1.1.1.1.1", "::g"])
-    func whatIsNoAddressIsAllowedByNone(text: String) {
+    func everyPolicyRefusesInvalidAddresses(text: String) {
         #expect(!AddressPolicy.globalOnly.allows(text))
         #expect(!AddressPolicy.any.allows(text))
     }
@@ -119,7 +119,7 @@ import Testing
     /// An address that is shorter than its family requires is invalid, whatever follows it in
     /// memory.
     @Test(arguments: ["1.1.1.1", "2606:4700::1111"])
-    func anAddressThatIsCutOffIsAllowedByNone(text: String) throws {
+    func everyPolicyRefusesTruncatedAddresses(text: String) throws {
         let name = try self.name(of: text)
         for count in name.indices {
             name.withUnsafeBytes { bytes in
@@ -130,7 +130,7 @@ import Testing
         }
     }
 
-    @Test func anAddressOfAnotherFamilyIsAllowedByNone() {
+    @Test func everyPolicyRefusesOtherAddressFamilies() {
         for family in [AF_UNSPEC, AF_UNIX, AF_NETLINK] {
             var name = sockaddr_storage()
             name.ss_family = sa_family_t(family)

@@ -20,7 +20,7 @@ import Testing
         try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int ?? -1
     }
 
-    @Test func onlyItsUserEntersTheFolderAndConnects() throws {
+    @Test func onlyTheOwnerMayEnterTheFolderAndConnect() throws {
         let open = try self.socket.listen()
         #expect(try self.mode(self.folder.file("admin")) == 0o700)
         #expect(try self.mode(self.socket.path) == 0o600)
@@ -29,7 +29,7 @@ import Testing
         withExtendedLifetime(open) {}
     }
 
-    @Test func withoutADaemonThereIsNoConnection() throws {
+    @Test func connectingWithoutADaemonGivesNoConnection() throws {
         #expect(try self.socket.connect() == nil)
         _ = try self.socket.listen()
         // The listener is gone, like that of a killed daemon; the file still exists.
@@ -37,7 +37,7 @@ import Testing
         #expect(try self.socket.connect() == nil)
     }
 
-    @Test func whatADeadDaemonHasLeftIsReplaced() throws {
+    @Test func aSocketLeftByADeadDaemonIsReplaced() throws {
         for _ in 0..<3 {
             let open = try self.socket.listen()
             let connection = try #require(try self.socket.connect())
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test func aSecondDaemonTakesItFromNobody() throws {
+    @Test func aSecondDaemonCannotTakeTheSocket() throws {
         let first = try self.socket.listen()
         let error = #expect(throws: AdminSocketError.self) { _ = try self.socket.listen() }
         #expect(error?.description.contains("another server listens") == true)
@@ -57,7 +57,7 @@ import Testing
 
     /// If several daemons start at the same moment at an abandoned socket, one gets it, and keeps
     /// it.
-    @Test func ofManyAtATimeOneHasIt() async throws {
+    @Test func exactlyOneOfManyStartingDaemonsGetsTheSocket() async throws {
         _ = try self.socket.listen()
         let socket = self.socket
         let open = await withTaskGroup(of: (Listener, AdminSocketLock)?.self) { group in
@@ -75,7 +75,7 @@ import Testing
         close(connection)
     }
 
-    @Test func aFileThatIsNoSocketIsLeftAlone() throws {
+    @Test func aRegularFileIsRefusedAndKept() throws {
         try FileManager.default.createDirectory(
             atPath: self.folder.file("admin"),
             withIntermediateDirectories: false,
@@ -88,7 +88,7 @@ import Testing
     }
 
     @Test(arguments: [0o755, 0o710, 0o701, 0o770])
-    func aFolderThatOthersEnterIsRefused(mode: Int) throws {
+    func aFolderOpenToOtherUsersIsRefused(mode: Int) throws {
         let open = try self.socket.listen()
         try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: self.folder.file("admin"))
         // Both ends refuse: another user could listen there and receive passwords.
@@ -108,7 +108,7 @@ import Testing
         ("{database: 'postgres:///p?host=/run/pg', keyring: /srv/keys/ring}", "/srv/keys/admin/sealpost.sock"),
         ("admin: {socket: /run/sealpost/admin.sock}", "/run/sealpost/admin.sock"), ("admin: {socket: null}", nil),
     ])
-    func itIsBesideTheDatabaseOrWhereTheConfigurationHasIt(yaml: String, path: String?) throws {
+    func theSocketIsNextToTheDatabaseUnlessConfigured(yaml: String, path: String?) throws {
         let file = self.folder.file("sealpost.yaml")
         try yaml.write(toFile: file, atomically: true, encoding: .utf8)
         let configuration = try Configuration.load(file: file, environment: [:])

@@ -5,7 +5,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct AndroidClientTests {
     /// Runs its own tests with the vectors of `docs/evidence/vectors`, and checks its use of the
     /// platform and the snippets of its guide.
-    @Test func theClientForAndroidKeepsTheRules() async throws {
+    @Test func theClientForAndroidPassesItsTests() async throws {
         let ended = try await Scripts.start("android-client", ["check"]).end()
         #expect(ended.code == 0, "\(ended.output)\(ended.errors)")
     }

@@ -36,7 +36,7 @@ import Testing
         ).end()
     }
 
-    @Test func whatWasBackedUpComesBackAndNothingElse() async throws {
+    @Test func aRestoreReturnsTheStateOfTheBackup() async throws {
         _ = try await Daemon.run(["user", "add", "alice", "--password-stdin"], in: folder, input: "correct horse\n")
         var daemon = try await Daemon(in: self.folder)
         var client = try self.client(of: daemon)
@@ -83,7 +83,7 @@ import Testing
 
     /// For each client the copy contains the posts up to one of them: no gap, and no loss of
     /// earlier acknowledged posts.
-    @Test func aCopyUnderLoadIsOneMoment() async throws {
+    @Test func aBackupUnderLoadIsAConsistentSnapshot() async throws {
         _ = try await Daemon.run(["user", "add", "alice", "--password-stdin"], in: folder, input: "correct horse\n")
         var daemon = try await Daemon(in: self.folder)
         let client = try self.client(of: daemon)
@@ -121,7 +121,7 @@ import Testing
         #expect(await daemon.terminate() == 0)
     }
 
-    @Test func aBackupIsItsOwnersOnlyAndReplacesNothing() async throws {
+    @Test func aBackupIsPrivateToItsOwnerAndReplacesNothing() async throws {
         _ = try await Daemon.run(["user", "add", "alice", "--password-stdin"], in: folder, input: "correct horse\n")
         #expect(try await Daemon.run(["backup", "copy.db"], in: self.folder).output == "backup written to copy.db\n")
         let attributes = try FileManager.default.attributesOfItem(atPath: self.folder.file("copy.db"))
@@ -132,7 +132,7 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: self.folder.path).sorted() == ["copy.db", "var"])
     }
 
-    @Test func theFileOfAnOlderVersionIsReplacedByItsBackup() async throws {
+    @Test func theDocumentedStepsReplaceTheDatabaseByItsBackup() async throws {
         _ = try await Daemon.run(["user", "add", "alice", "--no-password"], in: self.folder)
         let ended = try await self.shell(self.documented("Room of the database"))
         #expect(ended.code == 0, "\(ended.errors)")
@@ -153,14 +153,14 @@ import Testing
         #expect(await daemon.terminate() == 0)
     }
 
-    @Test func withoutADatabaseThereIsNoBackup() async throws {
+    @Test func aBackupWithoutADatabaseFails() async throws {
         let ended = try await Daemon.run(["backup", "copy.db"], in: self.folder)
         #expect(ended.code == 1)
         #expect(ended.errors.hasPrefix("sealpost: cannot open var/sealpost.db"))
         #expect(try FileManager.default.contentsOfDirectory(atPath: self.folder.path).isEmpty)
     }
 
-    @Test func theServerWritesTheCopyAndItsAuditNamesWhoAskedForIt() async throws {
+    @Test func theServerWritesTheBackupAndAuditsWhoRequestedIt() async throws {
         let daemon = try await Daemon(in: self.folder)
         #expect(try await Daemon.run(["backup", "copy.db"], in: self.folder).output == "backup written to copy.db\n")
         let attributes = try FileManager.default.attributesOfItem(atPath: self.folder.file("copy.db"))
@@ -180,7 +180,7 @@ import Testing
         ("var/sealpost.db", "cannot open ", "/var/sealpost.db: the file already exists\n"),
         ("none/copy.db", "the server, as the user ", "/none: No such file or directory; choose another folder"),
     ])
-    func theServerSaysWhyItDoesNotWrite(file: String, start: String, reason: String) async throws {
+    func aRefusedBackupReportsTheServersReason(file: String, start: String, reason: String) async throws {
         let daemon = try await Daemon(in: self.folder)
         let ended = try await Daemon.run(["backup", file], in: self.folder)
         #expect(ended.code == 1 && ended.output.isEmpty)
@@ -189,7 +189,7 @@ import Testing
         #expect(await daemon.terminate() == 0)
     }
 
-    @Test func aCopyByTheServerHasABarAndIsGivenUpIfItsCommandGoes() async throws {
+    @Test func aBackupByTheServerShowsProgressAndEndsWithItsCommand() async throws {
         let daemon = try await Daemon(in: self.folder)
         let (copy, other) = (self.folder.file("copy.db"), self.folder.file("other.db"))
         // The progress appears after a quarter of a second. A fast disk has finished any copy by

@@ -8,7 +8,7 @@ import Testing
     private static let settings = ["SERVER_ALLOWEDORIGINS": "[https://app.example]"]
 
     @Test(arguments: Site.Way.all)
-    func aForeignPageIsRefusedAndChangesNothingBehindAProxy(way: Site.Way) async throws {
+    func aCrossSiteRequestIsRefusedBehindAProxy(way: Site.Way) async throws {
         _ = try await Site.run([Site.Layer(proxy: way.proxy)], way.link, settings: Self.settings) { site in
             let foreign = "Sec-Fetch-Site: cross-site"
             let posted = try await site.curl(
@@ -85,7 +85,7 @@ import Testing
     }
 
     @Test(arguments: [(", hsts: 31536000", "strict-transport-security: max-age=31536000"), ("", nil)])
-    func tlsOfTheServersOwnAsksForTLSOnlyIfItIsConfigured(hsts: String, line: String?) async throws {
+    func theServersOwnTLSSendsHSTSOnlyIfConfigured(hsts: String, line: String?) async throws {
         let files = try TLSFolder()
         try files.writeServer("server")
         try files.configure("{certificate: cert.pem, privateKey: key.pem\(hsts)}")

@@ -3,7 +3,7 @@ import PushTesting
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct ChildProcessTests {
-    @Test func aCommandThatSaysMuchOnBothSidesEnds() async throws {
+    @Test func aCommandWithMuchOutputOnBothStreamsEnds() async throws {
         let folder = try TemporaryFolder()
         let script = "head -c 1000000 /dev/zero >&2; head -c 1000000 /dev/zero; exit 7"
         let ended = try await ChildProcess("/bin/sh", ["-c", script], in: folder.path).end()
@@ -21,7 +21,7 @@ import Testing
         #expect(await waiting.value.code == 128 + SIGKILL)
     }
 
-    @Test(.timeLimit(.minutes(5))) func aCommandIsKilledWhenNobodyHoldsIt() async throws {
+    @Test(.timeLimit(.minutes(5))) func aReleasedCommandIsKilled() async throws {
         let folder = try TemporaryFolder()
         let watched = try ChildProcess("/bin/sleep", ["600"], in: folder.path).id
         var status: Int32 = 0

@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    @Test func pushesComeAsTheyAreSentAndWhatWasMissedComesWithTheNextStream() async throws {
+    @Test func pushesArriveLiveAndMissedOnesWithTheNextStream() async throws {
         try await self.withStack { stack in
             let credentials = PushClient.Credentials.basic(username: "alice", password: Stack.password)
             let client = PushClient(server: stack.server, credentials: credentials, options: .init(testing: []))

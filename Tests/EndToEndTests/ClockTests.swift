@@ -28,7 +28,7 @@ import Testing
         try self.file.save(.init(time: earlier, uptime: mark.uptime, next: mark.next, boot: mark.boot))
     }
 
-    @Test func theFileKeepsTheMark() throws {
+    @Test func theMarkIsReadBackFromItsFile() throws {
         #expect(try self.file.load() == nil)
         for seconds in [0.0, 3600] {
             let time = Date(timeIntervalSince1970: 1_800_000_000.125 + seconds)
@@ -44,7 +44,7 @@ import Testing
         "99999999999999999999 1 0 0 1 b",
         "9223372036854775807 0 0 0 1 b", "253402300800000 0 0 0 1 b", "1 -1 0 0 1 b", "1 1 99999999999 0 1 b",
     ])
-    func aDamagedFileStopsNothing(text: String) async throws {
+    func theServerReplacesADamagedFile(text: String) async throws {
         try self.file.save(HeldClock().mark)
         try PrivateFile.change(self.file.path, what: "") { _ in (text, ()) }
         #expect(throws: ConfigurationError.self) { try self.file.load() }
@@ -53,7 +53,7 @@ import Testing
         #expect(try self.file.load() != nil, "replaced")
     }
 
-    @Test func withPostgreSQLItLiesBesideTheTimeline() {
+    @Test func theClockFileIsNextToTheTimelineWithPostgreSQL() {
         var configuration = Configuration()
         configuration.place = Configuration.place(of:)
         (configuration.database, configuration.timeline) = ("postgres://db/sealpost", "/var/lib/sealpost/timeline")
@@ -157,7 +157,7 @@ import Testing
         #expect(try (HeldClock(after: self.file.load()).held == nil) == isConfirmed)
     }
 
-    @Test func aConfirmationBeginsAnewWhenTheOtherClockDisagrees() async throws {
+    @Test func aDisagreeingClockRestartsTheConfirmation() async throws {
         try self.jumpAhead()
         let clock = HeldClock(after: try self.file.load())
         let agrees = Mutex(true)

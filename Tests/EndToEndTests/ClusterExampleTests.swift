@@ -24,7 +24,7 @@ import Yams
     }
 
     /// nginx gets the file that the other tests run, except for the addresses.
-    @Test func nginxIsToldWhatIsTried() throws {
+    @Test func nginxUsesTheTestedConfiguration() throws {
         let content = try #require(self.file["configs"]?["site"]?["content"]?.string)
         func lines(_ text: String) -> [String] {
             text.split(separator: "\n").map { String($0.replacing(/(^|\s+)#.*/, with: "")) }
@@ -50,7 +50,7 @@ import Yams
 
     /// Patroni gets from each database's environment the values that its configuration leaves
     /// open.
-    @Test func eachDatabaseIsToldWhatDiffers() throws {
+    @Test func eachDatabaseGetsItsOwnSettings() throws {
         let etcd = try self.names("etcd").map { "\($0):2379" }.joined(separator: ",")
         for database in try self.names("db") {
             let environment = try self.environment(of: database)

@@ -16,7 +16,7 @@ import Testing
         self.folder = try TemporaryFolder()
     }
 
-    @Test func theDemonstrationEndsWellAgainAndAgain() async throws {
+    @Test func theDemonstrationSucceedsRepeatedly() async throws {
         for _ in 0..<2 {
             let ended = try await Daemon.run(["demo"], in: self.folder)
             #expect(ended.code == 0)
@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    @Test func theVersionIsTheOneOfTheChangelogAndOfTheDocument() async throws {
+    @Test func theVersionMatchesTheChangelogAndTheAPIDocument() async throws {
         let ended = try await Daemon.run(["--version"], in: self.folder)
         #expect(ended.code == 0)
         let version = try #require(ended.output.prefixMatch(of: /\S+/)).output
@@ -82,8 +82,7 @@ import Testing
     }
 
     /// A foreign file chooses names of members, and the caller of a script chooses its arguments.
-    @Test(arguments: [[], ["--json"]]) func noTextFromElsewhereReachesTheTerminalAsAControl(form: [String]) async throws
-    {
+    @Test(arguments: [[], ["--json"]]) func controlCharactersInForeignTextAreEscaped(form: [String]) async throws {
         let line = #"{"Name":"bob","\u001b]0;x\u0007\u009b2J\u202e\nline 2: carol added":1}"#
         let made = try await Daemon.run(["user", "import", "-"] + form, in: self.folder, input: line + "\n")
         #expect(made.code == 1 && made.output.contains(#"\u001b]0;x\u0007\u009b2J\u202e"#), "\(made.output)")
@@ -227,7 +226,9 @@ import Testing
         (["user", "add", "alice2", "--password-stdin"], "password", 64, "this password is too common"),
         (["user", "add", "alicealice", "--password-stdin"], "ALICEalice", 64, "a password must not be the user name"),
     ])
-    func aUserWhoCannotBeIsSaidSo(arguments: [String], input: String, code: Int32, message: String) async throws {
+    func aRefusedUserCommandReportsTheReason(arguments: [String], input: String, code: Int32, message: String)
+        async throws
+    {
         _ = try await Daemon.run(["user", "add", "alice", "--password-stdin"], in: folder, input: "correct horse\n")
         let ended = try await Daemon.run(arguments, in: self.folder, input: input + "\n")
         #expect(ended.code == code)
@@ -243,7 +244,7 @@ import Testing
         (["token", "list", "--user", "a:b"], 64, "\"a:b\" is not a user name"),
         (["token", "revoke", "spt_"], 1, "token spt_ does not exist"),
     ])
-    func aTokenThatCannotBeIsSaidSo(arguments: [String], code: Int32, message: String) async throws {
+    func aRefusedTokenCommandReportsTheReason(arguments: [String], code: Int32, message: String) async throws {
         _ = try await Daemon.run(["user", "add", "alice", "--password-stdin"], in: folder, input: "correct horse\n")
         let ended = try await Daemon.run(arguments, in: self.folder)
         #expect(ended.code == code)
@@ -268,7 +269,7 @@ import Testing
         (["user", "tags", "bob", "a", "--none"], "", "--none and tags cannot be combined"),
         (["user", "code", "bob", "--expires-in", "59"], "", "--expires-in must be 60 to 86400 seconds"),
     ])
-    func wrongUsageIsSaidSo(arguments: [String], input: String, message: String) async throws {
+    func wrongUsageIsReported(arguments: [String], input: String, message: String) async throws {
         let ended = try await Daemon.run(arguments, in: self.folder, input: input + "\n")
         #expect(ended.code == 64)
         #expect(ended.errors.contains(message), "\(ended.errors)")
@@ -280,7 +281,7 @@ import Testing
         (["fly\n", "--config", "x"], "fly\\u000a; known are init, serve, demo, "),
         (["audit", "fly"], "audit fly; known are list, verify\n"),
     ])
-    func anUnknownCommandIsSaidInOneLineWithWhatWasMeant(arguments: [String], hint: String) async throws {
+    func anUnknownCommandIsReportedWithASuggestion(arguments: [String], hint: String) async throws {
         let ended = try await Daemon.run(arguments, in: self.folder)
         #expect(ended.code == 64 && ended.output.isEmpty)
         #expect(ended.errors.hasPrefix("sealpost: unknown command \(hint)"), "\(ended.errors)")
@@ -288,7 +289,7 @@ import Testing
     }
 
     @Test(arguments: ["list", "rotate", "remove 2"])
-    func aFileOfKeysThatIsNotYetThereIsSaidToComeWithTheServer(command: String) async throws {
+    func missingSigningKeysPointToTheServeCommand(command: String) async throws {
         let words = ["signing-keys"] + command.split(separator: " ").map(String.init)
         let ended = try await Daemon.run(words, in: self.folder)
         #expect(ended.code == 78)
@@ -340,13 +341,13 @@ import Testing
         #expect(await daemon.terminate() == 0)
     }
 
-    @Test func theSchemaIsMadeBeforehand() async throws {
+    @Test func theMigrateCommandCreatesTheSchema() async throws {
         let ended = try await Daemon.run(["migrate"], in: self.folder)
         #expect(ended.code == 0)
         #expect(ended.output == "var/sealpost.db is up to date\n")
     }
 
-    @Test func theSimulatorsStandInForProvidersOfADaemonBesideThem() async throws {
+    @Test func aDaemonSendsItsPushesToTheSimulators() async throws {
         let simulators = try ChildProcess(Daemon.executable, ["simulate", "--folder", "sim"], in: folder.path)
         #expect(await simulators.output(until: "A channel").contains("sealpost serve --config sim/sealpost.yaml"))
         _ = try await Daemon.run(["user", "add", "alice", "--password-stdin"], in: folder, input: "correct horse\n")

@@ -33,7 +33,7 @@ import Yams
     }
 
     /// nginx gets the file that the other tests run, except for the address of Sealpost.
-    @Test func nginxIsToldWhatIsTried() throws {
+    @Test func nginxUsesTheTestedConfiguration() throws {
         let content = try #require(self.file["configs"]?["site"]?["content"]?.string)
         let tried = try Self.text("config/nginx.conf").replacing("127.0.0.1:8080", with: "sealpost:8080")
         func lines(_ text: String) -> [String] {
@@ -47,7 +47,7 @@ import Yams
     }
 
     /// The executable knows the command line and the variables, and listens where nginx connects.
-    @Test func sealpostTakesWhatItIsTold() async throws {
+    @Test func theServerStartsWithTheSettingsOfTheExample() async throws {
         let service = try self.service("sealpost")
         let variables = try #require(service["environment"]?.mapping).reduce(into: [String: String]()) {
             $0[$1.key.string ?? ""] = $1.value.string
@@ -80,7 +80,7 @@ import Yams
 
     /// The Dockerfile declares the target of each named volume. Files that are mounted from here
     /// exist, or the first lines name them.
-    @Test func eachVolumeIsOneThatIsThere() throws {
+    @Test func eachVolumeIsDeclaredOrDescribed() throws {
         let dockerfile = try Self.text("Dockerfile")
         let head =
             self.text.prefix { $0 != "\n" } + self.text.split(separator: "\n").prefix { $0.hasPrefix("#") }.joined()

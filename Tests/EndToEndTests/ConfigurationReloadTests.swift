@@ -54,7 +54,7 @@ import Testing
         try await self.ask("GET", "/api/register").value(forHTTPHeaderField: "RateLimit-Policy")
     }
 
-    @Test func aGoodFileIsInForceAndWhatNeedsARestartIsNamed() async throws {
+    @Test func aReloadAppliesAGoodFileAndNamesKeysThatNeedARestart() async throws {
         #expect(try await self.quota() == #""device";q=50;w=60"#)
         let text = """
             quotas: {device: {requests: 70, window: 90}}
@@ -136,7 +136,7 @@ import Testing
         #expect(await self.daemon.terminate() == 0)
     }
 
-    @Test func theLevelIsInForceAtOnce() async throws {
+    @Test func aReloadChangesTheLogLevelAtOnce() async throws {
         let quota = "quotas: {device: {requests: 50, window: 60}}"
         _ = try await self.reload("\(quota)\nlog: {level: debug}", until: "configuration reloaded")
         _ = try await self.quota()
@@ -148,7 +148,7 @@ import Testing
         #expect(!ended.errors.contains("request answered"), "\(ended.errors)")
     }
 
-    @Test func theLevelHoldsForAllLoggersThatShareIt() {
+    @Test func theLogLevelAppliesToAllLoggersThatShareIt() {
         let threshold = LogThreshold(.info)
         let first = LineLogHandler(threshold: threshold, writer: .standardError)
         var second = first

@@ -51,7 +51,7 @@ import Testing
         ),
         Row(testDescription: "addresses from anybody", proxies: ["0.0.0.0/0"]),
     ])
-    func aConfigurationIsJudged(row: Row) {
+    func eachRiskOfAConfigurationIsWarnedAboutOrRefused(row: Row) {
         var configuration = Configuration()
         configuration.listen = row.listen
         configuration.trustedProxies = row.proxies
@@ -74,7 +74,7 @@ import Testing
         #expect("\(ended)".contains("trusts every address"), "\(ended)")
     }
 
-    @Test func aServerThatAPageCouldSignInToDoesNotStart() async throws {
+    @Test func aServerThatAWebPageCouldSignInToDoesNotStart() async throws {
         let folder = try TemporaryFolder()
         try folder.writeSecret(
             "server: {listen: [\"127.0.0.1:0\"], trustedProxies: [127.0.0.1], identityHeader: X-User}\n",

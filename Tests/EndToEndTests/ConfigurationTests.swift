@@ -184,7 +184,7 @@ import Testing
         ("an app", "apps: {\"u:hunter2@h\": {}}", "apps.(a key that is not shown): an app's name must be"),
     ]
 
-    @Test(arguments: Self.broken) func anErrorOfABrokenFileQuotesNothingOfIt(
+    @Test(arguments: Self.broken) func errorsAboutABrokenFileNeverQuoteIt(
         way: String,
         line: String,
         message: String
@@ -213,7 +213,7 @@ import Testing
         #expect(ended.code == 1 && shown.contains("database: ") && !shown.contains("hunter2"), "\(shown)")
     }
 
-    @Test func aTextThatIsNoMappingAndABrokenVariableAreNotQuotedEither() throws {
+    @Test func secretsInAMalformedFileOrVariableAreNotQuoted() throws {
         for (yaml, environment) in [
             ("database:postgres://u:hunter2@h/d", [:]), ("", ["SEALPOST_SERVER_LISTEN": "[postgres://u:hunter2@h/d"]),
         ] {
@@ -237,7 +237,7 @@ import Testing
         #expect(!shown.contains("hunter2"), "\(shown)")
     }
 
-    @Test func alertsAreWhatTheOperatorLists() throws {
+    @Test func alertsAllowOnlyTheListedValues() throws {
         #expect(try self.load("").alerts == AlertPolicy())
         let yaml = """
             alerts:
@@ -258,7 +258,7 @@ import Testing
         #expect(!overridden.allows("A", as: .titleKey))
     }
 
-    @Test func androidShowsANotificationIfTheSenderSaysSo() throws {
+    @Test func androidNotificationsAreConfiguredPerSender() throws {
         let yaml =
             "senders: {x: {type: fcm, serviceAccount: a, android: notification, androidAlert: {bodyKey: B, sound: null}}}"
         var placeholder = AndroidPlaceholder()
@@ -269,7 +269,7 @@ import Testing
         #expect(try self.load(yaml).senders == [Platform("x"): .fcm(fcm)])
     }
 
-    @Test func eventsAreStoredOnlyIfTheyAreKeptOrTaken() throws {
+    @Test func eventsAreStoredOnlyIfKeptOrSentToAWebhook() throws {
         let off = try self.load("events: {kinds: [failed], webhook: {url: null}}").events
         #expect(!off.isOn)
         #expect(off.stored == [])
@@ -286,7 +286,7 @@ import Testing
         ("memory: 47104, passes: 1", 47_104, 1, 1), ("memory: 7168, passes: 5", 7168, 5, 1),
         ("memory: 65536, passes: 3, lanes: 4", 65_536, 3, 4), ("passes: 3", 19_456, 3, 1),
     ])
-    func passwordsMayCostMoreOrAsMuchInAnotherWay(yaml: String, memory: Int, passes: Int, lanes: Int) throws {
+    func passwordHashParametersAreConfigurable(yaml: String, memory: Int, passes: Int, lanes: Int) throws {
         let configuration = try self.load("passwords: {\(yaml)}")
         #expect(configuration.passwords == PasswordParameters(memory: memory, passes: passes, lanes: lanes))
     }
@@ -295,7 +295,7 @@ import Testing
         ("", 1200, 60), ("quotas: {device: {requests: 5}}", 5, 60), ("quotas: {device: {window: 1}}", 1200, 1),
         ("quotas: {admin: null}", 1200, 60),
     ])
-    func aQuotaKeepsWhatIsNotSaid(yaml: String, requests: Int, window: Int) throws {
+    func aPartialQuotaKeepsItsDefaults(yaml: String, requests: Int, window: Int) throws {
         #expect(try self.load(yaml).quotas[.device] == Quota(requests: requests, window: window, changes: 10_000))
     }
 
@@ -303,7 +303,7 @@ import Testing
         ("", 10_000), ("quotas: {device: {changes: 8}}", 8), ("quotas: {device: {changes: null}}", nil),
         ("quotas: {device: {requests: 5, changes: ~}}", nil),
     ])
-    func changesOfADayAreBoundedUnlessNull(yaml: String, changes: Int?) throws {
+    func dailyChangesAreLimitedUnlessNull(yaml: String, changes: Int?) throws {
         #expect(try self.load(yaml).quotas[.device]?.changes == changes)
         #expect(try self.load(yaml).quotas[.publisher]?.changes == nil)
         let set = ["SEALPOST_QUOTAS_DEVICE_CHANGES": "9"]
@@ -313,14 +313,14 @@ import Testing
         #expect(throws: ConfigurationError.self) { try self.load("quotas: {device: {changes: 7}}") }
     }
 
-    @Test func namesAreReadInAnySpellingAndKeptInOne() throws {
+    @Test func serverNamesAreNormalized() throws {
         let names = try self.load("server: {names: [Push.Example, '[2001:db8::1]', 192.0.2.1]}").names
         #expect(names == ["push.example", "[2001:db8::1]", "192.0.2.1"])
         let environment = ["SEALPOST_SERVER_NAMES": "[push.example, localhost]"]
         #expect(try self.load("", environment: environment).names == ["push.example", "localhost"])
     }
 
-    @Test func originsAreReadInAnySpellingAndKeptInOne() throws {
+    @Test func allowedOriginsAreNormalized() throws {
         let fromFile = try self.load("server: {allowedOrigins: [HTTPS://App.example:443, 'capacitor://localhost']}")
         #expect(fromFile.allowedOrigins.map(\.description) == ["https://app.example", "capacitor://localhost"])
         let environment = ["SEALPOST_SERVER_ALLOWEDORIGINS": "http://localhost:3000"]
@@ -329,7 +329,7 @@ import Testing
         )
     }
 
-    @Test func storageIsBoundedByRole() throws {
+    @Test func storageIsLimitedByRole() throws {
         let configuration = try self.load(
             "storage: {device: {devices: 3}, admin: null}",
             environment: ["SEALPOST_STORAGE_PUBLISHER_BYTES": "7"]
@@ -340,7 +340,7 @@ import Testing
         #expect(throws: ConfigurationError.self) { try self.load("storage: {device: {notifications: 0}}") }
     }
 
-    @Test func nullIsNoQuota() throws {
+    @Test func nullDisablesAQuota() throws {
         let configuration = try self.load(
             "quotas: {device: null}",
             environment: ["SEALPOST_QUOTAS_PUBLISHER": "null", "SEALPOST_QUOTAS_ADMIN_REQUESTS": "7"]
@@ -357,7 +357,7 @@ import Testing
         ("expiresIn: 9", "expiresIn: is not known here; known are admin, alerts,"),
         ("passwords: {rounds: 2}", "passwords.rounds: is not known here; known are lanes, memory, passes"),
     ])
-    func anUnknownKeyIsSaidWithWhatWasMeant(yaml: String, hint: String) throws {
+    func anUnknownKeyIsReportedWithASuggestion(yaml: String, hint: String) throws {
         let folder = try TemporaryFolder()
         let file = folder.file("sealpost.yaml")
         try yaml.write(toFile: file, atomically: true, encoding: .utf8)
@@ -370,7 +370,7 @@ import Testing
         ("SERVER_LIMIT_MAXCONNECTIONSPERADDRES", "did you mean SEALPOST_SERVER_LIMITS_MAXCONNECTIONSPERADDRESS?"),
         ("EXPIRESIN", "unset it or correct its name"), ("TELEMETRY", "unset it or correct its name"),
     ])
-    func anUnknownVariableIsSaidWithWhatWasMeant(name: String, hint: String) throws {
+    func anUnknownVariableIsReportedWithASuggestion(name: String, hint: String) throws {
         let error = #expect(throws: ConfigurationError.self) {
             try Configuration.load(file: nil, environment: ["SEALPOST_\(name)": "x"])
         }
@@ -384,7 +384,7 @@ import Testing
         #expect("\(try #require(error))".hasPrefix("SEALPOST_SERVER_LISTN: "))
     }
 
-    @Test func aFileThatIsNotThereIsNamed() throws {
+    @Test func aMissingFileIsNamed() throws {
         let error = #expect(throws: ConfigurationError.self) {
             try Configuration.load(file: "/nowhere/x.yaml", environment: [:])
         }
@@ -427,7 +427,7 @@ import Testing
         self.folder = try TemporaryFolder()
     }
 
-    @Test func aNewOneIsItsOwnersOnlyAndIsReadAgain() throws {
+    @Test func aNewFileIsPrivateToItsOwnerAndLoadsAgain() throws {
         let made = try KeyringFile(self.keyring).loadOrCreate(beside: SQLiteDatabase(path: self.database))
         let mode = try FileManager.default.attributesOfItem(atPath: self.keyring)[.posixPermissions] as? Int
         #expect(mode == 0o600)
@@ -437,7 +437,7 @@ import Testing
         #expect(try Vault(again).open(sealed, in: place) == Data("x".utf8))
     }
 
-    @Test func aMissingOneIsNotMadeBesideADatabase() throws {
+    @Test func aMissingKeyringIsRefusedIfADatabaseExists() throws {
         try Data().write(to: URL(fileURLWithPath: self.database))
         let error = #expect(throws: ConfigurationError.self) {
             try KeyringFile(self.keyring).loadOrCreate(beside: SQLiteDatabase(path: self.database))
@@ -446,7 +446,7 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: self.keyring))
     }
 
-    @Test func oneThatOthersMayReadIsRefused() throws {
+    @Test func aFileReadableByOthersIsRefused() throws {
         _ = try KeyringFile(self.keyring).loadOrCreate(beside: SQLiteDatabase(path: self.database))
         try FileManager.default.setAttributes([.posixPermissions: 0o640], ofItemAtPath: self.keyring)
         let error = #expect(throws: ConfigurationError.self) {
@@ -455,7 +455,7 @@ import Testing
         #expect("\(try #require(error))".contains("is readable by other users"))
     }
 
-    @Test func duringOneChangeAnotherIsRefusedAndNothingStaysBeside() throws {
+    @Test func aConcurrentChangeIsRefusedAndLeavesNoFilesBehind() throws {
         let file = KeyringFile(self.keyring)
         let before = try file.loadOrCreate()
         let error = #expect(throws: ConfigurationError.self) {
@@ -468,7 +468,7 @@ import Testing
         #expect(try file.load().numbers == [2, 1])
     }
 
-    @Test func aDamagedOneIsRefusedWithItsLine() throws {
+    @Test func aDamagedFileIsRefusedAndItsLineNamed() throws {
         _ = FileManager.default.createFile(
             atPath: self.keyring,
             contents: Data("1 AAAA\n".utf8),

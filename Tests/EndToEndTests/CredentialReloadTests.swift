@@ -15,7 +15,7 @@ import Testing
         func send(_ push: Push) async throws(SendFailure) -> Acceptance { Acceptance() }
     }
 
-    @Test func aFileIsUsedAgainOnlyIfItHasChangedAndIsGood() throws {
+    @Test func aCredentialIsReloadedOnlyFromAChangedValidFile() throws {
         let folder = try TemporaryFolder()
         let file = folder.file("key")
         let made = Mutex<[String]>([])
@@ -39,7 +39,7 @@ import Testing
     }
 
     /// The pause for refused credentials lasts a minute; the new key ends it at once.
-    @Test func aNewKeyTakesOverWhilePushesGoOnAndABadOneDoesNot() async throws {
+    @Test func aReloadTakesAGoodKeyAndIgnoresABadOne() async throws {
         let stranger = try APNsSimulator(authority: TestAuthority()).credentials.privateKey
         let received = try await Stack.run { configuration in
             guard case .apns(let apns) = configuration.senders[Platform("apns")] else { return }

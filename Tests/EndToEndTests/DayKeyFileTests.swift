@@ -20,7 +20,7 @@ import Testing
 
     private func day(_ number: UInt32) -> Day { Day(number: number) }
 
-    @Test func itIsItsOwnersOnlyAndKeptOnce() throws {
+    @Test func theFileIsPrivateToItsOwnerAndCreatedOnce() throws {
         let file = DayKeyFile(self.path)
         #expect(try file.load() == nil)
         let chain = DayChain(from: self.day(20_000))
@@ -35,7 +35,7 @@ import Testing
         #expect(throws: ConfigurationError.self) { _ = try file.load() }
     }
 
-    @Test func whatWasInItIsOverwritten() throws {
+    @Test func advancingTheFileOverwritesTheOldKeys() throws {
         let file = DayKeyFile(self.path)
         let chain = DayChain(from: self.day(20_000))
         try file.create(chain)
@@ -51,7 +51,7 @@ import Testing
     }
 
     /// Servers on one machine, or with a shared folder, share one file.
-    @Test func anotherServerMayHaveGoneOnFurther() throws {
+    @Test func aFileAdvancedFurtherByAnotherServerIsKept() throws {
         let file = DayKeyFile(self.path)
         let chain = DayChain(from: self.day(20_000))
         try file.create(chain)
@@ -62,7 +62,7 @@ import Testing
 
     /// The file of a server that was killed in the middle of a change of days.
     @Test(arguments: ["", "1 AA", String(repeating: "1 AA", count: 100)])
-    func whatACrashHasLeftOfAChangeHoldsNothingUp(left: String) throws {
+    func leftoversOfACrashedChangeAreOverwritten(left: String) throws {
         let file = DayKeyFile(self.path)
         let chain = DayChain(from: self.day(20_000))
         try file.create(chain)
@@ -78,7 +78,7 @@ import Testing
 
     /// Somebody who may write to the folder has linked a file of the process to the name that a
     /// change writes to.
-    @Test func aFileWithASecondNameIsNotOverwritten() throws {
+    @Test func aHardLinkedFileIsRefusedAndKept() throws {
         let (file, other) = (DayKeyFile(self.path), self.folder.file("other"))
         let chain = DayChain(from: self.day(20_000))
         try file.create(chain)
@@ -89,7 +89,7 @@ import Testing
         #expect(try file.load() == chain)
     }
 
-    @Test func aServerThatLacksItIsToldWhereItIs() async throws {
+    @Test func aMissingFileIsReportedByServeDoctorAndKeysList() async throws {
         let address = try PostgreSQLCluster.shared.newDatabaseText()
         let environment = ["SEALPOST_DATABASE": address, "SEALPOST_SERVER_LISTEN": "127.0.0.1:0"]
         func run(_ arguments: String...) async throws -> ChildProcess.Ended {

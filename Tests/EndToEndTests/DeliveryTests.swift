@@ -27,7 +27,7 @@ import Testing
         )
     }
 
-    @Test func aPushThatTheProviderPutsOffIsSentAgainUnderTheSameID() async throws {
+    @Test func aPushThatTheProviderDefersIsRetriedUnderTheSameID() async throws {
         try await Stack.run { stack in
             let client = self.client(stack)
             try await client.register(platform: "apns", handle: self.handle)
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test func aProviderThatIsDownDelaysNobodyElse() async throws {
+    @Test func aProviderOutageDelaysNoOtherProvider() async throws {
         try await Stack.run { stack in
             let client = self.client(stack)
             try await client.register(platform: "apns", handle: self.handle)
@@ -87,7 +87,7 @@ import Testing
 
     /// Other users' pushes are not affected, nor is the check that tells load balancers whether
     /// the server can be used.
-    @Test func aUserWithInventedDevicesStopsNobody() async throws {
+    @Test func aUserWithInventedDevicesAffectsNoOtherUser() async throws {
         let log = LogRecorder(logLevel: .info)
         try await Stack.run(log: log) { stack in
             let pushes = stack.providers.apns.pushes
@@ -113,7 +113,7 @@ import Testing
     }
 
     /// In all cases, a wrong topic, environment or project, no device is reached.
-    @Test func aWrongSetUpPausesItsSenderThoughItLooksLikeManyDevicesFaults() async throws {
+    @Test func aMisconfiguredSenderIsPausedWhenAllItsDevicesAreRefused() async throws {
         let log = LogRecorder(logLevel: .info)
         try await Stack.run(log: log) { stack in
             let pushes = stack.providers.apns.pushes
@@ -222,7 +222,7 @@ import Testing
         }
     }
 
-    @Test func theClientTellsARefusalFromAWrongPassword() async throws {
+    @Test func theClientDistinguishesARefusalFromAWrongPassword() async throws {
         try await Stack.run { stack in
             let wrong = PushClient(
                 server: stack.server,

@@ -25,7 +25,7 @@ import Testing
 
     /// Clients that the daemon cannot accept wait until others have left. Clients that it has
     /// accepted notice nothing.
-    @Test func whoFindsNoFreeDescriptorWaitsAndNobodyFails() async throws {
+    @Test func clientsWaitForFreeDescriptorsAndAllAreAnswered() async throws {
         let (daemon, start) = try await self.daemon(after: "ulimit -n 64")
         let port = try #require(start.firstMatch(of: /127\.0\.0\.1:(\d+)/).flatMap { UInt16($0.output.1) })
         let clients = try (0..<200).map { _ in try Client(port: port) }

@@ -32,7 +32,7 @@ import Testing
         return Dictionary(findings.map { ($0.subject, $0) }) { $0.grade == .fail ? $0 : $1 }
     }
 
-    @Test func aSoundInstallationIsOkAlsoBesideTheServer() async throws {
+    @Test func aSoundInstallationPassesWhileTheServerRuns() async throws {
         try await self.prepare()
         let store = try self.configuration.openStore()
         let findings = try await self.examine()
@@ -47,14 +47,14 @@ import Testing
         #expect(Set(findings.keys) == ["clock", "disk", "keyring", "signing.keys", "database", "senders.stream"])
     }
 
-    @Test func beforeTheFirstStartNothingIsMade() async throws {
+    @Test func doctorCreatesNothingBeforeTheFirstStart() async throws {
         let findings = try await self.examine()
         #expect(findings["database"]?.grade == .warn)
         #expect(findings["keyring"]?.grade == .warn)
         #expect(try FileManager.default.contentsOfDirectory(atPath: self.folder.path).isEmpty)
     }
 
-    @Test func signingKeysAreLookedAt() async throws {
+    @Test func signingKeysAreChecked() async throws {
         try await self.prepare()
         let keys = try SigningKeyFile(self.configuration.signingKeys).loadOrCreate()
         let finding = try #require(try await self.examine()["signing.keys"])
@@ -96,14 +96,14 @@ import Testing
         #expect(try await self.examine()["database"]?.grade == .fail)
     }
 
-    @Test func whatIsNoDatabaseFails() async throws {
+    @Test func aFileThatIsNotADatabaseFails() async throws {
         try await self.prepare()
         try Data("no database, but long enough to be looked at".utf8)
             .write(to: URL(fileURLWithPath: self.configuration.database))
         #expect(try await self.examine()["database"]?.grade == .fail)
     }
 
-    @Test func aKeyringThatOthersMayReadOrThatIsMissingFails() async throws {
+    @Test func aKeyringThatIsMissingOrReadableByOthersFails() async throws {
         try await self.prepare()
         try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: self.configuration.keyring)
         #expect(try await self.examine()["keyring"]?.text.contains("is readable by other users") == true)
@@ -112,20 +112,20 @@ import Testing
     }
 
     @Test(arguments: [0, 1_000_000_000])
-    func aClockBeforeTheFilesFails(seconds: TimeInterval) async throws {
+    func aClockBehindTheFilesFails(seconds: TimeInterval) async throws {
         try await self.prepare()
         #expect(try await self.examine(now: Date(timeIntervalSince1970: seconds))["clock"]?.grade == .fail)
         #expect(try await self.examine(now: Date() - 3600)["clock"]?.text.contains("is behind") == true)
     }
 
     @Test(arguments: [(-1.0, Finding.Grade.fail), (0, .fail), (1, .warn), (30 * 86_400 - 1, .warn), (30 * 86_400, .ok)])
-    func aCredentialIsAnnouncedThirtyDaysBeforeItEnds(left: TimeInterval, expected: Finding.Grade) {
+    func aCredentialIsWarnedAboutThirtyDaysBeforeItExpires(left: TimeInterval, expected: Finding.Grade) {
         let doctor = Doctor(configuration: self.configuration, now: Date(timeIntervalSince1970: 1_800_000_000))
         let expiry = CredentialExpiry(name: "x", expiresAt: doctor.now + left)
         #expect(doctor.judge(expiry).grade == expected)
     }
 
-    @Test func certificatesAndSendersAreReadAndTheirEndsTold() async throws {
+    @Test func certificatesAndSendersAreCheckedForTheirExpiry() async throws {
         let providers = try Providers(folder: self.folder.path)
         var doctor = self
         doctor.configuration.senders =
@@ -169,7 +169,7 @@ import Testing
     @Test(arguments: [
         ("log: {level: info}\n", 0, "ok   configuration: c.yaml"), ("nonsense: 1\n", 1, "fail configuration: c.yaml:1"),
     ])
-    func theCommandSaysALineForEachCheckAndFailsIfOneDoes(yaml: String, code: Int32, expected: String) async throws {
+    func theCommandPrintsALinePerCheckAndFailsIfOneFails(yaml: String, code: Int32, expected: String) async throws {
         try yaml.write(toFile: self.folder.file("c.yaml"), atomically: true, encoding: .utf8)
         let ended = try await Daemon.run(["doctor", "--config", "c.yaml"], in: self.folder)
         #expect(ended.code == code, "\(ended.output)")

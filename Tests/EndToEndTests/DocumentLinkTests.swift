@@ -23,7 +23,7 @@ import Testing
     }
 
     @Test(arguments: ["CONTRIBUTING.md", "README.md"])
-    func eachPathThatIsNamedIsThere(page: String) throws {
+    func eachNamedPathExists(page: String) throws {
         let paths = try Self.text(page).matches(
             of: /`((?:Sources|Tests|Migrations|Fuzz|scripts|config|docs|examples)\/[^`\s<>…]+)/
         )
@@ -31,7 +31,7 @@ import Testing
         for path in paths.map({ String($0.output.1) }) { #expect(Self.isThere(path), "\(page): \(path)") }
     }
 
-    @Test func eachLinkToAFileLeadsToOne() throws {
+    @Test func eachLinkToAFileIsValid() throws {
         let pages = try Self.pages()
         #expect(pages.count > 30)
         for page in pages {
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test func eachLinkToAHeadingLeadsToOne() throws {
+    @Test func eachLinkToAHeadingIsValid() throws {
         var anchors: [String: Set<String>] = [:]
         for page in try Self.pages() {
             let folder = page.split(separator: "/").dropLast().joined(separator: "/")

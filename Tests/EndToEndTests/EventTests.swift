@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test func theReceiverIsToldWhatBecameOfAPushAndWhoHasFetched() async throws {
+    @Test func theReceiverGetsTheAcceptedAndTheCollectedEvent() async throws {
         try await self.run { stack in
             let device = try await self.register(in: stack)
             let id = try await self.post(in: stack)
@@ -113,7 +113,7 @@ import Testing
         }
     }
 
-    @Test func aNewSecretIsUsedFromTheReloadOnAndABadOneIsNot() async throws {
+    @Test func aReloadTakesAGoodSecretAndIgnoresABadOne() async throws {
         try self.folder.writeSecret(String(repeating: "x", count: 24), to: "events.secret")
         try await self.run { stack in
             let parts = stack.application.parts
@@ -130,7 +130,7 @@ import Testing
         }
     }
 
-    @Test func anAdministratorSeesHowTheReceiverIs() async throws {
+    @Test func anAdministratorSeesTheReceiversMetrics() async throws {
         self.hook.pushes.answerNext(status: 500)
         try await self.run { stack in
             try await stack.addUser("ada", role: .admin)

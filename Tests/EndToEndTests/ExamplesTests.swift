@@ -54,7 +54,7 @@ import Testing
         #expect(await daemon.terminate() == 0)
     }
 
-    @Test func aReceiverTakesWhatIsSignedOnce() async throws {
+    @Test func theReceiverAcceptsEachSignedMessageOnce() async throws {
         let key = SymmetricKey(size: .bits256)
         let secret = "whsec_" + key.withUnsafeBytes { Data($0).base64EncodedString() }
         try self.folder.writeSecret("\(secret)\n", to: "hook.secret")

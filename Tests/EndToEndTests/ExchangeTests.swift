@@ -17,7 +17,7 @@ import Testing
 
     private static let proxy = [Site.Layer(proxy: .haproxy, file: "proxies/haproxy-exchange.cfg")]
 
-    @Test func noAnswerToAnotherRequestIsBelieved() async throws {
+    @Test func anAnswerToAnotherRequestIsRejected() async throws {
         try await Visit.run(.signatures) { visit in
             try await visit.site.replaceProxies(with: Self.proxy)
             for call in Interferer.Call.allCases {
@@ -58,7 +58,7 @@ import Testing
 
     /// The reason for the longer list: a registration never reaches the server, and the client
     /// accepts the answer because of its echo.
-    @Test func withoutSignaturesARegistrationIsSwallowed() async throws {
+    @Test func aProxyCanSwallowARegistrationWithoutSignatures() async throws {
         try await Visit.run(.echo) { visit in
             try await visit.site.replaceProxies(with: Self.proxy)
             let request = Exchange.Request(method: "HEAD", target: "/healthz")
@@ -71,7 +71,7 @@ import Testing
 
     /// A proxy that ends TLS and has an account. It shows its own credentials instead of the
     /// phone's, so that the server's signatures are valid.
-    @Test func noAnswerForAnotherAccountIsBelieved() async throws {
+    @Test func anAnswerForAnotherUserIsRejected() async throws {
         try await Visit.run(.signatures) { visit in
             try await visit.site.replaceProxies(with: Self.proxy)
             let session = try await visit.client().signIn()

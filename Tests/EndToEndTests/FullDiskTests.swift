@@ -53,7 +53,7 @@ import Testing
     }
 
     @Test(.enabled("it takes the right to mount") { try await isAllowedToMount() }, .timeLimit(.minutes(5)))
-    func aFullDiskRefusesWhatMustBeStoredAndIsOverOnceThereIsRoom() async throws {
+    func aFullDiskRefusesPostsUntilSpaceIsFree() async throws {
         let (process, port) = try await self.start()
         let path = try await self.send("POST", "/api/notifications", to: port, body: #"{"Payload":"first"}"#)
             .value(forHTTPHeaderField: "Location")
@@ -86,7 +86,7 @@ import Testing
 
     /// Another program fills the file system and frees it, three times.
     @Test(.enabled("it takes the right to mount") { try await isAllowedToMount() }, .timeLimit(.minutes(5)))
-    func underLoadWhatWasAcknowledgedIsThereAndNothingElse() async throws {
+    func exactlyTheAcknowledgedNotificationsAreStoredUnderLoad() async throws {
         let (process, port) = try await self.start()
         let ballast = "/proc/\(process.id)/cwd/disk/ballast"
         var paths: [String?] = []
@@ -143,7 +143,7 @@ import Testing
     }
 
     /// SQLite treats an exhausted quota like any failed write, for example of a failing disk.
-    @Test(.timeLimit(.minutes(5))) func aUsedUpQuotaOfTheFileSystemIsAsAFullDisk() async throws {
+    @Test(.timeLimit(.minutes(5))) func anExhaustedFileSystemQuotaIsTreatedAsAFullDisk() async throws {
         _ = try await Daemon.run(
             ["user", "add", "alice", "--password-stdin"],
             in: self.folder,
@@ -164,7 +164,7 @@ import Testing
 
     /// The backup would fill the database's disk, on which it may well be written.
     @Test(.enabled("it takes the right to mount") { try await isAllowedToMount() })
-    func aBackupThatHasNoRoomIsRefusedBeforeItFillsTheDisk() async throws {
+    func aBackupLargerThanTheFreeSpaceIsRefused() async throws {
         _ = try await Daemon.run(["migrate"], in: self.folder)
         let fill = "import sqlite3; f = sqlite3.connect('var/sealpost.db'); f.execute('create table filler (value)'); "
         let row = "f.execute('insert into filler values (zeroblob(6 << 20))'); f.commit()"

@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    @Test func aLineThatIsNotPrintedIsFound() {
+    @Test func aMissingOutputLineIsDetected() {
         let step = Guide.Step(script: "", lines: ["a…c", "d"])
         #expect(step.missing(in: "xabbc\nd") == nil)
         #expect(step.missing(in: "d\nabc") == "d")

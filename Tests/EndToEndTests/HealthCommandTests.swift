@@ -27,7 +27,7 @@ import Testing
         )
     }
 
-    @Test func aServerThatSpeaksTLSIsAskedOverTLSWhateverItsName() async throws {
+    @Test func aTLSServerIsCheckedWhateverNameItsCertificateHas() async throws {
         let files = try TLSFolder()
         try files.writeServer("push.example.com")
         try files.configure()
@@ -38,7 +38,7 @@ import Testing
         #expect(await daemon.terminate() == 0)
     }
 
-    @Test func aServerOnASocketIsAskedThere() async throws {
+    @Test func aServerOnAUnixSocketIsCheckedThere() async throws {
         let listen = "[127.0.0.1:0, 'unix:http.sock']"
         let daemon = try await Daemon(in: self.folder, settings: ["SERVER_LISTEN": listen])
         let environment = ["SEALPOST_SERVER_LISTEN": "unix:http.sock"]
@@ -47,7 +47,7 @@ import Testing
         #expect(await daemon.terminate() == 0)
     }
 
-    @Test func aServerThatKeepsSilentIsGivenUp() async throws {
+    @Test func aSilentServerFailsAtTheTimeout() async throws {
         let socket = try HeldSocket()
         let arguments = ["health", "--timeout", "1", "--address", "127.0.0.1:\(socket.port)"]
         let ended = try await Daemon.run(arguments, in: self.folder)
@@ -60,7 +60,7 @@ import Testing
         (true, "500", "is not ready: the disk is full\\u000a\n"),
         (false, "200", "answers with the status 200, but is not a Sealpost server\n"),
     ])
-    func anotherAnswerIsAFailureInOneLine(echoes: Bool, status: String, reason: String) async throws {
+    func anUnexpectedAnswerFailsWithOneLine(echoes: Bool, status: String, reason: String) async throws {
         let peer = try ChildProcess(
             "/usr/bin/python3",
             ["-c", Self.peer, status, echoes ? "17" : "1"],
@@ -85,7 +85,7 @@ import Testing
         ),
         (["health", "--config", "none.yaml"], "127.0.0.1:1", "none.yaml: cannot be read: "),
     ])
-    func aConfigurationThatTellsNoAddressIsAFailureToo(
+    func aConfigurationWithoutAUsableAddressFails(
         arguments: [String],
         listen: String,
         reason: String

@@ -15,7 +15,7 @@ import Testing
     private static let posters = 8
 
     /// Sends each post again after a kill, whether it was answered or not.
-    @Test func whatIsRepeatedAfterAKillIsStoredOnce() async throws {
+    @Test func aPostRepeatedAfterAKillIsStoredOnce() async throws {
         let folder = try TemporaryFolder()
         let made = try await Daemon.run(
             ["user", "add", "alice", "--role", "admin", "--password-stdin"],

@@ -24,7 +24,7 @@ import Testing
     }
 
     @Test(arguments: ["alice", "alice@EXAMPLE.COM", "EXAMPLE\\alice"])
-    func whomTheProxyKnowsSendsAndCollects(name: String) async throws {
+    func aUserAuthenticatedByTheProxySendsAndFetches(name: String) async throws {
         try await self.withProxy([name]) { site in
             let posted = try await site.curl(
                 "/api/notifications",
@@ -45,7 +45,7 @@ import Testing
     }
 
     @Test(arguments: ["nobody", "Alice", "alice@ELSEWHERE.COM", "ELSEWHERE\\alice", "EXAMPLE\\alice@EXAMPLE.COM"])
-    func whomOnlyTheProxyKnowsIsNobody(name: String) async throws {
+    func aUserKnownOnlyToTheProxyIsRefused(name: String) async throws {
         try await self.withProxy([name]) { site in
             let answer = try await site.curl("/api/register", as: name, password: Self.password)
             #expect(answer.status == 401)
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test func whatAClientClaimsIsOverwritten() async throws {
+    @Test func theProxyOverwritesTheClientsIdentityHeader() async throws {
         try await self.withProxy(["alice", "nobody"]) { site in
             for name in ["alice", "nobody"] {
                 let header = ["X-Remote-User: \(name == "alice" ? "nobody" : "alice")", "x-remote-user: alice"]
@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    @Test func sentDirectlyItIsIgnoredAndCounted() async throws {
+    @Test func anIdentityHeaderSentDirectlyIsIgnoredAndCounted() async throws {
         try await self.withProxy(["alice", "root"]) { site in
             for name in ["alice", "root"] {
                 let answer = try await site.curl(

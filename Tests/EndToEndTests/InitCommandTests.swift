@@ -11,7 +11,7 @@ import Testing
 
     // MARK: By options
 
-    @Test func optionsMakeAServerThatServesItsAdministrator() async throws {
+    @Test func optionsSetUpAServerThatServesItsAdministrator() async throws {
         let made = try await self.initialize(
             ["--listen", "127.0.0.1:0", "--database", "db/push.db"] + Self.administrator
         )
@@ -83,7 +83,7 @@ import Testing
         #expect(checked.output.contains("server.tls.certificate"), "\(checked.output)")
     }
 
-    @Test func aRiskIsTold() async throws {
+    @Test func aRiskySettingIsReported() async throws {
         let made = try await self.initialize(["--listen", "0.0.0.0:8080"])
         #expect(made.code == 0)
         #expect(made.output.contains("risky: server.listen: 0.0.0.0:8080 accepts passwords"), "\(made.output)")
@@ -100,7 +100,7 @@ import Testing
         (["--certificate", "taken"], 64, "--certificate and --private-key must be given together"),
         (["--certificate", "taken", "--private-key", "taken"], 64, "server.tls.certificate: "),
     ])
-    func anOptionThatCannotBeTakenWritesNothing(arguments: [String], code: Int32, reason: String) async throws {
+    func anInvalidOptionWritesNothing(arguments: [String], code: Int32, reason: String) async throws {
         try self.folder.writeSecret("", to: "taken")
         let ended = try await self.initialize(arguments)
         #expect(ended.code == code)
@@ -116,7 +116,7 @@ import Testing
 
     // MARK: Existing files
 
-    @Test func aConfigurationThatIsThereStaysAsItIs() async throws {
+    @Test func anExistingConfigurationIsKept() async throws {
         try self.folder.writeSecret("log: {level: debug}\n", to: "sealpost.yaml")
         let ended = try await self.initialize(Self.administrator)
         #expect(ended.code == 1)
@@ -127,7 +127,7 @@ import Testing
         )
     }
 
-    @Test func keysAndDatabaseThatAreThereAreUsed() async throws {
+    @Test func existingKeysAndDatabaseAreUsed() async throws {
         _ = try await Daemon.run(["user", "add", "boss", "--no-password"], in: self.folder)
         let keyring = try String(contentsOfFile: self.folder.file("var/keyring"), encoding: .utf8)
         let ended = try await self.initialize(Self.administrator)
@@ -152,7 +152,7 @@ import Testing
     /// Each file appears by one system call. strace finds the call by the file's name, as a full
     /// path or as the command got it. A count would not do: strace counts each thread's calls.
     @Test(arguments: ["var/keyring", "var/signing-keys", "sealpost.yaml"])
-    func afterACrashTheSameCommandGoesOn(file: String) async throws {
+    func theSameCommandFinishesAfterACrash(file: String) async throws {
         let arguments = ["init", "--listen", "127.0.0.1:0"] + Self.administrator
         let killed = try await ChildProcess(
             "/usr/bin/strace",
@@ -179,7 +179,7 @@ import Testing
 
     // MARK: On a terminal
 
-    @Test func wrongAnswersAreAskedForAgain() async throws {
+    @Test func theCommandRepeatsAQuestionAfterAWrongAnswer() async throws {
         let shown = try await self.talk([
             ("1. Address to listen on [127.0.0.1:8080]: ", "localhost:80"), ("is not an address", "127.0.0.1:0"),
             ("2. Database, a file or postgres://… [\(self.folder.path)/var/sealpost.db]: ", "."),
@@ -200,13 +200,13 @@ import Testing
         try await self.expectSignIn(at: daemon)
     }
 
-    @Test func anEndOfTheAnswersWritesNothing() async throws {
+    @Test func endOfInputWritesNothing() async throws {
         let shown = try await self.talk([("1. Address", ""), ("2. Database", "\u{4}")])
         #expect(shown.code == 1 && shown.output.contains("sealpost: no answer; nothing was written"), "\(shown.output)")
         #expect(try self.names.isEmpty)
     }
 
-    @Test func whatOptionsSayIsNotAsked() async throws {
+    @Test func questionsAnsweredByOptionsAreSkipped() async throws {
         let shown = try await self.talk(
             [
                 ("3. Folder of the keys", "keys"), ("4. Certificate", ""), ("5. Name", ""),

@@ -82,7 +82,7 @@ import Testing
         try await eventually { try self.inUse == numbers }
     }
 
-    @Test func afterKillsInTheMiddleAllOpensAndTheOldKeyCanGo() async throws {
+    @Test func aRotationSurvivesKillsAndFreesTheOldKey() async throws {
         let count: Int64 = 3000
         try await self.fill(count)
         #expect(try await self.keys("rotate").code == 0)
@@ -100,7 +100,7 @@ import Testing
         try await self.check(count)
     }
 
-    @Test func aDaemonThatRunsTakesANewKeyAtSIGHUPAndRefusesAWrongOne() async throws {
+    @Test func aRunningDaemonReloadsAGoodKeyringAndRefusesABadOne() async throws {
         try await self.fill(300)
         let original = try String(contentsOfFile: self.configuration.keyring, encoding: .utf8)
         let daemon = try await Daemon(in: self.folder)
@@ -137,7 +137,7 @@ import Testing
         try await self.check(300)
     }
 
-    @Test func aCommandHasTheServerReadTheKeyringAndWaitsUntilAllIsSealedAnew() async throws {
+    @Test func keysReloadWaitsForTheServerToReencryptAllValues() async throws {
         try await self.fill(300)
         let original = try String(contentsOfFile: self.configuration.keyring, encoding: .utf8)
         let daemon = try await Daemon(in: self.folder)
@@ -182,7 +182,7 @@ import Testing
         } catch is Leaving {}
     }
 
-    @Test func aReloadWhoseCommandHasGoneGoesOn() async throws {
+    @Test func aReloadContinuesAfterItsCommandHasGone() async throws {
         try await self.fill(3000)
         let daemon = try await Daemon(in: self.folder)
         #expect(try await self.keys("rotate").code == 0)
@@ -193,7 +193,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func aReloadWhoseServerHasGoneGoesOnAtTheNext(withAServer: Bool) async throws {
+    func aReloadInterruptedByAKillIsFinishedByTheNext(withAServer: Bool) async throws {
         try await self.fill(3000)
         let killed = try await Daemon(in: self.folder)
         #expect(try await self.keys("rotate").code == 0)
@@ -210,7 +210,7 @@ import Testing
 
     /// Without a server, the commands change the files as well. The audit then names the shell's
     /// user.
-    @Test func theAuditNamesWhoHadTheServerChangeTheKeyring() async throws {
+    @Test func theAuditNamesTheUserWhoChangedTheKeyring() async throws {
         let daemon = try await Daemon(in: self.folder)
         #expect(try await self.keys("rotate").output.hasPrefix("key 2 added to var/keyring; "))
         #expect(try await self.keys("reload").code == 0)
@@ -230,7 +230,7 @@ import Testing
 
     /// The units make everything except the service's folder read-only.
     @Test(.enabled(if: geteuid() == 0))
-    func aKeyringWhereTheServerMayNotWriteIsChangedByTheCommand() async throws {
+    func theCommandChangesAKeyringThatTheServerCannotWrite() async throws {
         let settings = ["SEALPOST_SERVER_LISTEN": "127.0.0.1:0", "SEALPOST_KEYRING": "keys/keyring"]
         func keys(_ arguments: String...) async throws -> ChildProcess.Ended {
             try await Daemon.run(["keys"] + arguments, in: self.folder, environment: settings)
@@ -259,7 +259,7 @@ import Testing
         chmod(self.folder.file("keys"), 0o700)
     }
 
-    @Test func withoutAServerTheCommandSealsAnewByItself() async throws {
+    @Test func theCommandReencryptsByItselfWithoutAServer() async throws {
         try await self.fill(300)
         #expect(try await self.keys("rotate").code == 0)
         let steps = [("re-encrypting [", nil), ("key 2 encrypts; ", nil)] as [(String, String?)]
@@ -274,7 +274,7 @@ import Testing
 
     // MARK: Several servers
 
-    @Test func aKeyThatAServerLacksIsToldAndOneThatValuesNeedIsNotRemoved() async throws {
+    @Test func missingKeysAreReportedAndNeededKeysAreNotRemoved() async throws {
         var configuration = self.configuration
         configuration.database = try PostgreSQLCluster.shared.newDatabaseText()
         configuration.place = Configuration.place(of:)
@@ -315,7 +315,7 @@ import Testing
         await store.close()
     }
 
-    @Test func twoServersTakeANewKeyWhenBothHaveIt() async throws {
+    @Test func twoServersUseTheNewKeyOnceBothHaveIt() async throws {
         let address = try PostgreSQLCluster.shared.newDatabaseText()
         let settings = ["SERVER_LISTEN": "127.0.0.1:0", "DATABASE": address]
         let folders = [self.folder, try TemporaryFolder(), try TemporaryFolder()]
@@ -361,7 +361,7 @@ import Testing
         #expect(await first.terminate() == 0)
     }
 
-    @Test func aRotationKeepsTheFilesModeLeavesNoOtherAndShowsNoKey() async throws {
+    @Test func aRotationKeepsTheFileModeAndRevealsNoKey() async throws {
         try await self.fill(1)
         let file = self.configuration.keyring
         let files = try FileManager.default.contentsOfDirectory(atPath: self.folder.file("var"))

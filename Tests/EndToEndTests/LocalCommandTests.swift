@@ -63,7 +63,7 @@ import Testing
         #expect(await daemon.terminate() == 0)
     }
 
-    @Test func tokensAndTheAuditAreThereWhileTheServerRuns() async throws {
+    @Test func tokensAndTheAuditAreManagedWhileTheServerRuns() async throws {
         let daemon = try await Daemon(in: self.folder)
         _ = try await self.run("user add alice --no-password")
         let token = try await self.run("token create alice --scope send").trimmingCharacters(in: .newlines)
@@ -86,7 +86,7 @@ import Testing
     }
 
     /// The commands do not depend on the kind of store.
-    @Test func besideAServerWithPostgreSQLTheyDoTheSame() async throws {
+    @Test func theCommandsWorkWithAPostgreSQLServerToo() async throws {
         let settings = [
             "DATABASE": try PostgreSQLCluster.shared.newDatabaseText(), "SERVER_LISTEN": "127.0.0.1:0",
         ]
@@ -122,7 +122,7 @@ import Testing
     }
 
     /// With a server, and without a server.
-    @Test func codesAndTagsAreGivenByCommand() async throws {
+    @Test func commandsCreateCodesAndSetTags() async throws {
         let daemon = try await Daemon(in: self.folder)
         _ = try await self.run("user add dora --no-password")
         let code = try await self.run("user code dora --scope fetch").trimmingCharacters(in: .newlines)
@@ -165,7 +165,7 @@ import Testing
         #expect(try await self.run("user import -", input: file).hasSuffix("2 unchanged, 0 refused\n"))
     }
 
-    @Test func theStateOfANotificationsPushesIsToldAndWaitedFor() async throws {
+    @Test func theDeliveriesCommandPrintsAndAwaitsTheStateOfPushes() async throws {
         let daemon = try await Daemon(in: self.folder)
         _ = try await self.run("user add alice --password-stdin", input: "correct horse\n")
         let client = PushClient(
@@ -210,7 +210,7 @@ import Testing
             "scheduled for 2027-01-15T08:00:00Z"
         ),
     ])
-    func aFanoutIsOverOnceAllIsFoundAndNothingWaits(json: String, isOver: Bool, line: String) throws {
+    func aFanOutIsDoneWhenAllItsPushesAreSettled(json: String, isOver: Bool, line: String) throws {
         let state = FanoutState(try JSONValue(reading: Array(json.utf8)))
         #expect(state.isOver == isOver)
         #expect(state.line == "notification 7: \(line)")
@@ -237,7 +237,7 @@ import Testing
     }
 
     /// A suspended daemon holds the database, so the command can only report that.
-    @Test func aDaemonThatDoesNotAnswerIsSaidSo() async throws {
+    @Test func anUnresponsiveDaemonIsReported() async throws {
         let daemon = try await Daemon(in: self.folder)
         daemon.process.signal(SIGSTOP)
         let ended = try await Daemon.run(["user", "add", "alice", "--no-password"], in: self.folder)
@@ -250,7 +250,7 @@ import Testing
         #expect(await daemon.terminate() == 0)
     }
 
-    @Test func aDaemonThatWasKilledIsNotWaitedFor() async throws {
+    @Test func aKilledDaemonDoesNotDelayCommands() async throws {
         let daemon = try await Daemon(in: self.folder)
         await daemon.kill()
         #expect(FileManager.default.fileExists(atPath: self.folder.file("var/admin/sealpost.sock")))
@@ -262,7 +262,7 @@ import Testing
 
     /// The server could not open files that root creates there, such as the database's log.
     @Test(.enabled(if: geteuid() == 0), arguments: ["var/sealpost.db", "var"])
-    func rootMakesNothingBesideAnotherUsersDatabase(place: String) async throws {
+    func rootCreatesNothingNextToAnotherUsersDatabase(place: String) async throws {
         _ = try await self.run("user list")
         try #require(chown(self.folder.file(place), 65_534, 65_534) == 0)
         if place == "var" { try FileManager.default.removeItem(atPath: self.folder.file("var/sealpost.db")) }
@@ -311,7 +311,8 @@ import Testing
         ],
         ["file", "missing/file", "link/file", "link/../file"]
     )
-    func rootMakesNothingWhereAnotherUserMayWrite(command: (words: String, variable: String), path: String) async throws
+    func rootCreatesNothingWhereAnotherUserMayWrite(command: (words: String, variable: String), path: String)
+        async throws
     {
         let open = self.folder.file("open")
         try FileManager.default.createDirectory(atPath: open, withIntermediateDirectories: false)
@@ -329,7 +330,7 @@ import Testing
     }
 
     /// The server's user may read another database than root may.
-    @Test(.enabled(if: geteuid() == 0)) func rootsDoctorLooksAsTheOwner() async throws {
+    @Test(.enabled(if: geteuid() == 0)) func doctorRunByRootChecksAsTheOwner() async throws {
         _ = try await self.run("user list")
         try #require(chmod(self.folder.path, 0o755) == 0)
         let before = try await Daemon.run(["doctor"], in: self.folder)
@@ -375,7 +376,7 @@ import Testing
     }
 
     /// Without a socket in the configuration, the daemon alone uses the database.
-    @Test func nullTurnsItOff() async throws {
+    @Test func nullDisablesTheAdminSocket() async throws {
         let variables = ["SERVER_LISTEN": "127.0.0.1:0", "ADMIN_SOCKET": "null"]
         let daemon = try await Daemon(in: self.folder, settings: variables)
         #expect(!FileManager.default.fileExists(atPath: self.folder.file("var/admin")))
@@ -391,7 +392,7 @@ import Testing
 
     /// A socket that the configuration names must be usable. Without the default socket the
     /// server still serves.
-    @Test func aFolderThatOthersEnterStopsTheStartOnlyIfItIsNamed() async throws {
+    @Test func anOpenSocketFolderStopsTheStartOnlyIfConfigured() async throws {
         let folder = self.folder.file("open")
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: folder)

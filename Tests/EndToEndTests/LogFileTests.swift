@@ -24,7 +24,7 @@ import Testing
         try FileManager.default.moveItem(atPath: self.folder.file(old), toPath: self.folder.file(new))
     }
 
-    @Test func aRenamedFileIsLeftAtASignalAndNoLineIsLost() async throws {
+    @Test func aSignalReopensARenamedFileWithoutLosingLines() async throws {
         try "from before\n".write(toFile: self.folder.file("log/sealpost.log"), atomically: true, encoding: .utf8)
         let daemon = try self.start()
         try await eventually { try self.text(of: "sealpost.log").contains("serving") }
@@ -45,7 +45,7 @@ import Testing
     }
 
     /// The test sends the signal, because no systemd runs.
-    @Test func logrotateTurnsItAsTheDocumentationHasIt() async throws {
+    @Test func logrotateRotatesTheFileAsDocumented() async throws {
         let page = try Repository.text(of: "docs/operate/log-and-audit.md")
         let block = try #require(page.firstMatch(of: /```logrotate\n((?s).*?)```/)).output.1
         let signal = "systemctl kill --signal=HUP --kill-whom=main sealpost.service"
@@ -67,7 +67,7 @@ import Testing
         #expect(await daemon.end().code == 0)
     }
 
-    @Test func aFileThatCannotBeOpenedAnewLeavesTheOldOneInUse() async throws {
+    @Test func aFailedReopenKeepsTheOldFileInUse() async throws {
         let daemon = try self.start()
         try await eventually { (try? self.text(of: "sealpost.log"))?.contains("serving") == true }
         try self.rename("log", to: "gone")

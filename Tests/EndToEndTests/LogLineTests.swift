@@ -72,7 +72,7 @@ import Testing
     }
 
     /// Commands print JSON, and tables with quotation marks and tabs.
-    @Test func printedTextKeepsItsMarksAndItsJSONIsTheSame() throws {
+    @Test func printingEscapesControlCharactersAndPreservesJSON() throws {
         #expect(LogLine.printable(#"a "b"\c"# + "\td") == #"a "b"\c"# + "\td")
         #expect(LogLine.printable("\u{1B}]0;x\u{7}\u{9B}2J\u{202E}\n") == #"\u001b]0;x\u0007\u009b2J\u202e\u000a"#)
         let all = String(String.UnicodeScalarView((0x20...0x10FFFF).compactMap { Unicode.Scalar($0) }))

@@ -16,7 +16,7 @@ import Testing
         )
     }
 
-    @Test func theLastQuarterOfTheRoomIsForWarningsAndErrors() {
+    @Test func theLastQuarterOfTheQueueIsForWarningsAndErrors() {
         var queue = LogQueue()
         let kept = (0..<LogQueue.maximumLines).count { queue.add(Self.line($0)) }
         #expect(kept == LogQueue.maximumLines * 3 / 4)
@@ -30,7 +30,7 @@ import Testing
         #expect(isTaken)
     }
 
-    @Test func longLinesAreBoundedByTheirBytes() {
+    @Test func theQueueLimitsTheBytesOfLongLines() {
         var queue = LogQueue()
         let kept = (0..<100).count { queue.add(Self.line($0, level: .error, size: 100_000)) }
         #expect(kept == 10)
@@ -38,7 +38,7 @@ import Testing
         #expect(!isTaken)
     }
 
-    @Test func linesComeOutInOrderAndBeforeAFlushEnds() throws {
+    @Test func aFlushWritesAllLinesInOrder() throws {
         let pipe = try UnreadPipe()
         let writer = LogWriter(descriptor: pipe.endForEver())
         for number in 0..<1000 { writer.write(Self.line(number)) }
@@ -49,7 +49,7 @@ import Testing
         #expect(writer.dropped == 0)
     }
 
-    @Test func aFlushThatNobodyReadsEndsAtItsTimeoutAndALaterReaderLearnsWhatIsMissing() throws {
+    @Test func aStalledFlushTimesOutAndDroppedLinesAreReported() throws {
         let pipe = try UnreadPipe()
         pipe.fill()
         let writer = LogWriter(descriptor: pipe.endForEver())
@@ -72,7 +72,7 @@ import Testing
         #expect(told > 0)
     }
 
-    @Test func aPipeWithoutAReaderDropsAndCounts() throws {
+    @Test func linesToAClosedPipeAreDroppedAndCounted() throws {
         let pipe = try UnreadPipe()
         pipe.closeReader()
         let writer = LogWriter(descriptor: pipe.endForEver())
@@ -81,7 +81,7 @@ import Testing
         #expect(writer.dropped == 10)
     }
 
-    @Test func aNonBlockingDescriptorIsWaitedFor() throws {
+    @Test func theWriterWaitsForANonBlockingDescriptor() throws {
         let pipe = try UnreadPipe()
         pipe.fill()
         _ = fcntl(pipe.end, F_SETFL, O_NONBLOCK)

@@ -50,7 +50,7 @@ import Testing
         try #require(self.commands.contains { $0.path.last == "reload" && $0.options.contains("--config") })
     }
 
-    @Test func theManPageHasThemAll() async throws {
+    @Test func theManPageHasAllCommandsAndOptions() async throws {
         let script = Repository.file("scripts/make-manual").path
         let ended = try await ChildProcess(
             "/usr/bin/python3",
@@ -79,7 +79,7 @@ import Testing
         for text in [#".SS sealpost\-demo simulate "#, #"\fB\-\-fault\fR"#] { #expect(made.output.contains(text)) }
     }
 
-    @Test(arguments: ["bash", "zsh"]) func aShellWithFunctionsCompletesThemAll(shell: String) async throws {
+    @Test(arguments: ["bash", "zsh"]) func bashAndZshCompleteAllCommandsAndOptions(shell: String) async throws {
         let script = try await Daemon.run(["--generate-completion-script", shell], in: self.folder).output
         for command in self.commands {
             let name = "_" + command.path.joined(separator: "_")
@@ -92,7 +92,7 @@ import Testing
         }
     }
 
-    @Test func fishCompletesThemAll() async throws {
+    @Test func fishCompletesAllCommandsAndOptions() async throws {
         let script = try await Daemon.run(["--generate-completion-script", "fish"], in: self.folder).output
         let lines = script.split(separator: "\n").filter { $0.hasPrefix("complete ") }
         for command in self.commands {

@@ -11,7 +11,7 @@ import Testing
         self.folder = try TemporaryFolder()
     }
 
-    @Test func thereAreNoCoreDumps() async throws {
+    @Test func coreDumpsAreDisabled() async throws {
         let (daemon, id) = try await self.start(Daemon.executable, "serve")
         let line = await daemon.errors(until: "serving")
         #expect(!line.contains("memory is not kept"))
@@ -21,7 +21,7 @@ import Testing
         #expect(await daemon.end().code == 0)
     }
 
-    @Test func noProcessWithoutThatRightLooksIntoTheDaemon() async throws {
+    @Test func anUnprivilegedProcessCannotReadTheDaemonsMemory() async throws {
         let (daemon, id) = try await self.start(Daemon.executable, "serve")
         _ = await daemon.errors(until: "serving")
         #expect(try await !self.canOpen("/proc/\(id)/mem"))
@@ -29,7 +29,7 @@ import Testing
         #expect(await daemon.end().code == 0)
     }
 
-    @Test func othersAreLookedInto() async throws {
+    @Test func anUnprivilegedProcessCanReadAnOrdinaryProcess() async throws {
         let (other, id) = try await self.start("/usr/bin/sleep", "600")
         #expect(try await self.canOpen("/proc/\(id)/mem"))
         other.signal(SIGTERM)

@@ -36,7 +36,7 @@ import Yams
 
     /// Checks each page, and each file for Prometheus, Grafana and the server. The proxies' files
     /// have their own names.
-    @Test func eachMetricThatIsNamedIsOneOfTheServers() throws {
+    @Test func eachNamedMetricExists() throws {
         let names = Set(MetricName.allCases.map(\.rawValue))
         let files = try ["yml", "yaml", "json"].flatMap { try Repository.files(under: "config", ending: ".\($0)") }
         let pages = try GuideTests.allPages() + ["CHANGELOG.md", "ARCHITECTURE.md", "CONTRIBUTING.md"]
@@ -55,7 +55,7 @@ import Yams
         }
     }
 
-    @Test func eachAlertSaysHowUrgentItIsAndWhatToDo() throws {
+    @Test func eachAlertHasASeverityAndARunbook() throws {
         #expect(Set(self.alerts.map(\.name)).count == self.alerts.count)
         var anchors: Set<String> = []
         for page in try GuideTests.allPages() {
@@ -72,7 +72,7 @@ import Yams
         }
     }
 
-    @Test func eachAlertHasATestInWhichItFiresAndOneInWhichItIsSilent() throws {
+    @Test func eachAlertHasAFiringTestAndASilentOne() throws {
         let file = try #require(try Yams.compose(yaml: Repository.text(of: "config/alerts-test.yml")))
         var firing: Set<String> = []
         var silent: Set<String> = []

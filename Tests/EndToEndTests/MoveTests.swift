@@ -33,7 +33,7 @@ import Testing
         try await Daemon.run(["move", "--to", self.address], in: self.folder)
     }
 
-    @Test func theServerGoesOnWithPostgreSQL() async throws {
+    @Test func theServerContinuesWithPostgreSQLAfterTheMove() async throws {
         var daemon = try await Daemon(in: self.folder)
         let posted = try await self.client(of: daemon).send("before")
         let refused = try await self.move()
@@ -118,7 +118,7 @@ import Testing
         #expect(shown.output.contains("\r\u{1B}[Kaccount: 1 rows moved\n"), "\(shown.output)")
     }
 
-    @Test func whatIsNoAddressIsRefused() async throws {
+    @Test func anInvalidAddressIsRefused() async throws {
         for (address, code, reason) in [
             ("var/other.db", 1, "--to must be the address of a database"), ("postgres://u@x:y/z", 78, "--to: "),
             ("u:hunter2@x/z", 78, "--to: it does"),

@@ -22,7 +22,7 @@ import Testing
     ]
 
     /// Measures processor time, to which other processes do not add.
-    @Test func aHundredThousandLevelsCostNoMoreThanAsManyBytesOfText() async throws {
+    @Test func deepNestingCostsLittleMoreThanTextOfTheSameSize() async throws {
         let folder = try TemporaryFolder()
         let made = try await Daemon.run(
             ["user", "add", "alice", "--password-stdin"],

@@ -21,11 +21,11 @@ import Testing
         return try Configuration.load(file: file, environment: environment).oidc
     }
 
-    @Test func withoutAnIssuerThereIsNone() throws {
+    @Test func aNullIssuerDisablesOIDC() throws {
         #expect(try self.load("{issuer: null, audience: sealpost, users: created}") == nil)
     }
 
-    @Test func whatIsNotSaidIsStrict() throws {
+    @Test func theDefaultsAreStrict() throws {
         let oidc = try #require(try self.load("{issuer: 'https://id.example.com/realm', audience: sealpost}"))
         #expect(!oidc.isDirect && oidc.kept == .seconds(86_400))
         let rules = oidc.rules
@@ -36,7 +36,7 @@ import Testing
         #expect(rules.formerIssuers.isEmpty)
     }
 
-    @Test func allOfItIsRead() throws {
+    @Test func everyKeyIsRead() throws {
         let oidc = try self.load(
             """
             {issuer: 'http://127.0.0.1:9/', audience: [a, b], algorithms: [EdDSA], authorizedParties: app,
@@ -93,7 +93,7 @@ import Testing
             ("", nil),
         ] as [(String, Int?)]
     )
-    func theLifetimeOfKeysIsThatOfTheirField(field: String, seconds: Int?) {
+    func theLifetimeOfKeysIsTheirMaxAge(field: String, seconds: Int?) {
         #expect(IssuerKeyService.maximumAge(field) == seconds)
     }
 }

@@ -31,7 +31,7 @@ import Testing
         return members.map(\.name)
     }
 
-    @Test func scriptsGetTheShapesThatTheDocumentationHas() async throws {
+    @Test func commandsPrintTheDocumentedJSON() async throws {
         let added = try await self.run("user add alice --no-password --role publisher")
         #expect(added.map(self.names) == [["Name", "Role", "Apps"]])
         #expect(try await self.run("user role alice device").first?["Role"] == .string("device"))
@@ -67,7 +67,7 @@ import Testing
         #expect(restored.map(self.names) == [["Database", "File"]])
     }
 
-    @Test func soDoThoseThatChangeUsersAndKeys() async throws {
+    @Test func changesOfUsersAndKeysPrintTheDocumentedJSON() async throws {
         _ = try await self.run("user add alice --no-password")
         #expect(try await self.run("user disable alice").first?["Disabled"] == .bool(true))
         #expect(try await self.run("user enable alice").first?["Disabled"] == .bool(false))
@@ -124,7 +124,7 @@ import Testing
         #expect(!problem.field("title").isEmpty)
     }
 
-    @Test func refusedLinesOfAnImportAreAProblemAfterTheOutcomes() async throws {
+    @Test func anImportWithRefusedLinesEndsWithAProblem() async throws {
         let words = ["user", "import", "-", "--json"]
         let ended = try await Daemon.run(words, in: self.folder, input: #"{"Name":"a","Role":"boss"}"#)
         #expect(ended.code == 1)
@@ -151,7 +151,7 @@ import Testing
     @Test(arguments: [
         (ListPrinter.Form.json, [#"{"A":1}"#, #"{"A":2}"#]), (.lines, ["1!", "2!"]), (.table, ["A", "1", "2"]),
     ])
-    func aListIsPrintedInItsForm(form: ListPrinter.Form, lines: [String]) {
+    func aListIsPrintedAsJSONLinesOrATable(form: ListPrinter.Form, lines: [String]) {
         var printed: [String] = []
         var list = ListPrinter(form, columns: ["A"]) { printed.append($0) }
         for number in 1...2 {
@@ -162,7 +162,7 @@ import Testing
     }
 
     /// Commands print tables only on a terminal.
-    @Test func peopleSeeATable() async throws {
+    @Test func aTerminalShowsATable() async throws {
         _ = try await Daemon.run(["user", "add", "alice", "--no-password"], in: self.folder)
         let lines = try await self.table("user list")
         #expect(lines.first == "NAME   ROLE    SINCE       APPS     PASSWORD  STATE")

@@ -6,7 +6,7 @@ import Testing
 
 /// The note that the linker writes into the program for `make release`.
 @Suite(.timeLimit(.minutes(5))) struct PackageNoteTests {
-    @Test func whatTheLinkerWritesIsRead() async throws {
+    @Test func theNoteOfTheLinkerIsRead() async throws {
         let folder = try TemporaryFolder()
         let script = """
             echo | as -o empty.o && ld "--package-metadata=$0" -o program empty.o
@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    @Test func aFileWithoutANoteHasNone() throws {
+    @Test func aFileWithoutANoteGivesNil() throws {
         #expect(PackageNote(in: Data()) == nil)
         #expect(PackageNote(in: try Data(contentsOf: URL(fileURLWithPath: "/bin/true"))) == nil)
     }

@@ -12,7 +12,7 @@ import Testing
 
     /// The manual is made from the command line's own definitions, so that no command can be
     /// missing.
-    @Test func theManualTellsWhichCommandsAskTheServerAndHasThemAll() async throws {
+    @Test func theManualListsAllCommandsAndThoseThatAskTheServer() async throws {
         let made = try await Scripts.start("make-manual", ["command", Daemon.executable]).end()
         #expect(made.code == 0, "\(made.errors)")
         let beside = try #require(made.output.firstMatch(of: /root may use the commands\n\.BR (.*) ;\n/)).output.1
@@ -28,7 +28,7 @@ import Testing
 
     /// The daemon does not contain the simulators' HTTP/2 server, and the demonstration does not
     /// contain PostgreSQL.
-    @Test func eachExecutableIsLinkedWithWhatItUsesAlone() throws {
+    @Test func eachExecutableLinksOnlyTheLibrariesItUses() throws {
         func links(_ executable: String, _ library: String) throws -> Bool {
             // An executable contains the names of its libraries as text.
             let program = try Data(contentsOf: URL(fileURLWithPath: executable), options: .alwaysMapped)

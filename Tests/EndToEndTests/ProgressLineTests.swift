@@ -21,11 +21,11 @@ import Testing
         (200, 100, .seconds(2), "copying [########################################] 100 %  100 B/s"),
         (5, 0, .seconds(1), "copying [----------------------------------------]   0 %  5 B/s"),
     ])
-    func itHasShareRateAndTimeLeft(done: Int, total: Int, elapsed: Duration, text: String) {
+    func theBarShowsShareRateAndTimeLeft(done: Int, total: Int, elapsed: Duration, text: String) {
         #expect(self.line(done, of: total, after: elapsed).text(columns: 200) == text)
     }
 
-    @Test func rowsAreNoBytes() {
+    @Test func theRateOfRowsIsShownInRows() {
         #expect(
             self.line(5000, of: 10_000, after: .seconds(2), .rows).text(columns: 99).hasSuffix(
                 " 50 %  2500 rows/s  0:02 left"
@@ -33,7 +33,7 @@ import Testing
         )
     }
 
-    @Test(arguments: [0, 1, 10, 29, 30, 44, 45, 60, 80, 200]) func itFitsIntoTheTerminal(columns: Int) {
+    @Test(arguments: [0, 1, 10, 29, 30, 44, 45, 60, 80, 200]) func theBarFitsIntoTheTerminal(columns: Int) {
         let text = self.line(1, of: Int.max, after: .seconds(1)).text(columns: columns)
         #expect(text.count < max(1, columns))
         #expect(self.line(.max, of: .max, after: .seconds(900_000)).text(columns: columns).count < max(1, columns))

@@ -23,7 +23,7 @@ import Testing
         #expect(put.code == 0 && put.output.contains("\r\u{1B}[Kvar/sealpost.db restored"), "\(put.output)")
     }
 
-    @Test func aBarIsRemovedBeforeAnErrorIsSaid() async throws {
+    @Test func aBarIsRemovedBeforeAnErrorIsPrinted() async throws {
         let script = "import sqlite3; file = sqlite3.connect('other.db'); file.execute('create table other (id)')"
         _ = try await ChildProcess("/usr/bin/python3", ["-c", script], in: self.folder.path).end()
         let ended = try await Terminal.run(
@@ -34,7 +34,7 @@ import Testing
         #expect(ended.code == 1 && ended.output.contains("\r\u{1B}[Ksealpost: "), "\(ended.output)\(ended.errors)")
     }
 
-    @Test func whatTheServerIsAskedForHasABarToo() async throws {
+    @Test func workDoneByTheServerShowsABarToo() async throws {
         _ = try await Daemon.run(
             ["user", "add", "alice", "--password-stdin"],
             in: self.folder,
@@ -58,7 +58,7 @@ import Testing
         #expect(await daemon.terminate() == 0)
     }
 
-    @Test func elsewhereThereIsNone() async throws {
+    @Test func outputWithoutATerminalHasNoBar() async throws {
         let ended = try await Daemon.run(["backup", "copy.db"], in: self.folder)
         #expect(ended.code == 0 && ended.errors.isEmpty && ended.output == "backup written to copy.db\n")
     }

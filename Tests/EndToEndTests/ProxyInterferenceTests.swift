@@ -7,7 +7,7 @@ import Testing
 /// A phone in networks whose proxies store, change, truncate and invent answers.
 @Suite(.timeLimit(.minutes(5))) struct ProxyInterferenceTests {
     @Test(arguments: Interferer.all, Interferer.Trust.allCases)
-    func nothingWrongIsBelievedAndWhatIsWrongIsNamed(interferer: Interferer, trust: Interferer.Trust) async throws {
+    func everyInterferenceIsDetectedAndNamed(interferer: Interferer, trust: Interferer.Trust) async throws {
         try await Visit.run(trust, payload: interferer.payload) { visit in
             let phone = try visit.signedInClient()
             let kept = try await phone.notification(visit.id).value
@@ -67,7 +67,7 @@ import Testing
     }
 
     @Test(arguments: Interferer.all.filter(\.isCache), Interferer.Trust.allCases)
-    func nobodyIsShownWhatWasKeptForSomebodyElse(cache: Interferer, trust: Interferer.Trust) async throws {
+    func anotherUsersCachedAnswerIsNeverShown(cache: Interferer, trust: Interferer.Trust) async throws {
         try await Visit.run(trust) { visit in
             try await visit.site.replaceProxies(with: cache.layers)
             if !cache.needsNoDaemon { try await cache.sign.expectToBeSeen(visit) }

@@ -9,7 +9,7 @@ import Testing
 /// android-client` and `web-client` test the others with the table in `interferers.py`. These
 /// tests check that both tables are equal.
 @Suite(.timeLimit(.minutes(5))) struct ProxyTableTests {
-    @Test func allClientsMustMakeTheSameOfEachProxy() async throws {
+    @Test func theTablesOfAllClientsAreEqual() async throws {
         let ended = try await ChildProcess(
             "/usr/bin/env",
             ["python3", "-m", "sealpost_e2e.interferers"],

@@ -55,7 +55,7 @@ import Testing
     }
 
     @Test(arguments: Site.Way.all)
-    func refusalsAreTheDaemonsOwn(way: Site.Way) async throws {
+    func theDaemonsErrorsPassThroughAProxy(way: Site.Way) async throws {
         _ = try await Site.run(way.proxy, way.link) { site in
             try Data(count: 200_000).write(to: URL(fileURLWithPath: site.folder.file("tooLarge")))
             for framing in ["X-Framing: length", "Transfer-Encoding: chunked"] {
@@ -80,7 +80,7 @@ import Testing
     }
 
     @Test(arguments: Site.Way.all.filter { $0.proxy != .varnish })
-    func connectionsAreUsedAgain(way: Site.Way) async throws {
+    func connectionsAreReused(way: Site.Way) async throws {
         _ = try await Site.run(way.proxy, way.link) { site in
             for _ in 0..<12 {
                 #expect(try await site.curl("/readyz").status == 200)
@@ -93,7 +93,7 @@ import Testing
     }
 
     @Test(arguments: Site.Way.all)
-    func theClientIsWhoAskedTheProxyWhateverElseTheRequestClaims(way: Site.Way) async throws {
+    func theLoggedClientIsTheProxysPeerDespiteForgedHeaders(way: Site.Way) async throws {
         let log = try await Site.run(way.proxy, way.link) { site in
             let answer = try await site.curl(
                 "/readyz",

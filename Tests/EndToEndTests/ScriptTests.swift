@@ -12,18 +12,18 @@ import Testing
         #expect(ended.output.hasPrefix("5 restarts behind \(proxy) in "))
     }
 
-    @Test func noSecretIsOutOfPlace() async throws {
+    @Test func secretsAppearOnlyWhereTheyBelong() async throws {
         let script = try Scripts.run("canaries", [Daemon.executable])
         let ended = await script.end()
         #expect(ended.code == 0, "\(ended.output)\(ended.errors)")
     }
 
-    @Test func theDocumentIsWhatItIsMadeFrom() async throws {
+    @Test func theAPIDocumentIsUpToDate() async throws {
         let ended = try await Scripts.start("make-openapi", ["--check"]).end()
         #expect(ended.code == 0, "\(ended.output)\(ended.errors)")
     }
 
-    @Test func thePageOfTheConfigurationIsWhatItIsMadeFrom() async throws {
+    @Test func theConfigurationPageIsUpToDate() async throws {
         let ended = try await Scripts.start("make-configuration-page", ["--check"]).end()
         #expect(ended.code == 0, "\(ended.output)\(ended.errors)")
     }
@@ -41,7 +41,7 @@ import Testing
             ["conditional", "--quick"],
         ]
     )
-    func noToolOfOthersFindsAFault(script: [String]) async throws {
+    func externalToolsFindNoFault(script: [String]) async throws {
         let ended = try await Scripts.run(script[0], [Daemon.executable] + script.dropFirst()).end()
         #expect(ended.code == 0, "\(ended.output)\(ended.errors)")
     }
@@ -50,7 +50,7 @@ import Testing
         FileManager.default.fileExists(atPath: Repository.file(".venv-e2e/made-from").path)
     }
 
-    @Test func noClientIsFailed() async throws {
+    @Test func allRequestsOfForeignClientsSucceed() async throws {
         let ended = try await Scripts.run("clients", [Daemon.executable, "--quick"]).end()
         #expect(ended.code == 0, "\(ended.output)\(ended.errors)")
     }

@@ -10,7 +10,7 @@ import Testing
 /// The clients of the other documents: one checks a token, one answers challenges, and one shows
 /// its stored data when the server is gone.
 @Suite(.timeLimit(.minutes(5))) struct SeedClientTests {
-    @Test func theTokenComesBackCalculatedOnAnswersOfEachStatus() async throws {
+    @Test func answersOfEachStatusEchoTheCalculatedToken() async throws {
         try await Stack.run { stack in
             let paths = ["/api/register": 200, "/api/notifications/1": 404, "/healthz": 200, "/nothing": 404]
             for (path, status) in paths {
@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    @Test func aWrongPasswordIsRefusedAndNotTriedForEver() async throws {
+    @Test func aWrongPasswordFailsAtTheSecondChallenge() async throws {
         try await Stack.run { stack in
             let delegate = Delegate(password: "wrong horse battery")
             let session = URLSession(configuration: .ephemeral, delegate: delegate, delegateQueue: nil)
@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    @Test func whatWasCollectedIsShownAsOldWhenTheServerIsGone() async throws {
+    @Test func aFetchedNotificationIsShownAsOldWithoutTheServer() async throws {
         let cache = AnswerCache()
         let request = try await Stack.run { stack in
             let id = try #require(

@@ -8,7 +8,7 @@ import Testing
 
 /// The daemon's messages to the process that started it, by sd_notify(3).
 @Suite(.timeLimit(.minutes(5))) struct ServiceManagerTests {
-    @Test func itTellsWhenItServesThatItLivesAndWhenItStops() async throws {
+    @Test func theDaemonReportsReadinessWatchdogAndStopping() async throws {
         let folder = try TemporaryFolder()
         let socket = try NotifySocket(in: folder)
         let process = try ChildProcess(
@@ -29,7 +29,7 @@ import Testing
         #expect(Set(messages) == ["READY=1", "WATCHDOG=1", "STOPPING=1"])
     }
 
-    @Test func aLoopThatStandsStillIsNotVouchedFor() async throws {
+    @Test func aBlockedEventLoopStopsTheWatchdogMessages() async throws {
         let folder = try TemporaryFolder()
         let socket = try NotifySocket(in: folder)
         let loops = try EventLoopGroup(count: 2)
@@ -68,7 +68,9 @@ import Testing
             (["WATCHDOG_USEC": "60000000"], nil, nil),
         ] as [([String: String], String?, Int64?)]
     )
-    func theVariablesNameIt(environment: [String: String], socket: String?, seconds: Int64?) throws {
+    func theVariablesNameTheSocketAndTheWatchdogTimeout(environment: [String: String], socket: String?, seconds: Int64?)
+        throws
+    {
         let manager = try ServiceManager(in: environment, of: 7)
         #expect(manager?.socket == socket)
         #expect(manager?.watchdogTimeout == seconds.map { .seconds($0) })
@@ -79,12 +81,12 @@ import Testing
         ["NOTIFY_SOCKET": "@x", "WATCHDOG_USEC": "0"], ["NOTIFY_SOCKET": "@x", "WATCHDOG_USEC": "-1"],
         ["NOTIFY_SOCKET": "@x", "WATCHDOG_USEC": "99999999999999999999"],
     ])
-    func variablesThatMakeNoSenseAreRefused(environment: [String: String]) {
+    func invalidVariablesAreRefused(environment: [String: String]) {
         #expect(throws: ConfigurationError.self) { try ServiceManager(in: environment, of: 7) }
     }
 
     /// A missing manager does not end the daemon.
-    @Test func aMessageThatNobodyReadsIsLost() throws {
+    @Test func aMissingServiceManagerIsIgnored() throws {
         let manager = try #require(try ServiceManager(in: ["NOTIFY_SOCKET": "/nowhere/notify"], of: 7))
         manager.notify("READY=1")
     }

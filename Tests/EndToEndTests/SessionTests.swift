@@ -88,7 +88,7 @@ import Testing
         }
     }
 
-    @Test func aTokenSignsNobodyIn() async throws {
+    @Test func aTokenCannotSignIn() async throws {
         try await Stack.run { stack in
             let client = PushClient(
                 server: stack.server,

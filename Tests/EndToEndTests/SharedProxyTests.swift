@@ -13,7 +13,7 @@ import Testing
     private static let rounds = Site.hasAllProxies ? 50 : 4
 
     @Test(arguments: Site.Way.all, Interferer.Trust.allCases)
-    func nobodyIsFailedAndNobodySeesWhatIsNotTheirs(way: Site.Way, trust: Interferer.Trust) async throws {
+    func allUsersAreServedAndSeeOnlyTheirOwn(way: Site.Way, trust: Interferer.Trust) async throws {
         _ = try await Site.run(
             [Site.Layer(proxy: way.proxy)],
             way.link,

@@ -15,7 +15,7 @@ import Testing
         case disabling, deleting, password
     }
 
-    @Test(arguments: Ending.allCases) func aStreamEndsWithWhatAnotherServerEnds(ending: Ending) async throws {
+    @Test(arguments: Ending.allCases) func aStreamEndsWhenAnotherServerChangesItsUser(ending: Ending) async throws {
         let database = try PostgreSQLCluster.shared.newDatabaseText()
         try await Stack.run { configuration in
             configuration.database = database

@@ -75,7 +75,7 @@ import Testing
         return coverage == .answer ? list : list + [#""@method";req"#, #""@path";req"#, #""@query";req"#]
     }
 
-    @Test func whatComesOffTheWireVerifiesHereAndElsewhere() async throws {
+    @Test func signedAnswersVerifyWithTwoImplementations() async throws {
         _ = try await Site.run(.nginx, .tcp) { site in
             let keys = try await self.publishedKeys(site)
             let key = try #require(keys.first)
@@ -156,7 +156,7 @@ import Testing
         }
     }
 
-    @Test func anEventStreamIsNotSignedAndItsRefusalIs() async throws {
+    @Test func anEventStreamIsUnsignedAndItsRefusalIsSigned() async throws {
         _ = try await Site.run(.nginx, .tcp) { site in
             let keys = try await self.publishedKeys(site)
             let port = site.daemon.port
@@ -179,7 +179,7 @@ import Testing
         }
     }
 
-    @Test func keysChangeUnderADaemonThatRunsWithoutAFailure() async throws {
+    @Test func signingKeysRotateWhileTheDaemonRuns() async throws {
         _ = try await Site.run(.nginx, .tcp) { site in
             let (folder, daemon) = (site.folder, site.daemon)
             let old = try await self.publishedKeys(site)
@@ -242,20 +242,20 @@ import Testing
         self.folder = try TemporaryFolder()
     }
 
-    @Test func aNewOneIsItsOwnersOnlyAndIsReadAgain() throws {
+    @Test func aNewFileIsPrivateToItsOwnerAndLoadsAgain() throws {
         let made = try SigningKeyFile(self.path).loadOrCreate()
         #expect(try FileManager.default.attributesOfItem(atPath: self.path)[.posixPermissions] as? Int == 0o600)
         #expect(try SigningKeyFile(self.path).loadOrCreate().keys.map(\.key.id) == made.keys.map(\.key.id))
     }
 
-    @Test func oneThatOthersMayReadIsRefused() throws {
+    @Test func aFileReadableByOthersIsRefused() throws {
         _ = try SigningKeyFile(self.path).loadOrCreate()
         try FileManager.default.setAttributes([.posixPermissions: 0o640], ofItemAtPath: self.path)
         let error = #expect(throws: ConfigurationError.self) { try SigningKeyFile(self.path).loadOrCreate() }
         #expect("\(try #require(error))".contains("is readable by other users"))
     }
 
-    @Test func aDamagedOneIsRefusedWithItsLine() throws {
+    @Test func aDamagedFileIsRefusedAndItsLineNamed() throws {
         _ = try SigningKeyFile(self.path).loadOrCreate()
         try "1 AAAA\n".write(toFile: self.path, atomically: false, encoding: .utf8)
         let error = #expect(throws: ConfigurationError.self) { try SigningKeyFile(self.path).loadOrCreate() }

@@ -7,7 +7,7 @@ import Testing
 @testable import sealpost_demo
 
 @Suite(.timeLimit(.minutes(5))) struct SimulateTests {
-    @Test func aFaultIsForAllUnlessAPlaceIsNamed() throws {
+    @Test func aFaultAppliesToAllProvidersUnlessItNamesOne() throws {
         let options = try ["every 2: reset", "apns next 1: cut", "fcm-tokens always: status 500"].map {
             try FaultOption($0)
         }
@@ -29,7 +29,7 @@ import Testing
         #expect(ended.errors.contains(expected))
     }
 
-    @Test func theOptionsGoToTheExecutableBesideTheDaemon() async throws {
+    @Test func theOptionsArePassedToSealpostDemo() async throws {
         let folder = try TemporaryFolder()
         try FileManager.default.copyItem(atPath: Daemon.executable, toPath: folder.file("sealpost"))
         let arguments = ["simulate", "--help", "--fault", "a b"]
@@ -48,7 +48,7 @@ import Testing
 extension SimulateTests {
     /// The command prints a configuration with which the server starts, and logs the pushes that
     /// arrive.
-    @Test func theServerSendsToTheSimulatorsAndTheLogTellsWhatBecameOfIt() async throws {
+    @Test func theSimulatorsLogTheOutcomeOfEachPush() async throws {
         let folder = try TemporaryFolder()
         let simulate = try ChildProcess(
             Daemon.executable,

@@ -53,7 +53,7 @@ import Testing
 
     // MARK: All of them
 
-    @Test func eachSaysItsLanguage() throws {
+    @Test func eachBlockNamesItsLanguage() throws {
         for page in try GuideTests.allPages() {
             // A fence without a language ends a block.
             let fences = try Repository.text(of: page).matches(of: /(?m)^ *```(.*)\n((?s).*?)^ *```$/)
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test func eachIsTriedSomewhere() throws {
+    @Test func eachBlockIsTestedSomewhere() throws {
         var unused = Set(Self.trials.keys)
         for snippet in try Self.snippets() where !Self.shells.contains(snippet.language) {
             if ["text", "yaml"].contains(snippet.language) { continue }
@@ -133,7 +133,7 @@ import Testing
         }
     }
 
-    @Test func aReceiverOfWebhooksVerifiesThemAsTheGuideDoes() async throws {
+    @Test func theGuidesWebhookReceiverVerifiesSignatures() async throws {
         let snippet = try #require(try Self.snippets("python").first)
         let (key, body) = (Data(repeating: 7, count: 32), #"{"secureId":"7"}"#)
         let timestamp = Int(Date().timeIntervalSince1970)

@@ -11,7 +11,7 @@ import Testing
 
 /// Sockets that the process which starts the daemon hands over.
 @Suite(.timeLimit(.minutes(5))) struct SocketActivationTests {
-    @Test func whoConnectsWhileNoDaemonRunsIsAnsweredByTheNext() async throws {
+    @Test func aClientThatConnectsBetweenDaemonsIsAnsweredByTheNext() async throws {
         let folder = try TemporaryFolder()
         let socket = try HeldSocket()
         let url = try #require(URL(string: "http://127.0.0.1:\(socket.port)/readyz"))
@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    @Test func aDescriptorThatDoesNotListenIsBadConfiguration() async throws {
+    @Test func aDescriptorThatDoesNotListenIsRefused() async throws {
         let folder = try TemporaryFolder()
         let ended = try await ChildProcess(
             "/bin/sh",
@@ -48,7 +48,7 @@ import Testing
         (["LISTEN_FDS": "1"], 0..<0),
         (["LISTEN_PID": "7"], 0..<0),
     ])
-    func theVariablesCountForTheProcessTheyName(environment: [String: String], descriptors: Range<Int32>) throws {
+    func theVariablesApplyOnlyToTheNamedProcess(environment: [String: String], descriptors: Range<Int32>) throws {
         #expect(try SocketActivation.descriptors(in: environment, of: 7) == descriptors)
     }
 
@@ -59,7 +59,7 @@ import Testing
         (["LISTEN_PID": "7", "LISTEN_FDS": "2147483645"], "LISTEN_FDS"),
         (["LISTEN_PID": "7", "LISTEN_FDS": "99999999999"], "LISTEN_FDS"),
     ])
-    func variablesThatMakeNoSenseAreNamed(environment: [String: String], name: String) {
+    func invalidVariablesAreNamed(environment: [String: String], name: String) {
         let error = #expect(throws: ConfigurationError.self) {
             try SocketActivation.descriptors(in: environment, of: 7)
         }

@@ -76,7 +76,7 @@ import Testing
     }
 
     @Test(arguments: ["// text.wholeMatch(of: /a/)", "let path = \"/console/#/setup\"", "let share = total / count"])
-    func whatIsNoneIsLeftAlone(line: String) {
+    func commentsPathsAndDivisionsAreAllowed(line: String) {
         #expect(Self.expressions(in: line) == [])
     }
 }

@@ -20,7 +20,7 @@ import Testing
     }
 
     @Test(arguments: Self.levels)
-    func onAFullDiskEachRequestIsAnsweredAndTheProcessLives(level: String) async throws {
+    func aFullDiskDelaysNeitherRequestsNorTheShutdown(level: String) async throws {
         let daemon = try self.daemon(level: level, errors: "/dev/full")
         #expect(await self.ask("Authorization: Bearer spt_wrong", 20, expecting: "HTTP/1.1 401") == 20)
         #expect(await self.ask("Accept: */*", 200, expecting: "HTTP/1.1 404") == 200)
@@ -29,7 +29,7 @@ import Testing
     }
 
     @Test(arguments: Self.levels)
-    func besideAPipeThatNobodyReadsEachRequestIsAnsweredAndTheProcessEnds(level: String) async throws {
+    func anUnreadPipeDelaysNeitherRequestsNorTheShutdown(level: String) async throws {
         let pipe = try UnreadPipe()
         pipe.fill()
         let daemon = try self.daemon(level: level, errors: "&4", descriptors: [pipe.end])
@@ -39,7 +39,7 @@ import Testing
         #expect(await daemon.end().code == 0)
     }
 
-    @Test func aReaderWhoComesBackIsToldHowManyLinesWereDropped() async throws {
+    @Test func aReturningReaderLearnsTheNumberOfDroppedLines() async throws {
         _ = try await Daemon.run(
             ["user", "add", "ada", "--role", "admin", "--password-stdin"],
             in: folder,
@@ -77,7 +77,7 @@ import Testing
     }
 
     /// A disk that fails for this process: no file may grow beyond 300 KiB.
-    @Test(arguments: [true, false]) func whyAProcessEndsAtOnceIsSaidWhereSomebodyReads(isRead: Bool) async throws {
+    @Test(arguments: [true, false]) func aFatalErrorEndsTheProcessAndIsLoggedIfPossible(isRead: Bool) async throws {
         _ = try await Daemon.run(["user", "add", "alice", "--password-stdin"], in: folder, input: "correct horse\n")
         let pipe = try UnreadPipe()
         if !isRead { pipe.fill() }

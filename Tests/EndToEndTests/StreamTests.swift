@@ -96,7 +96,7 @@ import Testing
         }
     }
 
-    @Test func whatWasSentWithoutAStreamArrivesWithTheNextOne() async throws {
+    @Test func missedPushesArriveWithTheNextStream() async throws {
         try await self.withStreams { streams in
             _ = try await streams.register()
             let missed = [self.event(try await streams.post()), self.event(try await streams.post())]
@@ -106,7 +106,7 @@ import Testing
         }
     }
 
-    @Test func whatMayHaveBeenLostWithAConnectionComesAgain() async throws {
+    @Test func pushesAfterTheLastEventIDAreRepeated() async throws {
         try await self.withStreams { streams in
             _ = try await streams.register()
             let first = try await streams.listen()
@@ -139,7 +139,7 @@ import Testing
         }
     }
 
-    @Test func whoMayHaveNoStreamIsToldWhy() async throws {
+    @Test func aForeignDeviceAndAMissingOneGetTheSameAnswer() async throws {
         try await self.withStreams { streams in
             #expect(try await streams.open().head.hasPrefix("HTTP/1.1 404 "))
             let own = try await streams.register()
@@ -154,7 +154,7 @@ import Testing
         }
     }
 
-    @Test func aUserHasOnlySoManyStreamsUntilOneIsClosed() async throws {
+    @Test func theStreamsOfAUserAreLimitedUntilOneIsClosed() async throws {
         try await self.withStreams { streams in
             _ = try await streams.register()
             var clients: [StreamClient] = []
@@ -169,7 +169,7 @@ import Testing
         }
     }
 
-    @Test func aStreamEndsSoonAfterItsTokenOrItsDevice() async throws {
+    @Test func aStreamEndsWithItsTokenOrItsDevice() async throws {
         try await self.withStreams { streams in
             let device = try await streams.register()
             let session = try await streams.stack.send(streams.stack.request("POST", "/api/sessions"))

@@ -9,7 +9,7 @@ import Testing
 /// A phone fetches the notifications that it has missed from the real server in its own process.
 @Suite(.timeLimit(.minutes(5))) struct SyncTests {
     @Test(arguments: [false, true])
-    func aColdStartWith200MissedNotificationsIsOneRequestAndTheSameAgainOne304(isSigned: Bool) async throws {
+    func aColdStartIsOneRequestAndARestartIsA304(isSigned: Bool) async throws {
         let site = try await SyncSite(isSigned: isSigned)
         var ids: [Int64] = []
         _ = try await site.run { server in ids = try await site.send(200, to: server) }
@@ -40,7 +40,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func whatHappensElsewhereIsSeenHere(isSigned: Bool) async throws {
+    func changesByAnotherClientAreSynced(isSigned: Bool) async throws {
         let site = try await SyncSite(isSigned: isSigned)
         _ = try await site.run { server in
             let ids = try await site.send(5, to: server)
@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    @Test func answersByAnotherKeyAreNotBelieved() async throws {
+    @Test func answersSignedByAnotherKeyAreRejected() async throws {
         let site = try await SyncSite(isSigned: true)
         let other = PushClient.Options(testing: [SigningKey().publicKey])
         let answered = try await site.run { server in

@@ -155,7 +155,7 @@ import Testing
     }
 
     @Test(arguments: [(-7200...(-3600), "cert.pem has expired"), (3600...7200, "cert.pem is not valid before")])
-    func aCertificateOutOfItsTimeIsOnlyWarnedAbout(validity: ClosedRange<Int>, message: String) async throws {
+    func anExpiredOrFutureCertificateOnlyLogsAWarning(validity: ClosedRange<Int>, message: String) async throws {
         let content = CertificateContent(commonNames: ["server"], usage: .server, validity: validity)
         try self.files.write(self.files.authority.makeIdentity(content))
         try self.files.configure()

@@ -30,12 +30,12 @@ import Testing
     }
 
     @Test(arguments: ["", "7 4", "7\n", "7 4\n\n", "7 -1\n", "x 4\n", "7 4294967296\n", "7 4 1\n"])
-    func aFileWithSomethingElseIsNoMark(text: String) throws {
+    func aMalformedTimelineFileIsRefused(text: String) throws {
         try self.folder.writeSecret(text, to: "timeline")
         #expect(throws: ConfigurationError.self) { _ = try self.file.load() }
     }
 
-    @Test func aServerThatStartsWithAnOlderDatabaseSaysSoUntilTheNewestIsBack() async throws {
+    @Test func aServerIsNotReadyUntilTheNewestDatabaseIsBack() async throws {
         let twins = try await TwinServers()
         try twins.lead(to: .second)
         let settings = ["SERVER_LISTEN": "127.0.0.1:0", "DATABASE": try twins.address().description]

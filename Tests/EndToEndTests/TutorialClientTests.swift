@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    @Test func aDeviceThatTheProviderCallsGoneIsRetiredAndComesBackWithANewID() async throws {
+    @Test func aGoneDeviceIsRetiredAndRegistersUnderAnotherID() async throws {
         try await Stack.run { stack in
             let handle = String(repeating: "ab", count: 32)
             let body = #"{"Platform":"apns","Handle":"\#(handle)"}"#

@@ -100,7 +100,7 @@ import Testing
     }
 
     @Test(arguments: ["https://localhost/x", "https://127.0.0.1/x", "https://push.example/x"])
-    func anEndpointElsewhereIsRefusedAtRegistration(endpoint: String) async throws {
+    func anUnlistedEndpointIsRefusedAtRegistration(endpoint: String) async throws {
         try await self.run { stack, places, _ in
             let subscription = try places.browsers.makeSubscription()
             let json = subscription.json.replacing(subscription.endpoint, with: endpoint)

@@ -13,7 +13,7 @@ import Testing
         ),
         ("", "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="),
     ])
-    func aDigestIsThatOfTheRFC(body: String, digest: String) {
+    func digestMatchesTheRFC(body: String, digest: String) {
         #expect(ContentDigest.field(of: body.utf8) == "sha-256=:\(digest):")
         #expect(ContentDigest.matches(field: "sha-256=:\(digest):", body: body.utf8))
         #expect(!ContentDigest.matches(field: "sha-256=:\(digest):", body: (body + " ").utf8))
@@ -25,7 +25,7 @@ import Testing
         "md5=:1B2M2Y8AsgTpgAmY7PhCfg==:, sha-256=:\(Self.nothing):", "sha-256=:\(Self.nothing):, unknown=7;a=b",
         " sha-256=:\(Self.nothing):;a=1 ,\tsha-512=:AAAA: ",
     ])
-    func otherMembersAreNotLookedAt(field: String) {
+    func otherMembersAreIgnored(field: String) {
         #expect(ContentDigest.matches(field: field, body: []))
     }
 
@@ -39,7 +39,7 @@ import Testing
         "sha-256=:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU:",
         "sha-256=:\(Self.nothing):\r\n", "sha-256=:\(Self.nothing):é",
     ])
-    func whatIsNotClearlyTheDigestDoesNotMatch(field: String) {
+    func wrongOrMalformedDigestDoesNotMatch(field: String) {
         #expect(!ContentDigest.matches(field: field, body: []))
     }
 }

@@ -70,7 +70,7 @@ import Testing
     ]
 
     @Test(arguments: Self.examples)
-    func aBaseIsTheOneThatTheRFCHasSigned(example: Example) throws {
+    func baseFitsTheSignatureOfTheRFC(example: Example) throws {
         let point = "qIVYZVLCrPZHGHjP17CTW0/+D9Lfw0EkjqF7xB4FivAxzic30tMM4GF+hR6Dxh71Z50VGGdldkkDXZCnTNnoXQ=="
         let key = try P256.Signing.PublicKey(rawRepresentation: #require(Data(base64Encoded: point)))
         let bytes = try #require(Data(base64Encoded: example.signature))
@@ -131,7 +131,7 @@ import Testing
     ]
 
     @Test(arguments: Self.own)
-    func aSignatureOverMethodAndTargetIsThatOfTheVector(vector: Own) throws {
+    func signatureOverMethodAndTargetMatchesTheVector(vector: Own) throws {
         let coverage = try SignatureRequest(acceptSignature: ["sig=(\(vector.list))"]).coverage
         let digest = ContentDigest.field(of: vector.status == 200 ? Array(#"{"message": "good dog"}"#.utf8) : [])
         let base = try SignatureBase(

@@ -5,12 +5,12 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct ResponseVerifierTests {
     @Test(arguments: [(200, "{}"), (204, ""), (304, ""), (404, "not here"), (500, "x")])
-    func whatWeSignIsAccepted(status: Int, body: String) throws {
+    func signedAnswersAreAccepted(status: Int, body: String) throws {
         #expect(try SampleAnswer.signed(status: status, body: body).refusal() == nil)
     }
 
     @Test(arguments: [200, 304])
-    func noByteOfASignedAnswerMayChange(status: Int) throws {
+    func signedAnswerWithAChangedByteIsRefused(status: Int) throws {
         let answer = try SampleAnswer.signed(status: status, body: status == 304 ? "" : #"{"message": "good dog"}"#)
         #expect(try answer.refusal() == nil)
         let verifier = ResponseVerifier(keys: [try SampleKey.signing().publicKey])
@@ -40,7 +40,7 @@ import Testing
     }
 
     @Test(arguments: [201, 404, 100, 0, -1, 304])
-    func anotherStatusIsNotSigned(status: Int) throws {
+    func answerWithAnotherStatusIsRefused(status: Int) throws {
         var answer = try SampleAnswer.signed()
         answer.status = status
         #expect(try answer.refusal() == (status == 304 ? .wrongComponents : .badSignature))
@@ -75,7 +75,7 @@ import Testing
 
     /// The reason for the longer list: with the shorter one the answers to two requests are
     /// equal, byte for byte.
-    @Test func theShorterListFitsAnyRequestWithTheSameToken() throws {
+    @Test func shorterCoverageFitsAnyRequestWithTheSameToken() throws {
         let other = SignedRequest(method: "PUT", path: "/api/register/7", query: nil, token: "20817")
         let answer = try SampleAnswer.signed(body: "", for: Self.request, .answer)
         var exchanged = answer
@@ -125,7 +125,7 @@ import Testing
     }
 
     @Test(arguments: ["content-digest", "signature-input", "signature"])
-    func aFieldThatIsMissingIsTold(name: String) throws {
+    func missingFieldIsReported(name: String) throws {
         var answer = try SampleAnswer.signed()
         answer.fields.removeAll { $0.name == name }
         #expect(try answer.refusal() == .missing)
@@ -134,7 +134,7 @@ import Testing
     @Test(arguments: [
         (-300.0, true), (-301, false), (0, true), (300, true), (301, false), (1e300, false), (.nan, false),
     ])
-    func aSignatureIsGoodForAWhileBothWays(seconds: Double, isGood: Bool) throws {
+    func signatureIsValidFiveMinutesEitherWay(seconds: Double, isGood: Bool) throws {
         let now = SampleKey.now.addingTimeInterval(seconds)
         #expect(try SampleAnswer.signed().refusal(now: now) == (isGood ? nil : .stale))
     }
@@ -145,7 +145,7 @@ import Testing
         #expect(try SampleAnswer.signed().refusal(by: ResponseVerifier(keys: [])) == .unknownKey)
     }
 
-    @Test func anotherKeyUnderThePinnedNameIsNoUse() throws {
+    @Test func anotherKeyUnderThePinnedNameIsRefused() throws {
         let verifier = ResponseVerifier([try SampleKey.signing().id: SigningKey().publicKey])
         #expect(try SampleAnswer.signed().refusal(by: verifier) == .badSignature)
     }
@@ -173,7 +173,7 @@ import Testing
             .wrongComponents
         ),
     ])
-    func theListMustBeExactlyTheOneDemanded(list: String, reason: SignatureFailure.Reason) throws {
+    func coverageMustBeExactlyTheOneRequired(list: String, reason: SignatureFailure.Reason) throws {
         var answer = try SampleAnswer.signed()
         let input = answer["signature-input"]
         let end = try #require(input.range(of: ");created"))
@@ -198,7 +198,7 @@ import Testing
         #expect(try answer.refusal() == reason)
     }
 
-    @Test func aLabelThatIsThereTwiceIsRefused() throws {
+    @Test func duplicateLabelIsRefused() throws {
         let answer = try SampleAnswer.signed()
         for name in ["signature-input", "signature"] {
             var twice = answer
@@ -210,27 +210,27 @@ import Testing
         }
     }
 
-    @Test func twoSignaturesByOurKeysAreNotChosenFrom() throws {
+    @Test func twoSignaturesByPinnedKeysAreRefused() throws {
         var answer = try SampleAnswer.signed()
         answer.fields.append(("signature-input", "b\(answer["signature-input"].dropFirst(3))"))
         answer.fields.append(("signature", "b\(answer["signature"].dropFirst(3))"))
         #expect(try answer.refusal() == .duplicate)
     }
 
-    @Test func aSignatureOfSomebodyElseDoesNoHarm() throws {
+    @Test func signatureOfAnotherPartyIsIgnored() throws {
         var answer = try SampleAnswer.signed()
         answer["signature-input"] = #"proxy=("via");keyid="p", \#(answer["signature-input"])"#
         answer["signature"] = "proxy=:AAAA:, \(answer["signature"])"
         #expect(try answer.refusal() == nil)
     }
 
-    @Test func theLabelMustBeTheSame() throws {
+    @Test func labelsOfInputAndSignatureMustMatch() throws {
         var answer = try SampleAnswer.signed()
         answer["signature"] = "b\(answer["signature"].dropFirst(3))"
         #expect(try answer.refusal() == .missing)
     }
 
-    @Test func theLabelMeansNothing() throws {
+    @Test func anyLabelIsAccepted() throws {
         var answer = try SampleAnswer.signed()
         answer["signature-input"] = "b\(answer["signature-input"].dropFirst(3))"
         answer["signature"] = "b\(answer["signature"].dropFirst(3))"
@@ -240,7 +240,7 @@ import Testing
     @Test(arguments: [
         "sig", "sig=7", "sig=\"x\"", "sig=()", "sig=::", "sig=:AAAA:", "sig=:AAAA", "", ",", "é", "sig=:\0:",
     ])
-    func whatIsNoSignatureIsRefused(field: String) throws {
+    func malformedSignatureFieldsAreRefused(field: String) throws {
         var answer = try SampleAnswer.signed()
         answer["signature"] = field
         #expect(try answer.refusal() != nil)
@@ -252,7 +252,7 @@ import Testing
         #expect(try answer.refusal() != nil)
     }
 
-    @Test func aDigestBesideAnotherOneIsRefused() throws {
+    @Test func secondDigestIsRefused() throws {
         var answer = try SampleAnswer.signed()
         answer.fields.append(("content-digest", ContentDigest.field(of: [])))
         #expect(try answer.refusal() == .duplicate)
@@ -279,7 +279,7 @@ import Testing
         }
     }
 
-    @Test func anEmptyTokenIsOne() throws {
+    @Test func emptyTokenHasItsLineInTheBase() throws {
         let base = try SignatureBase([(.requestToken, "")], created: 1, keyID: "k", algorithm: nil)
         #expect(base.text.hasPrefix("\"mytoken\";req: \n"))
     }

@@ -91,7 +91,7 @@ import Testing
         return zip(others, isCovered).filter(\.1).map(\.0)
     }
 
-    @Test func itVerifiesWhatWeSign() async throws {
+    @Test func oracleVerifiesOurSignatures() async throws {
         var questions = try Self.questions().map { question, coverage, key in
             var question = question
             let validator = question.status == 304 ? #""5ea1""# : ContentDigest.field(of: question.body)
@@ -119,7 +119,7 @@ import Testing
         }
     }
 
-    @Test func weVerifyWhatItSigns() async throws {
+    @Test func ourVerifierAcceptsTheOraclesSignatures() async throws {
         let samples = try Self.questions()
         let questions = samples.map { question, _, key in
             var question = question
@@ -155,7 +155,7 @@ import Testing
     }
 
     /// Dictionaries of random parts that occur in dictionaries.
-    @Test func itReadsTheSameDictionaries() async throws {
+    @Test func dictionariesAreReadAsByTheOracle() async throws {
         let parts = [
             "a", "b", "*", "=", "=", "(", ")", " ", ",", ", ", ";", "\"x\"", "\"\\\"\"", "1", "-0", "1.5", "007", "?1",
             "?0",

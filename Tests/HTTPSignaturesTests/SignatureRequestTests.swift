@@ -6,7 +6,7 @@ import Testing
     private static let list = #"("@status" "content-digest" "mytoken";req)"#
     private static let longer = #"("@status" "content-digest" "mytoken";req "@method";req "@path";req "@query";req)"#
 
-    @Test func whatTheVerifierAsksForIsUnderstood() throws {
+    @Test func acceptSignatureOfTheVerifierIsParsed() throws {
         let request = try SignatureRequest(acceptSignature: [ResponseVerifier.acceptSignature(keyID: "k-_1")])
         #expect(request.label == "sig" && request.keyID == "k-_1")
         #expect(try SignatureRequest(acceptSignature: [ResponseVerifier.acceptSignature()]).keyID == nil)
@@ -31,7 +31,7 @@ import Testing
         #""@status" "content-digest" "mytoken";req "@path";req"#,
         #""sealpost-account" "@status" "content-digest" "mytoken";req"#,
     ])
-    func theSignatureCoversWhatWasAskedForInThatOrder(list: String) throws {
+    func signatureCoversTheRequestedComponentsInOrder(list: String) throws {
         let coverage = try SignatureRequest(acceptSignature: ["sig=(\(list))"]).coverage
         for status in [200, 304, 404] {
             let expected = status == 304 ? list.replacing("content-digest", with: "etag") : list
@@ -77,7 +77,7 @@ import Testing
         "sig=\(Self.list), sig=\(Self.list)", "sig=\(Self.list),", "Sig=\(Self.list)",
         "\(String(repeating: "a", count: 65))=\(Self.list)", "sig=\(Self.list);keyid=\"ü\"",
     ])
-    func whatCannotBeSignedIsRefused(field: String) {
+    func unsupportedSignatureRequestsAreRefused(field: String) {
         #expect(throws: SignatureFailure.self) { try SignatureRequest(acceptSignature: [field]) }
     }
 }

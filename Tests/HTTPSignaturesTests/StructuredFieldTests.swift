@@ -31,11 +31,11 @@ import Testing
         "a=%", "a=%\"", "a=%\"%C3%BC\"", "a=%\"%c3\"", "a=%\"%zz\"", "a=%\"%c", "a=1\r\n", "a=1\u{0}", "\ta=1", "a=ü",
         "a\u{301}=1",
     ])
-    func whatTheRFCDoesNotAllowIsRefused(field: String) {
+    func fieldsThatTheRFCForbidsAreRefused(field: String) {
         #expect(throws: StructuredFieldError.self) { try StructuredFieldParser.dictionary(field) }
     }
 
-    @Test func theLastOfAKeyCounts() throws {
+    @Test func lastValueOfAKeyCounts() throws {
         let dictionary = try StructuredFieldParser.dictionary("a=1, b=2, a=3")
         #expect(dictionary["a"] == .item(FieldItem(.integer(3))))
         #expect(dictionary.hasRepeated("a") && !dictionary.hasRepeated("b") && dictionary.hasRepeated)
@@ -48,12 +48,12 @@ import Testing
     }
 
     @Test(arguments: ["(", "a=(", "a;", "a,", "a=:", "a;b=\""])
-    func manyOfOneThingAreReadAtOnce(part: String) {
+    func longRepetitionsAreRefused(part: String) {
         let field = String(repeating: part, count: StructuredFieldParser.maximumLength / part.utf8.count)
         #expect(throws: StructuredFieldError.self) { try StructuredFieldParser.dictionary(field) }
     }
 
-    @Test func aSingleValueStandsAlone() throws {
+    @Test func itemFieldHasASingleValue() throws {
         #expect(try StructuredFieldParser.item(" \"a b\" ").value == .string("a b"))
         #expect(try StructuredFieldParser.item("1;a").text == "1;a")
         #expect(throws: StructuredFieldError.self) { try StructuredFieldParser.item("1, 2") }

@@ -74,7 +74,7 @@ import Testing
     ]
 
     @Test(arguments: Self.vectors)
-    func aBaseAndItsSignatureAreThoseOfTheVector(vector: Vector) throws {
+    func baseAndSignatureMatchTheVector(vector: Vector) throws {
         let base = try SignatureBase(
             vector.components,
             created: SampleKey.created,
@@ -127,13 +127,13 @@ import Testing
     }
 
     /// RFC 8037 A.3.
-    @Test func theThumbprintIsTheRFCs() throws {
+    @Test func thumbprintMatchesTheRFC() throws {
         let key = try #require(VerificationKey(base64URL: "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"))
         #expect(key.id == "kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k")
         #expect(key.base64URL == "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo")
     }
 
-    @Test func thePublicKeyIsTheRFCs() throws {
+    @Test func publicKeyMatchesTheRFC() throws {
         #expect(try SampleKey.signing().publicKey.base64URL == "JrQLj5P_89iXES9-vFgrIy29clF9CC_oPPsw3c5D0bs")
     }
 
@@ -142,7 +142,7 @@ import Testing
         "11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo", "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHUR",
         "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo ", "ä",
     ])
-    func whatIsNotExactlyAKeyIsNone(text: String) {
+    func invalidPublicKeysAreRefused(text: String) {
         #expect(VerificationKey(base64URL: text) == nil)
     }
 }

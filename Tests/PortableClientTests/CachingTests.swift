@@ -28,7 +28,7 @@ import Testing
     }
 
     @Test(arguments: [nil, SigningKey()])
-    func whatIsKeptCostsACondition(key: SigningKey?) async throws {
+    func cachedNotificationIsRevalidatedByItsETag(key: SigningKey?) async throws {
         let time = ManualTime(Date())
         var options = time.options
         options.signatures = key.map { .pinned([$0.publicKey]) } ?? .unsigned
@@ -75,7 +75,7 @@ import Testing
     /// Covers a missing server, a captive portal, and a silent server: each time the client
     /// returns the kept value with its date and the advice for the user.
     @Test(arguments: Self.troubles.indices)
-    func aKeptValueIsShownWhenTheServerCannotBeAsked(_ index: Int) async throws {
+    func cachedValueIsShownWhenTheServerIsUnreachable(_ index: Int) async throws {
         let trouble = Self.troubles[index]
         let time = ManualTime()
         var options = time.options
@@ -95,7 +95,7 @@ import Testing
     }
 
     @Test(arguments: [ProblemCode.notFound, .registrationGone, .unauthorized, .forbidden, .internalError, .busy])
-    func whatTheServerRefusesIsNotShownFromBefore(code: ProblemCode) async throws {
+    func refusalByTheServerHidesTheCachedValue(code: ProblemCode) async throws {
         try await ProtocolPeer.run(Self.server()) { peer, client in
             _ = try await client.notification(7)
             peer.play { request, _ in .answer(PeerAnswer(to: request, code)) }
@@ -107,7 +107,7 @@ import Testing
         }
     }
 
-    @Test func whatIsOverIsNotShown() async throws {
+    @Test func expiredNotificationIsNotShown() async throws {
         let time = ManualTime(try #require(Date(rfc3339: "2027-01-01T00:00:00Z")))
         let script = Self.server(Samples.item(7, expires: "2027-01-01T00:10:00Z"))
         try await ProtocolPeer.run(script, options: time.options) { peer, client in
@@ -125,7 +125,7 @@ import Testing
         (String(Samples.item(7).dropLast()) + #","ReadOnce":true}"#, "private"),
         (String(Samples.item(7).dropLast()) + #","Store":"never"}"#, "private"),
     ])
-    func whatMustNotBeKeptIsNot(body: String, directive: String) async throws {
+    func uncacheableNotificationIsNotCached(body: String, directive: String) async throws {
         try await ProtocolPeer.run(Self.server(body, fields: [("Cache-Control", directive)])) { peer, client in
             #expect(try await client.notification(7).value.payload == .string("secret"))
             _ = try await client.notification(7)
@@ -137,7 +137,7 @@ import Testing
 
     private static let once = String(Samples.item(7).dropLast()) + #","ReadOnce":true}"#
 
-    @Test func whatCanBeReadOnceIsFetchedAgainUntilItIsConfirmed() async throws {
+    @Test func readOncePayloadIsFetchedAgainUntilConfirmed() async throws {
         try await ProtocolPeer.run(Self.server(Self.once, fields: [("Cache-Control", "no-store")])) { peer, client in
             for _ in 0..<2 {
                 let item = try await client.notification(7).value
@@ -155,7 +155,7 @@ import Testing
         }
     }
 
-    @Test func aSignedAnswerIsKeptThoughItIsNotForTheCachesOfOthers() async throws {
+    @Test func signedAnswerIsCachedDespiteNoStore() async throws {
         let key = SigningKey()
         let options = PushClient.Options(testing: [key.publicKey])
         try await ProtocolPeer.run(Self.server(key: key), options: options) { peer, client in
@@ -173,7 +173,7 @@ import Testing
 
     /// A tag as a compressing proxy changes it.
     @Test(arguments: ["W/\"a\"", "\"a-gzip\"", "W/\"a-gzip\""])
-    func aTagThatAProxyHasChangedIsTheSame(tag: String) async throws {
+    func entityTagChangedByAProxyStillMatches(tag: String) async throws {
         try await ProtocolPeer.run(Self.server()) { peer, client in
             let item = try await client.notification(7).value
             peer.play { request, _ in .answer(PeerAnswer(to: request, status: 304, fields: [("ETag", tag)])) }
@@ -181,7 +181,7 @@ import Testing
         }
     }
 
-    @Test func whatWasBelievedForItsEchoIsNotShownWhereSignaturesAreDemanded() async throws {
+    @Test func unsignedCachedValueIsHiddenIfSignaturesAreRequired() async throws {
         let store = AnswerStore.memory
         try await ProtocolPeer.run(Self.server(), store: store) { peer, client in
             _ = try await client.notification(7)
@@ -192,7 +192,7 @@ import Testing
         }
     }
 
-    @Test func nothingIsShownToAnotherAccountOrOfAnotherServer() async throws {
+    @Test func cacheIsSeparateForEachAccountAndServer() async throws {
         let folder = try ScratchFolder()
         for store in [
             AnswerStore.memory, .folder(URL(fileURLWithPath: folder.path), key: SymmetricKey(size: .bits256)),
@@ -217,7 +217,7 @@ import Testing
         }
     }
 
-    @Test func markingChangesWhatIsKept() async throws {
+    @Test func markingAndDismissingChangeTheCache() async throws {
         try await ProtocolPeer.run(Self.server()) { peer, client in
             _ = try await client.notification(7)
             peer.play { request, _ in .answer(PeerAnswer(to: request, body: #"{"Read":[7]}"#)) }
@@ -254,7 +254,7 @@ import Testing
         #expect(Fetched.fresh(7).reason == nil)
     }
 
-    @Test func dismissingWhatIsGoneIsDone() async throws {
+    @Test func dismissingAMissingNotificationSucceeds() async throws {
         try await ProtocolPeer.run({ request, _ in .answer(PeerAnswer(to: request, .notFound)) }) { peer, client in
             try await client.dismiss(7)
             #expect(peer.requests.map(\.method) == ["DELETE"])

@@ -16,7 +16,7 @@ import Testing
     )
 
     @Test(arguments: Tampering.all)
-    func whatIsNotTheServersOwnIsNamedByItsEcho(tampering: Tampering) async throws {
+    func tamperedAnswerIsDetectedByItsEcho(tampering: Tampering) async throws {
         try await ProtocolPeer.run(tampering.script(signing: nil)) { peer, client in
             guard let kind = tampering.echoed else { return }
             let found = await interference { try await client.notification(7) }
@@ -29,7 +29,7 @@ import Testing
     }
 
     @Test(arguments: Tampering.all)
-    func whatIsNotTheServersOwnIsNamedByItsSignature(tampering: Tampering) async throws {
+    func tamperedAnswerIsDetectedByItsSignature(tampering: Tampering) async throws {
         let options = PushClient.Options(testing: [Tampering.key.publicKey])
         try await ProtocolPeer.run(tampering.script(signing: Tampering.key), options: options) { peer, client in
             let found = await interference { try await client.notification(7) }
@@ -39,7 +39,7 @@ import Testing
     }
 
     @Test(arguments: Tampering.harmless, [nil, Tampering.key])
-    func whatDoesNoHarmIsBelieved(tampering: Tampering, key: SigningKey?) async throws {
+    func harmlessChangeIsAccepted(tampering: Tampering, key: SigningKey?) async throws {
         let options = PushClient.Options(testing: key.map { [$0.publicKey] } ?? [])
         try await ProtocolPeer.run(tampering.script(signing: key), options: options) { _, client in
             let item = try await client.notification(7)
@@ -50,7 +50,7 @@ import Testing
 
     /// An earlier signed answer, complete, is returned for a new request.
     @Test(arguments: [nil, Tampering.key])
-    func anAnswerThatIsReplayedIsNamed(key: SigningKey?) async throws {
+    func replayedAnswerIsDetected(key: SigningKey?) async throws {
         let options = PushClient.Options(testing: key.map { [$0.publicKey] } ?? [])
         let first = Mutex<PeerAnswer?>(nil)
         try await ProtocolPeer.run(
@@ -73,7 +73,7 @@ import Testing
     }
 
     /// An impostor corrects the echo, because it can calculate it.
-    @Test func aSignedAnswerThatIsReplayedWithTheRightEchoIsNamed() async throws {
+    @Test func signedReplayWithTheRightEchoIsDetected() async throws {
         let options = PushClient.Options(testing: [Tampering.key.publicKey])
         let first = Mutex<PeerAnswer?>(nil)
         try await ProtocolPeer.run(
@@ -98,7 +98,7 @@ import Testing
 
     /// A proxy asks for something missing under the same token, and returns the server's own 404
     /// for another path.
-    @Test func aRefusalOfAnotherRequestForgetsNothing() async throws {
+    @Test func refusalOfAnotherRequestDeletesNothing() async throws {
         let options = PushClient.Options(testing: [Tampering.key.publicKey])
         let own: ProtocolPeer.Script = { request, _ in
             let body =
@@ -127,7 +127,7 @@ import Testing
         }
     }
 
-    @Test func lessThanWasAskedForIsNamed() async throws {
+    @Test func insufficientCoverageIsDetected() async throws {
         let options = PushClient.Options(testing: [Tampering.key.publicKey])
         try await ProtocolPeer.run(
             { request, _ in

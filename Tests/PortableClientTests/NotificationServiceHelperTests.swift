@@ -46,7 +46,7 @@ import Testing
         #expect(self.shown.all == [content])
     }
 
-    @Test func theBadgeOfThePushStaysWhereTheAppHasNone() async {
+    @Test func badgeOfThePushStaysUnlessTheAppSetsOne() async {
         let id = self.server.add("text")
         await self.helper().deliver(PushMessage(id: id), placeholder: Self.placeholder, to: self.shown.handler)
         #expect(self.shown.all.map(\.badge) == [1])
@@ -55,21 +55,21 @@ import Testing
     @Test(arguments: [
         TestServer.Network.offline, .portal, .changed, .cached, .cut,
     ])
-    func whatCannotBeFetchedIsThePlaceholder(network: TestServer.Network) async {
+    func placeholderIsShownIfTheFetchFails(network: TestServer.Network) async {
         let id = self.server.add("text")
         self.server.network = network
         await self.helper().deliver(PushMessage(id: id), placeholder: Self.placeholder, to: self.shown.handler)
         #expect(self.shown.all == [Self.placeholder])
     }
 
-    @Test func whatIsGoneOrNoPushIsThePlaceholder() async {
+    @Test func placeholderIsShownForAMissingNotification() async {
         for push in [PushMessage(id: 99), nil] {
             await self.helper().deliver(push, placeholder: Self.placeholder, to: self.shown.handler)
         }
         #expect(self.shown.all == [Self.placeholder, Self.placeholder])
     }
 
-    @Test func aServerThatIsSilentCostsTheLimitAndShowsThePlaceholder() async {
+    @Test func placeholderIsShownAfterTheTimeoutOfASilentServer() async {
         self.server.network = .silent
         let helper = self.helper(limit: .milliseconds(100))
         await helper.deliver(PushMessage(id: 1), placeholder: Self.placeholder, to: self.shown.handler)
@@ -77,7 +77,7 @@ import Testing
     }
 
     /// The app's own count waits for something that never comes, and ignores cancellation.
-    @Test func aBadgeThatNeverComesCostsTheLimit() async {
+    @Test func placeholderIsShownAfterTheTimeoutOfTheBadge() async {
         let id = self.server.add("text")
         let hung = Mutex<CheckedContinuation<Void, Never>?>(nil)
         let helper = self.helper(limit: .seconds(1)) { _ in
@@ -89,7 +89,7 @@ import Testing
         hung.withLock { $0 }?.resume()
     }
 
-    @Test func aSystemThatHasNoMoreTimeGetsThePlaceholderAtOnceAndNothingAfterIt() async {
+    @Test func placeholderIsShownOnceWhenTheTimeExpires() async {
         let id = self.server.add("text")
         let helper = self.helper()
         let delivery = helper.begin(Self.placeholder, self.shown.handler)
@@ -101,7 +101,7 @@ import Testing
     }
 
     /// A fetch would start its minute, and the app would find nothing when the user taps it.
-    @Test func whatMayBeReadOnceIsLeftToTheApp() async throws {
+    @Test func readOncePayloadIsLeftToTheApp() async throws {
         let id = self.server.add(.string("code 4711"), isReadOnce: true)
         await self.helper().deliver(PushMessage(id: id), placeholder: Self.placeholder, to: self.shown.handler)
         #expect(self.shown.all == [Self.placeholder])
@@ -109,7 +109,7 @@ import Testing
         #expect(try await self.server.client().notification(id).value.payload?.text == "code 4711")
     }
 
-    @Test func whatTheExtensionHasFetchedTheAppHasWithoutANetwork() async throws {
+    @Test func appReadsTheExtensionsFetchWithoutANetwork() async throws {
         let store = AnswerStore.memory
         let id = self.server.add("text")
         let helper = self.helper([self.server.client(store: store)])
@@ -120,7 +120,7 @@ import Testing
         #expect(kept.date != nil)
     }
 
-    @Test func aPushIsFetchedForTheAccountThatItIsFor() async throws {
+    @Test func pushIsFetchedForItsOwnAccount() async throws {
         let other = TestServer()
         let id = self.server.add("of alice")
         #expect(other.add("of bob") == id)
@@ -140,7 +140,7 @@ import Testing
         #expect(self.shown.all.map(\.body) == ["of bob", "of alice", Self.placeholder.body, Self.placeholder.body])
     }
 
-    @Test func pushesAtTheSameTimeAreEachShownOnce() async {
+    @Test func concurrentPushesAreEachShownOnce() async {
         let ids = (0..<20).map { self.server.add("payload \($0)") }
         let helper = self.helper()
         await withTaskGroup { group in
@@ -156,7 +156,7 @@ import Testing
 
     // MARK: Background
 
-    @Test func aRefreshTellsTheSystemWhetherThereIsSomethingNew() async {
+    @Test func refreshReportsNewDataToTheSystem() async {
         let client = self.server.client()
         let refresh = BackgroundRefresh(clients: { [client] })
         #expect(await refresh.run() == .noData)
@@ -168,7 +168,7 @@ import Testing
         #expect(await BackgroundRefresh(clients: { [] }).run() == .noData)
     }
 
-    @Test func oneAccountThatCannotBeReachedKeepsNoOtherWaiting() async {
+    @Test func unreachableAccountDelaysNoOther() async {
         let silent = TestServer()
         silent.network = .silent
         self.server.add("new")

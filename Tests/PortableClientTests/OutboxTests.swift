@@ -41,7 +41,7 @@ import Testing
         peer.requests.filter { $0.method == "POST" && $0.path == Paths.notifications }
     }
 
-    @Test func whatWaitsIsShownAsDoneAndToldInItsOrder() async throws {
+    @Test func queuedTasksAreShownAsDoneAndSentInOrder() async throws {
         try await ProtocolPeer.run(self.server.script) { peer in
             let client = self.client(peer)
             let ids = try await client.refresh().value.notifications.map(\.id)
@@ -97,7 +97,7 @@ import Testing
         }
     }
 
-    @Test func aFinalRefusalIsToldAndHoldsNothingUp() async throws {
+    @Test func permanentRefusalIsReportedAndBlocksNothing() async throws {
         let script = self.server.script
         try await ProtocolPeer.run(script) { peer in
             let client = self.client(peer)
@@ -118,7 +118,7 @@ import Testing
     }
 
     @Test(arguments: [ProblemCode.tooManyStreams, .busy, .unauthorized, .internalError])
-    func whatTheServerCannotDoNowWaits(_ code: ProblemCode) async throws {
+    func taskWaitsWhileTheServerCannotDoIt(_ code: ProblemCode) async throws {
         try await ProtocolPeer.run({ request, _ in .answer(PeerAnswer(to: request, code, key: self.server.key)) }) {
             peer in
             let client = self.client(peer)
@@ -131,7 +131,7 @@ import Testing
 
     /// A task that the server cannot do now must not hide new notifications.
     @Test(arguments: [ProblemCode.internalError, .busy, .tooManyStreams])
-    func whatTheServerCannotDoNowDoesNotHoldUpTheInbox(_ code: ProblemCode) async throws {
+    func waitingTaskDoesNotBlockTheInbox(_ code: ProblemCode) async throws {
         let script = self.server.script
         try await ProtocolPeer.run(script) { peer in
             let client = self.client(peer)
@@ -150,7 +150,7 @@ import Testing
         }
     }
 
-    @Test func whatAnotherProcessIsSendingIsLeftToIt() async throws {
+    @Test func taskThatAnotherProcessSendsIsLeftToIt() async throws {
         let inUse = ProblemCode.idempotencyKeyInUse
         try await ProtocolPeer.run({ request, _ in .answer(PeerAnswer(to: request, inUse, key: self.server.key)) }) {
             peer in
@@ -161,7 +161,7 @@ import Testing
         }
     }
 
-    @Test func itIsBounded() async throws {
+    @Test func outboxIsBounded() async throws {
         try await ProtocolPeer.run(self.server.script) { peer in
             let outbox = self.client(peer).outbox
             for id in 1...200 { try await outbox.markRead(Int64(id)) }
@@ -178,7 +178,7 @@ import Testing
         }
     }
 
-    @Test func onlyTheLastTaskOfANotificationIsTold() async throws {
+    @Test func onlyTheLastTaskOfANotificationIsSent() async throws {
         try await ProtocolPeer.run(self.server.script) { peer in
             let outbox = self.client(peer).outbox
             try await outbox.markRead(7)
@@ -192,7 +192,7 @@ import Testing
         }
     }
 
-    @Test func aSignOutDropsIt() async throws {
+    @Test func signOutEmptiesTheOutbox() async throws {
         try await ProtocolPeer.run({ request, _ in .answer(PeerAnswer(to: request, status: 204, key: self.server.key)) }
         ) { peer in
             let client = self.client(peer)
@@ -208,7 +208,7 @@ import Testing
         }
     }
 
-    @Test func itIsSealedAndSweptAround() async throws {
+    @Test func outboxIsEncryptedAndSurvivesCleanup() async throws {
         try await ProtocolPeer.run(self.server.script) { peer in
             let client = self.client(peer)
             try await client.outbox.send("a canary of mine")
@@ -229,7 +229,7 @@ import Testing
         }
     }
 
-    @Test func whatNobodyKnowsAnyMoreIsNotSentAgain() async throws {
+    @Test func sendIsNotRetriedAfterADay() async throws {
         let time = ManualTime()
         try await ProtocolPeer.run({ _, _ in .hangUp }) { peer in
             let client = self.client(peer, now: { time.now })
@@ -267,7 +267,7 @@ import Testing
         }
     }
 
-    @Test func whatCannotBeWrittenIsNotTaken() async throws {
+    @Test func taskThatCannotBeStoredIsRefused() async throws {
         try Data().write(to: URL(fileURLWithPath: self.folder.file("store")))
         try await ProtocolPeer.run(self.server.script) { peer in
             let client = self.client(peer)
@@ -278,7 +278,7 @@ import Testing
         }
     }
 
-    @Test func withoutANetworkTheInboxIsKeptAndTheTasksWait() async throws {
+    @Test func inboxIsCachedAndTasksWaitWithoutANetwork() async throws {
         let script = self.server.script
         try await ProtocolPeer.run(script) { peer in
             let client = self.client(peer)
@@ -292,7 +292,7 @@ import Testing
         }
     }
 
-    @Test func anIndexWithoutOneIsThatOfEarlierVersions() throws {
+    @Test func indexWithoutTasksHasTheFormatOfEarlierVersions() throws {
         var index = AccountIndex.empty(.signed, epoch: 1, after: 0)
         #expect(index.bytes(7).first == 2)
         var task = OutboxTask(.send, bytes: 9)

@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    @Test func theIdIsAskedForOnceAndKept() async throws {
+    @Test func registrationIDIsRequestedOnceAndReused() async throws {
         let store = AnswerStore.memory
         try await ProtocolPeer.run(Registry().script, store: store) { peer, client async throws in
             #expect(client.registrationID == nil)
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test func aClientOfOneOfSeveralAppsNamesItEverywhere() async throws {
+    @Test func clientOfANamedAppNamesItInEveryRequest() async throws {
         try await ProtocolPeer.run(Registry().script) { peer, _ in
             let client = peer.client(options: .init(testing: [], app: "bank"))
             try await client.register(platform: "apns", handle: "a", isSandbox: true)
@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    @Test func anIdThatIsGoneIsReplacedOnce() async throws {
+    @Test func goneRegistrationIDIsReplacedOnce() async throws {
         let registry = Registry()
         try await ProtocolPeer.run(registry.script) { peer, client in
             try await client.register(platform: "apns", handle: "a")
@@ -88,7 +88,7 @@ import Testing
         }
     }
 
-    @Test func theServerIsAskedAgainOnlyForAReason() async throws {
+    @Test func refreshRegistersAgainOnlyForAReason() async throws {
         let time = ManualTime()
         try await ProtocolPeer.run(Registry().script, options: time.options) { peer, client async throws in
             func refresh(_ handle: String, _ tags: [String] = [], platform: String = "apns") async throws -> Int {
@@ -141,7 +141,7 @@ import Testing
     }
 
     /// Some apps get their delegate's call twice: that makes one id, and one registration.
-    @Test func callsAtTheSameTimeRegisterOneAfterTheOther() async throws {
+    @Test func concurrentCallsRegisterOneAfterTheOther() async throws {
         let count = Counter()
         try await ProtocolPeer.run({ request, _ in
             let id = request.method == "POST" ? "id-\(count.next())" : ""
@@ -178,7 +178,7 @@ import Testing
         }
     }
 
-    @Test func unregisteringAgainAndAgainIsDone() async throws {
+    @Test func unregisteringAgainSucceeds() async throws {
         try await ProtocolPeer.run(Registry().script) { peer, client in
             try await client.unregister()
             #expect(peer.requests.isEmpty)
@@ -197,7 +197,7 @@ import Testing
         }
     }
 
-    @Test func aRegistrationThatIsNotEndedStays() async throws {
+    @Test func registrationStaysIfUnregisteringFails() async throws {
         try await ProtocolPeer.run(Registry().script) { peer, client in
             try await client.register(platform: "apns", handle: "a")
             peer.play { _, _ in .hangUp }
@@ -208,7 +208,7 @@ import Testing
 
     /// An impostor invents an id that would lead to another path.
     @Test(arguments: ["", ".", "..", "a/b", "a?b", "a b", "ä", String(repeating: "a", count: 129)])
-    func anIdThatIsNoneIsNotUsed(id: String) async throws {
+    func invalidRegistrationIDIsRefused(id: String) async throws {
         try await ProtocolPeer.run({ request, _ in .answer(PeerAnswer(to: request, body: "\"\(id)\"")) }) {
             peer,
             client in

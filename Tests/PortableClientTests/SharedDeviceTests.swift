@@ -24,17 +24,17 @@ import Testing
         "", "7", "[]", "{}", #"{"secureId":7}"#, #"{"secureId":""}"#, #"{"secureId":"-7"}"#, #"{"secureId":"+7"}"#,
         #"{"secureId":"7 "}"#, #"{"secureId":"99999999999999999999"}"#, #"{"secureId":"٧"}"#,
     ])
-    func whatNamesNoNotificationIsNoPush(text: String) {
+    func messageWithoutAValidIDIsRefused(text: String) {
         #expect(PushMessage(json: Data(text.utf8)) == nil)
     }
 
-    @Test func aPushOfAnotherServiceIsNone() {
+    @Test func pushOfAnotherServiceIsIgnored() {
         #expect(PushMessage(userInfo: [:]) == nil)
         #expect(PushMessage(userInfo: ["secureId": 7]) == nil)
         #expect(PushMessage(userInfo: ["secureId": "seven"]) == nil)
     }
 
-    @Test func aSharedRegistrationSaysSoAndIsAnother() async throws {
+    @Test func sharingMakesAnotherRegistration() async throws {
         let store = AnswerStore.memory
         try await ProtocolPeer.run(Self.registry("one")) { peer in
             let alone = peer.client(store: store)
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test func aPushIsForTheAccountThatItsHintIsOf() async throws {
+    @Test func pushIsForTheAccountOfItsHint() async throws {
         let (alice, bob) = (try await self.client("alice", id: "a1"), try await self.client("bob", id: "b2"))
         let none = try await self.client("carol", id: nil)
         let push = PushMessage(id: 7, accountHint: PushClient.accountHint(of: 7, registration: "b2"))

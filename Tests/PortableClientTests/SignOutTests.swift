@@ -96,7 +96,7 @@ import Testing
     }
 
     /// Sign-outs of another server wait for that server.
-    @Test func aSignOutIsToldItsOwnServerAlone() async throws {
+    @Test func signOutIsSentToItsOwnServerOnly() async throws {
         let store = AnswerStore.memory
         try await ProtocolPeer.run({ _, _ in .hangUp }) { peer async throws in
             let client = peer.client(.basic(username: "alice", password: "p"), store: store)
@@ -143,7 +143,7 @@ import Testing
 
     /// The session may have ended, or somebody has sent the request without its token: the client
     /// cannot know.
-    @Test func aRefusedTokenEndsTheWaitingAndIsReported() async throws {
+    @Test func refusedTokenEndsAWaitingSignOut() async throws {
         let store = AnswerStore.memory
         try await ProtocolPeer.run({ request, _ in .answer(PeerAnswer(to: request, .unauthorized)) }) {
             peer async throws in
@@ -197,7 +197,7 @@ import Testing
     }
 
     /// There is no valid token. The account's next session ends the device of the session before.
-    @Test(arguments: [false, true]) func aSignOutWithoutAGoodTokenIsNotDone(isProvided: Bool) async throws {
+    @Test(arguments: [false, true]) func signOutWithoutAValidTokenStaysIncomplete(isProvided: Bool) async throws {
         struct Offline: Error {}
         let store = AnswerStore.memory
         let ids = Counter()
@@ -250,7 +250,7 @@ import Testing
     }
 
     /// The app's closure may discover that the user is signed out.
-    @Test func aTokensClosureMaySignOut() async throws {
+    @Test func tokenProviderMaySignOut() async throws {
         let server = Self.server()
         let made = Mutex<PushClient?>(nil)
         try await ProtocolPeer.run(Self.script(server)) { peer async throws in

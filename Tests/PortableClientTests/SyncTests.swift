@@ -20,7 +20,7 @@ import Testing
         return server
     }
 
-    @Test func aColdStartIsOneRequestAndTheSameAgainOne304() async throws {
+    @Test func coldStartIsOneRequestAndItsRepetitionOne304() async throws {
         try await ProtocolPeer.run(Self.server(200).script) { peer, client in
             let inbox = try await client.sync().value
             #expect(inbox.notifications.count == 200)
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test func whatHasExpiredByTheServersTimeIsDeletedAndNamed() async throws {
+    @Test func expiryByTheServersTimeDeletesANotification() async throws {
         let time = ManualTime(try #require(Date(rfc3339: "2027-01-01T00:00:00Z")))
         let server = ListServer()
         server.put(1, Samples.item(1, expires: "2027-01-01T00:10:00Z"))
@@ -104,7 +104,7 @@ import Testing
         }
     }
 
-    @Test func aCursorThatIsNotKnownStartsOver() async throws {
+    @Test func unknownCursorRestartsTheSync() async throws {
         let server = Self.server(5)
         server.change { $0.pageSize = 2 }
         try await ProtocolPeer.run(server.script) { peer, client in
@@ -128,7 +128,7 @@ import Testing
         }
     }
 
-    @Test func aServerThatKnowsNoCursorIsNotAskedForEver() async throws {
+    @Test func syncEndsIfTheServerKnowsNoCursor() async throws {
         try await ProtocolPeer.run(Self.server(1).script) { peer, client in
             _ = try await client.sync()
             peer.play { request, _ in .answer(PeerAnswer(to: request, .invalidCursor)) }
@@ -138,7 +138,7 @@ import Testing
     }
 
     /// The server forgets each cursor as soon as it has returned it.
-    @Test func aServerThatForgetsItsOwnCursorsIsNotAskedForEver() async throws {
+    @Test func syncEndsIfTheServerRejectsItsOwnCursors() async throws {
         let page = Samples.list([Samples.item(1)], cursor: "c", more: true)
         try await ProtocolPeer.run(
             { request, _ in
@@ -151,7 +151,7 @@ import Testing
         }
     }
 
-    @Test func theInboxIsShownWhenTheServerCannotBeAsked() async throws {
+    @Test func cachedInboxIsShownWhenTheServerIsUnreachable() async throws {
         let time = ManualTime()
         let folder = try ScratchFolder()
         let store = AnswerStore.folder(URL(fileURLWithPath: folder.path), key: SymmetricKey(size: .bits256))
@@ -185,7 +185,7 @@ import Testing
         }
     }
 
-    @Test func aPageThatIsTakenIsNotFetchedAgain() async throws {
+    @Test func storedPageIsNotFetchedAgain() async throws {
         let server = Self.server(6)
         server.change { $0.pageSize = 2 }
         try await ProtocolPeer.run(server.script) { peer, client in
@@ -207,7 +207,7 @@ import Testing
 
     /// Three calls at once, repeatedly, between changes: the copy always matches a state of the
     /// server.
-    @Test func severalAtOnceDoNotHarmTheInbox() async throws {
+    @Test func concurrentSyncsKeepTheInboxConsistent() async throws {
         let server = Self.server(40)
         server.change { $0.pageSize = 3 }
         try await ProtocolPeer.run(server.script) { _, client in
@@ -229,7 +229,7 @@ import Testing
         }
     }
 
-    @Test func whatMustNotBeKeptIsShownOnce() async throws {
+    @Test func uncacheablePayloadIsShownOnce() async throws {
         let server = ListServer()
         server.put(1, String(Samples.item(1).dropLast()) + #","Store":"never"}"#)
         server.put(2, Samples.item(2))
@@ -325,7 +325,7 @@ import Testing
     }
 
     /// An impostor claims for ever that there is more, or never moves the cursor.
-    @Test func aListWithoutAnEndIsNamed() async throws {
+    @Test func endlessListIsDetected() async throws {
         var options = PushClient.Options(testing: [])
         // A thousand requests take long on a busy machine.
         options.deadline = .seconds(3600)

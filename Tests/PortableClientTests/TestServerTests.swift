@@ -48,7 +48,7 @@ import Testing
         #expect(self.server.notifications.map(\.isRead) == [true, true, false])
     }
 
-    @Test func whatWaitsInTheOutboxIsSentOnce() async throws {
+    @Test func queuedTaskIsSentOnce() async throws {
         let client = self.server.client()
         self.server.network = .cut
         try await client.outbox.send("once")
@@ -61,7 +61,7 @@ import Testing
         #expect(self.server.notifications.count == 1)
     }
 
-    @Test func manyComeInPages() async throws {
+    @Test func manyNotificationsComeInPages() async throws {
         for number in 0..<1203 { self.server.add("payload \(number)") }
         #expect(try await self.server.client().refresh().value.notifications.count == 1203)
         #expect(self.server.requests.count == 3)
@@ -96,7 +96,7 @@ import Testing
         #expect(found == .wrongClock)
     }
 
-    @Test func withoutANetworkTheKeptInboxIsThereWithItsDate() async throws {
+    @Test func cachedInboxIsDatedWithoutANetwork() async throws {
         let store = AnswerStore.memory
         let client = self.server.client(store: store)
         self.server.add("secret")
@@ -109,7 +109,7 @@ import Testing
         }
     }
 
-    @Test func aServerThatSaysNothingIsOfflineAtTheDeadline() async throws {
+    @Test func silentServerCountsAsOfflineAtTheDeadline() async throws {
         self.server.network = .silent
         var options = self.server.options
         options.deadline = .milliseconds(100)
@@ -117,7 +117,7 @@ import Testing
         #expect(PushClient.Advice(for: error) == .offline)
     }
 
-    @Test func refusalsAreThoseOfTheServer() async throws {
+    @Test func refusalsAreLikeTheRealServers() async throws {
         let client = self.server.client()
         self.server.takesCredentials = false
         let refused = try #require(await self.failure { try await client.notification(1) })
@@ -155,7 +155,7 @@ import Testing
         return nil
     }
 
-    @Test func whatIsAddedComesOverItsStream() async throws {
+    @Test func addedNotificationsComeOverTheStream() async throws {
         self.server.add("before the device")
         let client = self.streaming
         var (events, trouble) = (client.events().makeAsyncIterator(), [PushClient.Advice]())
@@ -179,7 +179,7 @@ import Testing
     @Test(arguments: [
         (TestServer.Network.offline, PushClient.Advice.offline), (.portal, .portal), (.cached, .interference),
     ])
-    func aStreamGoesOnAfterATroubledNetwork(network: TestServer.Network, advice: PushClient.Advice) async throws {
+    func streamReconnectsAfterANetworkFailure(network: TestServer.Network, advice: PushClient.Advice) async throws {
         var (events, trouble) = (self.streaming.events().makeAsyncIterator(), [PushClient.Advice]())
         // The device gets pushes only for later notifications.
         _ = try await events.next()
@@ -205,7 +205,7 @@ import Testing
         #expect(self.server.openStreams == 0)
     }
 
-    @Test func credentialsThatEndAreToldOverTheStream() async throws {
+    @Test func endOfCredentialsEndsTheStream() async throws {
         var events = self.streaming.events().makeAsyncIterator()
         _ = try await events.next()
         self.server.takesCredentials = false
@@ -216,7 +216,7 @@ import Testing
         await #expect(throws: PushClientError.unauthorized(Problem(.unauthorized))) { try await events.next() }
     }
 
-    @Test func serversOfOneProcessAreApart() async throws {
+    @Test func serversInOneProcessAreIndependent() async throws {
         let other = TestServer()
         other.add("other")
         self.server.add("own")

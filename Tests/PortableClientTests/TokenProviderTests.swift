@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test func theFirstTokenIsAskedForOnceAndKept() async throws {
+    @Test func firstTokenIsRequestedOnceAndReused() async throws {
         let backend = Backend()
         try await ProtocolPeer.run(Self.door("t1")) { peer in
             let client = peer.client(backend.credentials)
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test func aRefusedTokenIsRenewedAndTheCallGoesOn() async throws {
+    @Test func refusedTokenIsRenewedAndTheCallRetried() async throws {
         let backend = Backend()
         try await ProtocolPeer.run(Self.door("t1")) { peer in
             let client = peer.client(backend.credentials)
@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    @Test func ofManyCallsOneAsks() async throws {
+    @Test func concurrentCallsRequestOneToken() async throws {
         let backend = Backend()
         try await ProtocolPeer.run(Self.door("t1", "t2")) { peer in
             let client = peer.client(backend.credentials)
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test func aSecondRefusalIsTheCallsWithItsProblem() async throws {
+    @Test func secondRefusalFailsTheCallWithItsProblem() async throws {
         let backend = Backend()
         try await ProtocolPeer.run(Self.door()) { peer in
             let client = peer.client(backend.credentials)
@@ -87,7 +87,7 @@ import Testing
         }
     }
 
-    @Test func whatTheProviderThrowsTheCallThrowsAndTheNextOneAsksAgain() async throws {
+    @Test func errorOfTheProviderFailsOneCallOnly() async throws {
         struct LoggedOut: Error {}
         let isIn = Mutex(false)
         try await ProtocolPeer.run(Self.door("t")) { peer async throws in

@@ -19,7 +19,7 @@ import Testing
         return server
     }
 
-    @Test func whatIsKeptIsThereWithoutNetwork() async throws {
+    @Test func cachedInboxIsReadWithoutANetwork() async throws {
         let store = AnswerStore.memory
         let time = ManualTime()
         let server = Self.server(3)
@@ -40,7 +40,7 @@ import Testing
     }
 
     /// The app shows and reports notifications that an extension has fetched.
-    @Test func whatAnotherProcessHasFetchedIsInTheInbox() async throws {
+    @Test func inboxIncludesFetchesOfAnotherProcess() async throws {
         let folder = try ScratchFolder()
         let (place, key) = (URL(fileURLWithPath: folder.path), SymmetricKey(size: .bits256))
         let server = Self.server(2)
@@ -82,7 +82,7 @@ import Testing
     }
 
     /// More deletions than the store records: the consumer must read everything.
-    @Test func aMarkThatIsTooOldIsToldEverything() async throws {
+    @Test func outdatedMarkReceivesEverything() async throws {
         let account = Account(MemoryStore(), name: "a", proof: .echoed)
         let keeper = InboxKeeper(account)
         try await keeper.take(keeper.changes(since: nil, consumer: "old"))
@@ -94,7 +94,7 @@ import Testing
         #expect(changes.isEverything && changes.arrived == [1])
     }
 
-    @Test func changesAreToldWhoeverMakesThem() async throws {
+    @Test func changesOfAnotherClientAreReported() async throws {
         let folder = try ScratchFolder()
         let (place, key) = (URL(fileURLWithPath: folder.path), SymmetricKey(size: .bits256))
         let server = Self.server(2)
@@ -119,7 +119,7 @@ import Testing
     }
 
     /// Its numbers start again, below the highest one seen before.
-    @Test func aStoreThatWasSetUpAnewIsToldAsEverything() async throws {
+    @Test func recreatedStoreReportsEverything() async throws {
         let folder = try ScratchFolder()
         let (place, key) = (URL(fileURLWithPath: folder.file("store")), SymmetricKey(size: .bits256))
         func account() -> Account { Account(FolderStore(place, key: key), name: "a", proof: .echoed) }
@@ -140,7 +140,7 @@ import Testing
         #expect(!others.isEverything && others.arrived == [12])
     }
 
-    @Test(.timeLimit(.minutes(5))) func whoWaitsIsCancelled() async throws {
+    @Test(.timeLimit(.minutes(5))) func waitingIteratorIsCancelled() async throws {
         let client = PushClient(
             server: try #require(URL(string: "http://push.example")),
             credentials: .token("t"),

@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [Self.other, "none"]) func whatIsForAnotherAccountChangesNothing(account: String) async throws {
+    @Test(arguments: [Self.other, "none"]) func answerForAnotherAccountChangesNothing(account: String) async throws {
         try await ProtocolPeer.run(Self.script(PeerAnswer.account)) { peer async throws in
             let client = peer.client(options: Self.options)
             try await client.register(platform: "apns", handle: "a")
@@ -94,7 +94,7 @@ import Testing
     }
 
     /// The first answer to a token sets the account for all clients of the store.
-    @Test func theFirstAnswerToATokenDecides() async throws {
+    @Test func firstAnswerToATokenSetsTheAccount() async throws {
         let store = AnswerStore.memory
         try await ProtocolPeer.run(Self.script(PeerAnswer.account)) { peer async throws in
             _ = try await peer.client(options: Self.options, store: store).refresh()
@@ -106,14 +106,14 @@ import Testing
         }
     }
 
-    @Test func anAppThatKnowsItsAccountTakesNoOther() async throws {
+    @Test func appThatKnowsItsAccountAcceptsNoOther() async throws {
         try await ProtocolPeer.run(Self.script(Self.other)) { peer async throws in
             let credentials = PushClient.Credentials.token("t", account: "alice", id: PeerAnswer.account)
             #expect(await Self.isRefused { _ = try await peer.client(credentials, options: Self.options).refresh() })
         }
     }
 
-    @Test(arguments: [true, false]) func aPasswordsNameDecides(isSignIn: Bool) async throws {
+    @Test(arguments: [true, false]) func usernameOfThePasswordSetsTheAccount(isSignIn: Bool) async throws {
         let credentials = PushClient.Credentials.basic(username: "Alice", password: "p")
         try await ProtocolPeer.run(Self.script(Self.other, name: "mallory")) { peer async throws in
             let store = AnswerStore.memory
@@ -131,7 +131,7 @@ import Testing
         }
     }
 
-    @Test func anAccountThatWasMadeAnewBeginsWithNothing() async throws {
+    @Test func recreatedAccountStartsEmpty() async throws {
         let store = AnswerStore.memory
         try await ProtocolPeer.run(Self.script(Self.other)) { peer async throws in
             let client = peer.client(options: Self.options, store: store)
@@ -197,7 +197,7 @@ import Testing
     // MARK: Versions
 
     /// The server signs the client's second choice, until the client knows its account.
-    @Test func aServerOfTheVersionBeforeIsBelievedUntilTheAccountIsKnown() async throws {
+    @Test func earlierServerIsTrustedUntilTheAccountIsKnown() async throws {
         let store = AnswerStore.memory
         try await ProtocolPeer.run(Self.script(nil)) { peer async throws in
             let client = peer.client(options: Self.options, store: store)
@@ -217,7 +217,7 @@ import Testing
         }
     }
 
-    @Test func aPasswordWorksWithAServerOfTheVersionBefore() async throws {
+    @Test func passwordWorksWithAnEarlierServer() async throws {
         let password = PushClient.Credentials.basic(username: "alice", password: "p")
         try await ProtocolPeer.run(Self.script(nil)) { peer async throws in
             let client = peer.client(password, options: Self.options)
@@ -234,7 +234,7 @@ import Testing
 
     /// Without signatures the field reveals accidents, such as a cache that returns one user's
     /// answers to another.
-    @Test func withoutSignaturesTheFieldCountsWhereItIs() async throws {
+    @Test func unsignedAccountFieldIsCheckedIfPresent() async throws {
         try await ProtocolPeer.run(Self.script(PeerAnswer.account)) { peer async throws in
             let client = peer.client()
             #expect(try await client.refresh().date == nil)

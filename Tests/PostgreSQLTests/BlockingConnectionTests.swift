@@ -19,7 +19,7 @@ import Testing
         try PostgreSQLCluster.shared.drop(address)
     }
 
-    @Test func aTransactionIsStoredOrNot() throws {
+    @Test func aTransactionIsStoredOnlyIfItSucceeds() throws {
         let address = try PostgreSQLCluster.shared.newDatabase()
         let connection = try BlockingConnection(address)
         try connection.execute("create table t(n int8)")
@@ -37,7 +37,7 @@ import Testing
         try PostgreSQLCluster.shared.drop(address)
     }
 
-    @Test func aServerThatIsNotThereIsUnavailable() throws {
+    @Test func anUnreachableServerIsUnavailable() throws {
         let address = try DatabaseAddress("postgres://127.0.0.1:1/x")
         let error = #expect(throws: DatabaseError.self) { try BlockingConnection(address) }
         #expect(error?.isUnavailable == true)

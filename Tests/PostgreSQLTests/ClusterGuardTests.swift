@@ -97,7 +97,7 @@ private func createTable(_ twins: TwinServers, _ name: TwinServers.Name) throws 
         try PostgreSQLCluster.shared.drop(elsewhere)
     }
 
-    @Test func whatIsConnectedToAnOlderTimelineIsLeftOnceANewerOneIsSeen() async throws {
+    @Test func connectionsToAnOlderTimelineAreClosedOnceANewerIsSeen() async throws {
         try await withTwins(at: .first) { twins, pool, events in
             _ = try createTable(twins, .first)
             let second = try createTable(twins, .second)
@@ -119,7 +119,7 @@ private func createTable(_ twins: TwinServers, _ name: TwinServers.Name) throws 
         }
     }
 
-    @Test func whatWasUsedBeforeCountsFromTheFirstConnectionOn() async throws {
+    @Test func theLastUsedTimelineIsCheckedAtTheFirstConnection() async throws {
         let twins = try await TwinServers()
         let newest = try BlockingConnection.open(twins.address(of: .second), after: nil).identity
         #expect(newest.timeline == 2)
@@ -145,7 +145,7 @@ private func createTable(_ twins: TwinServers, _ name: TwinServers.Name) throws 
 
     /// `pg_cancel_backend` and a shutdown of the primary end the wait for a replica in this way:
     /// with a success that proves nothing.
-    @Test func aCommitWhoseWaitForTheStandbyWasCancelledHasAnUnknownOutcome() async throws {
+    @Test func aCommitWithACancelledReplicaWaitHasAnUnknownOutcome() async throws {
         try await withTwins(at: .first) { twins, pool, _ in
             let other = try createTable(twins, .first)
             try other.execute("alter system set synchronous_standby_names = 'nobody'")
@@ -176,7 +176,7 @@ private func createTable(_ twins: TwinServers, _ name: TwinServers.Name) throws 
     }
 
     /// The other limits would end the waits only after the test's time limit.
-    @Test func eachWaitOnAFrozenServerEndsAtItsLimit() async throws {
+    @Test func eachWaitOnAFrozenServerEndsAtItsTimeout() async throws {
         var options = PoolOptions()
         options.readLimit = .seconds(5)
         options.silenceLimit = .seconds(5)

@@ -51,7 +51,7 @@ import Testing
         ("postgres://u:1/w@localhost", "the name of one database"),
         ("postgres://a/%4", "hexadecimal"), ("postgres://a/%+4", "hexadecimal"), ("postgres://a/%FF", "UTF-8"),
     ])
-    func anythingElseIsRefusedWithAReason(text: String, reason: String) {
+    func anInvalidAddressIsRefusedWithAReason(text: String, reason: String) {
         let error = #expect(throws: AddressError.self) { try DatabaseAddress(text) }
         #expect(error.map { "\($0)".contains(reason) } == true, "\(String(describing: error))")
     }

@@ -23,7 +23,7 @@ import Testing
         try PostgreSQLCluster.shared.drop(address)
     }
 
-    @Test func aRoleWithoutWaitingCommitsWaitsAllTheSame() throws {
+    @Test func synchronousCommitIsForcedForARoleThatDisablesIt() throws {
         let address = try PostgreSQLCluster.shared.newDatabase()
         let role = address.database
         try BlockingConnection(address).execute(
@@ -34,7 +34,7 @@ import Testing
     }
 
     @Test(arguments: ["fsync", "full_page_writes"])
-    func aServerThatLosesInACrashWhatItConfirmedIsRefused(setting: String) async throws {
+    func aServerWithoutCrashSafeWritesIsRefused(setting: String) async throws {
         let twins = try await TwinServers()
         let address = try twins.address(of: .first)
         let before = try BlockingConnection(address)

@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    @Test func aHostThatTakesNoWritesLoses() async throws {
+    @Test func aReadOnlyHostIsRefused() async throws {
         let readOnly = try PostgreSQLCluster.shared.newDatabase()
         try BlockingConnection(readOnly).execute(
             #"alter database "\#(readOnly.database)" set default_transaction_read_only = on"#

@@ -51,7 +51,7 @@ private final class Frozen: Sendable {
         }
     }
 
-    @Test func connectionsThatWereClosedAtRestAreOpenedAnew() async throws {
+    @Test func connectionsClosedWhileIdleAreReopened() async throws {
         try await withPool("create table t(n int8)") { fixture in
             let pool = fixture.pool
             for _ in 0..<3 {
@@ -116,7 +116,7 @@ private final class Frozen: Sendable {
         }
     }
 
-    @Test func aReadOnAFrozenServerIsRepeatedElsewhere() async throws {
+    @Test func aReadOnAFrozenConnectionIsRepeatedOnAnother() async throws {
         var options = PoolOptions.longTimeouts
         options.readers = 1
         options.readLimit = .seconds(5)
@@ -131,7 +131,7 @@ private final class Frozen: Sendable {
     }
 
     /// The connection limit alone would end the attempts only after the test's time limit.
-    @Test func aServerThatStaysFrozenIsUnavailableAtTheLimits() async throws {
+    @Test func aServerThatStaysSilentIsUnavailableAtTheTimeouts() async throws {
         var options = PoolOptions.shortTimeouts
         options.connectLimit = .seconds(3600)
         let silent = try HeldSocket()
@@ -162,7 +162,7 @@ private final class Frozen: Sendable {
         }
     }
 
-    @Test func aStatementThatTakesTooLongIsRefusedAndTheConnectionStays() async throws {
+    @Test func aSlowStatementIsCancelledAndItsConnectionKept() async throws {
         var options = PoolOptions.longTimeouts
         options.readers = 1
         // The server ends the statement after four fifths of the limit; the remaining time is for
@@ -205,7 +205,7 @@ private final class Frozen: Sendable {
         }
     }
 
-    @Test func underKillsEachTransactionIsStoredAsItsAnswerSays() async throws {
+    @Test func transactionsAreStoredAsAnsweredDespiteKills() async throws {
         try await withPool("create table t(n int8)") { fixture in
             let pool = fixture.pool
             let other = try fixture.other()

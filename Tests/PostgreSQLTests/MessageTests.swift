@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    @Test func aConnectionThatComesAfterALostOneListens() async throws {
+    @Test func aConnectionThatReplacesALostOneListens() async throws {
         try await withPool { fixture in
             let heard = Heard()
             fixture.pool.listen("listen news") { heard.add($0) }
@@ -47,7 +47,7 @@ import Testing
     }
 
     /// The other statements wait for a lock; statements with their own connection do not.
-    @Test func itsStatementsDoNotWaitBehindOthers() async throws {
+    @Test func controlStatementsDoNotWaitBehindOthers() async throws {
         try await withPool("create table t (id bigint)") { fixture in
             let other = try fixture.other()
             try other.execute("begin; lock table t")
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test func aFailureUndoesNothingElse() async throws {
+    @Test func aFailedStatementUndoesNoOther() async throws {
         try await withPool("create table t (id bigint primary key)") { fixture in
             async let first = self.control(fixture.pool, "insert into t values (1) returning id")
             async let broken = self.control(fixture.pool, "select 1 / (random() * 0)::int8")

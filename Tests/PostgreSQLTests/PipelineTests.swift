@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    @Test func aFailureAmongManyIsAlone() async throws {
+    @Test func aFailedStatementAmongManyFailsAlone() async throws {
         try await withPool { fixture in
             let pool = fixture.pool
             let outcomes = await withTaskGroup(of: (Int, Int64?, String?).self) { group in
@@ -63,7 +63,7 @@ import Testing
 
     /// The group is one implicit transaction. A write that the failure undoes is still stored,
     /// exactly once.
-    @Test func aWriteBesideAFailureIsStored() async throws {
+    @Test func aWritePipelinedWithAFailureIsStored() async throws {
         try await withPool("create table t(n int8 primary key)") { fixture async throws in
             let pool = fixture.pool
             await withTaskGroup(of: Void.self) { group in
@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    @Test func moreStatementsThanTheBoundAreBusy() async throws {
+    @Test func statementsBeyondTheLimitFailAsBusy() async throws {
         var options = PoolOptions.longTimeouts
         options.readers = 1
         options.maximumWaiting = 10
@@ -99,7 +99,7 @@ import Testing
         }
     }
 
-    @Test func aStatementIsPreparedAnewWhenItsColumnsHaveChanged() async throws {
+    @Test func aStatementIsPreparedAgainWhenItsColumnsHaveChanged() async throws {
         try await withPool("create table t(n int8); insert into t values (1)") { fixture in
             let pool = fixture.pool
             let star = "select * from t"
@@ -115,7 +115,7 @@ import Testing
         }
     }
 
-    @Test func moreTextsThanArePreparedStillRun() async throws {
+    @Test func moreStatementsThanCanBePreparedStillRun() async throws {
         try await withPool { fixture async throws in
             for number in 0..<1100 {
                 #expect(try await fixture.pool.query("select $1 + \(number)", 1).first?.integer(0) == Int64(number + 1))
@@ -140,7 +140,7 @@ import Testing
         }
     }
 
-    @Test func closingAnswersWhatWasSubmitted() async throws {
+    @Test func closingAnswersTheSubmittedStatements() async throws {
         try await withPool { fixture in
             let pool = fixture.pool
             await withTaskGroup(of: DatabaseError?.self) { group in

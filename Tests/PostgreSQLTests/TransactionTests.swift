@@ -21,7 +21,7 @@ private let schema = "create table t(n int8 primary key, m int8 not null default
         }
     }
 
-    @Test func aThrownErrorRollsBackAndComesOut() async throws {
+    @Test func aThrownErrorRollsBackAndIsRethrown() async throws {
         try await withPool(schema) { fixture async throws in
             await #expect(throws: Refusal.self) {
                 try await fixture.pool.transaction { transaction in
@@ -34,7 +34,7 @@ private let schema = "create table t(n int8 primary key, m int8 not null default
         }
     }
 
-    @Test func aRefusedStatementEndsTheTransactionEvenIfTheBodyGoesOn() async throws {
+    @Test func aFailedStatementEndsTheTransactionEvenIfItIsIgnored() async throws {
         try await withPool(schema) { fixture async throws in
             let error = await failure {
                 try await fixture.pool.transaction { transaction in
@@ -62,7 +62,7 @@ private let schema = "create table t(n int8 primary key, m int8 not null default
         }
     }
 
-    @Test func ofStatementsThatAreSentTogetherTheFirstFailureCounts() async throws {
+    @Test func theFirstFailureOfStatementsSentTogetherCounts() async throws {
         try await withPool(schema) { fixture async throws in
             let error = await failure {
                 try await fixture.pool.transaction { transaction in
@@ -81,7 +81,7 @@ private let schema = "create table t(n int8 primary key, m int8 not null default
         }
     }
 
-    @Test func oneConnectionServesOneTransactionAfterTheOther() async throws {
+    @Test func consecutiveTransactionsShareOneConnection() async throws {
         try await withPool(schema) { fixture async throws in
             var pids: Set<Int64> = []
             for number in 0..<20 {
@@ -98,7 +98,7 @@ private let schema = "create table t(n int8 primary key, m int8 not null default
         }
     }
 
-    @Test func aRushLeavesNoConnectionsBehind() async throws {
+    @Test func idleConnectionsAreClosedAfterAPeak() async throws {
         var options = PoolOptions.longTimeouts
         options.idleLimit = .milliseconds(50)
         try await withPool(schema, options) { fixture in
@@ -127,7 +127,7 @@ private let schema = "create table t(n int8 primary key, m int8 not null default
         #expect(value == 7)
     }
 
-    @Test func statementsAtTheSameTimeAreOneTransaction() async throws {
+    @Test func concurrentStatementsShareOneTransaction() async throws {
         try await withPool(schema) { fixture in
             try await fixture.pool.transaction { transaction in
                 async let first = transaction.query("insert into t(n) values (3)")
@@ -138,7 +138,7 @@ private let schema = "create table t(n int8 primary key, m int8 not null default
         }
     }
 
-    @Test func aTransactionThatHasEndedTakesNoMore() async throws {
+    @Test func aTransactionThatHasEndedRefusesStatements() async throws {
         try await withPool(schema) { fixture in
             let ended = try await fixture.pool.transaction { transaction in
                 _ = try await transaction.query("select 1")
@@ -149,7 +149,7 @@ private let schema = "create table t(n int8 primary key, m int8 not null default
         }
     }
 
-    @Test func aDeadlockIsRunAgain() async throws {
+    @Test func aDeadlockIsRetried() async throws {
         var options = PoolOptions.longTimeouts
         // The server looks for deadlocks after a second, which must be before the limit of a
         // wait.
@@ -179,7 +179,7 @@ private let schema = "create table t(n int8 primary key, m int8 not null default
         }
     }
 
-    @Test func aSerializationFailureIsRunAgain() async throws {
+    @Test func aSerializationFailureIsRetried() async throws {
         try await withPool(schema) { fixture in
             let runs = Counter()
             let seen = try await fixture.pool.transaction { transaction in
@@ -197,7 +197,7 @@ private let schema = "create table t(n int8 primary key, m int8 not null default
         }
     }
 
-    @Test func aLockThatIsNotFreeInTimeIsTriedAgain() async throws {
+    @Test func aLockTimeoutIsRetried() async throws {
         var options = PoolOptions.longTimeouts
         // A wait for a lock ends after three fifths of the limit. The transaction then runs
         // again, up to its own limit.
@@ -217,7 +217,7 @@ private let schema = "create table t(n int8 primary key, m int8 not null default
         }
     }
 
-    @Test func aConflictThatDoesNotEndIsGivenUp() async throws {
+    @Test func aPersistentConflictFailsAfterTenRuns() async throws {
         try await withPool(schema) { fixture in
             let runs = Counter()
             let error = await failure {
@@ -287,7 +287,7 @@ private let schema = "create table t(n int8 primary key, m int8 not null default
         }
     }
 
-    @Test func whatTheCommitRefusesIsNotStored() async throws {
+    @Test func aDeferredViolationStoresNothing() async throws {
         let deferred = "create table u(n int8 unique deferrable initially deferred); insert into u values (1)"
         try await withPool(deferred) { fixture async throws in
             let error = await failure {

@@ -11,7 +11,10 @@ import Testing
         (.relaxed, ["off", "on"]), (.ordered, ["on", "off"]), ([.relaxed, .ordered], ["off", "off"]), ([], usual),
     ]
 
-    @Test(arguments: Self.settings) func itsSettingsLastUntilItsEnd(traits: TransactionTraits, expected: [String])
+    @Test(arguments: Self.settings) func settingsLastUntilTheTransactionEnds(
+        traits: TransactionTraits,
+        expected: [String]
+    )
         async throws
     {
         try await withPool { fixture async throws in

@@ -86,7 +86,7 @@ import Testing
         #expect(try rows.map { try $0.integer(0) } == Array(1...1000))
     }
 
-    @Test func changedCountsWhatIsWritten() async throws {
+    @Test func changedCountsTheWrittenRows() async throws {
         try await withPool("create table t(n int8 primary key)") { fixture async throws in
             try await fixture.pool.transaction { transaction async throws in
                 let insert = "insert into t(n) select * from unnest($1) on conflict do nothing"

@@ -6,7 +6,7 @@ import Testing
         "null", "true", "false", "0", "-0", "1.10", "-12.5e+3", "1E400", "123456789012345678901234567890",
         #""""#, #""a\"b\\c""#, #"[]"#, #"{}"#, #"[1,[2,[3]]]"#, #"{"b":1,"a":{"b":null},"b":2}"#, #""é😀""#,
     ])
-    func aTextGoesOutAsItCameIn(text: String) throws {
+    func canonicalTextSurvivesARoundTrip(text: String) throws {
         #expect(String(decoding: try JSONValue(reading: text.utf8).bytes, as: UTF8.self) == text)
     }
 
@@ -15,7 +15,7 @@ import Testing
         ("\t{\"a\" :\n1 }\r", #"{"a":1}"#), (#""\u0000\u007f""#, #""\u0000\u007f""#),
         ("\"\\n\\r\\t\"", "\"\\n\\r\\t\""),
     ])
-    func otherSpellingsAreReadAlike(text: String, written: String) throws {
+    func otherSpellingsAreNormalised(text: String, written: String) throws {
         #expect(String(decoding: try JSONValue(reading: text.utf8).bytes, as: UTF8.self) == written)
     }
 
@@ -25,7 +25,7 @@ import Testing
         "\"\\udc00\"", "\"a\nb\"", "\"\u{0}\"", "[", "]", "[1", "[1,]", "[,1]", "[1 2]", "{", "}", "{\"a\"}",
         "{\"a\":}", "{\"a\":1,}", "{a:1}", "{\"a\" 1}", "{1:1}", "[1]]", "1 2", "// x", "[1] x", "\u{FEFF}1",
     ])
-    func whatIsNoJSONIsRefused(text: String) {
+    func invalidJSONIsRefused(text: String) {
         #expect(throws: JSONSyntaxError.self) { try JSONValue(reading: text.utf8) }
     }
 
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test func theErrorSaysWhere() {
+    @Test func syntaxErrorHasAPosition() {
         let error = #expect(throws: JSONSyntaxError.self) { try JSONValue(reading: "[1,\n x]".utf8) }
         #expect(error?.offset == 5)
     }
@@ -63,7 +63,7 @@ import Testing
     }
 
     @Test(arguments: ["1.5", "1.01", "1e2", "1.0e1", "9223372036854775808", "9223372036854775808.0", "\"1\""])
-    func whatIsNoIntegerIsNone(text: String) throws {
+    func valuesOtherThanIntegersAreRefused(text: String) throws {
         #expect(try JSONValue(reading: text.utf8).integer == nil)
     }
 }

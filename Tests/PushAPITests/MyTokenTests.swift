@@ -8,12 +8,12 @@ import Testing
     }
 
     @Test(arguments: ["", " 1", "1 ", "+1", "-1", "1.0", "0x1", "1e3", "١", "one", "1,2"])
-    func whatIsNoDecimalNumberIsNoToken(text: String) {
+    func tokenMustBeADecimalNumber(text: String) {
         #expect(throws: MyToken.Invalid.notANumber) { try MyToken(text: text) }
     }
 
     @Test(arguments: ["126322568", "2147483647", "2147483648", "99999999999999999999999999"])
-    func whatWouldNotFitAClientIsOutOfRange(text: String) {
+    func tokenTooLargeForAClientIsOutOfRange(text: String) {
         #expect(throws: MyToken.Invalid.outOfRange) { try MyToken(text: text) }
     }
 

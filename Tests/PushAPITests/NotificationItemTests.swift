@@ -39,7 +39,7 @@ import Testing
         #expect(read.expiresAt == self.item.expiresAt)
     }
 
-    @Test func whatCanBeReadOnceSaysSoAtItsEnd() throws {
+    @Test func readOnceMemberIsTheLast() throws {
         #expect(try !#require(NotificationItem(self.item.json)).isReadOnce)
         let text = String(decoding: self.item.json.bytes, as: UTF8.self).dropLast() + #","ReadOnce":true}"#
         let once = try #require(NotificationItem(JSONValue(reading: Array(text.utf8))))
@@ -47,7 +47,7 @@ import Testing
         #expect(String(decoding: once.json.bytes, as: UTF8.self) == text)
     }
 
-    @Test func theAnswerToAPostIsReadForAllThatItSaysBesides() throws {
+    @Test func answerToAPostIsReadDespiteFurtherMembers() throws {
         let text =
             #"{"Id":7,"Read":false,"CreatedAt":"2026-11-21T08:00:00Z","ExpiresAt":"2026-12-21T08:00:00Z","#
             + #""To":["news"],"Platforms":null,"CollapseKey":null,"Store":"never","ReadOnce":false,"#

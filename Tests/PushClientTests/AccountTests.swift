@@ -45,7 +45,7 @@ import Testing
         try await keeper.merge(page, askedUpon: upon, isRestart: false, serverTime: nil, now: Self.now)
     }
 
-    @Test func aPageIsTakenOnlyBehindTheCursorThatItWasAskedWith() async throws {
+    @Test func aPageIsMergedOnlyAtItsOwnCursor() async throws {
         let store = AnswerStore.memory
         let (one, other) = (InboxKeeper(Self.account(store)), InboxKeeper(Self.account(store)))
         let start = try await one.read()
@@ -61,7 +61,7 @@ import Testing
 
     /// During a request, an item was dismissed here, and another was fetched and then reported as
     /// gone.
-    @Test func whatHappenedMeanwhileIsNotUndone() async throws {
+    @Test func aLateAnswerDoesNotUndoLaterChanges() async throws {
         let keeper = InboxKeeper(Self.account(.memory))
         let before = try await keeper.read()
         try await keeper.take(Self.item(1), askedUpon: before.commit, serverTime: nil)
@@ -76,7 +76,7 @@ import Testing
         #expect(try await keeper.read().index.entries.count == 1)
     }
 
-    @Test(arguments: [false, true]) func manyAtOnceLoseNothing(isFolder: Bool) async throws {
+    @Test(arguments: [false, true]) func concurrentChangesAreAllKept(isFolder: Bool) async throws {
         let folder = try TemporaryFolder()
         let memory = AnswerStore.memory
         let url = URL(fileURLWithPath: folder.path)
@@ -123,7 +123,7 @@ import Testing
         }
     }
 
-    @Test func whatIsTooMuchGivesUpTheOldest() throws {
+    @Test func theOldestNotificationsAreEvictedAboveTheLimits() throws {
         let account = Self.account(.memory, limits: StoreLimits(entries: 8, bytes: 5000))
         for id in 1...10 { try account.change { $0.put(Self.item(Int64(id), String(repeating: "x", count: 1000))) } }
         let index = try account.read().index
@@ -136,7 +136,7 @@ import Testing
 
     /// Ids are far apart, and each change has a commit of its own: the draft drops the oldest
     /// before the index is too large.
-    @Test func anIndexThatWouldBeTooLargeGivesUpTheOldest() throws {
+    @Test func anOversizedIndexDropsTheOldestEntries() throws {
         let snapshot = Account.Snapshot(commit: 3 << 40, index: .empty(.echoed, epoch: 0, after: 0))
         var draft = AccountDraft(upon: snapshot) { _ in nil }
         for place in 0..<9000 {
@@ -168,7 +168,7 @@ import Testing
         }
     }
 
-    @Test func aDamagedIndexCostsNoMoreThanItsNotifications() throws {
+    @Test func aDamagedIndexLosesOnlyItsNotifications() throws {
         let folder = try TemporaryFolder()
         let store = AnswerStore.folder(URL(fileURLWithPath: folder.path), key: Self.key)
         let account = Self.account(store)
@@ -185,7 +185,7 @@ import Testing
     }
 
     /// The files are those that version 0.1.0 wrote.
-    @Test(arguments: [false, true]) func whatAnEarlierVersionHasKeptIsMovedOver(isSigned: Bool) async throws {
+    @Test(arguments: [false, true]) func filesOfAnEarlierVersionAreMigrated(isSigned: Bool) async throws {
         let folder = try TemporaryFolder()
         let files = FolderStore(URL(fileURLWithPath: folder.path), key: Self.key)
         let proof = isSigned ? "signed" : "echoed"

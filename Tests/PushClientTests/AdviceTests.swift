@@ -45,7 +45,7 @@ import Testing
         #expect(Advice(for: error) == .offline)
     }
 
-    @Test func numbersOutOfRangeAreNoTrap() {
+    @Test func errorCodesOutOfRangeDoNotTrap() {
         for domain in [NSPOSIXErrorDomain, NetworkFailure.networkDomain, NSURLErrorDomain] {
             for code in [Int.min, Int.max, 0, -1, 1 << 40] {
                 _ = NetworkFailure.urlError(NSError(domain: domain, code: code))
@@ -53,14 +53,14 @@ import Testing
         }
     }
 
-    @Test func whatIsNotTheNetworksIsLeftAsItIs() {
+    @Test func anErrorOfAnotherDomainIsNotConverted() {
         let error = NSError(domain: NSCocoaErrorDomain, code: 53)
         #expect(!(NetworkFailure.urlError(error) is URLError))
         #expect(!(error as any Error).leavesWhatIsKept)
         #expect(Advice(for: error) == .unavailable)
     }
 
-    @Test func whatWasCancelledAdvisesNothing() {
+    @Test func aCancelledCallHasNoAdvice() {
         #expect(Advice(for: CancellationError()) == nil)
         #expect(Advice(for: URLError(.cancelled)) == nil)
         let cancelled = NSError(domain: NSPOSIXErrorDomain, code: Int(POSIXErrorCode.ECANCELED.rawValue))
@@ -68,7 +68,7 @@ import Testing
     }
 
     /// A change of networks in the middle of an answer is not an interference.
-    @Test func aDeviceThatLosesItsNetworkHasNotBeenInterferedWith() {
+    @Test func aLostNetworkIsNotInterference() {
         let aborted = NSError(domain: NSPOSIXErrorDomain, code: Int(POSIXErrorCode.ECONNABORTED.rawValue))
         #expect(NetworkFailure.isOwn(URLError(.networkConnectionLost, userInfo: [NSUnderlyingErrorKey: aborted])))
         let stream: [String: Any] = [
@@ -102,11 +102,11 @@ import Testing
         (.cannotFindHost, .offline), (.serverCertificateHasBadDate, .clock), (.serverCertificateNotYetValid, .clock),
         (.serverCertificateUntrusted, .portal), (.serverCertificateHasUnknownRoot, .portal),
     ])
-    func theNetworksErrorsHaveTheirAdvice(code: URLError.Code, advice: PushClient.Advice) {
+    func eachNetworkErrorHasItsAdvice(code: URLError.Code, advice: PushClient.Advice) {
         #expect(Advice(for: URLError(code)) == advice)
     }
 
-    @Test func theGuideHasALineForEach() throws {
+    @Test func theGuideHasALineForEachAdvice() throws {
         let guide = try Repository.text(of: "Sources/PushClient/PushClient.docc/Errors.md")
         for advice in PushClient.Advice.allCases {
             #expect(guide.contains("| `\(advice.rawValue)` |"), "\(advice)")
@@ -117,7 +117,7 @@ import Testing
 
     // MARK: Deadline
 
-    @Test func aCallIsOverAtItsDeadlineHoweverManyRequestsItMakes() async throws {
+    @Test func aCallEndsAtItsDeadlineHoweverManyRequestsItSends() async throws {
         var options = PushClient.Options(testing: [])
         options.deadline = .seconds(15)
         // A wait for this timeout would exceed the test's time limit.

@@ -8,7 +8,7 @@ import Testing
     /// The test also compiles the parts of PushClient that are only for Apple's systems. One more
     /// snippet must not compile, and the error must name its page and line. Both run at once,
     /// because the compiler takes half a minute to get there.
-    @Test func eachSwiftSnippetOfTheGuidesCompilesAndOneThatDoesNotIsNamed() async throws {
+    @Test func eachSwiftSnippetOfTheGuidesCompiles() async throws {
         let folder = try TemporaryFolder()
         let page = folder.file("guide.md")
         try "# Guide\n\n```swift\nlet inbox = try await client.kept()\nclient.forget(inbox)\n```\n"

@@ -7,7 +7,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct AvailabilityTests {
     /// The same reading of the toolchain's interfaces must also name interfaces that are newer
     /// than older systems.
-    @Test func whatAppsLinkIsInTheOldestSystemsOfThePackage() async throws {
+    @Test func theLibrariesUseOnlyAPIsOfTheOldestSystems() async throws {
         let ended = try await AppleScript.run("apple-availability", ["iOS=15.0", "macOS=12.0"])
         #expect(ended.code == 0, "\(ended.output)\(ended.errors)")
         let newer = ended.output.split(separator: "\n").filter { $0.hasPrefix("control: ") }
@@ -24,7 +24,7 @@ import Testing
 
     /// These tests import no module of the server or of Linux, so that a Mac runs them:
     /// `.github/workflows/apple.yml`.
-    @Test func thePortableTestsImportWhatAppsHave() throws {
+    @Test func portableTestsImportOnlyModulesThatAppsHave() throws {
         let known: Set = [
             "ClientPeers", "CryptoKit", "Cryptography", "Foundation", "FoundationNetworking", "HTTPSignatures",
             "PushAPI", "PushClient",
@@ -49,7 +49,7 @@ import Testing
     }
 
     /// A Mac's reading of the manifest has no target that only Linux compiles.
-    @Test func elsewhereThanOnLinuxThePackageIsWhatAppsLinkAndItsTests() async throws {
+    @Test func aMacSeesOnlyTheClientTargetsOfThePackage() async throws {
         // A folder of its own, because the process that runs this test holds the lock of the usual
         // one.
         let folder = try TemporaryFolder()

@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct BodyPiecesTests {
     @Test(arguments: [[], [0], [5], [1, 1, 1], [16_384, 1], [1, 16_384], [16_383, 1, 1], [40_000, 3, 40_000]])
-    func whatComesInPiecesIsWhole(sizes: [Int]) {
+    func piecesFormTheWholeBody(sizes: [Int]) {
         var body = BodyPieces()
         var expected = Data()
         for (number, size) in sizes.enumerated() {

@@ -19,12 +19,12 @@ import Testing
             (NSURLAuthenticationMethodNTLM, true, .system),
         ] as [(String, Bool, ChallengeAnswer)]
     )
-    func onlyCertificatesAndProxiesAreTheSystems(method: String, isProxy: Bool, answer: ChallengeAnswer) {
+    func theSystemAnswersOnlyServerCertificatesAndProxies(method: String, isProxy: Bool, answer: ChallengeAnswer) {
         #expect(ChallengeAnswer(method: method, isProxy: isProxy, trust: .system) == answer)
     }
 
     /// The app's other credentials are not certificates.
-    @Test func aCertificateOfTheAppsIsShownToWhomAsksForOne() {
+    @Test func theAppsCertificateIsSentWhenTheServerAsksForOne() {
         let method = ChallengeAnswer.clientCertificate
         for trust in [PushClient.ServerTrust.system, .pinned([])] {
             #expect(

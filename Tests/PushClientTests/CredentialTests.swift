@@ -21,7 +21,7 @@ import Testing
         }
     }
 
-    @Test func aPasswordIsShownUnasked() async throws {
+    @Test func aPasswordIsSentWithTheFirstRequest() async throws {
         try await ScriptedPeer.run(Self.door()) { peer in
             let client = peer.client(.basic(username: "alice", password: "correct horse"))
             _ = try await client.notification(7)
@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    @Test func aTokenIsShownUnasked() async throws {
+    @Test func aTokenIsSentWithTheFirstRequest() async throws {
         try await ScriptedPeer.run(Self.door()) { peer in
             let client = peer.client(.token("spt_1"))
             await unauthorized { try await client.notification(7) }
@@ -65,7 +65,7 @@ import Testing
     @Test(arguments: [
         #"NTLM"#, #"Negotiate"#, #"Digest realm="a", nonce="b", qop="auth""#, #"Bearer realm="a""#, nil,
     ])
-    func otherChallengesAreNotAnswered(challenge: String?) async throws {
+    func onlyBasicChallengesAreAnswered(challenge: String?) async throws {
         let script: ScriptedPeer.Script = { request, _ in
             var answer = PeerAnswer(to: request, .unauthorized)
             answer["WWW-Authenticate"] = challenge
@@ -79,7 +79,7 @@ import Testing
     }
 
     /// A captive portal asks for a password, and gets none.
-    @Test func aPasswordIsNotShownToWhoOnlyAsksForIt() async throws {
+    @Test func aPasswordIsNotSentForAnUnauthenticatedChallenge() async throws {
         let key = SigningKey()
         for options in [PushClient.Options(testing: []), .init(testing: [key.publicKey])] {
             try await ScriptedPeer.run({ request, _ in
@@ -110,7 +110,7 @@ import Testing
         }
     }
 
-    @Test func theServersPathStandsBeforeThatOfTheApi() async throws {
+    @Test func theServersPathPrecedesTheAPIPath() async throws {
         try await ScriptedPeer.run(Self.door()) { peer in
             let client = PushClient(
                 server: peer.url.appending(path: "push/"),
@@ -137,7 +137,7 @@ import Testing
             ("http://127.0.0.1:1", .pinned([]), .noSignatureKeys),
         ] as [(String, PushClient.Signatures, PushClientError?)]
     )
-    func httpIsForThisMachineAndWithoutKeys(
+    func httpIsAllowedOnlyForLoopbackWithoutSignatureKeys(
         text: String,
         signatures: PushClient.Signatures,
         error: PushClientError?
@@ -151,7 +151,7 @@ import Testing
         #expect(found as? PushClientError == error, "\(String(describing: found))")
     }
 
-    @Test func httpIsNotForPinnedCertificates() async throws {
+    @Test func pinnedCertificatesRequireHTTPS() async throws {
         let pin = try #require(PushClient.KeyPin(sha256: Data(count: 32).base64EncodedString()))
         let client = PushClient(
             server: try #require(URL(string: "http://127.0.0.1:1")),
@@ -162,7 +162,7 @@ import Testing
     }
 
     @Test(arguments: ["ftp://example.org", "example.org", "http:///api", "file:///etc"])
-    func aServerThatIsNoneIsSaid(text: String) async throws {
+    func anInvalidServerAddressIsRefused(text: String) async throws {
         let client = PushClient(
             server: try #require(URL(string: text)),
             credentials: .token("t"),

@@ -17,7 +17,7 @@ import Testing
 
     /// Checks links to symbols and to other pages, in the catalogue and in the comments.
     @Test(arguments: Self.modules)
-    func eachLinkLeadsToWhatItNames(module: String) async throws {
+    func eachLinkLeadsToItsTarget(module: String) async throws {
         try await SymbolGraph(of: module).convert(sources: "Sources/\(module)")
     }
 

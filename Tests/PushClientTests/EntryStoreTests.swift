@@ -24,7 +24,7 @@ import Testing
         .map { root.appending(path: $0) }.filter { (try? Data(contentsOf: $0)) != nil }
     }
 
-    @Test func ofTwoIndexesOfOneNumberOneIsMade() throws {
+    @Test func anIndexNumberIsCreatedOnlyOnce() throws {
         let folder = try TemporaryFolder()
         for store in Self.stores(in: folder) {
             let (alice, bob) = (store.folder(of: "alice"), store.folder(of: "bob"))
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test func anEntryIsMadeOnceAndRemoved() throws {
+    @Test func anEntryIsCreatedOnceAndRemoved() throws {
         let folder = try TemporaryFolder()
         for store in Self.stores(in: folder) {
             let alice = store.folder(of: "alice")
@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    @Test func theOldestAccountGoesWhenThereAreTooMany() throws {
+    @Test func theOldestAccountIsEvictedAboveTheLimit() throws {
         let folder = try TemporaryFolder()
         let store = FolderStore(URL(fileURLWithPath: folder.path), key: Self.key, limits: StoreLimits(accounts: 2))
         for account in ["a", "b"] { _ = try store.createIndex(Data(), 1, in: store.folder(of: account)) }
@@ -76,7 +76,7 @@ import Testing
     }
 
     /// Data for the server exists in no other place.
-    @Test func anAccountThatOwesTheServerSomethingStays() throws {
+    @Test func anAccountWithUnsentChangesIsNotEvicted() throws {
         let folder = try TemporaryFolder()
         let store = FolderStore(URL(fileURLWithPath: folder.path), key: Self.key, limits: StoreLimits(accounts: 2))
         func account(_ name: String) -> Account { Account(store, name: name, proof: .echoed) }
@@ -102,7 +102,7 @@ import Testing
         #expect(try account("b").newest(store).commit > 0)
     }
 
-    @Test func filesTellNothing() throws {
+    @Test func filesRevealNeitherContentNorNames() throws {
         let folder = try TemporaryFolder()
         let store = Self.stores(in: folder)[1]
         let secret = "the secret that is kept"
@@ -123,7 +123,7 @@ import Testing
     }
 
     /// The key was lost: files under it can never be read, so they are removed.
-    @Test func aLostKeyLeavesNothingBehind() throws {
+    @Test func filesUnderALostKeyAreRemovedAtTheNextWrite() throws {
         let folder = try TemporaryFolder()
         let url = URL(fileURLWithPath: folder.file("new/store"))
         let store = FolderStore(url, key: Self.key)
@@ -142,7 +142,7 @@ import Testing
         #expect(try FolderStore(url, key: Self.key).readEntry(Self.name, in: alice) == nil)
     }
 
-    @Test func whatIsDamagedIsNoneAndHarmsNothingElse() throws {
+    @Test func aDamagedFileIsDetectedAndHarmsNoOther() throws {
         let folder = try TemporaryFolder()
         let store = Self.stores(in: folder)[1]
         let alice = store.folder(of: "alice")
@@ -177,7 +177,7 @@ import Testing
         #expect(try store.readEntry(Self.name, in: alice) == Data("value".utf8))
     }
 
-    @Test func onlyTheOwnerMayLookIn() throws {
+    @Test func onlyTheOwnerMayOpenTheFolders() throws {
         let folder = try TemporaryFolder()
         let store = Self.stores(in: folder)[1]
         _ = try store.createIndex(Data("value".utf8), 1, in: store.folder(of: "alice"))
@@ -188,7 +188,7 @@ import Testing
     }
 
     /// The disk takes no writes: calls continue, and the next process starts empty.
-    @Test func whatCannotBeWrittenIsFetchedAgain() async throws {
+    @Test func refreshesWorkWithoutAWritableStore() async throws {
         let folder = try TemporaryFolder()
         let place = URL(fileURLWithPath: folder.file("store"))
         try Data().write(to: place)

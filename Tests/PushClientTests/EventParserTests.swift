@@ -31,13 +31,13 @@ struct EventParserTests {
             (" data: {\"secureId\":\"7\"}\n\nDATA: {\"secureId\":\"8\"}\n\n", []),
             ("data: {\"secureId\":\"99999999999999999999\"}\n\n", []), ("<html>\n\n", []), ("\n\n\n\r\r\r", []),
         ] as [(String, [Int64])]
-    ) func formsOfOthersAreReadOrSkipped(_ text: String, _ ids: [Int64]) throws {
+    ) func unusualEventStreamsAreReadOrSkipped(_ text: String, _ ids: [Int64]) throws {
         #expect(try Self.events(text).map(\.id) == ids)
     }
 
     /// The id comes back in a field of a request.
     @Test(arguments: ["7\u{0}", "a", "", "7 8", "-7", "7\u{85}X-Field: 1", "99999999999999999999"])
-    func anIDThatIsNoneOfTheServersIsNotRemembered(_ id: String) throws {
+    func anInvalidEventIDIsIgnored(_ id: String) throws {
         #expect(try Self.events(Self.event(8, after: "7") + Self.event(9, after: id)).map(\.last) == ["7", "7"])
     }
 
@@ -45,13 +45,13 @@ struct EventParserTests {
         ("0", Duration.seconds(1)), ("999", .seconds(1)), ("1001", .milliseconds(1001)), ("60001", .seconds(60)),
         ("9223372036854775807", .seconds(60)),
     ])
-    func theTimeToWaitIsBounded(_ text: String, _ time: Duration) throws {
+    func theRetryDelayIsLimitedTo1To60Seconds(_ text: String, _ time: Duration) throws {
         var parser = EventParser()
         _ = try parser.take("retry: \(text)\nretry: -1\nretry: 1e3\nretry:\n".utf8)
         #expect(parser.retry == time)
     }
 
-    @Test func linesAndEventsAreBounded() throws {
+    @Test func linesAndEventsHaveALengthLimit() throws {
         let longest = String(repeating: "a", count: EventParser.maximumLine)
         #expect(try Self.events(":" + longest.dropFirst() + "\n" + Self.event(7)).count == 1)
         #expect(throws: EventParser.TooLong.self) { try Self.events(longest + "a") }

@@ -83,7 +83,7 @@ import Testing
         return words
     }
 
-    @Test func pushesAreFetchedAndKept() async throws {
+    @Test func pushedNotificationsAreFetchedAndCached() async throws {
         try await Self.run { request, _ in
             .hold(Self.stream(request, "retry: 10\n\n\(Self.event(7))\(Self.event(404))\(Self.event(8))"))
         } _: { peer, client in
@@ -101,7 +101,7 @@ import Testing
         }
     }
 
-    @Test func aStreamThatEndsGoesOnAfterTheLastEvent() async throws {
+    @Test func anEndedStreamResumesAfterTheLastEvent() async throws {
         try await Self.run { request, index in
             switch index {
             case 0:
@@ -150,7 +150,7 @@ import Testing
         ("\(URLError.Code.timedOut.rawValue)", { _ in .silence }),
     ]
 
-    @Test(arguments: Self.lies.indices) func anAnswerOfAProxyIsNamed(_ index: Int) async throws {
+    @Test(arguments: Self.lies.indices) func anInterferingProxyIsReported(_ index: Int) async throws {
         let (kind, reply) = Self.lies[index]
         try await Self.run { request, index in
             index == 0 ? reply(request) : .hold(Self.stream(request, "retry: 1\n\n"))
@@ -180,7 +180,7 @@ import Testing
         ),
     ]
 
-    @Test(arguments: Self.spoilt.indices) func aStreamThatIsSpoiltOnTheWayIsOpenedAgain(_ index: Int) async throws {
+    @Test(arguments: Self.spoilt.indices) func aDamagedStreamIsReopened(_ index: Int) async throws {
         let (kind, reply) = Self.spoilt[index]
         try await Self.run { request, index in
             index == 0 ? reply(request) : .hold(Self.stream(request, Self.event(8)))
@@ -194,7 +194,7 @@ import Testing
         }
     }
 
-    @Test func aServerThatIsBusyIsLeftAlone() async throws {
+    @Test func theClientWaitsAsLongAsABusyServerAsks() async throws {
         try await Self.run { request, index in
             index == 0
                 ? .answer(PeerAnswer(to: request, .tooManyStreams, fields: [("Retry-After", "1")]))
@@ -207,7 +207,7 @@ import Testing
         }
     }
 
-    @Test func refusalsAreThrown() async throws {
+    @Test func aRefusedStreamThrows() async throws {
         try await Self.run { request, _ in
             .answer(PeerAnswer(to: request, .unauthorized))
         } _: { peer, client in
@@ -217,7 +217,7 @@ import Testing
         }
     }
 
-    @Test func aDeviceThatIsGoneIsRegisteredAnew() async throws {
+    @Test func anUnknownDeviceIsRegisteredAgain() async throws {
         try await Self.run { request, index in
             index == 0 ? .answer(PeerAnswer(to: request, .notFound)) : .hold(Self.stream(request))
         } _: { peer, client in
@@ -236,7 +236,7 @@ import Testing
         }
     }
 
-    @Test func aSignOutEndsThem() async throws {
+    @Test func aSignOutEndsTheEvents() async throws {
         try await Self.run { request, _ in
             .hold(Self.stream(request, Self.event(7)))
         } _: { _, client in
@@ -248,7 +248,7 @@ import Testing
     }
 
     /// The cancellation comes in the middle of the body, between two events.
-    @Test func whoWaitsIsCancelled() async throws {
+    @Test func aWaitingIteratorEndsWhenItsTaskIsCancelled() async throws {
         try await Self.run { request, _ in
             .hold(Self.stream(request, Self.event(7)))
         } _: { peer, client in
@@ -266,7 +266,7 @@ import Testing
         }
     }
 
-    @Test func pausesGrowUpToABound() async throws {
+    @Test func reconnectDelaysGrowToALimit() async throws {
         var options = Self.options
         options.streamRetry = .milliseconds(1)
         try await ScriptedPeer.run(

@@ -54,7 +54,7 @@ import Testing
         return model
     }
 
-    @Test func fromTheFirstLaunchToTheFirstMessage() async throws {
+    @Test func aFirstSignInShowsTheFirstNotification() async throws {
         self.server.add("Your result is in.")
         let model = InboxModel(self.place)
         #expect(!model.isSignedIn)
@@ -71,7 +71,7 @@ import Testing
         #expect(InboxModel(self.place).isSignedIn)
     }
 
-    @Test func aStartWithoutANetworkShowsWhatIsKeptWithItsDate() async throws {
+    @Test func anOfflineStartShowsTheCachedListWithItsDate() async throws {
         self.server.add("Your result is in.")
         let first = await self.signedIn()
         try await self.run(first) { first.age == .upToDate }
@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    @Test func whatTheExtensionHasFetchedIsShownAtOnce() async throws {
+    @Test func aFetchByTheExtensionIsShownAtOnce() async throws {
         let model = await self.signedIn()
         try await self.run(model) {
             model.age == .upToDate
@@ -99,7 +99,7 @@ import Testing
         }
     }
 
-    @Test func whatIsDoneWithoutANetworkIsShownAtOnceAndToldLater() async throws {
+    @Test func offlineChangesAreShownAtOnceAndSentLater() async throws {
         let ids = ["read", "dismissed"].map { self.server.add($0) }
         let model = await self.signedIn()
         try await self.run(model) { model.age == .upToDate }
@@ -116,7 +116,7 @@ import Testing
     }
 
     /// A server that does not answer, and that does not know a sign-out yet.
-    @Test func whatIsKeptIsShownBeforeTheServerIsAsked() async throws {
+    @Test func theCachedListIsShownBeforeTheServerAnswers() async throws {
         self.server.add("Your result is in.")
         let earlier = await self.signedIn()
         self.server.network = .offline
@@ -131,7 +131,7 @@ import Testing
         try await self.run(model) { !model.notifications.isEmpty }
     }
 
-    @Test func whatAnotherProcessHasRefreshedIsAsOfThen() async throws {
+    @Test func aRefreshByAnotherProcessSetsTheListsDate() async throws {
         self.server.add("Your result is in.")
         let first = await self.signedIn()
         try await self.run(first) { first.age == .upToDate }
@@ -149,7 +149,7 @@ import Testing
         }
     }
 
-    @Test func aWrongPasswordIsSaidToBeOne() async {
+    @Test func aWrongPasswordIsReported() async {
         self.server.takesCredentials = false
         let model = await self.signedIn()
         #expect(!model.isSignedIn)
@@ -157,7 +157,7 @@ import Testing
         #expect(!self.secrets.names.contains("token"))
     }
 
-    @Test func aSignOutWithoutANetworkLeavesNothingToShow() async throws {
+    @Test func anOfflineSignOutLeavesNothingToShow() async throws {
         self.server.add("Your result is in.")
         let model = await self.signedIn()
         try await self.run(model) { model.age == .upToDate }
@@ -169,7 +169,7 @@ import Testing
         #expect(!InboxModel(self.place).isSignedIn)
     }
 
-    @Test func whoseSessionHasEndedIsAskedToSignInAgain() async throws {
+    @Test func anEndedSessionLeadsToTheSignIn() async throws {
         let model = await self.signedIn()
         self.server.takesCredentials = false
         await model.refresh()

@@ -9,7 +9,7 @@ import Testing
 /// chunks and ends.
 @Suite(.timeLimit(.minutes(5))) struct FramingTests {
     @Test(arguments: Tampering.all)
-    func whatIsNotTheServersOwnIsNamedByItsEcho(tampering: Tampering) async throws {
+    func tamperedAnswerIsDetectedByItsEcho(tampering: Tampering) async throws {
         try await ScriptedPeer.run(tampering.script(signing: nil)) { peer, client in
             guard let kind = tampering.echoed else { return }
             let found = await interference { try await client.notification(7) }
@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test(arguments: Tampering.all)
-    func whatIsNotTheServersOwnIsNamedByItsSignature(tampering: Tampering) async throws {
+    func tamperedAnswerIsDetectedByItsSignature(tampering: Tampering) async throws {
         let options = PushClient.Options(testing: [Tampering.key.publicKey])
         try await ScriptedPeer.run(tampering.script(signing: Tampering.key), options: options) { peer, client in
             let found = await interference { try await client.notification(7) }
@@ -32,7 +32,7 @@ import Testing
     }
 
     @Test(arguments: Tampering.harmless, [nil, Tampering.key])
-    func whatDoesNoHarmIsBelieved(tampering: Tampering, key: SigningKey?) async throws {
+    func harmlessChangeIsAccepted(tampering: Tampering, key: SigningKey?) async throws {
         let options = PushClient.Options(testing: key.map { [$0.publicKey] } ?? [])
         try await ScriptedPeer.run(tampering.script(signing: key), options: options) { _, client in
             let item = try await client.notification(7)
@@ -42,7 +42,7 @@ import Testing
     }
 
     /// A captive portal announces a body and delays it: its head is enough to decide.
-    @Test func theBodyOfAnAnswerWithoutTheEchoIsNotWaitedFor() async throws {
+    @Test func anAnswerWithoutTheEchoIsRefusedAtItsHead() async throws {
         try await ScriptedPeer.run({ _, _ in
             var answer = PeerAnswer(body: "<html>")
             answer.framing = .wrongLength(1 << 20)
@@ -54,7 +54,7 @@ import Testing
     }
 
     @Test(arguments: [PeerAnswer.Framing.length, .chunked(isEnded: true), .untilTheEnd])
-    func anAnswerBeyondTheLimitIsNotTaken(framing: PeerAnswer.Framing) async throws {
+    func anAnswerAboveTheLimitIsRefused(framing: PeerAnswer.Framing) async throws {
         let options = PushClient.Options(testing: [], answerLimit: 1000)
         for (count, kind) in [(1000 - Samples.item(7, "").utf8.count, nil), (1000, Interference.Kind.oversized)] {
             let body = Samples.item(7, String(repeating: "x", count: count))
@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    @Test func nobodyIsFollowedElsewhere() async throws {
+    @Test func aRedirectIsReportedAndNotFollowed() async throws {
         try await ScriptedPeer.run({ _, _ in .hangUp }) { elsewhere in
             let location = [(name: "Location", value: elsewhere.url.absoluteString + "/api/notifications/7")]
             try await ScriptedPeer.run({ request, _ in

@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    @Test func whatMayBeRepeatedIsRepeatedOnceWithANewToken() async throws {
+    @Test func aLostRequestIsRetriedOnceWithAnotherToken() async throws {
         let calls: [@Sendable (PushClient) async throws -> Void] = [
             { _ = try await $0.notification(7) }, { _ = try await $0.sync() }, { try await $0.markRead(7) },
             { try await $0.markRead([7]) }, { try await $0.dismiss(7) }, { try await $0.confirmTaken(7) },
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test func aMessageHasAKeySoThatItIsNotStoredTwice() async throws {
+    @Test func aSentNotificationHasAnIdempotencyKey() async throws {
         try await ScriptedPeer.run(Self.lossy) { peer, client in
             _ = try await client.send("a")
             _ = try await client.send("a")
@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    @Test func whatMustNotBeRepeatedIsNot() async throws {
+    @Test func aLostSignInIsNotRetried() async throws {
         let calls: [@Sendable (PushClient) async throws -> Void] = [
             { _ = try await $0.signIn() }
         ]
@@ -67,14 +67,14 @@ import Testing
         }
     }
 
-    @Test func thereIsNoThirdTry() async throws {
+    @Test func aRequestIsSentAtMostTwice() async throws {
         try await ScriptedPeer.run({ _, _ in .hangUp }) { peer, client in
             await #expect(throws: URLError.self) { try await client.notification(7) }
             #expect(peer.requests.count == 2)
         }
     }
 
-    @Test func aServerThatIsNotThereIsTheNetworksError() async throws {
+    @Test func aRefusedConnectionIsReportedAsANetworkError() async throws {
         // The listener is released with the expression; its port is then closed.
         let address = try Listener(.tcp(host: "127.0.0.1", port: 0)).address
         let client = PushClient(
@@ -86,7 +86,7 @@ import Testing
         #expect(error?.code == .cannotConnectToHost)
     }
 
-    @Test func aServerThatSaysNothingIsWaitedForSoLong() async throws {
+    @Test func aSilentServerTimesOut() async throws {
         let options = PushClient.Options(testing: [], timeout: .milliseconds(200))
         try await ScriptedPeer.run({ _, _ in .silence }, options: options) { peer, client in
             let error = await #expect(throws: URLError.self) { try await client.notification(7) }
@@ -127,7 +127,7 @@ import Testing
             (.tooManyAttempts, "-1", nil),
         ] as [(ProblemCode, String?, Duration?)]
     )
-    func howLongToWaitIsToldAndNotDone(code: ProblemCode, field: String?, wait: Duration?) async throws {
+    func theRetryDelayIsReportedAndNotWaitedFor(code: ProblemCode, field: String?, wait: Duration?) async throws {
         let script: ScriptedPeer.Script = { request, _ in
             var answer = PeerAnswer(to: request, code)
             answer["Retry-After"] = field

@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    @Test func aPortalWithACertificateOfItsOwnIsAsNoNetwork() async throws {
+    @Test func aPortalWithItsOwnCertificateCountsAsOffline() async throws {
         let folder = try TemporaryFolder()
         let made = try await ChildProcess(
             "/bin/sh",

@@ -30,7 +30,7 @@ import Testing
 
     // MARK: - What waits
 
-    @Test func answersMeanForTheOutboxWhatTheVectorsSay() async throws {
+    @Test func outboxOutcomesMatchTheVectors() async throws {
         let file = try VectorFile("outbox")
         var outcomes: Set<String> = []
         for (number, vector) in try file.list("answers").enumerated() {
@@ -96,7 +96,7 @@ import Testing
 
     // MARK: - What is late
 
-    @Test func lateAnswersDoWhatTheVectorsSay() async throws {
+    @Test func lateAnswersMatchTheVectors() async throws {
         let file = try VectorFile("late")
         for (number, vector) in try file.list("cases").enumerated() {
             let late = try #require(vector["late"])

@@ -36,19 +36,19 @@ import Testing
         #expect(!other.matches(key))
     }
 
-    @Test func aCurveThatIsNotKnownHasNoPin() {
+    @Test func anUnknownCurveHasNoPin() {
         #expect(SubjectPublicKeyInfo(.ellipticCurve, key: [UInt8](repeating: 4, count: 57)) == nil)
     }
 
     @Test(arguments: [
         "", "AAAA", Data(count: 31).base64EncodedString(), "sha256/" + Data(count: 32).base64EncodedString(),
     ])
-    func whatIsNoHashIsNoPin(text: String) {
+    func anInvalidHashIsRefusedAsAPin(text: String) {
         #expect(PushClient.KeyPin(sha256: text) == nil)
     }
 
     #if !canImport(Security)
-        @Test func wherePinsCannotBeComparedNothingIsSent() async throws {
+        @Test func aClientThatCannotComparePinsSendsNothing() async throws {
             let pin = try #require(PushClient.KeyPin(sha256: Data(count: 32).base64EncodedString()))
             for trust in [PushClient.ServerTrust.pinned([pin]), .pinned([])] {
                 let options = PushClient.Options(testing: [], serverTrust: trust)

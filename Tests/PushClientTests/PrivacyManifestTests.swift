@@ -24,7 +24,7 @@ struct PrivacyManifestTests {
         return try #require(list as? [String: Any])
     }
 
-    @Test func nobodyIsTrackedAndNothingCollected() throws {
+    @Test func theManifestDeclaresNoTrackingAndNoCollectedData() throws {
         let manifest = try Self.manifest()
         #expect(
             Set(manifest.keys) == [
@@ -39,7 +39,7 @@ struct PrivacyManifestTests {
     }
 
     /// The manifest must declare exactly the interfaces that the libraries of apps call.
-    @Test func whatNeedsAReasonIsDeclared() throws {
+    @Test func theManifestDeclaresEachAPIThatNeedsAReason() throws {
         let declared = try #require(try Self.manifest()["NSPrivacyAccessedAPITypes"] as? [[String: Any]])
         let reasons = try declared.reduce(into: [String: [String]]()) { reasons, entry in
             let category = try #require(entry["NSPrivacyAccessedAPIType"] as? String)

@@ -110,7 +110,7 @@ import Testing
     }
 
     @Test(arguments: [true, false], [true, false])
-    func aFullDiskKeepsNothing(hasRoomAfterRemoval: Bool, isOnline: Bool) async throws {
+    func aSignOutOnAFullDiskKeepsNothing(hasRoomAfterRemoval: Bool, isOnline: Bool) async throws {
         try await ScriptedPeer.run(Self.script) { peer in
             let store = LimitedStore()
             let client = try await Self.client(peer, store)
@@ -141,7 +141,7 @@ import Testing
 
     /// A full file system in memory, in a mount namespace of its own.
     @Test(.enabled("it takes the right to mount") { try await isAllowedToMount() })
-    func aFullFileSystemKeepsNothing() async throws {
+    func aSignOutOnAFullFileSystemKeepsNothing() async throws {
         let folder = try TemporaryFolder()
         let script = """
             set -e
@@ -172,7 +172,7 @@ import Testing
     }
 
     /// After any last step, the next process finds the account as it was, or nothing of it.
-    @Test(arguments: [true, false]) func aKilledProcessLeavesAllOrNothing(isFull: Bool) async throws {
+    @Test(arguments: [true, false]) func aKilledSignOutLeavesTheWholeAccountOrNothing(isFull: Bool) async throws {
         var outcomes: Set<Int> = []
         for changes in 0..<12 {
             let kept = try await ScriptedPeer.run(Self.script) { peer in

@@ -49,7 +49,7 @@ import Testing
     }
 
     /// Changes each byte of each answer's content and of its request's target.
-    @Test func aChangedByteIsRefusedWhereverItIs() throws {
+    @Test func aChangedByteAnywhereIsRefused() throws {
         let file = try VectorFile("signatures")
         let verifier = ResponseVerifier(keys: [try VectorFile.pinned()], coverage: .account)
         let now = try file.json.time("now")
@@ -125,7 +125,7 @@ import Testing
         }
     }
 
-    @Test func pushesNameWhatTheVectorsSay() throws {
+    @Test func pushesAreParsedAsTheVectorsSay() throws {
         let file = try VectorFile("pushes")
         for vector in try file.list("pushes") {
             let id = Int64(try #require(vector["id"]?.integer))
@@ -171,7 +171,7 @@ import Testing
         #expect(named == Set(Interference.Kind.allCases.filter { !others.contains($0) }.map(\.rawValue) + ["accepted"]))
     }
 
-    @Test func accountsAreLearntAsTheVectorsSay() throws {
+    @Test func accountIDsAreLearntAsTheVectorsSay() throws {
         let key = try VectorFile.pinned()
         let now = try VectorFile("signatures").json.time("now")
         for vector in try VectorFile("accounts").list("signIns") {
@@ -190,7 +190,7 @@ import Testing
         }
     }
 
-    @Test func answersToSignOutsMeanWhatTheVectorsSay() async throws {
+    @Test func signOutOutcomesMatchTheVectors() async throws {
         let key = try VectorFile.pinned()
         let now = try VectorFile("signatures").json.time("now")
         for vector in try VectorFile("accounts").list("signOuts") {

@@ -19,7 +19,7 @@ import Testing
         SealedUntil(expiresAt: try self.day(day).end - 1, isReadOnce: false, now: .distantPast)
     }
 
-    @Test func daysAreThoseOfUTC() throws {
+    @Test func daysFollowUTC() throws {
         #expect(Day(of: Date(timeIntervalSince1970: 86_399.999)).number == 0)
         #expect(Day(of: Date(timeIntervalSince1970: 86_400)).number == 1)
         #expect(Day(of: Date(timeIntervalSince1970: -1)).number == 0)
@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    @Test func whatWasSealedForADayOpensUntilTheChainHasGoneOn() throws {
+    @Test func valueDecryptsUntilTheChainPassesItsDay() throws {
         let chain = DayChain(from: try self.day("2026-11-24"))
         let (vault, other) = (try self.vault(chain), try self.vault(chain))
         let place = SealedPlace.expressions(7)
@@ -76,7 +76,7 @@ import Testing
         #expect(try vault.open(sealed, in: place) == Data("secret".utf8))
     }
 
-    @Test func keysThatWereDerivedBeforeGoToo() throws {
+    @Test func advancingTheChainDropsDerivedKeys() throws {
         let days = DayKeys(DayChain(from: Day(number: 100)), isSealing: true)
         let keys = try (100..<110).map { try #require(days.key(of: Day(number: $0))) }
         days.advance(to: days.chain.advanced(to: Day(number: 104)))
@@ -90,7 +90,7 @@ import Testing
         #expect(days.key(of: Day(number: .max)) == nil)
     }
 
-    @Test func withoutDayKeysTheKeyringSeals() throws {
+    @Test func keyringEncryptsWithoutADayKey() throws {
         let vault = try self.vault(DayChain(from: try self.day("2026-11-24")), isSealing: false)
         func format(_ day: String) throws -> UInt8? {
             try vault.seal(Data("secret".utf8), in: .expressions(7), until: try self.until(day)).first
@@ -103,7 +103,7 @@ import Testing
         #expect(try format("2036-11-23") == Vault.format)
     }
 
-    @Test func whatMayBeReadOnceIsSealedUntilTomorrow() throws {
+    @Test func readOncePayloadIsEncryptedUntilTomorrow() throws {
         let now = try self.day("2026-11-24").end - 1
         func day(_ seconds: TimeInterval, isReadOnce: Bool) -> String {
             "\(SealedUntil(expiresAt: now + seconds, isReadOnce: isReadOnce, now: now).day)"

@@ -18,7 +18,7 @@ import Testing
     }
 
     @Test(arguments: [(0.0, 60.0), (0.5, 67.5), (1, 75)])
-    func pushesThatAreToldTheSameWaitComeBackOneAfterTheOther(jitter: Double, wait: TimeInterval) {
+    func jitterSpreadsRetriesAfterTheSameDelay(jitter: Double, wait: TimeInterval) {
         let outcome = SendOutcome.failure(.deviceBusy(reason: "b", retryAfter: .seconds(60)))
         #expect(
             self.state().settlement(of: outcome, blame: .unclear, now: self.now, jitter: jitter)
@@ -32,7 +32,7 @@ import Testing
     }
 
     @Test(arguments: [(1, 1.0), (2, 2), (3, 4), (10, 512), (11, 900), (12, 900), (1_000_000, 900)])
-    func eachWaitIsTwiceTheLastUpToABound(attempts: Int, wait: TimeInterval) {
+    func retryDelayDoublesUpToALimit(attempts: Int, wait: TimeInterval) {
         let state = self.state(attempts: attempts)
         #expect(
             state.settlement(of: Self.unavailable(), blame: .unclear, now: self.now, jitter: 1)
@@ -41,7 +41,7 @@ import Testing
     }
 
     @Test(arguments: [(0.5, 8.0), (0, 0.1)])
-    func jitterShortensAWaitButNeverToNothing(jitter: Double, wait: TimeInterval) {
+    func jitterShortensADelayButNeverToZero(jitter: Double, wait: TimeInterval) {
         let state = self.state(attempts: 5)
         #expect(
             state.settlement(of: Self.unavailable(), blame: .unclear, now: self.now, jitter: jitter)
@@ -49,14 +49,14 @@ import Testing
         )
     }
 
-    @Test func theProvidersOwnWaitIsTheLeast() {
+    @Test func delayOfTheProviderIsTheMinimum() {
         let outcome = Self.unavailable(.seconds(60))
         #expect(
             self.state().settlement(of: outcome, blame: .unclear, now: self.now, jitter: 0) == self.retried(after: 60)
         )
     }
 
-    @Test func onlyTheFirstRetryIsSparedTheWait() {
+    @Test func onlyTheFirstRetryIsSparedTheDelay() {
         let outcome = SendOutcome.failure(.unavailable(reason: "x", retryAfter: .seconds(900), sparesFirst: true))
         let second = DeliveryState(attempts: 2, expiresAt: Self.at(87_400))
         #expect(
@@ -71,14 +71,14 @@ import Testing
         (.deviceUnknown(reason: "r"), .us, false), (.deviceGone(reason: "r"), .device, true),
         (.deviceGone(reason: "r"), .us, false),
     ])
-    func whatMayBeOurFaultIsKept(failure: SendFailure, blame: Blame, isFinal: Bool) {
+    func failureThatMayBeOurFaultIsRetried(failure: SendFailure, blame: Blame, isFinal: Bool) {
         let settlement = self.state().settlement(of: .failure(failure), blame: blame, now: self.now, jitter: 0)
         let kept = Settlement.retried(at: Self.at(1000 + SenderHealth.firstPause), reason: "r")
         #expect(settlement == (isFinal ? .failed(reason: "r") : kept))
         #expect((failure.retirement(sentAt: self.now, blame: blame) != nil) == isFinal)
     }
 
-    @Test func aRetryThatWouldComeTooLateIsNone() {
+    @Test func retryAfterTheExpiryExpiresThePush() {
         let outcome = Self.unavailable(.seconds(60))
         #expect(
             self.state(expiresIn: 60).settlement(of: outcome, blame: .unclear, now: self.now, jitter: 0) == .expired

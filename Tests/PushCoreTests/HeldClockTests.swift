@@ -35,7 +35,7 @@ import Testing
     private let machine = Machine()
 
     @Test(arguments: [0, 1, 60, 3600, -1, -3600, -400 * Self.day])
-    func aStepThatIsPlausibleIsBelieved(seconds: TimeInterval) {
+    func plausibleStepIsAccepted(seconds: TimeInterval) {
         let clock = self.machine.clock()
         self.machine.wait(500)
         self.machine.step(seconds)
@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test(arguments: [3601, Self.day, 100 * Self.day])
-    func aStepThatIsTooFarIsNotBelieved(seconds: TimeInterval) {
+    func tooLargeStepIsRejected(seconds: TimeInterval) {
         let clock = self.machine.clock()
         self.machine.wait(500)
         let right = self.machine.wall
@@ -58,7 +58,7 @@ import Testing
         #expect(clock.held == nil)
     }
 
-    @Test func aClockThatGoesOnIsBelievedHoweverRarelyItIsRead() {
+    @Test func runningClockIsAcceptedHoweverRarelyItIsRead() {
         let clock = self.machine.clock()
         self.machine.wait(300 * Self.day)
         #expect(clock.now() == self.machine.wall)
@@ -75,7 +75,7 @@ import Testing
         #expect(clock.now() == right, "the time never goes back")
     }
 
-    @Test(arguments: [false, true]) func stepsAroundANewReferenceDoNotAddUp(isRestarted: Bool) {
+    @Test(arguments: [false, true]) func stepsAroundAChangedReferenceDoNotAddUp(isRestarted: Bool) {
         var clock = self.machine.clock()
         self.machine.wait(HeldClock.referencePeriod - 5)
         for isHeld in [false, true] {
@@ -105,7 +105,7 @@ import Testing
         #expect(clock.held == nil, "a new reference")
     }
 
-    @Test func aStepThatWasTakenBackWidensNothing() {
+    @Test func revertedStepDoesNotWidenTheTolerance() {
         let clock = self.machine.clock()
         for seconds in [3000.0, -3000] {
             self.machine.step(seconds)
@@ -140,7 +140,7 @@ import Testing
         for clock in [clock, next] { #expect(clock.held == nil && clock.behind == nil) }
     }
 
-    @Test func anAcceptedClockIsBelieved() {
+    @Test func acceptedClockIsUsed() {
         let clock = self.machine.clock()
         self.machine.step(100 * Self.day)
         clock.accept()
@@ -150,7 +150,7 @@ import Testing
         #expect(clock.now() == self.machine.wall)
     }
 
-    @Test func aWrongClockThatWasAcceptedIsTakenBack() {
+    @Test func acceptanceOfAWrongClockCanBeReverted() {
         let clock = self.machine.clock()
         self.machine.step(100 * Self.day)
         clock.accept()
@@ -162,7 +162,7 @@ import Testing
 
     /// A machine without a battery starts in 1970, and the server may start before the time is
     /// corrected.
-    @Test func aTimeBeforeTheProgramIsNotHeldOn() {
+    @Test func timeBeforeTheProgramDateMayStepForward() {
         let machine = self.machine
         machine.step(-1_800_000_000)
         let clock = machine.clock()
@@ -174,7 +174,7 @@ import Testing
         #expect(clock.held == 2 * Self.day)
     }
 
-    @Test func aRestartOfTheProcessBelievesNoMore() {
+    @Test func restartDoesNotAcceptAStep() {
         let before = self.machine.clock()
         self.machine.step(100 * Self.day)
         let right = before.now()
@@ -209,7 +209,7 @@ import Testing
         #expect(clock.held == 3 * Self.day)
     }
 
-    @Test func theMachinesOwnUptimeGoesOn() {
+    @Test func uptimeOfTheMachineNeverFalls() {
         let first = HeldClock.uptime()
         #expect(first > 0)
         #expect(HeldClock.uptime() >= first)

@@ -18,18 +18,18 @@ import Testing
         #expect(try Keyring.addingKey(to: self.text).text != text, "it is random")
     }
 
-    @Test func aKeyIsTakenOutAndNothingElse() throws {
+    @Test func removingAKeyChangesNothingElse() throws {
         let text = try Keyring.removingKey(2, from: self.text)
         #expect(text == "# mine\n\(Self.line(7, 1))\n# old\n")
     }
 
-    @Test func theKeyThatSealsAndOneThatIsNotThereStay() {
+    @Test func encryptingOrMissingKeyCannotBeRemoved() {
         #expect(throws: KeyTextError.sealing(7)) { try Keyring.removingKey(7, from: self.text) }
         #expect(throws: KeyTextError.missing(3)) { try Keyring.removingKey(3, from: self.text) }
         #expect(throws: KeyTextError.full) { try Keyring.addingKey(to: Self.line(.max, 1)) }
     }
 
-    @Test func aCheckValueIsTheKeysOwnAndNotTheKey() throws {
+    @Test func checkValueDependsOnTheKeyOnly() throws {
         let keyring = try Keyring(text: self.text)
         let values = keyring.numbers.compactMap { keyring.checkValue(of: $0) }
         #expect(Set(values).count == 2)

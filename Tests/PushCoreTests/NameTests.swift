@@ -4,12 +4,12 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct UsernameTests {
     @Test(arguments: ["a", "Alice", "a.b-c_d@e#f", String(repeating: "x", count: 100)])
-    func namesAreTaken(text: String) {
+    func validNamesAreAccepted(text: String) {
         #expect(Username(text)?.description == text)
     }
 
     @Test(arguments: ["", "a:b", "a b", "é", "a/b", "a\n", String(repeating: "x", count: 101)])
-    func otherTextIsNoName(text: String) {
+    func invalidNamesAreRefused(text: String) {
         #expect(Username(text) == nil)
     }
 
@@ -17,7 +17,7 @@ import Testing
         #expect(try #require(Username("Alice")) == #require(Username("aLICE")))
     }
 
-    @Test func eachRoleMayWhatThoseBeforeItMay() {
+    @Test func rolesAreOrderedByTheirRights() {
         #expect(Role.device < .publisher)
         #expect(Role.publisher < .admin)
     }
@@ -29,7 +29,7 @@ import Testing
     }
 
     @Test(arguments: ["", "a b", "é", "a,b", "a&b", String(repeating: "x", count: 121)])
-    func otherTextIsNoTag(text: String) {
+    func invalidTagsAreRefused(text: String) {
         #expect(Tag(text) == nil)
     }
 
@@ -44,7 +44,7 @@ import Testing
         .tag(try #require(Tag(text)))
     }
 
-    @Test func notBindsTighterThanAndAndThatTighterThanOr() throws {
+    @Test func operatorsBindInTheOrderNotAndOr() throws {
         let (a, b, c) = (try tag("a"), try tag("b"), try tag("c"))
         #expect(try TagExpression("a || b && !c") == .or(a, .and(b, .not(c))))
         #expect(try TagExpression("(a||b)&&c") == .and(.or(a, b), c))
@@ -53,7 +53,7 @@ import Testing
     }
 
     @Test(arguments: ["", " ", "a b", "a &&", "&& a", "a & b", "(a", "a)", "!", "()", "a || || b", "a,b"])
-    func whatIsNoExpressionIsRefused(text: String) {
+    func invalidExpressionsAreRefused(text: String) {
         #expect(throws: TagExpression.Invalid.self) { try TagExpression(text) }
     }
 
@@ -78,7 +78,7 @@ import Testing
     }
 
     @Test(arguments: ["", "a b", "a\u{0}", "é", String(repeating: "x", count: 4097)])
-    func otherTextIsNoHandle(text: String) {
+    func invalidHandlesAreRefused(text: String) {
         #expect(DeviceHandle(text) == nil)
     }
 
@@ -92,7 +92,7 @@ import Testing
     }
 
     @Test(arguments: ["", ".", "..", "a/b", "a b", "a:b", "é", String(repeating: "x", count: 129)])
-    func otherTextIsNoRegistrationID(text: String) {
+    func invalidRegistrationIDsAreRefused(text: String) {
         #expect(RegistrationID(text) == nil)
     }
 

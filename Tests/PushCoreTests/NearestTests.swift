@@ -6,11 +6,11 @@ import Testing
         ("usr", "user"), ("USER", "user"), ("usre", nil), ("backpu", "backup"), ("bakup", "backup"), ("bcakpu", nil),
         ("uesr", nil), ("", nil), ("keys", "keys"), ("kezs", "keys"), ("signing-key", "signing-keys"),
     ])
-    func aMisspeltNameIsThatOfTheNearestWithinTwoLetters(name: String, nearest: String?) {
+    func misspeltNameFindsTheNearest(name: String, nearest: String?) {
         #expect(["user", "backup", "keys", "signing-keys"].nearest(to: name) == nearest)
     }
 
-    @Test func ofNoneNoneIsNear() {
+    @Test func emptyListHasNoNearestName() {
         #expect([String]().nearest(to: "user") == nil)
     }
 }

@@ -16,7 +16,7 @@ import Testing
     }
 
     @Test(arguments: [1, 2, 9, 10, 11, 99, 1000, 5001])
-    func inNoSecondAreThereMoreThanTheRateAndHardlyFewer(rate: Int) {
+    func eachSecondAdmitsTheRateAndNoMore(rate: Int) {
         let times = self.admitted(rate: rate)
         for (first, last) in zip(times, times.dropFirst(rate)) { #expect(last - first >= 999) }
         #expect(times.count >= rate * 9)
@@ -59,7 +59,7 @@ import Testing
         #expect(pacer.admit(now: Date(timeIntervalSince1970: 1000.5)) == Date(timeIntervalSince1970: 1001))
     }
 
-    @Test func afterAPauseTheRateRisesForAMinute() {
+    @Test func rateRisesForAMinuteAfterAPause() {
         var pacer = Pacer(rate: 1000)
         let start = Date(timeIntervalSince1970: 1_800_000_000)
         pacer.beginRise(now: start)

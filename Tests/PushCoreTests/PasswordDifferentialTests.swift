@@ -43,7 +43,7 @@ import Testing
         return [password, number.isMultiple(of: 2) ? password + " " : String(password.dropLast()) + "x"]
     }
 
-    @Test func theyReadWhatWeWrite() async throws {
+    @Test func oracleVerifiesOurHashes() async throws {
         let questions = try (0..<Self.count).map { number in
             let passwords = Self.passwords(number)
             let hash = try PasswordHash(of: passwords[0], parameters: Self.parameters(number))
@@ -57,7 +57,7 @@ import Testing
         #expect(Set(questions.map(\.phc)).count == Self.count)
     }
 
-    @Test func weReadWhatTheyWrite() async throws {
+    @Test func hashesOfTheOracleAreVerified() async throws {
         let questions = try (0..<Self.count).map { number in
             let parameters = try Self.parameters(number)
             // The text includes characters that users may not choose, but that may be stored.

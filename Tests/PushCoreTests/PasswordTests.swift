@@ -54,7 +54,7 @@ import Testing
         ]
 
     @Test(arguments: Self.wrong)
-    func whatIsWrittenInAnyOtherWayIsNobodys(phc: String) {
+    func malformedHashMatchesNoPassword(phc: String) {
         let hash = PasswordHash(phc: phc)
         #expect(hash.parameters == nil)
         #expect(!hash.matches("pass: wörd: 123"))
@@ -67,7 +67,7 @@ import Testing
         #expect(PHCString(phc)?.description == phc)
     }
 
-    @Test func whateverIsReadIsWrittenAsItWas() {
+    @Test func parsedHashIsWrittenAsItWas() {
         let phc = Array(Self.phc().utf8)
         for index in phc.indices {
             for byte in UInt8(0x20)...0x7E {
@@ -86,7 +86,7 @@ import Testing
         (12_288, 3, 1, true), (12_287, 3, 1, false), (9216, 4, 1, true), (9215, 4, 1, false), (7168, 5, 1, true),
         (7167, 64, 1, false), (1_048_576, 64, 16, true), (65_536, 3, 4, true), (8, 64, 1, false),
     ])
-    func whatOWASPCallsTooWeakIs(memory: Int, passes: Int, lanes: Int, isStrong: Bool) throws {
+    func strengthFollowsOWASP(memory: Int, passes: Int, lanes: Int, isStrong: Bool) throws {
         let parameters = try #require(PasswordParameters(memory: memory, passes: passes, lanes: lanes))
         #expect(parameters.isStrongEnough == isStrong)
     }
@@ -96,7 +96,7 @@ import Testing
         ((19_456, 1, 1), (19_456, 2, 1), true), ((19_456, 2, 1), (19_456, 2, 2), true),
         ((65_536, 3, 4), (19_456, 2, 1), false), ((65_536, 1, 4), (19_456, 2, 1), true),
     ])
-    func aHashIsMadeAnewIfAnythingAboutItIsLess(
+    func hashIsRenewedIfAnyParameterIsWeaker(
         stored: (Int, Int, Int),
         wanted: (Int, Int, Int),
         isWeaker: Bool
@@ -106,13 +106,13 @@ import Testing
         #expect(PasswordHash.decoy(own).needsRehash(for: other) == isWeaker)
     }
 
-    @Test func aHashWithAShortSaltOrDigestIsMadeAnew() {
+    @Test func hashWithAShortSaltOrDigestIsRenewed() {
         let phc = "$argon2id$v=19$m=256,t=2,p=1$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4"
         let parameters = PasswordHash(phc: phc).parameters
         #expect(parameters.map { PasswordHash(phc: phc).needsRehash(for: $0) } == true)
     }
 
-    @Test func aDecoyCostsTheSameAndIsNobodys() throws {
+    @Test func decoyCostsTheSameAndMatchesNoPassword() throws {
         let parameters = try #require(PasswordParameters(memory: 16, passes: 3, lanes: 2))
         let (one, other) = (PasswordHash.decoy(parameters), PasswordHash.decoy(parameters))
         #expect(one.parameters == parameters)
@@ -139,7 +139,7 @@ import Testing
         "12345678", "password", "Password", "PASSWORD1", "iloveyou", "Trustno1", "qwertyuiop", "baseball", "11111111",
         "1qaz2WSX", "BullShit",
     ])
-    func whatIsGuessedFirstIsRefusedInAnyCase(password: String) {
+    func commonPasswordsAreRefusedInAnyCase(password: String) {
         #expect(throws: PasswordError.tooCommon) { try self.choose(password) }
     }
 
@@ -154,7 +154,7 @@ import Testing
         (String(repeating: "x", count: 1_000_000), .length), ("1234567\n", .controlCharacter),
         ("\u{0}password", .controlCharacter), ("password\u{7F}", .controlCharacter),
     ])
-    func whatCannotBeOneIsRefused(password: String, error: PasswordError) {
+    func invalidPasswordsAreRefused(password: String, error: PasswordError) {
         #expect(throws: error) { try self.choose(password) }
     }
 
@@ -162,7 +162,7 @@ import Testing
         "éééééééé", "🔐🔐🔐🔐🔐🔐🔐🔐", "        ", " password", "password ", "pass word", "alice.cooper!", "passwordpassword!",
         String(repeating: "é", count: 128), "e\u{301}e\u{301}e\u{301}e\u{301}", "\u{301}1234567",
     ])
-    func anythingElseIsTakenByteForByte(password: String) throws {
+    func otherPasswordsAreAcceptedByteForByte(password: String) throws {
         let hash = try self.choose(password)
         #expect(hash.parameters == self.parameters)
         #expect(hash.matches(password))
@@ -177,7 +177,7 @@ import Testing
         #expect(try !self.choose("ﬁnestra!!").matches("finestra!!"))
     }
 
-    @Test func theListHasTheMostCommonOnesThatCouldBeChosen() {
+    @Test func listHasTheMostCommonPermittedPasswords() {
         let all = CommonPasswords.all.map { String(decoding: $0, as: UTF8.self) }
         #expect(all.count >= 3000)
         #expect(Set(all).count == all.count)
@@ -189,7 +189,7 @@ import Testing
         }
     }
 
-    @Test func whatIsTooLongIsRefusedAtOnceWhateverTheHash() throws {
+    @Test func tooLongPasswordIsRefusedAtOnce() throws {
         // Checking these would take a minute.
         let parameters = try #require(PasswordParameters(memory: 1_048_576, passes: 64, lanes: 16))
         let long = String(repeating: "x", count: 257)

@@ -95,14 +95,14 @@ import Testing
         ),
         Row("one user too little at a time", refused(1...4) + refused(1...4, at: 1), pauses: false, .unclear),
     ])
-    func onlyDevicesOfSeveralUsersWithoutOneAcceptedMakeItOurFault(row: Row) {
+    func onlyRefusalsOfSeveralUsersPauseTheLane(row: Row) {
         let health = self.health(after: row.calls)
         #expect((health.pause?.cause == .devicesRefused) == row.pauses)
         #expect((health.pause == nil) == !row.pauses)
         #expect(health.blame == row.blame)
     }
 
-    @Test func whatIsOurFaultIsToldOnceWithItsReasonAndItsEnd() {
+    @Test func pauseIsReportedOnceWithItsReasonAndEnd() {
         var health = SenderHealth()
         var events: [HealthEvent] = []
         func record(_ call: Call, isKnown: Bool = false) {
@@ -128,7 +128,7 @@ import Testing
         #expect(events.count == 5)
     }
 
-    @Test func pushesThatAreTriedAgainAreNoNewEvidence() {
+    @Test func retriesDoNotCountAsNewEvidence() {
         var health = self.health(after: Self.refused(1...4))
         for user in 5...20 {
             let outcome = Call.refused(Int64(user), at: 700).outcome
@@ -142,7 +142,7 @@ import Testing
         #expect(health.pause?.cause == .devicesRefused)
     }
 
-    @Test func afterAnotherTroubleAnAnswerAboutADeviceIsAnAnswer() {
+    @Test func refusedProbeResumesALanePausedForAnotherCause() {
         var health = self.health(after: [])
         _ = health.record(.failure(.misconfigured(reason: "m")), user: 1, isKnown: false, now: Self.at(0), jitter: 1)
         #expect(health.admit(now: Self.at(60)) == .probe)
@@ -176,7 +176,7 @@ import Testing
         #expect(health.probeChoice.avoidedUsers == [1, 2, 3, 4, 5, 10, 11, 12, 13])
     }
 
-    @Test func ofAnOutageAProbeIsAlwaysToAKnownAddress() {
+    @Test func probeOfAnOutageGoesToAKnownAddress() {
         var health = SenderHealth()
         let down = SendOutcome.failure(.unavailable(reason: "down"))
         for user in Int64(0)..<10 { _ = health.record(down, user: user, isKnown: false, now: Self.at(0), jitter: 1) }

@@ -31,7 +31,7 @@ import Testing
     }
 
     /// The loop has read the store before the notification existed, and plans afterwards.
-    @Test func whatIsNotedWhileTheLoopLooksIsNotLost() async {
+    @Test func timeNotedDuringAReadIsNotLost() async {
         let schedule = ReleaseSchedule()
         schedule.plan(Self.start)
         schedule.begin()

@@ -40,7 +40,7 @@ import Testing
         (failures(.kindRefused(reason: "k"), 100), .go, nil, nil),
         (failures(.deviceGone(reason: "g"), 100), .go, nil, nil),
     ])
-    func itRestsWhereThatIsAskedForOrNothingGetsThrough(
+    func lanePausesOnRequestOrIfNothingGetsThrough(
         results: [SendOutcome],
         expected: SenderHealth.Admission,
         cause: Pause.Cause?,
@@ -52,7 +52,7 @@ import Testing
         #expect(health.pause?.reason == reason)
     }
 
-    @Test func whenEverybodysDevicesAreGoneTheyAreKeptUntilOneIsAccepted() {
+    @Test func goneDevicesOfManyUsersAreKeptUntilASuccess() {
         var health = SenderHealth()
         let gone = SendOutcome.failure(.deviceGone(reason: "g"))
         func record(_ outcome: SendOutcome, _ user: Int64) -> HealthEvent? {
@@ -69,20 +69,20 @@ import Testing
         #expect(health.blameForGone == .device)
     }
 
-    @Test func aKindOfDevicesThatIsRefusedIsToldOnce() {
+    @Test func refusedKindOfDeviceIsReportedOnce() {
         var health = SenderHealth()
         let refused = SendOutcome.failure(.kindRefused(reason: "THIRD_PARTY_AUTH_ERROR"))
         let events = (0..<5).map { health.record(refused, user: $0, isKnown: true, now: self.now, jitter: 1) }
         #expect(events == [.kindRefused(reason: "THIRD_PARTY_AUTH_ERROR"), nil, nil, nil, nil])
     }
 
-    @Test func theDevicesOfOneUserAreNoOutageHoweverBusy() {
+    @Test func busyDevicesOfOneUserDoNotPauseTheLane() {
         var health = SenderHealth()
         for _ in 0..<100 { _ = health.record(.failure(Self.busy), user: 1, isKnown: false, now: self.now, jitter: 1) }
         #expect(health.admission(now: self.now) == .go)
     }
 
-    @Test func afterTheRestOneGoesFirstAndTheOthersOnlyIfItIsAnswered() {
+    @Test func pausedLaneResumesAfterASuccessfulProbe() {
         var health = self.health(after: Self.failures(Self.down, 10))
         let later = Self.at(1)
         #expect(health.admit(now: later) == .probe)
@@ -107,7 +107,7 @@ import Testing
         return lengths
     }
 
-    @Test func eachFurtherRestIsTwiceTheLastUpToABound() {
+    @Test func pausesDoubleUpToALimit() {
         let outage = Self.failures(Self.down, 10)
         #expect(
             self.delays(after: outage, probes: Self.down, isKnown: true) == [1, 2, 4, 8, 16, 32, 64, 128, 256, 300]
@@ -127,7 +127,7 @@ import Testing
             (failures(.misconfigured(reason: "m"), 1), unknown, [60]),
         ] as [([SendOutcome], SendFailure, [TimeInterval])]
     )
-    func probesToNewAddressesMakeNoRestLong(
+    func probesToNewAddressesDoNotProlongPauses(
         results: [SendOutcome],
         probe: SendFailure,
         expected: [TimeInterval]
@@ -135,7 +135,7 @@ import Testing
         #expect(self.delays(after: results, probes: probe, isKnown: false) == expected)
     }
 
-    @Test func whatWasOnItsWayNeitherEndsARestNorMakesItAnother() {
+    @Test func pushesInFlightNeitherEndNorRestartAPause() {
         var health = self.health(after: Self.failures(Self.down, 10))
         for _ in 0..<50 {
             let event = health.record(.failure(Self.down), user: 1, isKnown: false, now: self.now + 0.5, jitter: 1)

@@ -8,7 +8,7 @@ import Testing
         try #require(NotificationID(rawValue: number))
     }
 
-    @Test func whoWatchesIsToldOfItsOwnOnly() async throws {
+    @Test func watcherWakesForItsOwnNotificationOnly() async throws {
         let (own, other) = (try self.id(1), try self.id(2))
         await self.watch.watching(own) { bell in
             self.watch.settled([other])
@@ -23,7 +23,7 @@ import Testing
         self.watch.settled([own])
     }
 
-    @Test func cancellationRings() async throws {
+    @Test func cancellationWakesTheWatcher() async throws {
         let id = try self.id(1)
         await withTaskGroup { group in
             group.addTask { await self.watch.watching(id) { await $0?.wait(atMost: .seconds(3600)) } }
@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test func noMoreThanAThousandWait() async throws {
+    @Test func atMostAThousandWatchersWait() async throws {
         try await self.nest(1000)
     }
 

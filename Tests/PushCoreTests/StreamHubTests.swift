@@ -31,7 +31,7 @@ import Testing
         return []
     }
 
-    @Test func aDeviceWithoutAStreamIsNotThere() async throws {
+    @Test func deviceWithoutAStreamIsAway() async throws {
         #expect(await self.hub.deliver(self.id, to: self.device) == .nobodyThere)
         let other = try #require(DeviceHandle("other"))
         let subscription = try self.open(other)
@@ -39,7 +39,7 @@ import Testing
         withExtendedLifetime(subscription) {}
     }
 
-    @Test func aPushIsHandedOverWhenItsReaderSaysSo() async throws {
+    @Test func pushIsDeliveredWhenItsReaderConfirms() async throws {
         let subscription = try self.open(self.device)
         let rings = self.bell(of: subscription)
         async let delivery = self.hub.deliver(self.id, to: self.device)
@@ -49,7 +49,7 @@ import Testing
         #expect(await delivery == .handedOver)
     }
 
-    @Test func onlyTheStreamsOfAUserAreInQuestionAndOnceEach() throws {
+    @Test func streamsOfOneUserAreRevalidatedOnceEach() throws {
         let (mine, others) = (try self.open(self.device), try #require(self.hub.open([self.device], ofUser: 2)))
         let rings = Mutex(0)
         mine.mailbox.attach { rings.withLock { $0 += 1 } }
@@ -63,7 +63,7 @@ import Testing
         #expect(mine.mailbox.take().needsRevalidation && others.mailbox.take().needsRevalidation)
     }
 
-    @Test func oneOfSeveralStreamsIsEnough() async throws {
+    @Test func pushIsDeliveredIfAnyStreamConfirms() async throws {
         let first = try self.open(self.device)
         let second = try self.open(self.device)
         let (firstBell, secondBell) = (self.bell(of: first), self.bell(of: second))
@@ -73,7 +73,7 @@ import Testing
         #expect(await delivery == .handedOver)
     }
 
-    @Test func whatWaitsWhenTheStreamEndsIsNotDelivered() async throws {
+    @Test func pushIsNotDeliveredIfItsStreamEnds() async throws {
         var subscription: StreamSubscription? = try self.open(self.device)
         let (rings, ring) = AsyncStream.makeStream(of: Void.self)
         async let delivery = self.hub.deliver(self.id, to: self.device)
@@ -85,7 +85,7 @@ import Testing
         #expect(await delivery == .nobodyThere)
     }
 
-    @Test func aMailboxTakesOnlySoMuch() async throws {
+    @Test func mailboxIsBounded() async throws {
         let subscription = try self.open(self.device)
         let outcomes = await withTaskGroup(of: StreamHub.Delivery.self) { group in
             for _ in 0..<150 { group.addTask { await self.hub.deliver(self.id, to: self.device) } }
@@ -100,7 +100,7 @@ import Testing
         #expect(outcomes.count { $0 == .handedOver } == 100)
     }
 
-    @Test func aUserHasOnlySoManyStreams() throws {
+    @Test func streamsOfAUserAreLimited() throws {
         var open = (0..<StreamHub.maximumPerUser).map { _ in self.hub.open([self.device], ofUser: 1) }
         #expect(!open.contains { $0 == nil })
         #expect(self.hub.open([self.device], ofUser: 1) == nil)

@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    @Test func theChecksumIsThatOfOtherPrograms() {
+    @Test func checksumMatchesOtherPrograms() {
         #expect(BearerToken(Self.sample) != nil)
     }
 
@@ -32,11 +32,11 @@ import Testing
         sample.replacing("spt_00", with: "spt_01"), sample.replacing("spt_00", with: "spt_é"), " " + sample,
         String(repeating: "x", count: 100_000),
     ])
-    func otherTextIsNoToken(text: String) {
+    func invalidTokensAreRefused(text: String) {
         #expect(BearerToken(text) == nil)
     }
 
-    @Test func aTokenDoesNotPrint() {
+    @Test func tokenIsNeverPrinted() {
         let token = BearerToken.random()
         var dumped = "\(token) \(String(reflecting: token))"
         dump(token, to: &dumped)
@@ -45,7 +45,7 @@ import Testing
     }
 
     @Test(arguments: ["spt_ABCDefg", "spt_ABCDefg12", "spu_ABCDefg1", "spt_ABCDef-1", "", "spt_ABCDefé"])
-    func otherTextIsNoPrefix(text: String) {
+    func invalidPrefixesAreRefused(text: String) {
         #expect(TokenPrefix(text) == nil)
     }
 }
@@ -57,13 +57,13 @@ import Testing
     }
 
     /// FIPS 180-2, appendix B.1.
-    @Test func itIsTheHashOfTheText() {
+    @Test func fingerprintIsTheHashOfTheText() {
         let expected = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
         self.expect(Fingerprint(of: "abc"), is: expected)
     }
 
     /// RFC 4231 section 4.3.
-    @Test func underAKeyItIsTheCodeOfTheText() {
+    @Test func keyedFingerprintIsTheHMACOfTheText() {
         let code = KeyedHash(key: SymmetricKey(data: Data("Jefe".utf8)))
         let expected = "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"
         for _ in 0..<2 { self.expect(Fingerprint(of: "what do ya want for nothing?", code: code), is: expected) }
@@ -71,7 +71,7 @@ import Testing
     }
 
     @Test(arguments: [0, 31, 33])
-    func otherLengthsAreNone(length: Int) {
+    func fingerprintsOfOtherLengthsAreRefused(length: Int) {
         #expect(Fingerprint(bytes: Data(count: length)) == nil)
     }
 }
@@ -86,16 +86,16 @@ import Testing
     }
 
     @Test(arguments: ["Fetch", "", "admin", "fetch send"])
-    func otherNamesAreNoScope(name: String) {
+    func invalidScopesAreRefused(name: String) {
         #expect(Scopes(named: name) == nil)
     }
 
-    @Test func anUnknownNameAllowsNothing() {
+    @Test func unknownScopeAllowsNothing() {
         #expect(Scopes("fetch everything  send") == [.fetch, .send])
     }
 
     @Test(arguments: [["manage"], ["fetch", "manage"], [], ["fetch", "fly"]])
-    func aRoleHasNoScopesButItsOwn(names: [String]) throws {
+    func roleHasItsOwnScopesOnly(names: [String]) throws {
         let error = #expect(throws: ScopeError.self) { try Role.device.scopes(named: names) }
         #expect("\(try #require(error))" == "a token of a device can have one or more of fetch, send, register")
         #expect(try Role.admin.scopes(named: ["manage", "fetch", "fetch"]) == [.fetch, .manage])

@@ -23,7 +23,7 @@ import Testing
         " 00-\(id)-00f067aa0ba902b7-01", "00-\(id)-00f067aa0ba902b7-01, 00-\(id)-00f067aa0ba902b7-01",
         "00-4bf92f3577b34da6a3ce929d0e0e473é-00f067aa0ba902b7-01",
     ])
-    func whatIsNotValidNamesNoTrace(text: String) {
+    func invalidTraceparentsAreIgnored(text: String) {
         #expect(TraceID(traceparent: text) == nil)
     }
 
@@ -33,7 +33,7 @@ import Testing
         return try #require(TraceID(traceparent: "00-\(id)-00f067aa0ba902b7-01"))
     }
 
-    @Test func theNewestNotificationsAreRemembered() throws {
+    @Test func tracesOfTheOldestNotificationsAreEvicted() throws {
         let traces = RequestTraces()
         let ids = (1...Int64(RequestTraces.limit) + 10).compactMap { NotificationID(rawValue: $0) }
         for (index, id) in ids.enumerated() { traces.record(try self.trace(index + 1), of: id) }
@@ -42,14 +42,14 @@ import Testing
         #expect(traces.trace(of: ids[ids.count - 1]) == (try self.trace(ids.count)))
     }
 
-    @Test func allOfATraceAreSampledOrNone() throws {
+    @Test func requestsOfATraceAreSampledTogether() throws {
         let traces = RequestTraces(sampling: 10)
         let sampled = try (1...10_000).filter { traces.isSampled(try self.trace($0)) }
         #expect((500...2000).contains(sampled.count), "\(sampled.count) of 10,000")
         for number in sampled { #expect(traces.isSampled(try self.trace(number))) }
     }
 
-    @Test func oneInSoManyRequestsWithoutATraceIsSampled() {
+    @Test func requestsWithoutATraceAreSampledAtTheRate() {
         let traces = RequestTraces()
         #expect((0..<100).count { _ in traces.isSampled(nil) } == 0)
         traces.sample(20)

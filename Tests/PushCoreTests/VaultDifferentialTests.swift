@@ -32,7 +32,7 @@ import Testing
         Data((0..<count).map { _ in .random(in: 0 ... .max) })
     }
 
-    @Test func eachOpensWhatTheOtherSealsAndDerivesTheSameKeys() async throws {
+    @Test func vaultAndOracleDecryptEachOtherAndDeriveTheSameKeys() async throws {
         var questions: [Question] = []
         for length in Self.lengths {
             for number in [1, 7, UInt32.max] {

@@ -20,19 +20,19 @@ import Testing
         .payload(try #require(NotificationID(rawValue: id)), sender: sender)
     }
 
-    @Test func whatWasSealedOpensInItsPlace() throws {
+    @Test func valueDecryptsInItsPlace() throws {
         let vault = try vault(1)
         let sealed = try vault.seal(self.secret, in: place(7))
         #expect(try vault.open(sealed, in: place(7)) == self.secret)
         #expect(sealed.range(of: self.secret) == nil)
     }
 
-    @Test func theSameSealedTwiceLooksDifferent() throws {
+    @Test func equalValuesEncryptDifferently() throws {
         let vault = try vault(1)
         #expect(try vault.seal(self.secret, in: place(7)) != vault.seal(self.secret, in: place(7)))
     }
 
-    @Test func inAnotherRowOrColumnItDoesNotOpen() throws {
+    @Test func valueDoesNotDecryptInAnotherRowOrColumn() throws {
         let vault = try vault(1)
         var places =
             [1, 2].flatMap { [.username($0), .handle($0), .tags($0), .expressions($0), .audit($0)] } as [SealedPlace]
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test func anExchangedKeyringSealsFromThenOnAndOpensWhatWasSealedBefore() throws {
+    @Test func exchangedKeyringEncryptsNewAndDecryptsOldValues() throws {
         let vault = try vault(1)
         let old = try vault.seal(self.secret, in: place(7))
         vault.replaceKeyring(try self.keyring([2, 1]))
@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    @Test func theFirstKeySealsAndAllOpen() throws {
+    @Test func firstKeyEncryptsAndAllKeysDecrypt() throws {
         let sealed = try vault(1).seal(self.secret, in: place(7))
         #expect(try self.vault(2, 1).open(sealed, in: place(7)) == self.secret)
         #expect(throws: VaultError.keyMissing(1)) { try self.vault(2).open(sealed, in: self.place(7)) }
@@ -135,7 +135,7 @@ import Testing
     }
 
     @Test(arguments: ["", "x", "$argon2id$", "$argon2id$v=19$m=19456,t=2,p=1$AAAA$"])
-    func aDamagedHashIsNobodys(phc: String) {
+    func damagedHashMatchesNoPassword(phc: String) {
         #expect(!PasswordHash(phc: phc).matches("password"))
     }
 }

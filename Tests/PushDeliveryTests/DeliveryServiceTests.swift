@@ -27,7 +27,7 @@ import Testing
         try await fixture.post(1, from: alice, to: "username:alice")
     }
 
-    @Test func whatIsInTheOutboxAtTheStartIsSent() async throws {
+    @Test func pushesQueuedBeforeTheStartAreSent() async throws {
         // The clock starts at the present and advances. APNs may refuse a second stream until it
         // has seen a valid token, and refused pushes are retried after a delay.
         self.fixture.clock.advance(by: Date().timeIntervalSince(self.fixture.now))
@@ -42,7 +42,7 @@ import Testing
         #expect(ids.count == 20)
     }
 
-    @Test func aNewNotificationIsSentAtTheBell() async throws {
+    @Test func aNewNotificationIsSentAtTheWakeUp() async throws {
         let alice = try await fixture.addUser("alice")
         try await fixture.addDevice(of: alice, handle: "abcd")
         try await self.rig.run(settings: DeliverySettings(pollInterval: .seconds(3600))) { wakeUp, _ in
@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    @Test func aPushHasTheTraceOfItsNotificationAndTheTimeThatItTook() async throws {
+    @Test func anAcceptedPushIsLoggedWithItsTraceAndDuration() async throws {
         try await self.fill(2)
         let id = "4bf92f3577b34da6a3ce929d0e0e4736"
         let trace = try #require(TraceID(traceparent: "00-\(id)-00f067aa0ba902b7-01"))
@@ -69,7 +69,7 @@ import Testing
         #expect(lines.allSatisfy { $0.hasSuffix(" trace=\(id)") })
     }
 
-    @Test(.timeLimit(.minutes(5))) func whoWatchesANotificationIsToldWhenItsPushIsSettled() async throws {
+    @Test(.timeLimit(.minutes(5))) func settlingAPushWakesTheWatcherOfItsNotification() async throws {
         try await self.fill(1)
         let id = try #require(NotificationID(rawValue: 1))
         let settlements = SettlementWatch()
@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    @Test func whatHasExpiredIsNotSent() async throws {
+    @Test func expiredPushesAreNotSent() async throws {
         let alice = try await fixture.addUser("alice")
         try await fixture.addDevice(of: alice, handle: "abcd")
         try await fixture.post(1, from: alice, to: "username:alice", expiresIn: 10)
@@ -113,7 +113,7 @@ import Testing
 
     // MARK: Trouble
 
-    @Test func aProviderThatAsksForRestGetsItAndNothingIsLost() async throws {
+    @Test func aRetryAfterPausesTheLaneAndLosesNothing() async throws {
         try await self.fill(100)
         self.apns.pushes.setFaults([FaultRule(.answer(status: 503, retryAfter: .seconds(600)))])
         try await self.rig.run { wakeUp, status in
@@ -137,7 +137,7 @@ import Testing
     }
 
     /// The first push after a pause is leased, and expires before it is sent.
-    @Test(.timeLimit(.minutes(5))) func aProbeThatExpiresAfterItsClaimStopsNothing() async throws {
+    @Test(.timeLimit(.minutes(5))) func theLaneResumesAfterALeasedProbeExpires() async throws {
         let alice = try await fixture.addUser("alice")
         try await fixture.addDevice(of: alice, handle: "abcd")
         try await fixture.post(1, from: alice, to: "username:alice", expiresIn: 10)
@@ -179,7 +179,7 @@ import Testing
         }
     }
 
-    @Test func whatIsLeasedAndNotSentIsGivenBackAtTheEnd() async throws {
+    @Test func unsentLeasedPushesAreReleasedAtShutdown() async throws {
         try await self.fill(100)
         self.apns.pushes.setFaults([FaultRule(.answer(status: 503, retryAfter: .seconds(600)))])
         try await self.rig.run { _, status in
@@ -190,7 +190,7 @@ import Testing
         #expect(leased.allSatisfy { $0.state.attempts == 1 })
     }
 
-    @Test func aDeviceThatIsUnknownIsRetiredOnceOthersAreReached() async throws {
+    @Test func anUnknownDeviceIsRetiredOnceAnotherIsReached() async throws {
         let alice = try await fixture.addUser("alice")
         try await fixture.addDevice(of: alice, handle: "dead")
         let rule = FaultRule(.answer(status: 400, body: #"{"reason":"BadDeviceToken"}"#), when: [.device("dead")])

@@ -51,7 +51,7 @@ import Testing
         try await self.fixture.reader.devices(ofUser: user.id).map(\.environment)
     }
 
-    @Test func aTokenOfTheOtherEnvironmentIsMovedThereOnceAndThatIsTold() async throws {
+    @Test func aTokenOfTheOtherEnvironmentIsMovedThereAndLoggedOnce() async throws {
         let alice = try await self.fixture.addUser("alice")
         try await self.fixture.addDevice(of: alice, handle: "5a5a")
         self.rig.apns.devices.issue("5a5a", in: .sandbox, topic: self.rig.apns.credentials.topic)
@@ -77,7 +77,7 @@ import Testing
 
     /// A token that neither environment knows is judged in the environment where its device
     /// registered.
-    @Test func anInventedTokenIsTriedInBothAndRetired() async throws {
+    @Test func anInventedTokenIsTriedInBothEnvironmentsAndRetired() async throws {
         let (alice, mallory) = (try await self.fixture.addUser("alice"), try await self.fixture.addUser("mallory"))
         try await self.fixture.addDevice(of: alice, handle: "a11ce0")
         try await self.fixture.addDevice(of: mallory, handle: "dead")
@@ -97,7 +97,7 @@ import Testing
 
     /// The operator has configured a wrong app name: no device is moved while the lane is paused
     /// for that.
-    @Test func whenNobodyIsKnownDevicesStayAndNothingIsLost() async throws {
+    @Test func devicesAndPushesAreKeptWhenAllTokensAreRefused() async throws {
         let refusal = Fault.answer(status: 400, body: #"{"reason":"DeviceTokenNotForTopic"}"#)
         for simulator in [self.rig.apns, self.rig.sandbox] { simulator.pushes.setFaults([FaultRule(refusal)]) }
         var users: [User] = []
@@ -123,7 +123,7 @@ import Testing
 
     /// A thousand valid devices and 50 invalid ones of as many users; one of these users has 20
     /// more.
-    @Test func aThousandGoodDevicesAreReachedAtOnceBesideFiftyBadOnes() async throws {
+    @Test func aThousandValidDevicesAreReachedDespiteFiftyInvalidOnes() async throws {
         let topic = self.rig.apns.credentials.topic
         let publisher = try await self.fixture.addUser("publisher", role: .publisher)
         try await self.fixture.addDevice(of: publisher, handle: "a11ce1")

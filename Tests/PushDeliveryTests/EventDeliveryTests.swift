@@ -144,7 +144,7 @@ import Testing
         #expect(self.log.lines == [])
     }
 
-    @Test func aReceiverThatFailsGetsTheSameMessageUntilItTakesIt() async throws {
+    @Test func aFailedMessageIsRetriedUnchangedUntilItIsAccepted() async throws {
         try await self.makeEvents(1...3)
         for _ in 0..<2 { self.hook.pushes.answerNext(status: 500) }
         try await self.hook.whileRunning { _ in
@@ -162,7 +162,7 @@ import Testing
     }
 
     @Test(arguments: [400, 401, 403, 404, 410, 413, 422, 302])
-    func aReceiverThatRefusesGetsNothingMoreUntilAnOperatorActsAndThenAll(refusal: Int) async throws {
+    func aRefusalPausesTheDeliveryUntilAnOperatorActs(refusal: Int) async throws {
         try await self.makeEvents(1...3)
         self.hook.pushes.answerNext(status: refusal)
         try await self.hook.whileRunning { _ in
@@ -179,7 +179,7 @@ import Testing
         #expect(self.log.lines.first?.contains("cause=misconfigured reason=HTTP \(refusal)") == true)
     }
 
-    @Test func aReceiverThatAsksForARestIsLeftAlone() async throws {
+    @Test func theReceiversRetryAfterIsObserved() async throws {
         try await self.makeEvents(1...1)
         let start = ContinuousClock.now
         self.hook.pushes.answerNext(status: 429, headers: [HeaderField("retry-after", "2")])
@@ -190,7 +190,7 @@ import Testing
         #expect(self.log.lines.first?.contains("cause=overloaded") == true)
     }
 
-    @Test func aReceiverThatIsDownGetsAllWhenItIsBack() async throws {
+    @Test func aReceiverGetsAllEventsAfterAnOutage() async throws {
         try await self.makeEvents(1...3)
         // The port is open, and no server answers the handshake.
         try await self.deliver {
@@ -204,7 +204,7 @@ import Testing
     }
 
     /// At each message the process is killed between the receiver's answer and the next commit.
-    @Test func whatWasAcknowledgedAndNotStoredIsSentAgainAndNothingIsLeftOut() async throws {
+    @Test func acknowledgedEventsThatWereNotSettledAreSentAgain() async throws {
         try await self.makeEvents(1...600)
         try await self.hook.whileRunning { _ in
             for _ in 0..<2 {
@@ -228,7 +228,7 @@ import Testing
         }
     }
 
-    @Test func anAnswerThatIsLostRepeatsTheMessageUnderItsId() async throws {
+    @Test func aLostAnswerRepeatsTheMessageUnderTheSameID() async throws {
         try await self.makeEvents(1...3)
         self.hook.pushes.setFaults([FaultRule(.loseAnswer, when: [.next(1)])])
         try await self.hook.whileRunning { _ in
@@ -253,7 +253,7 @@ import Testing
         #expect(self.hook.pushes.received.map(\.verdict.status) == [401, 200])
     }
 
-    @Test func eventsThatGetTooOldForTheReceiverAreCountedAndReported() async throws {
+    @Test func eventsDeletedBeforeTheirDeliveryAreCountedAndLogged() async throws {
         try await self.makeEvents(1...3)
         let retention = RetentionService(
             store: self.fixture.store,

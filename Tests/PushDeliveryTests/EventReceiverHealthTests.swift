@@ -18,14 +18,14 @@ import Testing
         }
     }
 
-    @Test func anOutageIsAskedAboutLessAndLess() {
+    @Test func anOutageIsRetriedWithAGrowingBackoff() {
         let failure = SendFailure.unavailable(reason: "HTTP 500")
         #expect(self.delays(failure, 10, jitter: 1) == [1, 2, 4, 8, 16, 32, 64, 128, 256, 300])
         #expect(self.delays(failure, 10, jitter: 0) == [0.5, 1, 2, 4, 8, 16, 32, 64, 128, 150])
         #expect(self.delays(failure, 60, jitter: 1).last == 300)
     }
 
-    @Test func whatAnOperatorMustMendIsAskedAboutSeldom() {
+    @Test func aMisconfigurationIsRetriedRarely() {
         let failure = SendFailure.misconfigured(reason: "HTTP 401")
         #expect(self.delays(failure, 6, jitter: 1) == [60, 120, 240, 480, 900, 900])
     }
@@ -36,7 +36,7 @@ import Testing
         (.unavailable(reason: "HTTP 500", retryAfter: .seconds(40)), 0, 40, .outage),
         (.unavailable(reason: "HTTP 500", retryAfter: .zero), 0, 0.5, .outage),
     ])
-    func theReceiverIsNotAskedBeforeItSaysSo(
+    func theReceiversRetryAfterIsTheShortestDelay(
         failure: SendFailure,
         jitter: Double,
         rest: TimeInterval,
@@ -49,7 +49,7 @@ import Testing
         #expect(health.pause?.since == self.start)
     }
 
-    @Test func aSuccessForgetsAllFailures() {
+    @Test func aSuccessResetsTheBackoff() {
         var health = EventReceiverHealth()
         let failure = SendFailure.unavailable(reason: "HTTP 500")
         for _ in 0..<5 { health.record(failure, now: self.start, jitter: 1) }

@@ -47,7 +47,7 @@ import Testing
         self.apns.pushes.received.map { String($0.request.path.dropFirst("/3/device/".count)) }
     }
 
-    @Test func theInventedDevicesOfOneUserFailAlone() async throws {
+    @Test func inventedDevicesOfOneUserFailWithoutPausingTheLane() async throws {
         let mallory = try await self.fixture.addUser("mallory")
         for number in 0..<30 {
             try await self.fixture.addDevice(of: mallory, handle: String(format: "dead%04x", number))
@@ -80,7 +80,7 @@ import Testing
         )
     }
 
-    @Test func whenNobodyIsReachedTheLanePausesAndKeepsWhatIsQueued() async throws {
+    @Test func theLanePausesAndKeepsItsQueueWhenNoDeviceIsReached() async throws {
         let users = try await self.addUsers(20, prefix: "dead")
         self.apns.pushes.setFaults([FaultRule(Self.refusal)])
         try await self.rig.run(concurrency: 1) { wakeUp, status in
@@ -107,7 +107,7 @@ import Testing
         )
     }
 
-    @Test func whenEverybodysDevicesAreGoneTheyStay() async throws {
+    @Test func devicesAreKeptOnceManyUsersInARowAreReportedGone() async throws {
         let users = try await self.addUsers(30, prefix: "a11ce0")
         let gone = Fault.answer(status: 410, body: #"{"reason":"Unregistered"}"#)
         self.apns.pushes.setFaults([FaultRule(gone)])

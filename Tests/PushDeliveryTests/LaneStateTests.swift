@@ -48,12 +48,12 @@ import Testing
         self.lane.withLock { $0.endWorker() }
     }
 
-    @Test func noMoreAreStartedThanMayBeAtWork() throws {
+    @Test func workersAreLimitedToTheConcurrency() throws {
         #expect(self.lane.withLock { $0.beginWorkers(now: self.now) } == 2)
         #expect(self.lane.withLock { $0.beginWorkers(now: self.now) } == 0)
     }
 
-    @Test func whatIsNotWrittenDownCountsAsUnderWay() throws {
+    @Test func pushesCountAsInFlightUntilTheyAreSettled() throws {
         for _ in 0..<3 { self.end(try self.next(), with: .rejected(reason: "no")) }
         #expect(throws: Stopped.self) { try self.next() }
         #expect(self.lane.withLock { $0.beginSettling(after: .zero) }.count == 3)
@@ -61,14 +61,14 @@ import Testing
         _ = try self.next()
     }
 
-    @Test func whatCouldNotBeWrittenDownIsTriedAgain() throws {
+    @Test func aFailedSettlementIsRetried() throws {
         self.end(try self.next(), with: .rejected(reason: "no"))
         let ended = self.lane.withLock { $0.beginSettling(after: .zero) }
         self.lane.withLock { $0.endSettling(butKeeping: ended) }
         #expect(self.lane.withLock { $0.beginSettling(after: .zero) }.map(\.0) == ended.map(\.0))
     }
 
-    @Test func whileAProviderRestsNothingIsStartedAndWhatIsLeasedIsGivenBack() throws {
+    @Test func aPausedLaneStartsNothingAndReleasesItsLeases() throws {
         let first = try self.next()
         self.end(first, with: .overloaded(reason: "later", retryAfter: .seconds(60)))
         #expect(self.lane.withLock { $0.beginWorkers(now: self.now) } == 0)
@@ -81,7 +81,7 @@ import Testing
         #expect(self.lane.withLock { $0.beginLease(of: [.direct, .bulk], batch: 100, now: self.now) } == plan)
     }
 
-    @Test func onlyAttemptsThatAreFollowedByAnotherCountAsRetries() throws {
+    @Test func onlyRescheduledAttemptsCountAsRetries() throws {
         let settlements: [Settlement] = [
             .retried(at: self.now + 60, reason: "later"), .accepted(providerID: nil), .failed(reason: "no"),
             .away(reason: "no event stream is open"),
@@ -119,7 +119,7 @@ import Testing
 
     /// Pushes that were leased before the pause were not chosen as probes, and may belong to a
     /// user whom probes avoid.
-    @Test func onlyWhatWasLeasedAsAProbeIsSentAsOne() throws {
+    @Test func aPausedLaneSendsOnlyPushesLeasedAsProbes() throws {
         let others = try self.pause()
         self.lane.withLock { $0.endLease([.direct: others]) }
         #expect(throws: Stopped.self) { try self.next() }
@@ -135,7 +135,7 @@ import Testing
         #expect(throws: Stopped.self) { try self.next() }
     }
 
-    @Test func aProbeThatIsNotSentIsGivenBack() throws {
+    @Test func anUnsentProbeIsReleased() throws {
         let others = try self.pause()
         _ = self.lease()
         self.lane.withLock { $0.endLease(probe: others[0]) }
@@ -160,7 +160,7 @@ import Testing
         #expect(self.lane.withLock { $0.pause }?.reason == "later")
     }
 
-    @Test func aProbeThatIsAnsweredLetsTheOthersGo() throws {
+    @Test func anAnsweredProbeResumesTheLane() throws {
         let others = try self.pause()
         _ = self.lease()
         self.lane.withLock { $0.endLease(probe: others[0]) }
@@ -173,7 +173,7 @@ import Testing
 
     // MARK: Logs and counts for operators
 
-    @Test func aPauseItsReasonAndItsEndAreALineEachAndCounted() throws {
+    @Test func aPauseItsReasonAndItsEndAreLoggedAndCounted() throws {
         let first = try self.next()
         self.end(first, with: .overloaded(reason: "later", retryAfter: .seconds(60)))
         let second = SendOutcome.failure(.misconfigured(reason: "no such key"))
@@ -200,7 +200,7 @@ import Testing
     }
 
     @Test(arguments: [(HealthEvent.prolonged(outage, delay: 59.9), "debug"), (.prolonged(outage, delay: 60), "info")])
-    func aPauseThatGoesOnIsALineAtMostOnceAMinute(event: HealthEvent, level: String) {
+    func aPauseProlongedByAMinuteIsLoggedAtInfo(event: HealthEvent, level: String) {
         let log = LogRecorder()
         Logger(label: "test") { _ in log }.log(event, of: Lane(Platform("apns")))
         #expect(
@@ -217,7 +217,7 @@ import Testing
 
     // MARK: Its parts
 
-    @Test func settlementsAreGatheredForAWhileOrUntilTheyAreMany() throws {
+    @Test func settlementsAreWrittenAfterADelayOrInAFullBatch() throws {
         let entry: PendingSettlements.Entry = (try self.next(), .expired)
         let (start, delay) = (ContinuousClock.now, Duration.milliseconds(20))
         var pending = PendingSettlements()
@@ -246,7 +246,7 @@ import Testing
         (0, 0, [Queue.direct, .bulk]), (4, 0, [.direct, .bulk]), (0, 4, [.direct, .bulk]), (5, 0, [.direct]),
         (2, 3, [.direct]), (0, 100, [.direct]), (9, 0, [.direct]), (10, 0, []), (10, 100, []),
     ])
-    func aBroadcastIsLeasedOnlyWhileLittleWaits(direct: Int, bulk: Int, wanted: [Queue]) throws {
+    func bulkPushesAreLeasedOnlyWithAShortBacklog(direct: Int, bulk: Int, wanted: [Queue]) throws {
         let delivery = try self.next()
         var leased = LeasedPushes()
         leased.add([

@@ -77,7 +77,7 @@ import Testing
     }
 
     /// The store erases them in more than one transaction.
-    @Test func whatEndedWhileNoProcessRanIsErasedAtTheStart() async throws {
+    @Test func payloadsOfLeasesThatEndedDuringDowntimeAreErased() async throws {
         let ids = try await self.lease(600, until: self.fixture.now + 60)
         let now = self.fixture.now + 60
         let waiting = try await self.waiting()
@@ -89,7 +89,7 @@ import Testing
     }
 
     /// The service first looks before the lease ends, and no signal wakes it.
-    @Test func aLeaseThatEndsLaterIsEndedThen() async throws {
+    @Test func aRunningServiceEndsALeaseAtItsTime() async throws {
         let start = ContinuousClock.now
         let (early, end) = (self.fixture.now, self.fixture.now + 1)
         let ids = try await self.lease(3, until: end)

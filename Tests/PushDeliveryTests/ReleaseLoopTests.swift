@@ -35,7 +35,7 @@ import Testing
         return { first + start.duration(to: .now).timeInterval }
     }
 
-    @Test func whatBecameDueWhileNoProcessRanIsSentAtTheStart() async throws {
+    @Test func notificationsThatCameDueDuringDowntimeAreSentAtStart() async throws {
         try await self.schedule(300, at: self.rig.fixture.now + 60)
         self.rig.fixture.clock.advance(by: 600)
         try await self.rig.run { _, _ in
@@ -44,7 +44,7 @@ import Testing
     }
 
     /// The poll interval is long, so that only the timer can wake the loop.
-    @Test func itIsSentWhenItsTimeComes() async throws {
+    @Test func aScheduledNotificationIsSentAtItsTime() async throws {
         let now = self.runningClock()
         try await self.schedule(10, at: self.rig.fixture.now + 1)
         try await self.rig.run(settings: DeliverySettings(pollInterval: .seconds(3600)), now: now) { _, _ in
@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test func whatIsScheduledEarlierThanAllOthersWakesTheLoop() async throws {
+    @Test func anEarlierScheduleWakesTheLoop() async throws {
         let (now, schedule) = (self.runningClock(), ReleaseSchedule())
         try await self.schedule(1, at: self.rig.fixture.now + 1000)
         let settings = DeliverySettings(pollInterval: .seconds(3600))
@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    @Test func whoMayNotSendAnyMoreIsInTheLog() async throws {
+    @Test func aNotificationOfADeletedSenderIsLoggedAsNotSent() async throws {
         try await self.schedule(1, at: self.rig.fixture.now + 60)
         _ = try await self.rig.fixture.store.deleteUser(self.paul.name)
         self.rig.fixture.clock.advance(by: 60)

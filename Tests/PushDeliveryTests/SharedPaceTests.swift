@@ -70,14 +70,14 @@ import Testing
         }.max() ?? 0
     }
 
-    @Test(arguments: [2, 3, 8]) func serversThatBeginTogetherKeepToTheRate(count: Int) {
+    @Test(arguments: [2, 3, 8]) func serversThatStartTogetherShareTheRate(count: Int) {
         let servers = (1...count).map { Server(Int64($0), times: 2000..<20_000) }
         let sent = self.sent(servers, until: 12_000)
         // Each server may send the share of a tenth of a second at once.
         #expect((90...110).contains(self.most(sent, from: 2000..<11_000)), "\(self.most(sent, from: 2000..<11_000))")
     }
 
-    @Test(arguments: [2, 3, 8]) func serversThatJoinSendLessThanTheRateAgainForASecond(count: Int) {
+    @Test(arguments: [2, 3, 8]) func joiningServersStayBelowTwiceTheRate(count: Int) {
         let servers = (1...count).map { Server(Int64($0), times: ($0 == 1 ? 0 : 5000)..<20_000) }
         let sent = self.sent(servers, until: 12_000)
         #expect((95...110).contains(self.most(sent, from: 3000..<4000)), "one server has the whole rate")
@@ -85,7 +85,7 @@ import Testing
         #expect((90...110).contains(self.most(sent, from: 6000..<11_000)), "\(self.most(sent, from: 6000..<11_000))")
     }
 
-    @Test func whatServersLeaveIsTakenAfterSomeSeconds() {
+    @Test func theShareOfAServerThatEndsIsTakenOver() {
         let servers = [Server(1, times: 0..<30_000), Server(2, times: 0..<10_000)]
         let sent = self.sent(servers, until: 20_000)
         #expect(self.most(sent, from: 10_000..<19_000) <= 110)
@@ -123,7 +123,7 @@ import Testing
         var pause: Pause? { self.lane.withLock { $0.pause } }
     }
 
-    @Test func aRestThatAProviderAsksForIsObservedByAllServers() async throws {
+    @Test func aRetryAfterPausesTheLaneOnAllServers() async throws {
         let first = try Sender(StoreFixture(.postgreSQL))
         let second = try Sender(first.fixture.reopened())
         let alice = try await first.fixture.addUser("alice")
@@ -180,7 +180,7 @@ import Testing
         func apply(_ answer: LimitAnswer, now: Date) {}
     }
 
-    @Test func whatCouldNotBeToldIsToldLaterAndLoggedOnce() async throws {
+    @Test func aFailedExchangeIsRetriedAndLoggedOnce() async throws {
         let (store, log) = (FailingStore(), LogRecorder(logLevel: .info))
         let logger = Logger(label: "test") { _ in log }
         let exchange = LimitExchange(store: store, limits: [OneLane()], logger: logger) { Self.start }

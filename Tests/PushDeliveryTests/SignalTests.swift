@@ -13,7 +13,7 @@ import Testing
         return ContinuousClock.now - start < limit
     }
 
-    @Test func aBellRungBeforeIsHeard() async {
+    @Test func aSignalSetBeforeTheWaitEndsIt() async {
         let signal = Signal()
         signal.set()
         signal.set()
@@ -24,7 +24,7 @@ import Testing
         #expect(ContinuousClock.now - start >= .milliseconds(20))
     }
 
-    @Test func aBellRungMeanwhileEndsTheWait() async throws {
+    @Test func aSignalSetDuringTheWaitEndsIt() async throws {
         let signal = Signal()
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { #expect(await self.isHeard(signal)) }
@@ -34,13 +34,13 @@ import Testing
         }
     }
 
-    @Test func aSilentBellEndsTheWaitAtItsTime() async {
+    @Test func aWaitWithoutASignalEndsAtItsTimeout() async {
         let start = ContinuousClock.now
         await Signal().wait(atMost: .milliseconds(20))
         #expect(ContinuousClock.now - start >= .milliseconds(20))
     }
 
-    @Test func noRingIsLostBetweenThousandsOfWaits() async {
+    @Test func noSignalIsLostInThousandsOfWaits() async {
         let signal = Signal()
         let answered = Signal()
         await withTaskGroup { group in
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test func eachLoopHasItsOwnBell() async {
+    @Test func eachLoopHasItsOwnSignal() async {
         let wakeUp = WakeUp()
         let (first, second) = (wakeUp.makeSignal(), wakeUp.makeSignal())
         wakeUp()

@@ -57,7 +57,7 @@ import Testing
 
     // MARK: Users
 
-    @Test func oneOfManyGetsTheName() async throws {
+    @Test func simultaneousRequestsCreateANameOnce() async throws {
         let (now, name) = (self.fixture.now, try #require(Username("alice")))
         let outcomes = try await self.atOnce(Array(0..<10)) { number, store in
             try await store.addUser(name, role: .device, password: PasswordHash(phc: "\(number)"), now: now)
@@ -66,7 +66,7 @@ import Testing
         #expect(try await self.fixture.user("alice").name == name)
     }
 
-    @Test(arguments: 0..<5) func theLastTwoAdministratorsDoNotGoTogether(round: Int) async throws {
+    @Test(arguments: 0..<5) func theLastAdministratorSurvivesSimultaneousRemovals(round: Int) async throws {
         let administrators = [
             try await self.fixture.addUser("ada", role: .admin), try await self.fixture.addUser("grace", role: .admin),
         ]
@@ -82,7 +82,7 @@ import Testing
 
     // MARK: Devices
 
-    @Test func aHandleBelongsToOneOfThoseWhoRegisterItAtOnce() async throws {
+    @Test func aHandleRegisteredByManyAtOnceHasOneOwner() async throws {
         var users: [User] = []
         for number in 0..<8 { users.append(try await self.fixture.addUser("user\(number)")) }
         let (now, registration) = (self.fixture.now, try self.registration("abc"))
@@ -95,7 +95,7 @@ import Testing
         #expect(holders == 1)
     }
 
-    @Test func usersWhoExchangeTheirHandlesDoNotStopEachOther() async throws {
+    @Test func usersWhoSwapHandlesDoNotBlockEachOther() async throws {
         let users = [try await self.fixture.addUser("alice"), try await self.fixture.addUser("bob")]
         let now = self.fixture.now
         for round in 0..<10 {
@@ -113,7 +113,7 @@ import Testing
         }
     }
 
-    @Test func twoDevicesAtOnceDoNotPassTheBound() async throws {
+    @Test func simultaneousRegistrationsRespectTheDeviceLimit() async throws {
         let alice = try await self.fixture.addUser("alice")
         let bounds = try #require(StorageBounds(devices: 1, notifications: 10, bytes: 1000))
         let now = self.fixture.now
@@ -126,7 +126,7 @@ import Testing
         #expect(outcomes.count { $0 == .tooMany } == 3)
     }
 
-    @Test func aDeviceThatIsDeletedAndRegisteredAtOnceLeavesNothing() async throws {
+    @Test func deletingADeviceDuringItsRegistrationLeavesNothing() async throws {
         let alice = try await self.fixture.addUser("alice")
         let (now, registration) = (self.fixture.now, try self.registration("abc"))
         for _ in 0..<5 {

@@ -36,7 +36,7 @@ import Testing
     }
 
     /// The first of two other servers fences it, and tells the second.
-    @Test func aServerThatIsFencedWakesTheOthers() async throws {
+    @Test func fencingAServerWakesTheOthers() async throws {
         let wakeUps = Atomics()
         var options = StoreOptions()
         options.mayExchange = { !wakeUps.isSilent.load(ordering: .relaxed) }
@@ -60,7 +60,7 @@ import Testing
 
     /// Otherwise the other servers notice some seconds later the pushes that it had leased and
     /// left.
-    @Test func aServerThatLeavesTellsTheOthersAndACommandDoesNot() async throws {
+    @Test func aStoppingServerNotifiesTheOthersAndACommandDoesNot() async throws {
         let server = try StoreFixture(.postgreSQL)
         var options = StoreOptions()
         options.isListedAfterEnd = false
@@ -112,7 +112,7 @@ import Testing
         let isSilent = Atomic(false)
     }
 
-    @Test func newsOfAMomentAreOneMessage() async throws {
+    @Test func simultaneousAnnouncementsAreMerged() async throws {
         let address = try PostgreSQLCluster.shared.newDatabase()
         let loop = try EventLoop(index: 0)
         let (speaker, listener) = (

@@ -47,7 +47,7 @@ import Testing
         ),
         ("delete from audit_chain where chain = 0", 0),
     ])
-    func whatIsChangedOrTakenOutIsFound(sql: String, number: Int64) async throws {
+    func changedOrDeletedEntryIsFound(sql: String, number: Int64) async throws {
         try await self.fixture.addUsersWithRecords(3)
         try await self.other.addUsersWithRecords(3, from: 3)
         let connection = try self.fixture.connect()
@@ -61,7 +61,7 @@ import Testing
 
     /// The check does not notice this, as the documentation says. Monitoring outside the database
     /// knows the count.
-    @Test func theLossOfAllOfTheLastChainShowsInTheCountOnly() async throws {
+    @Test func theLossOfTheWholeLastChainShowsOnlyInTheCount() async throws {
         try await self.fixture.addUsersWithRecords(3)
         try await self.other.addUsersWithRecords(3, from: 3)
         #expect(try await self.fixture.reader.lastAuditNumber() == 6)
@@ -74,7 +74,7 @@ import Testing
     }
 
     /// A server that was suspended for long may find that another has continued its chain.
-    @Test func whoseChainIsTakenGoesOnInAnotherOne() async throws {
+    @Test func aServerWhoseChainIsTakenContinuesInAnother() async throws {
         try await self.fixture.addUsersWithRecords(1)
         let connection = try self.fixture.connect()
         try connection.execute("update audit_chain set node = (select max(number) from node)")

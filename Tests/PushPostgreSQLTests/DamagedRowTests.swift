@@ -29,7 +29,7 @@ import Testing
 
     /// A server of an older version has encrypted an address with a new key, which this server
     /// does not have yet.
-    @Test func aPushWhoseKeyThisServerLacksWaitsForIt() async throws {
+    @Test func aPushWaitsForAKeyThatThisServerLacks() async throws {
         let events = Mutex([StoreEvent]())
         var options = StoreOptions()
         options.onEvent = { event in events.withLock { $0.append(event) } }
@@ -63,7 +63,7 @@ import Testing
     }
 
     /// Otherwise `sealpost deliveries --wait` would wait until the broadcast has expired.
-    @Test func aBroadcastThatCannotBeReadGoesNoFurther() async throws {
+    @Test func anUnreadableBroadcastIsAbandoned() async throws {
         let fixture = try StoreFixture(.postgreSQL)
         let alice = try await fixture.addUser("alice")
         for number in 1...3 { try await fixture.addDevice(of: alice, handle: "d-\(number)", tags: ["a", "b"]) }

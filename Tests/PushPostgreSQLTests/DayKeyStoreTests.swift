@@ -114,7 +114,7 @@ import Testing
         }
     }
 
-    @Test func anExpiredPayloadCannotBeOpenedFromAnyFileOnceItsKeyIsDestroyed() async throws {
+    @Test func anExpiredPayloadIsUnreadableInAllFilesOnceItsKeyIsGone() async throws {
         let store = self.fixture.store
         try await self.fixture.post(5, from: self.alice, to: "username:alice")
         #expect(try await self.payload(5, in: store) == "payload 5")
@@ -139,7 +139,7 @@ import Testing
         )
     }
 
-    @Test func whatMayBeReadOnceIsSealedAnewEachDayUntilItIsTaken() async throws {
+    @Test func aReadOncePayloadIsReencryptedDailyUntilItIsTaken() async throws {
         let other = try self.reopened(try self.present())
         let store = self.fixture.store
         try await self.fixture.post(
@@ -165,7 +165,7 @@ import Testing
         #expect(try self.openCopies(of: 5, in: stolen, with: self.chain.current).isEmpty)
     }
 
-    @Test func aPayloadThatABackupBringsBackAfterItsKeyIsGoneIsErased() async throws {
+    @Test func aRestoredPayloadIsErasedIfItsKeyIsGone() async throws {
         let store = self.fixture.store
         try await self.fixture.post(
             5,
@@ -185,7 +185,7 @@ import Testing
         await store.close()
     }
 
-    @Test func theExpressionsOfWhatIsSentLaterAreSealedWithTheDayToo() async throws {
+    @Test func scheduledExpressionsAreEncryptedWithADayKey() async throws {
         try await self.fixture.post(5, from: self.alice, to: "username:alice", sendAt: self.fixture.now + 60)
         let sealed = try self.connection().query("select expressions from scheduled")[0].data(0)
         #expect(
@@ -197,7 +197,7 @@ import Testing
         #expect(try await self.payload(5, in: self.fixture.store) == "payload 5")
     }
 
-    @Test func aServerWithoutTheFileOrWithAnotherOneIsRefused() throws {
+    @Test func aServerWithAMissingOrForeignDayKeyFileIsRefused() throws {
         let missing = #expect(throws: StoreError.self) { _ = try self.reopened(nil) }
         #expect("\(missing, default: "")".contains("second is missing; copy it from another server"))
         let wrong = #expect(throws: StoreError.self) {
@@ -210,7 +210,7 @@ import Testing
         _ = try self.reopened(current.advanced(to: Day(of: self.fixture.now + 5 * Self.day)))
     }
 
-    @Test func whoHasDestroyedHowFarIsTold() async throws {
+    @Test func theReportShowsHowFarEachHolderHasDestroyedKeys() async throws {
         let other = try self.reopened(try self.present())
         _ = try await other.turnDayKeys(now: self.fixture.now)
         let now = Date()
@@ -225,7 +225,7 @@ import Testing
         #expect(turn?.destroyedBefore == nil)
     }
 
-    @Test func withoutAnyCopyOfTheFileOneBeginsAnewAsTheManualSays() async throws {
+    @Test func theManualsStepsRecoverFromTheLossOfAllDayKeys() async throws {
         try await self.fixture.post(5, from: self.alice, to: "username:alice", expiresIn: 3 * Self.day)
         await self.fixture.store.close()
         let manual = try Repository.text(of: "docs/operate/postgresql.md")
@@ -241,7 +241,7 @@ import Testing
 
     // MARK: Servers of an older version
 
-    @Test func dayKeysSealOnceNoServerOfAnOlderVersionIsLeft() async throws {
+    @Test func dayKeysAreUsedOnceAllOlderServersAreGone() async throws {
         let address = try PostgreSQLCluster.shared.newDatabase()
         let old = PostgreSQLPlace(address, Migration.allPostgreSQL.filter { $0.name < Migration.dayKeys })
         let keyring = self.fixture.keyring

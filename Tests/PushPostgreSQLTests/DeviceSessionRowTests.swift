@@ -46,7 +46,7 @@ import Testing
     }
 
     /// The older version does not know of sessions, and so keeps the name of an earlier session.
-    @Test func whatAServerOfBeforeHasRegisteredBelongsToNoSession() async throws {
+    @Test func aDeviceRegisteredByAnOlderServerHasNoSession() async throws {
         let session = try await self.addSession()
         #expect(try await self.register("phone", with: session, self.fixture.store) == .registered(moved: 0))
         let connection = try self.fixture.connect()

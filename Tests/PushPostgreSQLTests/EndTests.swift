@@ -36,7 +36,7 @@ import Testing
         #expect(try await store.changeUser(user.name, isDisabled: true, now: self.fixture.now) == .done)
     }
 
-    @Test func anEndIsKnownElsewhereWhenItReturns() async throws {
+    @Test func aRevocationReachesOtherServersBeforeItReturns() async throws {
         let alice = try await self.fixture.addUser("alice")
         let now = self.fixture.now
         let token = try #require(
@@ -54,7 +54,7 @@ import Testing
         #expect(self.heard.all.count == 3)
     }
 
-    @Test func endsOfManyProcessesAreHeardInTheirOrderAndOnce() async throws {
+    @Test func revocationsOfManyServersArriveInOrderAndOnce() async throws {
         let third = try self.fixture.reopened().store
         var users: [User] = []
         for number in 0..<40 { users.append(try await self.fixture.addUser("user\(number)")) }
@@ -71,7 +71,7 @@ import Testing
         #expect(self.heard.all == stored)
     }
 
-    @Test func whoHasMissedWhatWasDeletedForgetsEverything() async throws {
+    @Test func aServerThatMissedRevocationsClearsItsCache() async throws {
         let users = [try await self.fixture.addUser("alice"), try await self.fixture.addUser("bob")]
         for user in users { try await self.disable(user) }
         #expect(self.heard.all == users.map { .user($0.id) })
@@ -86,7 +86,7 @@ import Testing
         #expect(self.other.membership.state.withLock { $0.assigned.seen } == 2)
     }
 
-    @Test func whoFindsAnOlderDatabaseForgetsEverything() async throws {
+    @Test func aServerThatFindsAnOlderDatabaseClearsItsCache() async throws {
         try await self.disable(try await self.fixture.addUser("alice"))
         try self.connection().execute("update epoch set newest = 0; delete from account_end")
         await self.catchUp(self.other)
@@ -100,7 +100,7 @@ import Testing
         }
     }
 
-    @Test func whoWasFencedForgetsEverythingAndBeginsAnew() async throws {
+    @Test func aFencedServerClearsItsCacheAndTakesAnotherNumber() async throws {
         let (lease, number) = (self.other.membership.lease, self.other.membership.number)
         let term = try #require(lease.term)
         _ = try self.connection().query("update node set is_fenced = true where number = $1", number)
@@ -123,12 +123,12 @@ import Testing
     }
 
     /// The server never confirms, so a waiting caller would finally get an unknown outcome.
-    @Test func nobodyWaitsForAProcessWhoseLeaseHasRunOut() async throws {
+    @Test func aRevocationIgnoresServersWithAnExpiredLease() async throws {
         _ = try self.addNode(until: "-1")
         try await self.disable(try await self.fixture.addUser("alice"))
     }
 
-    @Test func anEndWaitsForAProcessUntilItsLeaseRunsOut() async throws {
+    @Test func aRevocationWaitsUntilAnotherServersLeaseExpires() async throws {
         let number = try self.addNode(until: "1000")
         try await self.disable(try await self.fixture.addUser("alice"))
         let isLate = try self.connection().query(
@@ -138,7 +138,7 @@ import Testing
         #expect(try isLate[0].boolean(0))
     }
 
-    @Test func anEndOfWhichAProcessDoesNotHearIsNotAcknowledged() async throws {
+    @Test func aRevocationThatAServerMissesHasAnUnknownOutcome() async throws {
         let number = try self.addNode(until: "3600000")
         var options = StoreOptions()
         options.writeTimeout = .seconds(7)
@@ -154,7 +154,7 @@ import Testing
 
     // MARK: Requests under way
 
-    @Test func whatWasBegunBeforeAGapIsNotStored() async throws {
+    @Test func requestsAdmittedBeforeALeaseGapAreRefused() async throws {
         let term = try #require(self.other.lease?.term)
         let (carol, dave) = (try #require(Username("carol")), try #require(Username("dave")))
         let add = { (name: Username) in

@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test func eachCallerGetsWhatIsTheirs() async throws {
+    @Test func eachCallerGetsOnlyItsOwnNotifications() async throws {
         let sender = try await self.fixture.addUser("sender", role: .publisher)
         var users: [User] = []
         for number in 0..<4 { users.append(try await self.fixture.addUser("user\(number)")) }

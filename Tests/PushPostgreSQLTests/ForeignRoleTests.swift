@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test func aRoleWithASchemaOfItsOwnIsAllThatTheServerNeeds() throws {
+    @Test func theServerNeedsOnlyARoleWithItsOwnSchema() throws {
         let place = PostgreSQLPlace(self.address)
         try place.migrate()
         #expect(try place.inspect().missingMigrations.isEmpty)
@@ -68,7 +68,7 @@ import Testing
         self.expectRefusal(reason)
     }
 
-    @Test func anOpenSchemaGetsNoTables() throws {
+    @Test func aSchemaOpenToOtherRolesIsRefused() throws {
         try self.operate("grant create on schema <schema> to public")
         let error = #expect(throws: StoreError.self) { try PostgreSQLPlace(self.address).migrate() }
         #expect("\(String(describing: error))".contains("may create in the schema"))
@@ -77,7 +77,7 @@ import Testing
     }
 
     /// On PostgreSQL 14 every role may create functions in `public`.
-    @Test func aFunctionInAnotherSchemaIsNotFound() throws {
+    @Test func functionsOfOtherSchemasAreIgnored() throws {
         try self.operate(
             """
             create function public.unnest(bytea[]) returns setof bytea language plpgsql
@@ -110,13 +110,13 @@ import Testing
             "not of a migration: function unnest(bytea[])"
         ),
     ])
-    func aSchemaThatSomebodyHasChangedIsRefused(change: String, reason: String) throws {
+    func aChangedSchemaIsRefused(change: String, reason: String) throws {
         try PostgreSQLPlace(self.address).migrate()
         try self.operate("set role <schema>; \(change)")
         self.expectRefusal(reason)
     }
 
-    @Test func tablesOfTheOperatorAndSettingsOfStorageAreNoChange() throws {
+    @Test func operatorTablesAndStorageSettingsAreAllowed() throws {
         let place = PostgreSQLPlace(self.address)
         try place.migrate()
         try self.operate(

@@ -48,14 +48,14 @@ import Testing
         return sizes.all.withLock { $0 }
     }
 
-    @Test func thoseWhoWereAnsweredTogetherShareTheNextGroup() async throws {
+    @Test func callersAnsweredTogetherShareTheNextGroup() async throws {
         let sizes = try await self.groups(of: 20, rounds: 10)
         #expect(sizes.reduce(0, +) == 200)
         // The very first caller has nobody to share with.
         #expect(sizes.dropFirst(2).dropLast().allSatisfy { $0 >= 19 }, "\(sizes)")
     }
 
-    @Test func aCallerByItselfLeadsAtOnce() async throws {
+    @Test func aSingleCallerStartsAGroupAtOnce() async throws {
         #expect(try await self.groups(of: 1, rounds: 5) == [1, 1, 1, 1, 1])
     }
 }

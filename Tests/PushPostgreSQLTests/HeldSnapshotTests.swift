@@ -34,7 +34,7 @@ import Testing
         )
     }
 
-    @Test func eachStepBeginsWhereTheLastEnded() async throws {
+    @Test func eachCleanupStepStartsWhereTheLastEnded() async throws {
         let store = self.fixture.store
         let sender = try await self.fixture.addUser("alice", role: .publisher)
         let address = try FolderDatabases.database(of: self.fixture.folder)

@@ -23,7 +23,7 @@ import Testing
         return try await self.fixture.reader.devices(ofUser: self.alice.id).first?.pushedAt
     }
 
-    @Test func anotherPushWithinAMinuteLeavesItAsItIs() async throws {
+    @Test func aPushWithinAMinuteKeepsTheStoredTime() async throws {
         let first = self.fixture.now
         #expect(try await self.pushedAt(1) == first)
         self.fixture.clock.advance(by: 59)
@@ -33,7 +33,7 @@ import Testing
     }
 
     /// Otherwise pushes would follow each other faster than the interval.
-    @Test func whereTheNextPushWaitsForAnIntervalItIsExact() async throws {
+    @Test func theTimeIsExactIfPushesHaveAMinimumInterval() async throws {
         #expect(try await self.pushedAt(1, interval: .seconds(5)) == self.fixture.now)
         self.fixture.clock.advance(by: 6)
         #expect(try await self.pushedAt(2, interval: .seconds(5)) == self.fixture.now)

@@ -42,7 +42,7 @@ import Testing
         return search.start
     }
 
-    @Test func aClaimAfterAFullOneBeginsWhereThatBegan() {
+    @Test func aSearchAfterAFullLeaseStartsAtThatLeasesOldestPush() {
         #expect(self.lease(after: 0, first: 100) == (.min, false))
         #expect(self.lease(after: 0.1, first: 200) == (100, true))
         #expect(self.lease(after: 0.2, first: nil) == (200, true))
@@ -50,13 +50,13 @@ import Testing
         #expect(self.lease(after: 0.3, first: nil) == (.min, false))
     }
 
-    @Test func everyTwoSecondsAClaimBeginsAtTheStart() {
+    @Test func aSearchBeginsAtTheStartEveryTwoSeconds() {
         self.lease(after: 0, first: 100)
         #expect(self.lease(after: 1.9, first: 200).start == 100)
         #expect(self.lease(after: 2.1, first: 200).start == .min)
     }
 
-    @Test func afterASlowLookNoneGoesToTheStartForTwentyTimesAsLong() {
+    @Test func aSlowSearchDelaysTheNextFullOneTwentyTimesAsLong() {
         self.lease(after: 0, taking: .milliseconds(500), first: nil)
         // Transactions that other servers are about to commit may contain pushes that were due a
         // second earlier.
@@ -65,13 +65,13 @@ import Testing
         #expect(self.lease(after: 10.1, first: nil) == (.min, false))
     }
 
-    @Test func noRestIsLongerThanHalfAMinute() {
+    @Test func theDelayOfAFullSearchIsAtMostHalfAMinute() {
         self.lease(after: 0, taking: .seconds(60), first: nil)
         #expect(self.lease(after: 29.9, first: nil).start == 49_000)
         #expect(self.lease(after: 30.1, first: nil).start == .min)
     }
 
-    @Test func aQuestionBeginsAtTheMarkOnlyWhileLookingIsSlow() {
+    @Test func aDueTimeQueryStartsAtTheMarkOnlyWhileSearchesAreSlow() {
         self.lease(after: 0, first: 100)
         #expect(self.poll(after: 0.1, taking: .milliseconds(1), first: 70) == .min)
         self.lease(after: 3, taking: .milliseconds(500), first: 100)
@@ -81,7 +81,7 @@ import Testing
         #expect(self.poll(after: 14, taking: .milliseconds(1), first: 70) == 70)
     }
 
-    @Test func whatAnotherServerHadLeasedIsLookedForAtOnce() {
+    @Test func droppedMarksMakeTheNextSearchBeginAtTheStart() {
         self.lease(after: 0, taking: .seconds(1), first: nil)
         let search = self.marks.beginLease(in: self.lane, .bulk, at: self.begin + .seconds(1))
         #expect(search.start == 49_000)

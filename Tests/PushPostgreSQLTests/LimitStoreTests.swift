@@ -33,7 +33,7 @@ import Testing
         return try await limits.exchange(LimitRound(process: process, number: number, news: news, read: read))
     }
 
-    @Test func eachIsToldOnceWhatTheOthersSay() async throws {
+    @Test func eachServerReceivesTheOthersNewsOnce() async throws {
         #expect(try await self.exchange(0, process: 7, self.news("a")).messages.isEmpty)
         _ = try await self.exchange(0, process: 7, number: 2, self.news("b"))
         // Repeats the same round, as after a lost answer.
@@ -47,7 +47,7 @@ import Testing
         #expect(try await self.exchange(1, process: 8, read: [7: 2, 9: 3]).messages.isEmpty)
     }
 
-    @Test func aServerThatStartsReadsWhatThereIsInPages() async throws {
+    @Test func aStartingServerReadsExistingNewsInPages() async throws {
         for number in 1...70 { _ = try await self.exchange(0, process: 7, number: Int64(number), self.news("a")) }
         let first = try await self.exchange(1, process: 8)
         #expect(first.hasMore)
@@ -62,7 +62,7 @@ import Testing
         #expect(try await self.exchange(0, process: 7).servers == 1)
     }
 
-    @Test func theLongestRestOfALaneIsToldToTheOthers() async throws {
+    @Test func theLongestRetryAfterOfALaneReachesTheOthers() async throws {
         let delays = [30, 90, 60].map { LaneDelay(lane: "apns", length: .seconds($0), reason: "for \($0)") }
         for (number, delay) in delays.enumerated() {
             _ = try await self.exchange(0, process: 7, number: Int64(number), self.news(delays: [delay]))
@@ -74,7 +74,7 @@ import Testing
     }
 
     @Test(arguments: [Duration.seconds(Int64.max), .zero, .seconds(-5)])
-    func noLengthOfARestDoesHarm(length: Duration) async throws {
+    func extremeRetryAfterValuesAreClamped(length: Duration) async throws {
         let delay = LaneDelay(lane: "apns", length: length, reason: "")
         _ = try await self.exchange(0, process: 7, self.news(delays: [delay]))
         let told = try await self.exchange(1, process: 8).delays
@@ -106,7 +106,7 @@ import Testing
         try await self.nodes[node].store.acquireProbe(of: Lane(Platform("apns")))
     }
 
-    @Test func aPauseIsToldToTheOthersUntilItIsOver() async throws {
+    @Test func aPauseIsSharedUntilItEnds() async throws {
         _ = try await self.exchange(0, process: 7, self.pause("gone", length: 30))
         let told = try #require(try await self.exchange(1, process: 8).pauses.first)
         let ongoing = try #require(told.ongoing)
@@ -124,7 +124,7 @@ import Testing
         #expect(last.ongoing == nil && last.number > longer.number)
     }
 
-    @Test func oneNodeProbesForAll() async throws {
+    @Test func aPausedLaneIsProbedByOneServer() async throws {
         #expect(try await self.acquireProbe(0), "there is no pause that others know of")
         _ = try await self.exchange(0, process: 7, self.pause("gone", length: 60))
         #expect(try await !self.acquireProbe(0), "it is not over")
@@ -141,14 +141,14 @@ import Testing
         #expect(try await self.acquireProbe(0), "there is none any more")
     }
 
-    @Test func theProbeOfANodeThatHasDiedIsTakenOver() async throws {
+    @Test func theProbeOfADeadServerIsTakenOver() async throws {
         _ = try await self.exchange(0, process: 7, self.pause("gone", length: 0))
         #expect(try await self.acquireProbe(0))
         await self.nodes[0].store.close()
         #expect(try await self.acquireProbe(1))
     }
 
-    @Test func whatIsYoungStays() async throws {
+    @Test func cleanupKeepsRecentNews() async throws {
         _ = try await self.exchange(0, process: 7, self.news("a"))
         try await self.nodes[0].store.limits?.deleteOldNews()
         #expect(try await self.exchange(1, process: 8).messages.count == 1)

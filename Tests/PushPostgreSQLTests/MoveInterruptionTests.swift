@@ -35,7 +35,7 @@ import Testing
 
     // MARK: Broken off
 
-    @Test func brokenOffAtAnyTableItBeginsAgain() async throws {
+    @Test func aMoveInterruptedAtAnyTableStartsAgain() async throws {
         for table in MovedTable.all {
             try await self.breakOff(at: .began(table: table.name))
             let reason = await self.failure { _ = try self.fixture.target() }
@@ -50,7 +50,7 @@ import Testing
         await target.store.close()
     }
 
-    @Test(arguments: [MoveProgress.verified, .marked]) func brokenOffAtTheEndItBeginsAgain(point: MoveProgress)
+    @Test(arguments: [MoveProgress.verified, .marked]) func aMoveInterruptedAtItsEndStartsAgain(point: MoveProgress)
         async throws
     {
         try await self.breakOff(at: point)
@@ -65,7 +65,7 @@ import Testing
 
     // MARK: Afterwards
 
-    @Test func noServerOpensTheFileAfterwards() async throws {
+    @Test func noServerOpensAMovedFile() async throws {
         try await self.fixture.move()
         let place = try self.fixture.place.description
         #expect(await self.failure { _ = try self.fixture.source() }.contains("was moved to \(place)"))
@@ -82,7 +82,7 @@ import Testing
 
     // MARK: Refused
 
-    @Test func aTargetWithAnythingInItIsRefused() async throws {
+    @Test func aTargetWithRowsIsRefused() async throws {
         let target = try self.fixture.target()
         try await target.addUser("zoe")
         await target.store.close()
@@ -93,7 +93,7 @@ import Testing
         await source.store.close()
     }
 
-    @Test func aTargetOnWhichAServerWasStartedOnlyIsNotRefused() async throws {
+    @Test func aTargetOnWhichAServerHasOnlyStartedIsAccepted() async throws {
         let target = try self.fixture.target()
         await target.store.close()
         #expect(try await self.fixture.move() > 50)
@@ -135,7 +135,7 @@ import Testing
     }
 
     /// The move compares the target's rows, and does not only count them.
-    @Test func aRowThatIsNotAsItWasIsFound() async throws {
+    @Test func aRowThatChangesDuringTheMoveIsDetected() async throws {
         let connection = try self.fixture.connect()
         let reason = await self.failure {
             try await self.fixture.move { progress in

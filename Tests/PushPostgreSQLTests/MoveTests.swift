@@ -27,7 +27,7 @@ import Testing
         )
     }
 
-    @Test func itAnswersAsBefore() async throws {
+    @Test func theMovedStoreGivesTheSameAnswers() async throws {
         _ = try await self.fixture.fill()
         let count = try await self.fixture.move()
         #expect(count > 50)
@@ -56,7 +56,7 @@ import Testing
         await after.store.close()
     }
 
-    @Test func eachTableHasARow() async throws {
+    @Test func eachMovedTableHasARow() async throws {
         _ = try await self.fixture.fill()
         try await self.fixture.move()
         let connection = try self.fixture.connect()
@@ -95,7 +95,7 @@ import Testing
         await after.store.close()
     }
 
-    @Test func whatWaitedGoesOn() async throws {
+    @Test func pendingWorkContinuesAfterTheMove() async throws {
         _ = try await self.fixture.fill()
         try await self.fixture.move()
         let after = try self.fixture.target()
@@ -123,7 +123,7 @@ import Testing
     }
 
     /// SQLite orders notifications by another unit: the numbers of changes.
-    @Test func aNewNotificationTakesThePlaceOfAnOldOne() async throws {
+    @Test func aNewNotificationReplacesAMovedOneOfItsCollapseID() async throws {
         _ = try await self.fixture.fill()
         try await self.fixture.move()
         let after = try self.fixture.target()
@@ -135,7 +135,7 @@ import Testing
         await after.store.close()
     }
 
-    @Test func theAuditGoesOnWhereItWas() async throws {
+    @Test func theAuditContinuesAfterItsLastEntry() async throws {
         _ = try await self.fixture.fill()
         try await self.fixture.move()
         let after = try self.fixture.target()

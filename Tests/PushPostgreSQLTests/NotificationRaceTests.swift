@@ -44,7 +44,7 @@ import Testing
 
     // MARK: Posts
 
-    @Test func ofRequestsWithOneKeyOneIsStored() async throws {
+    @Test func requestsWithOneIdempotencyKeyStoreOneNotification() async throws {
         let request = IdempotentRequest(key: Data(repeating: 1, count: 16), request: Data(repeating: 2, count: 16))
         let outcomes = try await self.atOnce(8) { [alice] number, node in
             try await node.post(Int64(number) + 1, from: alice, to: "username:alice", once: request)
@@ -57,7 +57,7 @@ import Testing
         #expect(try await self.page(after: nil, of: self.alice).entries.count == 1)
     }
 
-    @Test func aKeyWhosePostIsRefusedIsFree() async throws {
+    @Test func aRefusedPostLeavesItsIdempotencyKeyFree() async throws {
         let request = IdempotentRequest(key: Data(repeating: 1, count: 16), request: Data(repeating: 2, count: 16))
         let refused = try await self.atOnce(6) { [alice] number, node in
             try await node.post(Int64(number) + 1, from: alice, to: "username:nobody", once: request)
@@ -67,7 +67,7 @@ import Testing
         #expect(outcome == .stored(pushes: 0, hasWork: false))
     }
 
-    @Test func noneIsStoredBeyondTheBounds() async throws {
+    @Test func simultaneousPostsRespectTheStorageLimit() async throws {
         let bounds = try #require(StorageBounds(devices: 100, notifications: 3, bytes: 1 << 20))
         let outcomes = try await self.atOnce(12) { [alice] number, node in
             try await node.post(Int64(number) + 1, from: alice, to: "username:bob", within: bounds)
@@ -78,7 +78,7 @@ import Testing
     }
 
     /// A reader that remembers the end of its last page misses nothing.
-    @Test func noChangeAppearsBelowOneThatWasRead() async throws {
+    @Test func changesAppearOnlyAfterThoseAlreadyRead() async throws {
         let count = 60
         let posted = try await withThrowingTaskGroup(of: Int.self) { group in
             group.addTask { [alice] in
@@ -101,7 +101,7 @@ import Testing
     }
 
     /// All tasks post to the same users, mark what they posted, and dismiss half of it.
-    @Test func whoFollowsAListIsToldOfEachChangeOnce() async throws {
+    @Test func aReaderOfAListSeesEachChangeOnce() async throws {
         let (count, now) = (40, self.first.now)
         let ids = try (1...Int64(count)).map { try self.id($0) }
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -132,7 +132,7 @@ import Testing
 
     // MARK: Payloads that may be read once
 
-    @Test func oneOfManyTakesAPayload() async throws {
+    @Test func aReadOncePayloadIsTakenByOneOfManyRequests() async throws {
         try await self.first.post(1, from: self.alice, to: "username:bob", isReadOnce: true)
         let (id, now) = (try self.id(1), self.first.now)
         let leases = try await self.atOnce(6) { [bob] _, node in
@@ -147,7 +147,7 @@ import Testing
         #expect(taken.filter { $0 == .takenBefore }.count == 5)
     }
 
-    @Test func theLastOfTwoWhoTakeAPayloadAtOnceErasesIt() async throws {
+    @Test func aPayloadIsErasedOnceBothRecipientsHaveTakenIt() async throws {
         let now = self.first.now
         for number in Int64(1)...10 {
             try await self.first.post(number, from: self.alice, to: "username:alice", "username:bob", isReadOnce: true)
@@ -168,7 +168,7 @@ import Testing
 
     // MARK: Recalls and deletions
 
-    @Test func aRecallOfManyReachesEachOnce() async throws {
+    @Test func aRecallReachesEachRecipientOnce() async throws {
         var users: [User] = []
         for number in 0..<12 { users.append(try await self.first.addUser("user\(number)")) }
         for user in users { try await self.first.addDevice(of: user, handle: "d-\(user.id)", tags: ["news"]) }
@@ -186,7 +186,7 @@ import Testing
         }
     }
 
-    @Test func twoProcessesDeleteWhatHasExpired() async throws {
+    @Test func twoServersDeleteExpiredNotifications() async throws {
         for number in Int64(1)...20 {
             try await self.first.post(number, from: self.alice, to: "username:bob", expiresIn: 10)
         }

@@ -40,7 +40,7 @@ import Testing
         try await self.first.reader.tallies()["apns"] ?? Tally()
     }
 
-    @Test(arguments: [nil, Duration.seconds(60)]) func eachPushIsLeasedByOneProcess(interval: Duration?) async throws {
+    @Test(arguments: [nil, Duration.seconds(60)]) func eachPushIsLeasedByOneServer(interval: Duration?) async throws {
         try await self.addDevices(50)
         try await self.first.post(1, from: self.alice, to: "news")
         let leased = try await self.atOnce(rounds: 4) { try await $0.lease(limit: 10, interval: interval) }.flatMap(
@@ -54,7 +54,7 @@ import Testing
         #expect(try await self.first.nextDue() == nil)
     }
 
-    @Test func whatAProcessThatHasEndedHadLeasedIsLeasedByTheOther() async throws {
+    @Test func pushesLeasedByAStoppedServerAreLeasedByTheOther() async throws {
         try await self.addDevices(5)
         try await self.first.post(1, from: self.alice, to: "news")
         let lost = try await self.first.lease()
@@ -68,7 +68,7 @@ import Testing
         #expect(try await self.nodes[1].reader.tallies()["apns"]?.accepted == 5)
     }
 
-    @Test func anAnswerToWhatAnotherProcessHasTakenOverChangesNothing() async throws {
+    @Test func settlingAPushLeasedByAnotherServerChangesNothing() async throws {
         try await self.addDevices(1)
         try await self.first.post(1, from: self.alice, to: "news")
         let leased = try #require(try await self.first.lease().first)
@@ -90,7 +90,7 @@ import Testing
         return try await node.store.change(push, change, by: nil, now: node.now)
     }
 
-    @Test func aPushThatAnotherProcessHasLeasedIsWithdrawnThere() async throws {
+    @Test func aPushLeasedByAnotherServerCanBeCancelled() async throws {
         let device = try await self.first.addDevice(of: self.alice, handle: "d", tags: ["news"])
         try await self.first.post(1, from: self.alice, to: "news")
         let leased = try #require(try await self.first.lease().first)
@@ -116,7 +116,7 @@ import Testing
         #expect((tally.enqueued, tally.cancelled, tally.pending) == (1, 1, 0))
     }
 
-    @Test func ofPushesToOneDeviceThatTwoProcessesLeaseAtOnceOneIsSent() async throws {
+    @Test func twoServersLeaseOnlyOnePushToADeviceAtATime() async throws {
         try await self.addDevices(1)
         for number in Int64(1)...6 { try await self.first.post(number, from: self.alice, to: "news") }
         let leased = try await self.atOnce(rounds: 3) { try await $0.lease(limit: 1, interval: .seconds(60)) }
@@ -149,7 +149,7 @@ import Testing
         #expect(Set(try await self.first.lease().map(\.push.notification.rawValue)) == [2])
     }
 
-    @Test func ofNotificationsWithOneKeyThatArePostedAtOnceEachDeviceKeepsOne() async throws {
+    @Test func simultaneousPostsWithOneCollapseIDLeaveOnePushPerDevice() async throws {
         try await self.addDevices(3)
         let numbers = Array(Int64(1)...12)
         try await withThrowingTaskGroup(of: Void.self) { group in

@@ -44,13 +44,13 @@ import Testing
         return try #require(hits.first)
     }
 
-    @Test func theFewRowsOfAnotherValueAreFoundByTheirIndex() throws {
+    @Test func rowsOfARareValueAreFoundByTheirIndex() throws {
         let index = PairIndex(first: "a", second: "b")
         #expect(try self.pagesRead(index.rows(of: "$1", after: "$2"), order: index.order) <= 4)
     }
 
     /// The control: without the difference, the test above would prove nothing.
-    @Test func comparedOneByOneTheyAreNot() throws {
+    @Test func separateComparisonsReadManyPages() throws {
         #expect(try self.pagesRead("a = $1 and b > $2", order: "b") > 20)
     }
 }

@@ -122,7 +122,7 @@ import Testing
         #expect(Set(page.entries.map(\.id.rawValue)) == [2, 8])
     }
 
-    @Test func anIDThatIsTakenIsItsPostsOutcomeOnly() async throws {
+    @Test func aTakenIDFailsOnlyItsOwnPost() async throws {
         try await self.fixture.post(2, from: self.bob, to: "username:bob")
         let one = try #require(StorageBounds(devices: 10, notifications: 1, bytes: 1 << 20))
         let ends = await self.outcomes([
@@ -140,7 +140,7 @@ import Testing
     }
 
     /// The group has found the id free, and now waits for the other transaction to insert it.
-    @Test func anIDThatIsTakenMeanwhileIsItsPostsOutcomeOnly() async throws {
+    @Test func anIDTakenMeanwhileFailsOnlyItsOwnPost() async throws {
         let (one, other) = (try BlockingConnection(self.store.address), try BlockingConnection(self.store.address))
         try one.execute(
             """
@@ -163,7 +163,7 @@ import Testing
     }
 
     /// The third post breaks a rule of the table; the others come at the same time.
-    @Test func aPoisonedMemberFailsAlone() async throws {
+    @Test func anInvalidPostFailsWithoutItsGroup() async throws {
         let other = try BlockingConnection(self.store.address)
         try other.execute("begin; select id from account for update")
         let fixture = self.fixture
@@ -193,7 +193,7 @@ import Testing
         #expect(try self.stored().ids == [1, 2, 3, 4, 6, 7, 8, 9, 10])
     }
 
-    @Test func whoWaitsForAGroupSharesTheNext() async throws {
+    @Test func callersWaitingForAGroupShareTheNext() async throws {
         let other = try BlockingConnection(self.store.address)
         try other.execute("begin; select id from account for update")
         let (fixture, alice, bob) = (self.fixture, self.alice, self.bob)
@@ -249,7 +249,7 @@ import Testing
         #expect(try self.stored() == ([1, 3], 1))
     }
 
-    @Test func aGroupThatStaysUnknownAcknowledgesNothing() async throws {
+    @Test func aGroupWithAnUnknownOutcomeAcknowledgesNothing() async throws {
         try self.onCommit("perform pg_terminate_backend(pg_backend_pid()), pg_sleep(10)")
         let members = try (Int64(1)...3).map { try self.member($0, from: self.alice, to: "username:bob") }
         for end in await self.store.store(members) {

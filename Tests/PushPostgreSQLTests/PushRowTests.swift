@@ -49,7 +49,7 @@ import Testing
     }
 
     /// A device was found twice, and its first push had ended in between.
-    @Test func aPushThatHasEndedBeforeEndsOnce() async throws {
+    @Test func aSecondPushToADeviceKeepsTheFirstOutcome() async throws {
         let leased = try await self.leased(2)
         try self.connection.execute(
             """
@@ -65,7 +65,7 @@ import Testing
 
     /// PostgreSQL believes that the table is empty. One push is retried, so that the store looks
     /// for its end.
-    @Test func endsOfBeforeAreLookedForByTheirKeys() async throws {
+    @Test func earlierOutcomesAreFoundByTheirKeys() async throws {
         let leased = try await self.leased(20)
         let retried = Settlement.retried(at: self.fixture.now, reason: "later")
         let before = 20_000

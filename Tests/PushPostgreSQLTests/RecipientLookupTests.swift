@@ -71,7 +71,7 @@ import Testing
         return try count() - before
     }
 
-    @Test(arguments: Counted.allCases) func noneReadsTheOthers(counted: Counted) async throws {
+    @Test(arguments: Counted.allCases) func noOperationReadsOtherRecipients(counted: Counted) async throws {
         try await self.fixture.post(1, from: self.alice, to: "username:alice")
         try await self.fixture.post(2, from: self.alice, to: "username:alice", isReadOnce: true)
         await self.fixture.store.close()
@@ -128,7 +128,7 @@ import Testing
     }
 
     @Test(arguments: Counted.allCases)
-    func aPageOfABroadcastReadsNoOthers(counted: Counted) async throws {
+    func aBroadcastPageReadsOnlyItsOwnRecipients(counted: Counted) async throws {
         try await self.fixture.post(1, from: self.alice, to: "news", page: 4)
         await self.fixture.store.close()
         try self.connection.execute("alter table recipient set (autovacuum_enabled = off)")

@@ -7,7 +7,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct ReclaimTests {
     /// A slow look leaves a mark at its time. For half a minute, looks do not go below it.
-    @Test func whatIsReclaimedIsFoundBelowAMark() async throws {
+    @Test func reclaimedPushesAreFoundBelowTheMark() async throws {
         let fixture = try StoreFixture(.postgreSQL)
         let store = try #require(fixture.store as? PostgreSQLStore)
         let alice = try await fixture.addUser("alice")

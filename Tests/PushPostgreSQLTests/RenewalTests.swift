@@ -27,7 +27,7 @@ import Testing
         LaneSettings(Self.lane, sender: sender, concurrency: concurrency)
     }
 
-    @Test func itSendsNothingMoreAndAnotherTakesOverUntilItIsBack() async throws {
+    @Test func aServerThatCannotRenewStopsAndAnotherTakesOver() async throws {
         let (mine, others) = (HeldSender(), HeldSender())
         others.release()
         try await self.a.whileRunning(self.lane(mine, concurrency: 1)) {

@@ -18,12 +18,12 @@ import Testing
         return search.start
     }
 
-    @Test func aLookThatIsFastIsFollowedByOneFromTheStart() {
+    @Test func aFastSearchIsFollowedByOneFromTheStart() {
         #expect(self.search(after: 0, first: 100) == .min)
         #expect(self.search(after: 0.1, first: 200) == .min)
     }
 
-    @Test func afterASlowOneLooksBeginWhereTheLastHasFoundSomethingForTwentyTimesAsLong() {
+    @Test func aSlowSearchIsContinuedForTwentyTimesItsDuration() {
         self.search(after: 0, taking: .seconds(1), first: 100)
         #expect(self.search(after: 2, first: 200) == 100)
         #expect(self.search(after: 3, first: nil) == 200)
@@ -33,7 +33,7 @@ import Testing
         #expect(self.search(after: 20.2, first: nil) == .min)
     }
 
-    @Test func oneThatDoesNotEndIsFollowedByLooksAtTheLastHour() {
+    @Test func aFailedSearchIsFollowedBySearchesOfTheLastHour() {
         let search = self.marks.begin(.notifications, at: self.begin)
         self.marks.fail(search, date: 10_000_000)
         #expect(self.search(after: 5, first: nil) == 6_400_000)
@@ -41,7 +41,7 @@ import Testing
         #expect(self.search(after: 601, first: nil) == .min)
     }
 
-    @Test func kindsHaveMarksOfTheirOwn() {
+    @Test func eachKindOfRowHasItsOwnMark() {
         self.search(after: 0, taking: .seconds(1), first: 100)
         #expect(self.marks.begin(.idempotencyKeys, at: self.begin + .seconds(1)).start == .min)
     }
@@ -55,7 +55,7 @@ import Testing
         self.progress.parts(of: ids, in: table).map { "\($0.ids) \($0.after == .min ? "all" : "after \($0.after)")" }
     }
 
-    @Test func aStepGoesOnAfterTheLastRow() {
+    @Test func aStepContinuesAfterTheLastRow() {
         #expect(self.parts(of: [1, 2, 3]) == ["[1, 2, 3] all"])
         self.progress.record([1, 2, 3], in: .recipients, upTo: DuePush(notification: 2, device: 70))
         #expect(self.parts(of: [1, 2, 3]) == ["[2] after 70", "[3] all"])
@@ -66,7 +66,7 @@ import Testing
         #expect(self.parts(of: [1, 2, 3]) == ["[3] all"])
     }
 
-    @Test func aDeletedNotificationIsForgotten() {
+    @Test func theProgressOfADeletedNotificationIsDropped() {
         self.progress.record([1, 2], in: .recipients, upTo: nil)
         #expect(self.parts(of: [1, 2]).isEmpty)
         self.progress.forget([1, 2])

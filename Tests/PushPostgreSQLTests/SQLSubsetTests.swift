@@ -81,7 +81,7 @@ import Testing
         ("with a as (update push set owner = 1), b as (delete from push where owner = 2) select 1", "push"),
         ("insert into push (device) select 1 on conflict do nothing; update push set owner = 1", ""),
     ])
-    func whatIsOutsideIsFound(sql: String, word: String) {
+    func aStatementOutsideTheSubsetIsFound(sql: String, word: String) {
         #expect(Self.faults(of: Statement(file: "X.swift", sql: sql)) == (word.isEmpty ? [] : [word]))
     }
 

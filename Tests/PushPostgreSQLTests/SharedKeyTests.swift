@@ -87,7 +87,7 @@ import Testing
     // MARK: In any order
 
     @Test(arguments: [[0, 1, 2], [2, 0, 1]])
-    func aNewKeySealsWhenTheLastServerHasIt(order: [Int]) async throws {
+    func aNewKeyEncryptsOnceAllServersHaveIt(order: [Int]) async throws {
         let servers = [self.a, self.b, try Server(self.old, in: self.folder)]
         for index in order.dropLast() {
             try await servers[index].reload(self.new)
@@ -112,7 +112,7 @@ import Testing
         #expect(try await last.store.rewrap()?.unused == [1])
     }
 
-    @Test func whatTheOneSealsOpensAtTheOthersAtAnyMoment() async throws {
+    @Test func everyServerDecryptsTheOthersValuesAtAnyMoment() async throws {
         let alice = try await self.a.fixture.addUser("alice")
         for (server, name) in [(self.a, "a"), (self.b, "b")] {
             try await server.reload(self.new)
@@ -124,7 +124,7 @@ import Testing
         #expect(try await self.a.fixture.lease().count == 4)
     }
 
-    @Test func aServerThatRunsTakesTheKeyByItself() async throws {
+    @Test func aRunningServerSwitchesToTheKeyByItself() async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { await self.a.store.run() }
             try await self.a.reload(self.new)
@@ -135,7 +135,7 @@ import Testing
         }
     }
 
-    @Test func oneThatJoinsInTheMiddleIsWaitedForToo() async throws {
+    @Test func theSwitchWaitsForAServerThatJoinsMeanwhile() async throws {
         try await self.a.reload(self.new)
         let c = try Server(self.old, in: self.folder)
         let d = try Server(self.new, in: self.folder)
@@ -150,7 +150,7 @@ import Testing
     }
 
     /// The operator has run `keys rotate` on each server, instead of copying one keyring.
-    @Test func twoKeysOfOneNumberAreTwo() async throws {
+    @Test func differentKeysWithOneNumberAreDistinguished() async throws {
         let other = try Keyring.addingKey(to: self.old).text
         try await self.a.reload(self.new)
         try await self.b.reload(other)
@@ -163,7 +163,7 @@ import Testing
         #expect(self.a.seals == 2 && self.b.seals == 2)
     }
 
-    @Test func aKeyringThatIsTakenBackSealsAsBefore() async throws {
+    @Test func aRevertedKeyringEncryptsAsBefore() async throws {
         try await self.a.reload(self.new)
         try await self.a.reload(self.old)
         #expect(self.a.seals == 1 && self.a.store.keyWait == nil)
@@ -173,7 +173,7 @@ import Testing
 
     // MARK: Starts
 
-    @Test func oneThatLacksAKeyWithWhichAnotherSealsDoesNotStart() async throws {
+    @Test func aServerWithoutTheKeyInUseDoesNotStart() async throws {
         for server in [self.a, self.b] { try await server.reload(self.new) }
         let error = try #require(#expect(throws: StoreError.self) { _ = try Server(self.old, in: self.folder) })
         #expect(error.isConfiguration)
@@ -185,7 +185,7 @@ import Testing
         }
     }
 
-    @Test func ofTwoThatStartAtOnceNoneSealsWithAKeyThatTheOtherLacks() async throws {
+    @Test func simultaneousStartsUseOnlyAKeyThatBothHave() async throws {
         let folder = try TemporaryFolder()
         let database = try BlockingConnection(FolderDatabases.database(of: folder))
         try database.execute("begin; select id from schema_state where id = 1 for update")
@@ -212,7 +212,7 @@ import Testing
     }
 
     /// A command uses the server's keyring, and ends soon.
-    @Test func nobodyWaitsForACommandWhichWaitsForServers() async throws {
+    @Test func commandsWaitForServersAndServersIgnoreCommands() async throws {
         let command = try Server(self.old, isCommand: true, in: self.folder)
         let other = try Server(self.new, isCommand: true, in: self.folder)
         #expect(other.seals == 1 && other.store.keyWait == self.wait())
@@ -224,7 +224,7 @@ import Testing
 
     // MARK: Pauses and crashes
 
-    @Test func oneThatWasStoppedAndLacksTheKeyStaysOutUntilItHasIt() async throws {
+    @Test func aStoppedServerStaysOutUntilItHasTheKey() async throws {
         self.a.stop()
         try self.fence(self.a)
         try await self.b.reload(self.new)
@@ -247,7 +247,7 @@ import Testing
     }
 
     /// It checks twice a second whether it may join, with its keyring at that moment.
-    @Test func oneThatStaysOutMayLookWhileItTakesTheKey() async throws {
+    @Test func anExcludedServerCanCheckWhileItLoadsTheKey() async throws {
         self.a.stop()
         try self.fence(self.a)
         try await self.b.reload(self.new)
@@ -270,7 +270,7 @@ import Testing
     }
 
     /// It has announced its keys, and renews its number when it resumes.
-    @Test func oneThatWasStoppedIsWaitedForUntilItIsFenced() async throws {
+    @Test func theSwitchWaitsForAStoppedServerUntilItIsFenced() async throws {
         for server in [self.a, self.b] { server.stop() }
         _ = try self.connection().query("update node set until = 0 where number = $1", self.a.store.membership.number)
         try await self.b.reload(self.new)
@@ -281,7 +281,7 @@ import Testing
         #expect(self.b.seals == 2)
     }
 
-    @Test func oneThatComesBackSealsWithWhatTheOthersHaveByThen() async throws {
+    @Test func aReturningServerEncryptsWithTheOthersKey() async throws {
         try await self.a.reload(self.new)
         self.a.stop()
         try self.fence(self.a)
@@ -296,7 +296,7 @@ import Testing
         #expect(try self.inUse == [2])
     }
 
-    @Test func oneThatComesBackWaitsForWhoChangesKeysAtThatMoment() async throws {
+    @Test func aReturningServerWaitsForAKeyChangeInProgress() async throws {
         let database = try self.connection()
         try database.execute("begin; select id from schema_state where id = 1 for update")
         try self.fence(self.a)
@@ -311,7 +311,7 @@ import Testing
     }
 
     /// The new key is then in use, and no value is encrypted with it yet.
-    @Test func aServerThatDiesAboutToTakeTheKeyHoldsNobodyUp() async throws {
+    @Test func aServerThatDiesBeforeTheSwitchDelaysNoOther() async throws {
         try await self.a.reload(self.new)
         let checkValue = try #require(Keyring(text: self.new).checkValue(of: 2))
         _ = try self.connection().query(DataKeyEntry.adding, Int64(2), checkValue, Int64(0))
@@ -337,7 +337,7 @@ import Testing
 
     // MARK: Servers of an older version
 
-    @Test func oneOfAnOlderVersionHasTheKeyThatItSealsWith() async throws {
+    @Test func anOlderServerIsKnownToHaveItsEncryptionKey() async throws {
         let address = try FolderDatabases.database(of: self.folder)
         let place = PostgreSQLPlace(address, Migration.allPostgreSQL.filter { $0.name < Migration.sharedKeys })
         let older = try place.open(Keyring(text: self.old))
@@ -365,7 +365,7 @@ import Testing
 
     // MARK: The form
 
-    @Test func whatIsToldIsReadAgainAndWhatIsNoneIsNoKey() throws {
+    @Test func announcedKeysAreReadBackAndFragmentsIgnored() throws {
         let keyring = try Keyring(text: self.new)
         let held = HeldKeys(keyring)
         #expect(held.keys.map(\.number) == [2, 1])

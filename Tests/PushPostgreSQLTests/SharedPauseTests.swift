@@ -92,7 +92,7 @@ import Testing
         try BlockingConnection(address).execute("update lane_pause set until = 0")
     }
 
-    @Test func serversThatFailTogetherSendTheProbesOfOne() async throws {
+    @Test func serversThatFailTogetherSendOneProbePerRound() async throws {
         for server in self.servers { server.fail() }
         await self.exchange()
         var probes = 0
@@ -116,7 +116,7 @@ import Testing
         #expect(self.servers.allSatisfy { $0.pause == nil })
     }
 
-    @Test func aServerThatHasNotFailedYetRestsAsWell() async throws {
+    @Test func aServerThatHasNotFailedJoinsThePause() async throws {
         self.servers[0].fail()
         await self.exchange()
         let (own, joined) = (try #require(self.servers[0].pause), try #require(self.servers[1].pause))
@@ -124,7 +124,7 @@ import Testing
         #expect(self.servers[1].lane.withLock { $0.beginLease(of: [.direct], batch: 1, now: joined.since) } == nil)
     }
 
-    @Test func aServerThatIsAnsweredGoesOn() async throws {
+    @Test func aServerThatIsAnsweredLeavesThePause() async throws {
         self.servers[0].fail()
         await self.servers[0].exchange.exchange()
         self.servers[1].fixture.clock.advance(by: 1)
@@ -138,7 +138,7 @@ import Testing
     }
 
     /// For example, only this server's route to the provider is cut.
-    @Test func aServerThatFailsAfterTheProbeOfAnotherOneHoldsUpNobody() async throws {
+    @Test func aServerThatFailsAfterAnothersProbePausesAlone() async throws {
         self.servers[0].fail()
         await self.exchange()
         try await self.passTheRest()
@@ -153,14 +153,14 @@ import Testing
         #expect(try await self.servers[0].acquireProbe(), "it probes for itself")
     }
 
-    @Test func whatAnOperatorMustFixIsEachServersOwn() async throws {
+    @Test func aMisconfigurationPausesOnlyItsServer() async throws {
         self.servers[0].send(.failure(.misconfigured(reason: "BadCertificate")))
         await self.exchange()
         #expect(self.servers[0].pause?.cause == .misconfigured)
         #expect(self.servers[1].pause == nil)
     }
 
-    @Test func newCredentialsEndThePauseHereOnly() async throws {
+    @Test func newCredentialsEndOnlyTheirServersPause() async throws {
         self.servers[0].fail()
         await self.exchange()
         self.servers[1].lane.withLock { $0.resetHealth() }

@@ -51,7 +51,7 @@ import Testing
         #expect(try await server.store.servers(limit: 10).map(\.isThis) == [true])
     }
 
-    @Test func oneThatIsSilentIsLateUntilItIsFenced() async throws {
+    @Test func aSilentServerIsLateUntilItIsFenced() async throws {
         var options = StoreOptions()
         // The server neither renews its number nor fences others.
         options.mayExchange = { false }

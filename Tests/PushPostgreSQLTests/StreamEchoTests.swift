@@ -31,7 +31,7 @@ import Testing
         return try rows[0].integer(0)
     }
 
-    @Test func whatOneNodeHasSentTheOtherRepeatsOnce() async throws {
+    @Test func pushesSentByOneServerAreRepeatedByTheOtherOnce() async throws {
         let streams = try await self.openBoth()
         try await self.pair.post(1, 2, at: self.pair.a)
         #expect(try await self.pair.a.deliver() == [])
@@ -45,7 +45,7 @@ import Testing
         withExtendedLifetime(streams) {}
     }
 
-    @Test func whatWasSentBeforeAStreamIsOpenedElsewhereDoesNotComeThere() async throws {
+    @Test func pushesSentBeforeASecondStreamOpensAreNotRepeated() async throws {
         let first = try await self.pair.open(at: self.pair.a)
         try await self.pair.post(1, at: self.pair.a)
         #expect(try await self.pair.a.deliver() == [1])
@@ -59,7 +59,7 @@ import Testing
     }
 
     /// A message between the servers arrives before the next look, or triggers one.
-    @Test func bothHaveAllWhileNodesRun() async throws {
+    @Test func bothStreamsGetAllPushesWhileServersRun() async throws {
         let (a, b) = (self.pair.a, self.pair.b)
         try await a.whileRunning {
             try await b.whileRunning {
@@ -72,7 +72,7 @@ import Testing
         #expect(self.arrived == [Array(1...20), Array(1...20)])
     }
 
-    @Test func whenTheOtherStreamHasEndedNothingIsRepeated() async throws {
+    @Test func nothingIsRepeatedAfterTheOtherStreamHasEnded() async throws {
         let first = try await self.pair.open(at: self.pair.a)
         var second: StreamSubscription? = try await self.pair.b.open(
             self.pair.device,
@@ -96,7 +96,7 @@ import Testing
     }
 
     /// Its rows stop counting together with its number.
-    @Test func aNodeThatHasDiedHasNothingRepeated() async throws {
+    @Test func nothingIsRepeatedForADeadServer() async throws {
         let streams = try await self.openBoth()
         try self.pair.b.store.membership.abandon()
         try await self.pair.a.fence(self.pair.b)

@@ -22,7 +22,7 @@ import Testing
         [try await self.pair.a.fixture.nextDue("stream"), try await self.pair.b.fixture.nextDue("stream")]
     }
 
-    @Test func aPushIsSentByTheNodeThatHasTheStream() async throws {
+    @Test func aPushIsSentByTheServerThatHasTheStream() async throws {
         let stream = try await self.pair.open(at: self.pair.a)
         try await self.pair.post(1, at: self.pair.b)
         // Otherwise its loop would never sleep.
@@ -33,7 +33,7 @@ import Testing
         withExtendedLifetime(stream) {}
     }
 
-    @Test func withoutAStreamNobodyHasWork() async throws {
+    @Test func noServerHasWorkWithoutAStream() async throws {
         try await self.pair.post(1, at: self.pair.b)
         #expect(try await self.nextDue() == [nil, nil])
         let stream = try await self.pair.open(at: self.pair.a)
@@ -42,7 +42,7 @@ import Testing
         withExtendedLifetime(stream) {}
     }
 
-    @Test func aStreamThatMovesBetweenPostAndClaimTakesItsPushesAlong() async throws {
+    @Test func aStreamThatMovesBeforeTheLeaseTakesItsPushesAlong() async throws {
         let first = try await self.pair.open(at: self.pair.a)
         try await self.pair.post(1, at: self.pair.a)
         // The first server may not have noticed that its client is gone.
@@ -53,7 +53,7 @@ import Testing
         withExtendedLifetime((first, second)) {}
     }
 
-    @Test func aStreamThatMovesBetweenClaimAndSendingTakesItsPushesAlong() async throws {
+    @Test func aStreamThatMovesAfterTheLeaseTakesItsPushesAlong() async throws {
         var stream: StreamSubscription? = try await self.pair.open(at: self.pair.a)
         try await self.pair.post(1, at: self.pair.a)
         let leased = try #require(try await self.pair.a.fixture.lease("stream").first)
@@ -80,7 +80,7 @@ import Testing
         #expect(self.arrived == [1])
     }
 
-    @Test func whatWasEnqueuedForAStreamThatEndsIsParked() async throws {
+    @Test func pushesOfAStreamThatEndsAreParked() async throws {
         var stream: StreamSubscription? = try await self.pair.open(at: self.pair.a)
         try await self.pair.post(1, at: self.pair.b)
         withExtendedLifetime(stream) {}
@@ -95,7 +95,7 @@ import Testing
         withExtendedLifetime(second) {}
     }
 
-    @Test func aStreamThatEndsLeavesAnotherOneOfTheDeviceAlone() async throws {
+    @Test func endingAStreamKeepsTheDevicesOtherStream() async throws {
         var first: StreamSubscription? = try await self.pair.open(at: self.pair.a)
         let second = try await self.pair.open(at: self.pair.a)
         withExtendedLifetime(first) {}
@@ -107,7 +107,7 @@ import Testing
         withExtendedLifetime(second) {}
     }
 
-    @Test func whenTheNewestStreamEndsTheOneBeforeTakesOver() async throws {
+    @Test func theOlderStreamTakesOverWhenTheNewestEnds() async throws {
         let first = try await self.pair.open(at: self.pair.a)
         var second: StreamSubscription? = try await self.pair.open(at: self.pair.b)
         withExtendedLifetime(second) {}
@@ -119,7 +119,7 @@ import Testing
         withExtendedLifetime(first) {}
     }
 
-    @Test func whatADeadNodeHadComesWithTheDevice() async throws {
+    @Test func pushesOfADeadServerArriveWithTheDevice() async throws {
         let stream = try await self.pair.open(at: self.pair.a)
         try await self.pair.post(1, at: self.pair.a)
         #expect(try await self.pair.a.fixture.lease("stream").count == 1)
@@ -137,7 +137,7 @@ import Testing
 
     /// The device comes within a second after its server died, while that server's number is
     /// still valid.
-    @Test func aDeviceThatComesBeforeItsNodeIsFencedGetsTheRest() async throws {
+    @Test func aDeviceReturningBeforeItsServerIsFencedGetsAllPushes() async throws {
         let stream = try await self.pair.open(at: self.pair.a)
         try await self.pair.post(1, 2, at: self.pair.b)
         try self.pair.a.store.membership.abandon()
@@ -147,7 +147,7 @@ import Testing
         withExtendedLifetime((stream, second)) {}
     }
 
-    @Test func aNodeThatWasFencedHasItsStreamsAgainUnderItsNextNumber() async throws {
+    @Test func aFencedServerRegainsItsStreamsUnderItsNextNumber() async throws {
         let stream = try await self.pair.open(at: self.pair.a)
         let number = try self.pair.a.store.membership.number
         try await self.pair.b.fence(self.pair.a)

@@ -46,7 +46,7 @@ import Testing
         return (posted, streams)
     }
 
-    @Test func allThatIsPostedArrivesWhereverTheStreamIs() async throws {
+    @Test func everyPushArrivesWhileStreamsMoveBetweenServers() async throws {
         var owners: [(user: User, device: RegistrationID)] = []
         for number in 0..<Self.devices {
             let user = try await self.nodes[0].fixture.addUser("user\(number)")

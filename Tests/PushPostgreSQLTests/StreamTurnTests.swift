@@ -18,7 +18,7 @@ import Testing
     }
 
     /// The post looks for a stream and finds none while one opens.
-    @Test func aStreamThatOpensWaitsForAPostThatHasFoundNone() async throws {
+    @Test func anOpeningStreamWaitsForAPostThatFoundNoStream() async throws {
         let opened = Opened()
         try await self.post(1, at: self.pair.b) { opened.stream = try await self.pair.open(at: self.pair.a) }
         #expect(try await self.pair.a.deliver() == [1])
@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    @Test func aPushIsNotParkedBesideAStreamThatOpens() async throws {
+    @Test func aPushPostedWhileAStreamOpensIsDelivered() async throws {
         for number in Int64(1)...60 {
             async let post: Void = self.pair.post(number, at: self.pair.b)
             async let opening = self.pair.open(at: self.pair.a)
@@ -90,7 +90,7 @@ import Testing
         #expect(self.pair.inbox[self.pair.device].sorted() == Array(1...60))
     }
 
-    @Test func aPushIsNotLeftBehindByAStreamThatEnds() async throws {
+    @Test func aPushPostedWhileAStreamEndsIsParked() async throws {
         for number in Int64(1)...60 {
             var stream: StreamSubscription? = try await self.pair.open(at: self.pair.a)
             withExtendedLifetime(stream) {}

@@ -35,7 +35,7 @@ import Testing
         return try place.open(self.old.keyring)
     }
 
-    @Test func anOlderServerGoesOnBesideALaterOne() async throws {
+    @Test func anOlderServerWorksAlongsideALaterOne() async throws {
         let alice = try await self.old.addUser("alice", role: .publisher)
         try await self.old.addDevice(of: alice, handle: "d-1")
         try await self.old.post(1, from: alice, to: "username:alice")
@@ -63,7 +63,7 @@ import Testing
         #expect(try PostgreSQLPlace(self.address).inspect().unknownMigration == nil)
     }
 
-    @Test func whatBreaksOlderServersWaitsForTheirEnd() async throws {
+    @Test func aBreakingMigrationIsRefusedWhileOlderServersRun() async throws {
         let error = #expect(throws: StoreError.self) { _ = try self.open(Self.expansion, Self.contraction) }
         guard case .olderServers(_, Self.contraction.name) = error else {
             Issue.record("\(String(describing: error))")
@@ -80,7 +80,7 @@ import Testing
 
     /// For example a `pg_dump`. All users of the table would wait behind a migration that waits
     /// for it.
-    @Test func aMigrationWaitsForALongReadAndLetsOthersGoOn() async throws {
+    @Test func aMigrationWaitsForALongReadAndLetsPostsThrough() async throws {
         let alice = try await self.old.addUser("alice", role: .publisher)
         let reader = try BlockingConnection(self.address)
         try reader.execute("begin; select count(*) from notification;")

@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    @Test func itIsNullWithoutAnAlertAndSealedWithOne() async throws {
+    @Test func alertColumnIsEncryptedOrNull() async throws {
         let alice = try await fixture.addUser("alice")
         try await fixture.post(1, from: alice, to: "username:alice")
         try await fixture.post(2, from: alice, to: "username:alice", alert: Self.alert)
@@ -38,7 +38,7 @@ import Testing
         #expect(sealed.range(of: Data("APPOINTMENT".utf8)) == nil)
     }
 
-    @Test func aRecallErasesIt() async throws {
+    @Test func recallErasesTheAlert() async throws {
         let alice = try await fixture.addUser("alice")
         try await fixture.post(1, from: alice, to: "username:alice", alert: Self.alert)
         let id = try #require(NotificationID(rawValue: 1))
@@ -46,7 +46,7 @@ import Testing
         #expect(try await self.column(1) == nil)
     }
 
-    @Test func itIsErasedWithAPayloadThatMayBeReadOnce() async throws {
+    @Test func alertIsErasedWithItsReadOncePayload() async throws {
         let alice = try await fixture.addUser("alice")
         try await fixture.post(1, from: alice, to: "username:alice", isReadOnce: true, alert: Self.alert)
         let id = try #require(NotificationID(rawValue: 1))
@@ -55,7 +55,7 @@ import Testing
     }
 
     /// A value that cannot be decrypted fails only the pushes of its own notification.
-    @Test func anotherNotificationsAlertIsNeverShown() async throws {
+    @Test func alertOfAnotherNotificationIsNeverPushed() async throws {
         let alice = try await fixture.addUser("alice")
         try await fixture.addDevice(of: alice, handle: "a")
         var other = Self.alert

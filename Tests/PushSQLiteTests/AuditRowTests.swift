@@ -35,7 +35,7 @@ import Testing
         ("delete from audit where number = 1; update audit_start set number = 1", 0),
         ("delete from audit_start", 0),
     ])
-    func whatIsChangedOrTakenOutIsFound(sql: String, number: Int64) async throws {
+    func changedOrDeletedEntryIsFound(sql: String, number: Int64) async throws {
         try await self.fixture.addUsersWithRecords(5)
         try await self.tamper(sql)
         #expect(try await self.fault() == number)
@@ -45,7 +45,7 @@ import Testing
         "update audit set at = 0", "update audit set chain = zeroblob(32)", "update audit set number = number + 10",
         "delete from audit", "delete from audit where number = 2",
     ])
-    func theDatabaseItselfRefusesToChangeIt(sql: String) async throws {
+    func databaseRefusesToChangeTheAudit(sql: String) async throws {
         try await self.fixture.addUsersWithRecords(2)
         await #expect(throws: StoreError.self) {
             try await self.fixture.sqlite.writer.write { try $0.execute(sql: sql) }

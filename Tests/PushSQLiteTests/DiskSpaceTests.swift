@@ -10,7 +10,7 @@ import Testing
 
 /// A disk that is full for a while, simulated with a limit of SQLite that has the same effect.
 @Suite(.timeLimit(.minutes(5))) struct DiskSpaceTests {
-    @Test func aFullDiskIsToldOnceAndHealsByItself() async throws {
+    @Test func fullDiskIsReportedOnceAndRecovers() async throws {
         let folder = try TemporaryFolder()
         let events = Mutex<[StoreEvent]>([])
         let keyring = try Keyring(text: Keyring.generateText())
@@ -47,7 +47,7 @@ import Testing
         await store.close()
     }
     /// On a small disk the log itself takes the space: the store deletes nothing else.
-    @Test func theLogGivesItsRoomBackWhenTheDiskIsFull() async throws {
+    @Test func logShrinksWhenTheDiskIsFull() async throws {
         let fixture = try StoreFixture()
         let (store, log) = (fixture.sqlite, fixture.sqlite.path + "-wal")
         try await store.writer.write { db in

@@ -60,7 +60,7 @@ import Testing
         try await self.fixture.sqlite.writer.write { try Int.fetchOne($0, sql: "select count(*) from \(sql)") }
     }
 
-    @Test func noCodeIsInTheDatabase() async throws {
+    @Test func databaseContainsNoCode() async throws {
         try await self.claim("b", "a-plain-handle", of: self.bob, confirmation: 1)
         let code = try await self.leasedCode()
         let bytes = Data(
@@ -82,7 +82,7 @@ import Testing
     }
 
     /// The same rows with another secret than the database's give another code.
-    @Test func whoHasTheRowsOfACodeCannotComputeIt() async throws {
+    @Test func codeCannotBeComputedFromItsRows() async throws {
         try await self.claim("b", "x", of: self.bob, confirmation: 1)
         let code = try await self.leasedCode()
         let (seed, key) = try await self.fixture.sqlite.writer.write { db in
@@ -114,7 +114,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func nothingOfAClaimStays(isConfirmed: Bool) async throws {
+    func claimLeavesNoRows(isConfirmed: Bool) async throws {
         try await self.claim("b", "x", of: self.bob, confirmation: 1)
         let code = try await self.leasedCode()
         if isConfirmed { #expect(try await self.confirm("b", code, of: self.bob) == .registered(moved: 0)) }
@@ -129,7 +129,7 @@ import Testing
         #expect(counts.pending == 0)
     }
 
-    @Test func registrationsOfADatabaseFromBeforeAreConfirmed() async throws {
+    @Test func registrationsOfAnEarlierSchemaAreConfirmed() async throws {
         let (folder, name) = (try TemporaryFolder(), try #require(Username("carol")))
         let (keyring, handle) = (try Keyring(text: self.keyring), try #require(DeviceHandle("x")))
         let connection = try DatabaseQueue(path: folder.file("test.db"))
@@ -168,7 +168,7 @@ import Testing
         await fixture.store.close()
     }
 
-    @Test func aClaimIsSealedAnewWithItsKey() async throws {
+    @Test func claimIsReencryptedWithItsKey() async throws {
         try await self.claim("b", "x", of: self.bob, confirmation: 1)
         let code = try await self.leasedCode()
         let both = try Keyring.addingKey(to: self.keyring).text

@@ -16,7 +16,7 @@ import Testing
         ("select request from idempotency where key = x'00' and created_at > 1", "USING PRIMARY KEY"),
         ("select key from idempotency where created_at <= 1 order by created_at limit 9", "idempotency_by_creation"),
     ])
-    func itIsFoundWithoutASearch(query: String, index: String) async throws {
+    func idempotencyQueriesUseTheirIndexes(query: String, index: String) async throws {
         let plan = try await self.fixture.sqlite.writer.write { db in
             try Row.fetchAll(db, sql: "explain query plan " + query).map { "\($0)" }.joined(separator: "\n")
         }

@@ -41,7 +41,7 @@ import Testing
     }
 
     /// Following the link would empty its target.
-    @Test(arguments: ["", ".lock"]) func aLinkInItsPlaceIsNotFollowed(suffix: String) throws {
+    @Test(arguments: ["", ".lock"]) func linkInPlaceOfTheFileIsNotFollowed(suffix: String) throws {
         let (file, text) = (self.folder.file("other"), Data("kept".utf8))
         for isHard in [false, true] {
             try text.write(to: URL(fileURLWithPath: file))

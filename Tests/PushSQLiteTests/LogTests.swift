@@ -9,7 +9,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct LogTests {
     /// Readers with a permanently open transaction keep SQLite from restarting its log by itself.
-    @Test func theLogStaysShortBesideReadersThatNeverRest() async throws {
+    @Test func logStaysShortDespiteConstantReaders() async throws {
         let fixture = try StoreFixture()
         try await fixture.sqlite.writer.write { try $0.execute(sql: "create table page (content blob)") }
         let isDone = Flag()

@@ -45,7 +45,7 @@ import Testing
         )
     }
 
-    @Test func oneIsReadByItsKey() async throws {
+    @Test func notificationIsReadByItsKey() async throws {
         let plan = try await self.fixture.sqlite.writer.write { db in
             try Row.fetchAll(db, sql: "explain query plan " + SQLiteReader.change.sql, arguments: [1, 2]).map { row in
                 try row.decode(String.self, forColumn: "detail")
@@ -61,7 +61,7 @@ import Testing
 
     // MARK: Numbers
 
-    @Test func aBackupThatIsPutBackDoesNotGiveNumbersOutAgain() async throws {
+    @Test func restoredBackupDoesNotReuseChangeNumbers() async throws {
         let now = Date()
         let newest = try await self.fixture.sqlite.writer.write { db in
             let reserved = try Int64.fetchOne(db, sql: "select reserved from change_number") ?? 0
@@ -84,7 +84,7 @@ import Testing
 
     // MARK: Bounds
 
-    @Test func rowsThatShowNothingAreCountedToo() async throws {
+    @Test func rowsWithoutAnEntryCountTowardsThePage() async throws {
         let count = Int64(PageBuilder.maximumRows + 10)
         let (alice, now) = (self.alice.id, self.fixture.now.timeIntervalSince1970 * 1000)
         try await self.fixture.sqlite.writer.write { db in
@@ -142,7 +142,7 @@ import Testing
 
     // MARK: Recall
 
-    @Test func aRecallFromManyIsOneRow() async throws {
+    @Test func recallFromManyRecipientsIsOneRow() async throws {
         let count = SQLiteStore.recallPage + 1
         try await self.fixture.post(1, from: self.alice, to: "username:alice")
         try await self.fixture.sqlite.writer.write { db in

@@ -30,7 +30,7 @@ import Testing
         try await self.fixture.store.makeDue(for: [device], ofUser: self.alice.id, after: nil, now: self.fixture.now)
     }
 
-    @Test func eachIsParkedUntilItsDeviceComes() async throws {
+    @Test func pushIsParkedUntilItsDeviceConnects() async throws {
         for number: Int64 in 1...3 { try await self.fixture.post(number, from: self.alice, to: "username:alice") }
         #expect(try await self.parked() == 3)
         #expect(try await self.wake(self.device) == 3)
@@ -39,7 +39,7 @@ import Testing
 
     /// The recipient may have been added before the device last came. A search along the
     /// recipient's row would miss the push.
-    @Test func aDeviceOfALaterPageIsNotParked() async throws {
+    @Test func pushToADeviceOfALaterPageIsNotParked() async throws {
         let other = try await self.fixture.addDevice(of: self.alice, platform: "stream", handle: "two")
         try await self.fixture.post(1, from: self.alice, to: "username:alice", page: 1)
         #expect(try await self.wake(self.device) == 1)

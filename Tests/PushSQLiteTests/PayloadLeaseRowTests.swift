@@ -35,7 +35,7 @@ import Testing
         try await self.fixture.sqlite.writer.write { try Int64.fetchOne($0, sql: sql) }
     }
 
-    @Test func aLeaseIsInTheRowOfWhoWaits() async throws {
+    @Test func leaseIsInTheRowOfItsRecipient() async throws {
         try await self.fixture.post(1, from: self.alice, to: "username:alice", isReadOnce: true)
         #expect(try await self.value("select leased_until from untaken") == nil)
         #expect(try await self.lease(to: self.alice) == .granted)
@@ -47,7 +47,7 @@ import Testing
         #expect(try await self.value("select payload is null from notification") == 1)
     }
 
-    @Test func anEndThatErasesNothingWipesNothing() async throws {
+    @Test func takingThatErasesNothingWipesNothing() async throws {
         let bob = try await self.fixture.addUser("bob")
         try await self.fixture.post(1, from: self.alice, to: "username:alice", "username:bob", isReadOnce: true)
         let counts = self.fixture.sqlite.writer.counts
@@ -81,7 +81,7 @@ import Testing
         #expect(try await self.lease(to: self.alice) == .refused)
     }
 
-    @Test func aDatabaseFromBeforeHasNoLeases() throws {
+    @Test func databaseOfAnEarlierSchemaHasNoLeases() throws {
         let connection = try DatabaseQueue()
         try connection.writeWithoutTransaction { db in
             try Schema.prepare(db, Migration.all.filter { $0.name < "M0003" })

@@ -66,7 +66,7 @@ import Testing
     ]
 
     @Test(arguments: Self.queries.indices)
-    func aHotQueryTouchesOnlyWhatItAnswers(number: Int) async throws {
+    func hotQueryScansNoTable(number: Int) async throws {
         let query = Self.queries[number]
         let fixture = try StoreFixture()
         let plan = try await fixture.sqlite.writer.write { db in

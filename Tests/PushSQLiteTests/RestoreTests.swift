@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test func theBackupServesAndTheOldDatabaseStaysBeside() async throws {
+    @Test func restoredBackupServesAndTheOldDatabaseIsKept() async throws {
         await self.fixture.store.close()
         try self.restore()
         #expect(try self.ids(at: self.database.path) == [1])
@@ -59,7 +59,7 @@ import Testing
         await again.store.close()
     }
 
-    @Test func whatIsBackedUpUnderLoadIsRestoredRowByRow() async throws {
+    @Test func backupMadeUnderLoadIsRestoredRowByRow() async throws {
         let alice = try await self.fixture.user("alice")
         let copy = self.elsewhere.file("loaded.db")
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -106,7 +106,7 @@ import Testing
     }
 
     @Test(arguments: Fault.allCases, [true, false])
-    func aBackupThatCannotServeChangesNothing(fault: Fault, withoutHash: Bool) async throws {
+    func unusableBackupChangesNothing(fault: Fault, withoutHash: Bool) async throws {
         await self.fixture.store.close()
         var keyring = self.fixture.keyring
         switch fault {
@@ -164,7 +164,7 @@ import Testing
     /// Reproduces the state after a process that ended in the middle: `moved` are the files that
     /// it had already moved away.
     @Test(arguments: [[], [""], ["", "-wal"]])
-    func aRestoreThatWasInterruptedIsFinishedBeforeAnythingElse(moved: [String]) async throws {
+    func interruptedRestoreMustBeFinishedFirst(moved: [String]) async throws {
         await self.fixture.store.close()
         let path = self.database.path
         try Data("a log".utf8).write(to: URL(fileURLWithPath: path + "-wal"))

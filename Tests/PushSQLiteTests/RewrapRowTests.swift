@@ -48,7 +48,7 @@ import Testing
         #expect(try await self.keyNumbers(fixture.sqlite) == [UInt32](repeating: 2, count: before.count + 1))
     }
 
-    @Test func whatABrokenOffPassHasLeftIsDoneByTheNextStart() async throws {
+    @Test func nextStartFinishesAnInterruptedRewrap() async throws {
         try await self.fixture.fillSealed()
         let both = try self.both
         _ = try await fixture.store.replaceKeyring(Keyring(text: both), now: fixture.now)
@@ -66,7 +66,7 @@ import Testing
         await next.store.close()
     }
 
-    @Test func aValueThatDoesNotOpenKeepsItsKeyInUse() async throws {
+    @Test func unreadableValueKeepsItsKeyInUse() async throws {
         try await self.fixture.fillSealed()
         try await fixture.sqlite.writer.write { db in
             try db.execute(sql: "update user set name = (select handle from device where number = 1) where id = 1")
@@ -78,7 +78,7 @@ import Testing
         #expect(try SQLiteDatabase(path: fixture.sqlite.path).dataKeys().map(\.number) == [1, 2])
     }
 
-    @Test func sealsAreCounted() async throws {
+    @Test func encryptionsAreCounted() async throws {
         try await self.fixture.fillSealed()
         try await fixture.store.writeSealCounts()
         try await fixture.store.writeSealCounts()

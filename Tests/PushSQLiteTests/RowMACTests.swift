@@ -30,7 +30,7 @@ import Testing
     }
 
     @Test(arguments: [["username:alice"], ["news"], ["news", "username:alice"]])
-    func whoeverIsARecipientCollects(to: [String]) async throws {
+    func recipientFetchesItsNotification(to: [String]) async throws {
         try await self.fixture.addDevice(of: self.alice, handle: "aa", tags: ["news"])
         try await self.fixture.post(7, from: self.mallory, to: to[0], to.last ?? "")
         #expect(try await self.fetch(by: self.alice) != nil)
@@ -42,7 +42,7 @@ import Testing
         "insert into recipient select 7, %d, null, null, null, 1, 0, mac from recipient where notification_id = 7",
         "update recipient set notification_id = 7, user_id = %d where notification_id = 8",
     ])
-    func aRecipientThatTheStoreHasNotMadeGetsNothing(sql: String) async throws {
+    func forgedRecipientFetchesNothing(sql: String) async throws {
         try await self.fixture.post(7, from: self.alice, to: "username:alice")
         try await self.fixture.post(8, from: self.alice, to: "username:mallory")
         try await self.execute(String(format: sql, self.mallory.id))
@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    @Test func aTokenIsItsUsersOnly() async throws {
+    @Test func tokenRowMovedToAnotherUserIsRefused() async throws {
         let token = try await self.addToken()
         let reader = self.fixture.reader
         #expect(try await reader.user(withToken: token, now: self.fixture.now)?.user == self.mallory)
@@ -81,7 +81,7 @@ import Testing
         return try #require(session?.token.fingerprint)
     }
 
-    @Test func anIndexThatLeadsToAnotherUserIsNoticed() async throws {
+    @Test func indexThatLeadsToAnotherUserIsDetected() async throws {
         try await self.execute(
             """
             create table key as select name_key from user where id = \(self.alice.id);
@@ -92,7 +92,7 @@ import Testing
         await #expect(throws: StoreError.self) { try await self.fixture.reader.user(named: self.alice.name) }
     }
 
-    @Test func theNumberOfAUserWhoWasDeletedIsNotGivenOutAgain() async throws {
+    @Test func numberOfADeletedUserIsNotReused() async throws {
         #expect(try await self.fixture.store.deleteUser(self.mallory.name) == .done)
         #expect(try await self.fixture.addUser("bob").id > self.mallory.id)
     }

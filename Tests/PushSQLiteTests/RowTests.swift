@@ -30,7 +30,7 @@ import Testing
     }
 
     /// Registering again with sixty tags must not write sixty rows each time.
-    @Test func tagsThatStayAreNotWrittenAgain() async throws {
+    @Test func unchangedTagsAreNotWrittenAgain() async throws {
         let tags = { (count: Int) in Set((0..<count).compactMap { PushCore.Tag("t\($0)") }) }
         var counts: [Int] = []
         for count in [50, 50, 51, 49] {
@@ -53,7 +53,7 @@ import Testing
     }
 
     /// The store does not read old notifications again.
-    @Test func theNewestOfAKeyIsOneRowForADeviceAndGoesWithItsNotification() async throws {
+    @Test func collapseKeyHasOneRowUntilItsNotificationExpires() async throws {
         for number in Int64(1)...5 {
             try await fixture.post(number, from: alice, to: "username:alice", collapseID: "inbox")
             fixture.clock.advance(by: 1)
@@ -69,7 +69,7 @@ import Testing
         #expect(try await rows() == [])
     }
 
-    @Test func whatIsAcceptedAfterItsDeviceWasDeletedLeavesNothing() async throws {
+    @Test func pushAcceptedAfterItsDeviceWasDeletedLeavesNoRow() async throws {
         try await fixture.post(1, from: alice, to: "username:alice")
         let leased = try #require(try await fixture.lease().first)
         #expect(try await fixture.store.unregister(device, ofUser: alice.id))
@@ -81,7 +81,7 @@ import Testing
         #expect(try await fixture.reader.tallies()["apns"]?.cancelled == 1)
     }
 
-    @Test func usesThatCouldNotBeWrittenAreKept() async throws {
+    @Test func unwrittenTokenUsesAreKept() async throws {
         let store = self.fixture.sqlite
         let (token, other) = (try await self.addToken().prefix, try await self.addToken().prefix)
         store.recordUse(of: token, now: self.fixture.now)

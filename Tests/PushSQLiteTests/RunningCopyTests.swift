@@ -8,7 +8,7 @@ import Testing
 
 /// A copy that reports its progress, or is cancelled.
 @Suite(.timeLimit(.minutes(5))) struct RunningCopyTests {
-    @Test func aStatementEndsOnceItIsSet() async throws {
+    @Test func interruptedCopyEndsItsStatement() async throws {
         let copy = RunningCopy()
         let connection = try DatabaseQueue()
         let endless = "with recursive c(x) as (select 1 union all select x + 1 from c) select count(*) from c"
@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func aCopyThatIsGivenUpLeavesNothingBehind(whileCopying: Bool) async throws {
+    func interruptedCopyLeavesNoFile(whileCopying: Bool) async throws {
         let fixture = try StoreFixture(.sqlite)
         let path = fixture.folder.file("copy.db")
         let copy = RunningCopy()
@@ -41,7 +41,7 @@ import Testing
 
     /// Does not use /proc, which does not report the bytes read by a process that nobody may
     /// inspect.
-    @Test func whatIsReadWhileACopyIsVerifiedIsCounted() async throws {
+    @Test func bytesReadByTheVerificationAreCounted() async throws {
         let fixture = try StoreFixture(.sqlite)
         try await fixture.sqlite.writer.write { db in
             try db.execute(
@@ -60,7 +60,7 @@ import Testing
         await fixture.store.close()
     }
 
-    @Test func whatAKilledCopyHasLeftIsOverwrittenAndWhatARunningOneWritesIsNot() async throws {
+    @Test func killedCopyIsOverwrittenButARunningOneIsNot() async throws {
         let fixture = try StoreFixture(.sqlite)
         let path = fixture.folder.file("copy.db")
         let database = SQLiteDatabase(path: fixture.folder.file("test.db"))
@@ -78,7 +78,7 @@ import Testing
     }
 
     /// A file that another user could read, or could have put there.
-    @Test func aFileThatIsNoCopyIsNotWrittenInto() async throws {
+    @Test func linkInPlaceOfACopyIsNotFollowed() async throws {
         let fixture = try StoreFixture(.sqlite)
         let path = fixture.folder.file("copy.db")
         let database = SQLiteDatabase(path: fixture.folder.file("test.db"))

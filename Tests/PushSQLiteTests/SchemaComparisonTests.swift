@@ -58,7 +58,7 @@ import Testing
         ("alter table user add column note text", "changed: table user"),
         ("drop table migration", "the file is not a database of sealpost"),
     ])
-    func aFileWhoseSchemaSomebodyHasChangedIsRefused(change: String, reason: String) throws {
+    func fileWithAChangedSchemaIsRefused(change: String, reason: String) throws {
         try self.change(change)
         let (path, keyring) = (self.fixture.sqlite.path, self.fixture.keyring)
         let before = try Data(contentsOf: URL(filePath: path))
@@ -82,7 +82,7 @@ import Testing
         #expect("\(try #require(error))".hasSuffix(differences))
     }
 
-    @Test func statisticsAreNoChange() throws {
+    @Test func statisticsDoNotCountAsAChange() throws {
         try self.change("analyze")
         _ = try SQLiteDatabase(path: self.backup).inspect()
     }
@@ -101,7 +101,7 @@ import Testing
         }
     }
 
-    @Test func migrationsThatRanInAnotherOrderAreNoChange() throws {
+    @Test func orderOfMigrationsDoesNotCountAsAChange() throws {
         let path = self.fixture.folder.file("old.db")
         let connection = try DatabaseQueue(path: path)
         try connection.writeWithoutTransaction { db in

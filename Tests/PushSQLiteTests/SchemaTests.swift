@@ -39,7 +39,7 @@ import Testing
         #expect(try self.value("select count(*) from parent") == 1)
     }
 
-    @Test func aMigrationThatIsAnotherThanTheDatabaseHasHadIsRefused() throws {
+    @Test func changedMigrationIsRefused() throws {
         let other = Migration(name: "M1", sql: Self.first.sql + "create index child_by_parent on child (parent);")
         let error = #expect(throws: StoreError.self) { try self.prepare(other) }
         guard case .changedMigration("M1") = error else {
@@ -50,25 +50,25 @@ import Testing
         #expect(try self.value("select count(*) from sqlite_schema where name = 'child_by_parent'") == 0)
     }
 
-    @Test func aDatabaseFromBeforeThereWereHashesIsRefused() throws {
+    @Test func databaseWithoutMigrationHashesIsRefused() throws {
         try self.connection.write { try $0.execute(sql: "alter table migration drop column hash") }
         #expect(throws: StoreError.self) { try self.prepare(Self.first) }
     }
 
-    @Test func aMigrationThatIsUnknownIsRefused() throws {
+    @Test func unknownMigrationIsRefused() throws {
         let error = #expect(throws: StoreError.self) { try self.prepare() }
         #expect("\(try #require(error))".hasSuffix(" M1; use that version"))
     }
 
     /// A version that was never released may have had another migration under an earlier name.
-    @Test func aMigrationThatIsUnknownIsRefusedWhateverFollowsIt() throws {
+    @Test func unknownMigrationBeforeAKnownOneIsRefused() throws {
         let later = Migration(name: "M2", sql: "create table other (id integer primary key) strict")
         let error = #expect(throws: StoreError.self) { try self.prepare(later) }
         #expect("\(try #require(error))".contains("M1"))
         #expect(try self.value("select count(*) from sqlite_schema where name = 'other'") == 0)
     }
 
-    @Test func aTableThatIsMadeAnewKeepsWhatBelongsToIt() throws {
+    @Test func recreatedTableKeepsItsChildRows() throws {
         let second = Migration(
             name: "M2",
             sql: """
@@ -93,7 +93,7 @@ import Testing
         #expect(try self.value("select foreign_keys from pragma_foreign_keys") == 1)
     }
 
-    @Test func aRowKeepsItsCodeWhereTheColumnIsRenamed() throws {
+    @Test func renamedColumnKeepsItsValues() throws {
         let connection = try DatabaseQueue()
         try connection.writeWithoutTransaction { db in
             try Schema.prepare(db, Array(Migration.all.prefix(1)))
@@ -121,7 +121,7 @@ import Testing
         #expect(inspection.missingMigrations == [] && inspection.damage == [])
     }
 
-    @Test func theStoreSaysWhichMigrationIsAnother() async throws {
+    @Test func storeNamesTheChangedMigration() async throws {
         let fixture = try StoreFixture()
         try await fixture.sqlite.writer.write { try $0.execute(sql: "update migration set hash = zeroblob(32)") }
         await fixture.store.close()

@@ -46,7 +46,7 @@ import Testing
         #expect(contents.range(of: Data("device".utf8)) != nil, "what is in clear is found")
     }
 
-    @Test func sealsThatCouldNotBeWrittenDownAreCountedTheNextTime() async throws {
+    @Test func unrecordedEncryptionsAreCountedNextTime() async throws {
         try await self.fill()
         let seals = fixture.store.vault.takeSeals()
         #expect(seals.values.reduce(0, +) > 10)
@@ -56,7 +56,7 @@ import Testing
         #expect(fixture.store.vault.takeSeals() == seals)
     }
 
-    @Test func eachSealedValueOpensInItsOwnRowAndColumnOnly() async throws {
+    @Test func valueDecryptsInItsOwnRowAndColumnOnly() async throws {
         try await self.fill()
         let values = try await fixture.sqlite.writer.write { db in
             try SealedColumn.all.flatMap { column in
@@ -84,7 +84,7 @@ import Testing
         "update device set handle = tags",
         "update device set tags = handle",
     ])
-    func whatWasMovedIsAnErrorAndNotSomebodyElses(sql: String) async throws {
+    func movedValueIsAnError(sql: String) async throws {
         try await self.fill()
         let user = try await fixture.user("Margrethe")
         try await fixture.sqlite.writer.write { try $0.execute(sql: sql) }
@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    @Test func aHandleThatDoesNotOpenFailsItsOwnPushesAndNoOthers() async throws {
+    @Test func unreadableHandleFailsItsOwnPushesOnly() async throws {
         try await self.fill()
         try await fixture.sqlite.writer.write {
             try $0.execute(
@@ -106,7 +106,7 @@ import Testing
         #expect(try await fixture.reader.tallies()["apns"]?.failed == 2)
     }
 
-    @Test func aScheduledNotificationWhoseExpressionsWereMovedIsSetAsideAndStopsNoOther() async throws {
+    @Test func scheduledNotificationWithMovedExpressionsIsSetAside() async throws {
         try await self.fill()
         try await fixture.sqlite.writer.write { db in
             try db.execute(
@@ -128,7 +128,7 @@ import Testing
         #expect(try await fixture.reader.schedule() == Schedule(count: 0, firstDue: nil))
     }
 
-    @Test func aBroadcastWhoseExpressionsWereMovedIsSetAsideAndStopsNoOther() async throws {
+    @Test func broadcastWithMovedExpressionsIsSetAside() async throws {
         try await self.fill()
         try await fixture.sqlite.writer.write { db in
             try db.execute(sql: "update fanout set expressions = (select expressions from fanout order by 1 limit 1)")

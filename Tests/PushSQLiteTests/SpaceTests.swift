@@ -59,7 +59,7 @@ import Testing
         try DatabaseQueue.readOnly(path: self.folder.file(name)).read { try FileSpace($0).canShrink }
     }
 
-    @Test func theFileGetsShorterAndKeepsAllThatIsInIt() async throws {
+    @Test func fileShrinksAndKeepsItsContent() async throws {
         let events = Mutex<[StoreEvent]>([])
         var options = StoreOptions()
         options.onEvent = { event in events.withLock { $0.append(event) } }
@@ -82,7 +82,7 @@ import Testing
         await store.close()
     }
 
-    @Test func aStepTakesFewPagesAndOthersComeInBetween() async throws {
+    @Test func writesRunBetweenSmallShrinkingSteps() async throws {
         let store = try self.open()
         try await self.growAndThin(store, mebibytes: 24)
         var space = try #require(try await store.writer.fileSpace())
@@ -97,7 +97,7 @@ import Testing
     }
 
     /// Beside writes, of which none is lost.
-    @Test func itHappensByItself() async throws {
+    @Test func storeShrinksItsFileByItself() async throws {
         let store = try self.open()
         try await self.growAndThin(store, mebibytes: 24)
         let before = try self.length()
@@ -120,7 +120,7 @@ import Testing
         await store.close()
     }
 
-    @Test func aReaderThatKeepsItsTransactionSeesWhatItSaw() async throws {
+    @Test func openReaderKeepsItsSnapshot() async throws {
         let store = try self.open()
         try await self.growAndThin(store, mebibytes: 24)
         let other = try DatabaseQueue(
@@ -154,7 +154,7 @@ import Testing
         #expect(try self.canShrink("a.db"))
     }
 
-    @Test func aLargeOneStaysAndItsBackupCanShrink() async throws {
+    @Test func largeDatabaseOfAnOlderVersionStaysLong() async throws {
         try self.makeOfOlderVersion(bytes: FileSpace.rewritten)
         let events = Mutex<[StoreEvent]>([])
         var options = StoreOptions()
@@ -173,7 +173,7 @@ import Testing
         (pages: 1000, free: 900, begins: false, goesOn: false), (10_000, 1500, false, true), (10_000, 2100, true, true),
         (100_000, 15_000, false, true), (100_000, 25_000, true, true), (100_000, 11_000, false, false),
     ])
-    func aReserveStaysAndAFileThatGoesUpAndDownKeepsItsLength(_ pages: Int, free: Int, begins: Bool, goesOn: Bool) {
+    func reserveStaysAndAFluctuatingFileKeepsItsLength(_ pages: Int, free: Int, begins: Bool, goesOn: Bool) {
         let space = FileSpace(pages: pages, free: free, canShrink: true)
         #expect(space.isWorthShrinking == begins)
         #expect(space.hasExcess == goesOn)

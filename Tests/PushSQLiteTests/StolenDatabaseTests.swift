@@ -8,7 +8,7 @@ import Testing
 
 /// The documentation of a stolen database lists every column.
 @Suite(.timeLimit(.minutes(5))) struct StolenDatabaseTests {
-    @Test func eachColumnIsInTheTableAndWhatIsSealedIsCalledSealed() async throws {
+    @Test func documentedColumnsAndTheirEncryptionAreRight() async throws {
         let fixture = try StoreFixture()
         let columns = try await fixture.sqlite.writer.write { db in
             try String.fetchAll(

@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    @Test func theCountsAreThoseOfTheRows() async throws {
+    @Test func countsMatchTheRows() async throws {
         let bounds = try self.bounds()
         for number: Int64 in 1...6 {
             try await self.post(number, within: bounds, isReadOnce: number == 1, expiresIn: number == 2 ? 10 : 3600)
@@ -110,7 +110,7 @@ import Testing
             """, "delivery_by_device"
         ),
     ])
-    func whatIsAskedInAWriteIsFoundByAnIndex(query: String, index: String) async throws {
+    func queriesOfWritesUseTheirIndexes(query: String, index: String) async throws {
         let plan = try await fixture.sqlite.writer.write { db in
             try Row.fetchAll(db, sql: "explain query plan " + query).map {
                 try $0.decode(String.self, forColumn: "detail")

@@ -23,7 +23,7 @@ import Testing
         withExtendedLifetime(first) {}
     }
 
-    @Test func whatWasStoredIsThereAfterOpeningAnew() async throws {
+    @Test func storedUserSurvivesReopening() async throws {
         let folder = try TemporaryFolder()
         let path = folder.file("a.db")
         let name = try #require(Username("alice"))
@@ -35,7 +35,7 @@ import Testing
         #expect(try SQLiteStore(path: path, keyring: self.keyring).makeSQLiteReader().user(named: name)?.role == .admin)
     }
 
-    @Test func aFileThatIsNoDatabaseIsRefusedAndKept() throws {
+    @Test func fileOfAnotherFormatIsRefusedAndKept() throws {
         let folder = try TemporaryFolder()
         let path = folder.file("a.db")
         let text = String(repeating: "this is no database ", count: 100)

@@ -171,7 +171,7 @@ import Testing
     }
 
     @Test(arguments: [Way.readOnce, .leaseEnd, .recall, .expiry])
-    func anErasedPayloadAndItsAlertAreNowhere(way: Way) async throws {
+    func erasedPayloadAndAlertLeaveNoTrace(way: Way) async throws {
         let sealed = try await self.post(isReadOnce: way == .readOnce || way == .leaseEnd)
         #expect(sealed.count == 2 * Int(Self.count))
         #expect(try self.found(sealed, in: fixture.folder) == sealed.count)
@@ -203,7 +203,7 @@ import Testing
         #expect(counts.erasures.load(ordering: .relaxed) > before, sourceLocation: sourceLocation)
     }
 
-    @Test func whatGoesWithAUserOrADeviceIsNowhere() async throws {
+    @Test func deletedUsersAndDevicesLeaveNoTrace() async throws {
         var ids: [RegistrationID] = []
         for number in 0..<60 {
             ids.append(try await fixture.addDevice(of: alice, handle: "h-\(number)", tags: ["news"]))
@@ -234,7 +234,7 @@ import Testing
         #expect(try self.found(sealed, in: fixture.folder) == 0)
     }
 
-    @Test func whatWasErasedBeforeACrashIsWipedByTheNextStart() async throws {
+    @Test func nextStartWipesErasuresBeforeACrash() async throws {
         let sealed = try await self.post(isReadOnce: true)
         // The log stays as long as the report reads.
         let report = try fixture.sqlite.makeSQLiteReader()
@@ -248,7 +248,7 @@ import Testing
         await next.close()
     }
 
-    @Test func aLeaseThatEndsWhileNoProcessRunsIsEndedByTheNextStart() async throws {
+    @Test func nextStartEndsALeaseThatExpiredMeanwhile() async throws {
         let sealed = try await self.post(isReadOnce: true)
         let ids = try await fixture.sqlite.writer.write { try Int64.fetchAll($0, sql: "select id from notification") }
         for id in ids.compactMap(NotificationID.init) { #expect(try await self.lease(id) == .granted) }
@@ -261,7 +261,7 @@ import Testing
         await next.close()
     }
 
-    @Test func aBackupThatRunsAtTheStartOnlyDelaysIt() async throws {
+    @Test func backupDuringTheStartOnlyDelaysWiping() async throws {
         let sealed = try await self.post(isReadOnce: true)
         try await self.erase(.readOnce)
         let other = try await self.copyAsAKillLeavesIt()
@@ -279,7 +279,7 @@ import Testing
 
     /// An operator's `sqlite3 … "select …"` does this. The log is then gone, and with it the
     /// record of the pages to wipe.
-    @Test func whatAnotherProgramMovedAfterACrashIsWipedToo() async throws {
+    @Test func nextStartWipesPagesMovedByAnotherProgram() async throws {
         _ = try await self.post(isReadOnce: true)
         let other = try await self.copyAsAnotherProgramLeavesIt()
         try Self.plant(in: other.file("test.db"), behind: 1)
@@ -290,7 +290,7 @@ import Testing
         #expect(try SQLiteDatabase(path: other.file("test.db")).inspect().damage.isEmpty)
     }
 
-    @Test func ofALargeFileTheRestIsWipedWhileItIsServed() async throws {
+    @Test func largeFileIsWipedWhileItIsServed() async throws {
         // More pages than a start checks.
         try await fixture.sqlite.writer.write { db in
             try db.execute(sql: "insert into collapse values (0, hex(zeroblob(10000000)), 0, 0)")
@@ -306,7 +306,7 @@ import Testing
     }
 
     /// A wiping that was interrupted starts again.
-    @Test func aFileThatIsNotAllWipedIsNotLeftAsKnown() async throws {
+    @Test func incompletelyWipedFileIsNotMarkedAsWiped() async throws {
         try await fixture.sqlite.writer.write { db in
             try db.execute(sql: "insert into collapse values (0, hex(zeroblob(10000000)), 0, 0)")
         }
@@ -318,7 +318,7 @@ import Testing
         #expect(try String(contentsOfFile: other.file("test.db.lock"), encoding: .utf8).isEmpty)
     }
 
-    @Test func onlyAFileThatWasClosedAndNotWrittenSinceIsKnown() async throws {
+    @Test func onlyAClosedAndUnchangedFileCountsAsWiped() async throws {
         let path = fixture.sqlite.path
         await fixture.store.close()
         let lock = fixture.folder.file("test.db.lock")
@@ -343,7 +343,7 @@ import Testing
     }
 
     /// Simulates a process without free descriptors.
-    @Test func aLogThatCannotBeReadLeavesAllPagesUnknown() throws {
+    @Test func unreadableLogLeavesAllPagesUnknown() throws {
         let folder = try TemporaryFolder()
         let log = folder.file("test.db-wal")
         let wiper = try PageWiper(database: folder.file("test.db")) { _ in }
@@ -358,7 +358,7 @@ import Testing
 
     /// Split pages have copies of cells that are erased from other pages, in the file and in
     /// memory.
-    @Test func whatSQLiteHasInMemoryDoesNotComeBack() async throws {
+    @Test func wipedBytesDoNotReturnFromSQLitesMemory() async throws {
         _ = try await self.post(isReadOnce: false)
         let ids = try await fixture.sqlite.writer.write { db in
             try Int64.fetchAll(db, sql: "select id from notification where id % 2 = 0")
@@ -378,7 +378,7 @@ import Testing
         #expect(try self.found(sealed, in: fixture.folder) == 0)
     }
 
-    @Test func aReportThatReadsOnlyDelaysIt() async throws {
+    @Test func readingReportOnlyDelaysWiping() async throws {
         let sealed = try await self.post(isReadOnce: true)
         try await self.erase(.readOnce)
         let report = try fixture.sqlite.makeSQLiteReader()
@@ -391,7 +391,7 @@ import Testing
         #expect(try self.found(sealed, in: fixture.folder) == 0)
     }
 
-    @Test func itHappensByItself() async throws {
+    @Test func storeWipesByItself() async throws {
         let sealed = try await self.post(isReadOnce: true)
         try await self.erase(.readOnce)
         try await eventually { try self.found(sealed, in: fixture.folder) == 0 }
@@ -406,7 +406,7 @@ import Testing
         #expect(try SQLiteDatabase(path: fixture.sqlite.path).inspect().damage.isEmpty)
     }
 
-    @Test func onlyTheRoomOfPagesOfCellsIsWiped() {
+    @Test func onlyFreeSpaceOfCellPagesIsWiped() {
         var page = [UInt8](repeating: 0xFF, count: 512)
         #expect(DatabaseFile.room(in: page, isFirst: false) == nil)
         page.replaceSubrange(0..<8, with: [0x0D, 0, 0, 0, 3, 1, 0x90, 0])
@@ -463,7 +463,7 @@ import Testing
         #expect(file.isPointerMap(2 + 4096 / 5 + 1))
     }
 
-    @Test func aFileWhosePagesCannotBeToldApartIsReportedOnce() throws {
+    @Test func fileWithUnidentifiablePagesIsReportedOnce() throws {
         let path = fixture.folder.file("large.db")
         let connection = try DatabaseQueue(path: path)
         try connection.writeWithoutTransaction { db in
@@ -486,7 +486,7 @@ import Testing
     /// POSIX drops all locks of a process on a file as soon as it closes any descriptor of the
     /// file. The kernel returns `/proc/locks` page by page, and other processes' locks may hide a
     /// line from one read. A lost lock never returns.
-    @Test func lookingAtTheBytesKeepsTheLocks() async throws {
+    @Test func readingBytesAtRestKeepsTheLocks() async throws {
         try await eventually { try !self.locks().isEmpty }
         let before = try self.locks()
         #expect(try #require(fixture.store.bytesAtRest().first).bytes.starts(with: Data("SQLite format 3".utf8)))

@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    @Test func whatIsUrgentGoesTogetherAndTheRestTakesTurnsBehindIt() {
+    @Test func urgentWritesShareACommitAndOthersTakeTurns() {
         var queue = self.queue()
         self.fill(
             &queue,
@@ -48,13 +48,13 @@ import Testing
         #expect(queue.bytes == 0)
     }
 
-    @Test func whoHasWaitedTooLongIsRefusedUnlessNobodyGivesUp() {
+    @Test func requestIsRefusedAfterItsTimeoutAndOthersRun() {
         var queue = self.queue()
         self.fill(&queue, [("a", .request), ("b", .delivery), ("x", .housekeeping)])
         #expect(self.drain(&queue, after: .seconds(2)) == ["b late a", "x"])
     }
 
-    @Test func aLaneThatIsFullTakesNothingOnAndTheOtherDoes() {
+    @Test func fullLaneRefusesWritesAndOthersAcceptThem() {
         var queue = self.queue(limit: 2)
         self.fill(&queue, [("a", .request), ("b", .delivery)])
         let (third, other) = (

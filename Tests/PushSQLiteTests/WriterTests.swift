@@ -69,7 +69,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(5)))
-    func whatThrowsIsUndoneAloneAndTheOthersAreThereOnce() async throws {
+    func failedWriteIsUndoneAloneAndOthersCommitOnce() async throws {
         let refused: @Sendable (Database) throws -> Void = { db in
             try db.run(prepared: "insert into done (name) values ('refused')")
             throw Refused()
@@ -83,7 +83,7 @@ import Testing
 
     /// A damaged page ends a whole transaction, also for jobs that did not touch it.
     @Test(.timeLimit(.minutes(5)))
-    func whatEndsTheTransactionEndsItForItselfOnly() async throws {
+    func writeThatEndsTheTransactionFailsAlone() async throws {
         let corrupt: @Sendable (Database) throws -> Void = { _ in throw DatabaseError(resultCode: .SQLITE_CORRUPT) }
         let results = try await self.together([self.insert("a"), corrupt, self.insert("b")])
         #expect(try await self.done() == ["a", "b"])
@@ -92,7 +92,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(5)))
-    func aRequestThatIsRefusedForWaitingIsNotDone() async throws {
+    func timedOutRequestIsNotExecuted() async throws {
         let folder = try TemporaryFolder()
         var options = StoreOptions()
         options.writeTimeout = .zero
@@ -125,7 +125,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(5)))
-    func aReceiptThatCannotBeWrittenIsSetAsideAndTheOthersAreWritten() async throws {
+    func unwritableReceiptIsSetAsideAndOthersAreWritten() async throws {
         let alice = try await self.fixture.addUser("alice")
         for number in Int64(1)...3 { try await self.fixture.post(number, from: alice, to: "username:alice") }
         try await self.writer.write {
@@ -150,7 +150,7 @@ import Testing
 
     // MARK: Rows that are damaged
 
-    @Test func aPushThatCannotBeClaimedFailsAloneAndItsLaneGoesOn() async throws {
+    @Test func pushThatCannotBeLeasedFailsAlone() async throws {
         let alice = try await self.fixture.addUser("alice")
         for number in 1...3 { try await self.fixture.addDevice(of: alice, handle: "d-\(number)") }
         try await self.fixture.post(1, from: alice, to: "username:alice")
@@ -188,7 +188,7 @@ import Testing
         #expect(self.fixture.store.report.setAside == 1)
     }
 
-    @Test func aSettlementThatCannotBeWrittenKeepsNoneOfItsBatch() async throws {
+    @Test func unwritableSettlementDoesNotBlockItsBatch() async throws {
         let alice = try await self.fixture.addUser("alice")
         for number in 1...3 { try await self.fixture.addDevice(of: alice, handle: "d-\(number)") }
         try await self.fixture.post(1, from: alice, to: "username:alice")
@@ -209,7 +209,7 @@ import Testing
 
     // MARK: The log
 
-    @Test func anOperatorIsToldOfALogThatAReaderKeepsLong() async throws {
+    @Test func logKeptLongByAReaderIsReported() async throws {
         let (folder, events) = (try TemporaryFolder(), Events())
         let path = folder.file("test.db")
         var options = StoreOptions()

@@ -63,7 +63,7 @@ import Testing
         #expect(connections == [1])
     }
 
-    @Test func aRetiredDeviceIsGoneSinceThatTime() async throws {
+    @Test func aRetiredDeviceIsGoneSinceApplesTime() async throws {
         let since = Samples.now - 1000
         let outcome = try await self.withAPNs { sender, apns, _, _ in
             apns.retire("ABCDEF0123456789", at: since)
@@ -99,7 +99,7 @@ import Testing
     }
 
     @Test(arguments: Circumstance.allCases)
-    func aDeviceOrKeyOfAnotherKindIsToldAsWhatItIs(circumstance: Circumstance) async throws {
+    func eachRefusalOfADeviceOrKeyMapsToItsFailure(circumstance: Circumstance) async throws {
         let outcome = try await self.withAPNs { sender, apns, _, _ in
             circumstance.arrange(apns, "ABCDEF0123456789")
             return await sender.outcome(of: try Samples.push())
@@ -107,7 +107,7 @@ import Testing
         #expect(outcome == .failure(circumstance.failure))
     }
 
-    @Test func aTroubledProviderSaysWhenToComeBack() async throws {
+    @Test func theRetryAfterOfAnOverloadedProviderIsReported() async throws {
         let outcome = try await self.withAPNs { sender, apns, _, _ in
             let retryAfter = HeaderField("retry-after", "42")
             apns.pushes.answerNext(status: 503, headers: [retryAfter], body: #"{"reason":"ServiceUnavailable"}"#)
@@ -116,7 +116,7 @@ import Testing
         #expect(outcome == .failure(.overloaded(reason: "ServiceUnavailable", retryAfter: .seconds(42))))
     }
 
-    @Test func theKeyOfAnotherIsAWrongSetUp() async throws {
+    @Test func aForeignKeyIsAMisconfiguration() async throws {
         let outcome = try await self.withAPNs {
             $0.key = Secret(P256.Signing.PrivateKey().pemRepresentation)
         } _: { sender, _, _, _ in
@@ -125,7 +125,7 @@ import Testing
         #expect(outcome == .failure(.misconfigured(reason: "InvalidProviderToken")))
     }
 
-    @Test func aTokenThatAppleCallsExpiredIsReplacedOnceItIsTwentyMinutesOld() async throws {
+    @Test func anExpiredTokenIsReplacedOnceItIsTwentyMinutesOld() async throws {
         let (accepted, requests, outcome) = try await self.withAPNs { sender, apns, ours, theirs in
             _ = await sender.outcome(of: try Samples.push())
             ours.advance(by: 1300)
@@ -140,7 +140,7 @@ import Testing
         #expect(outcome == .failure(.misconfigured(reason: "ExpiredProviderToken")))
     }
 
-    @Test func manyAtOnceShareConnectionsAndToken() async throws {
+    @Test func aThousandConcurrentPushesShareOneToken() async throws {
         let (accepted, received) = try await self.withAPNs { sender, apns, _, _ in
             (try await sender.accepted(1000) { try Samples.push(id: Int64($0)) }, apns.pushes.received)
         }
@@ -150,7 +150,7 @@ import Testing
         #expect(Set(received.map { $0.request.header("authorization") }).count == 1)
     }
 
-    @Test func aServerOfAnUnknownAuthorityGetsNothing() async throws {
+    @Test func aServerWithAnUntrustedCertificateGetsNothing() async throws {
         let (outcome, received) = try await self.withAPNs {
             $0.connection.caFile = nil
         } _: { sender, apns, _, _ in

@@ -84,14 +84,14 @@ import Testing
         "", "a", "abc", "xy", "ab cd", "ab/cd", "../../x", "abcd?x=1", "ab\r\n", "éé",
         String(repeating: "ab", count: 201),
     ])
-    func aHandleThatIsNoDeviceTokenIsGone(handle: String) throws {
+    func aMalformedDeviceTokenIsReportedAsGone(handle: String) throws {
         let push = try Samples.push(handle: handle)
         #expect(throws: SendFailure.deviceGone(reason: "not a device token")) { try self.request(push) }
         #expect(!APNsHandleRule().takes(handle))
     }
 
     @Test(arguments: ["ab", "AB01", String(repeating: "ab", count: 200)])
-    func theLengthOfADeviceTokenIsAppleToChoose(handle: String) {
+    func deviceTokensOfUpTo400DigitsAreAccepted(handle: String) {
         #expect(APNsHandleRule().takes(handle))
     }
 }
@@ -177,7 +177,7 @@ import Testing
         )
     }
 
-    @Test func aRetryAfterIsHonouredIfEverItComes() {
+    @Test func aRetryAfterIsHonoured() {
         let response = Samples.response(503, #"{"reason":"ServiceUnavailable"}"#, ["retry-after": "5"])
         #expect(
             APNsResponse.outcome(response, now: Samples.now)
@@ -195,7 +195,7 @@ import Testing
         (302, "", .failure(.misconfigured(reason: "HTTP 302"))),
         (204, "", .failure(.unavailable(reason: "HTTP 204"))),
     ])
-    func anAnswerThatIsNotAppleIsJudgedByItsStatus(status: Int, body: String, expected: SendOutcome) {
+    func anAnswerThatIsNotApplesIsJudgedByItsStatus(status: Int, body: String, expected: SendOutcome) {
         #expect(APNsResponse.outcome(Samples.response(status, body), now: Samples.now) == expected)
     }
 }
@@ -216,7 +216,7 @@ import Testing
     }
 
     @Test(arguments: [(0.0, true), (2999, true), (3000, false), (-60, true), (-61, false)])
-    func aTokenServesFiftyMinutesAndNoClockSetBack(age: TimeInterval, isSame: Bool) throws {
+    func aTokenIsReusedForFiftyMinutesUnlessTheClockIsSetBack(age: TimeInterval, isSame: Bool) throws {
         let tokens = try self.makeTokens()
         let first = try tokens.token(now: Samples.now)
         let second = try tokens.token(now: Samples.now + age)
@@ -241,7 +241,7 @@ import Testing
         #expect(fresh.text.exposed == same.text.exposed)
     }
 
-    @Test func whoeverComesAtTheSameTimeGetsTheSameToken() async throws {
+    @Test func concurrentRequestsGetTheSameToken() async throws {
         let tokens = try self.makeTokens()
         let texts = try await withThrowingTaskGroup(of: String.self) { group in
             for _ in 0..<50 { group.addTask { try tokens.token(now: Samples.now).text.exposed } }

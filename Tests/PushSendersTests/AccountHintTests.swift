@@ -35,7 +35,7 @@ import Testing
         return String(decoding: try request.make(push, token: Secret("t"), now: Samples.now).body, as: UTF8.self)
     }
 
-    @Test func theHintIsBesideTheIDForApple() throws {
+    @Test func theHintFollowsTheIDForApple() throws {
         let (push, hint) = try self.shared()
         let body = try self.apns(push)
         #expect(body == #"{"aps":{"content-available":1},"secureId":"7","accountHint":"\#(hint)"}"#)
@@ -58,7 +58,7 @@ import Testing
         #expect(try WNSContent.raw.form(of: Samples.push()).body == "7")
     }
 
-    @Test func theHintIsInsideWhatIsEncryptedForBrowsersAndChangesNoLength() throws {
+    @Test func theHintFitsIntoThePaddedContentForBrowsers() throws {
         let (push, hint) = try self.shared(alert: AlertSamples.appointment)
         for policy in [AlertPolicy(), AlertSamples.policy] {
             let content = WebPushContent(policy)
@@ -81,7 +81,7 @@ import Testing
 
     /// Providers may log the hints. For two accounts on one device they see two random texts for
     /// each notification.
-    @Test func hintsOfOneAccountHaveNothingInCommon() throws {
+    @Test func hintsOfOneAccountAreUnlinkable() throws {
         let registrations = [Self.registration, .random()]
         let hints = try (1...200).flatMap { number in
             let id = try #require(NotificationID(rawValue: Int64(number)))

@@ -20,7 +20,7 @@ import Testing
         // Only Android has channels.
         (.channel, #"{"alert":{"title-loc-key":"TITLE","loc-key":"BODY"},"sound":"s","category":"c","thread-id":"t","#),
     ])
-    func anAlertReplacesSingleMembers(member: AlertMember, part: String) {
+    func anAlertOverridesSingleDefaults(member: AlertMember, part: String) {
         var placeholder = AlertPlaceholder()
         placeholder.titleKey = "TITLE"
         placeholder.bodyKey = "BODY"
@@ -89,7 +89,7 @@ import Testing
 
     // MARK: Web Push
 
-    @Test func everyMessageIsAsLongAsTheLongestAlertNeeds() throws {
+    @Test func everyMessageIsPaddedToTheLongestAlert() throws {
         let content = WebPushContent(AlertSamples.policy)
         let longest = try Samples.push(id: .max, alert: AlertSamples.appointment, sharedBy: .random())
         let text = content.text(of: longest)
@@ -99,7 +99,7 @@ import Testing
     }
 
     /// The longest value of a member may come from a template or from a list.
-    @Test func theLongestOfEachMemberCounts() {
+    @Test func paddingCountsTheLongestValueOfEachMember() {
         var policy = AlertSamples.policy
         let before = WebPushContent(policy).paddedSize
         policy.allowed[.bodyKey] = [String(repeating: "\"", count: 100)]
@@ -107,12 +107,12 @@ import Testing
     }
 
     /// A configuration may have allowed it when the notification was sent.
-    @Test func anAlertThatIsLongerThanAllThatAreAllowedIsLeftOut() throws {
+    @Test func anAlertTooLongForThePaddingIsLeftOut() throws {
         let text = WebPushContent(AlertPolicy()).text(of: try Samples.push(alert: AlertSamples.appointment))
         #expect(String(decoding: text, as: UTF8.self) == #"{"secureId":"7"}"#)
     }
 
-    @Test func theLongestThatCanBeConfiguredFitsIntoOneRecord() throws {
+    @Test func theLongestConfigurableAlertFitsIntoOneRecord() throws {
         var policy = AlertPolicy()
         for member in AlertMember.allCases { policy.allowed[member] = [String(repeating: "\\", count: 100)] }
         policy.largestBadge = 9999
@@ -123,7 +123,7 @@ import Testing
 
     // MARK: Others
 
-    @Test func aTemplateForWindowsAloneIsNothingForAReceiver() {
+    @Test func anAlertWithOnlyAToastHasNoJSON() {
         var alert = PushAlert()
         alert.toastText = "A toast"
         #expect(alert.json == nil)

@@ -14,7 +14,7 @@ import Testing
         ("Fri, 15 Jan 2027 08:00:30 GMT", .seconds(30)),
         ("Fri, 15 Jan 2027 23:00:30 GMT", .seconds(3600)),
     ])
-    func secondsAndDatesAreUnderstoodAndAnHourIsTheLongest(text: String, expected: Duration) {
+    func secondsAndDatesAreReadAndCappedAtAnHour(text: String, expected: Duration) {
         #expect(RetryAfter.duration(text, now: Samples.now) == expected)
     }
 
@@ -22,7 +22,7 @@ import Testing
         nil, "", "-1", "+1", "1.5", "soon", " 5", "5 ", "Fri, 15 Jan 2027 07:59:59 GMT", "Fri, 15 Jan 2027 08:00:30",
         "Fri, 15 Foo 2027 08:00:30 GMT", "Fri, 15 Jan 2027 25:00:30 GMT", "Fri, 15 Jan +027 08:00:30 GMT",
     ])
-    func anythingElseIsAsIfAbsent(text: String?) {
+    func invalidOrPastValuesAreIgnored(text: String?) {
         #expect(RetryAfter.duration(text, now: Samples.now) == nil)
     }
 }
@@ -39,11 +39,11 @@ import Testing
     }
 
     @Test(arguments: ["", "two words", "a\r\nb", String(repeating: "x", count: 65), "<html>"])
-    func whatIsNoCodeIsNotTakenForAReason(text: String) {
+    func onlyAShortCodeIsUsedAsAReason(text: String) {
         #expect(ProviderWords.code(text) == nil)
     }
 
-    @Test func aSentenceIsCutAndCleaned() {
+    @Test func aSentenceIsTruncatedAndRedacted() {
         #expect(ProviderWords.sentence("a\r\nb") == "a??b")
         let token = "AwYAAABQ2mjhW1ukSXtV%2bP9nCcZ4m0N3bQqSxg%3d"
         #expect(ProviderWords.anonymousSentence("The channel \(token) expired") == "The channel AwYAAABQ... expired")
@@ -78,7 +78,7 @@ import Testing
             (503, [], "7", .failure(.overloaded(reason: "r", retryAfter: .seconds(7)))),
         ] as [(Int, [String], String?, SendOutcome)]
     )
-    func theFirstRowThatFitsCounts(status: Int, words: [String], retryAfter: String?, expected: SendOutcome) {
+    func theFirstMatchingRowDecides(status: Int, words: [String], retryAfter: String?, expected: SendOutcome) {
         let answer = ProviderAnswer(
             Samples.response(status, "", retryAfter.map { ["retry-after": $0] } ?? [:]),
             words: words,
@@ -90,7 +90,7 @@ import Testing
         #expect(self.table.outcome(of: answer) == expected)
     }
 
-    @Test func withoutAReasonTheStatusIsIt() {
+    @Test func theStatusIsTheReasonIfNoneIsGiven() {
         #expect(ProviderAnswer(Samples.response(418), now: Samples.now).reason == "HTTP 418")
     }
 }
@@ -100,13 +100,13 @@ import Testing
         OutboundError.timedOut, .couldNotConnect("x"), .tls("x"), .interrupted("x"), .responseTooLarge, .overloaded,
         .cancelled, .closed,
     ])
-    func aCallThatFailsOnTheWayIsForLater(error: OutboundError) {
+    func aTransportFailureCountsAsUnavailable(error: OutboundError) {
         #expect(SendFailure(error) == .unavailable(reason: error.description))
     }
 
     /// With a wildcard a device can name any host: a failure there delays no other device.
     @Test(arguments: [OutboundError.timedOut, .couldNotConnect("x"), .tls("x"), .interrupted("x"), .responseTooLarge])
-    func aHostThatADeviceHasNamedHoldsUpThatDeviceOnly(error: OutboundError) throws {
+    func aFailingHostNamedByADeviceDelaysOnlyThatDevice(error: OutboundError) throws {
         let (named, own) = (try #require(HostPattern("*.push.example")), try #require(HostPattern("push.example")))
         #expect(
             SendFailure(error, at: named) == .deviceBusy(reason: error.description, retryAfter: .seconds(60))
@@ -115,7 +115,7 @@ import Testing
     }
 
     @Test(arguments: [OutboundError.overloaded, .cancelled, .closed])
-    func limitsOfOurOwnAreNoHostsDoing(error: OutboundError) throws {
+    func localLimitsAreNotBlamedOnTheHost(error: OutboundError) throws {
         let named = try #require(HostPattern("*.push.example"))
         #expect(SendFailure(error, at: named) == .unavailable(reason: error.description))
     }
@@ -132,7 +132,7 @@ import Testing
             (.credentialExpired(reason: "r"), .credentialExpired(reason: "r")),
         ] as [(SendFailure, SendFailure)]
     )
-    func anAnswerOfAHostThatADeviceHasNamedIsAboutThatDevice(failure: SendFailure, counted: SendFailure) throws {
+    func anAnswerOfAHostNamedByADeviceCountsForThatDeviceOnly(failure: SendFailure, counted: SendFailure) throws {
         let (named, own) = (try #require(HostPattern("*.push.example")), try #require(HostPattern("push.example")))
         #expect(failure.counted(at: named) == counted)
         #expect(failure.counted(at: own) == failure)
@@ -140,7 +140,7 @@ import Testing
     }
 
     @Test(arguments: [OutboundError.badRequest("x"), .hostNotAllowed, .refusedAddress])
-    func aPlaceThatMayNotBeCalledIsThePushsOwnFault(error: OutboundError) {
+    func aForbiddenAddressRejectsThePush(error: OutboundError) {
         #expect(SendFailure(error) == .rejected(reason: error.description))
     }
 }
@@ -177,7 +177,7 @@ import Testing
         (502, "<html>", .unavailable(reason: "HTTP 502", retryAfter: .seconds(7))),
         (429, "", .unavailable(reason: "HTTP 429", retryAfter: .seconds(7))),
     ])
-    func aRefusalIsSorted(status: Int, body: String, expected: SendFailure) {
+    func eachTokenRefusalMapsToItsFailure(status: Int, body: String, expected: SendFailure) {
         #expect(throws: expected) {
             try AccessToken(Samples.response(status, body, ["retry-after": "7"]), now: Samples.now)
         }
@@ -251,7 +251,7 @@ private final class Endpoint: Sendable {
         #expect(try await cache.token().exposed == "t\(endpoint.fetches)")
     }
 
-    @Test func aCancelledFlightIsTakenOverByOneThatWaits() async throws {
+    @Test func aCancelledFetchIsTakenOverByAWaitingTask() async throws {
         let (gate, open) = AsyncStream.makeStream(of: Void.self)
         let endpoint = Endpoint(gate: gate)
         let cache = endpoint.makeCache()
@@ -271,7 +271,7 @@ private final class Endpoint: Sendable {
         #expect(try await second == "t2")
     }
 
-    @Test func aWaitingTaskThatIsCancelledLeavesAtOnce() async throws {
+    @Test func aCancelledWaitingTaskFailsAtOnce() async throws {
         let (gate, open) = AsyncStream.makeStream(of: Void.self)
         let endpoint = Endpoint(gate: gate)
         let cache = endpoint.makeCache()
@@ -298,7 +298,7 @@ private final class Endpoint: Sendable {
         #expect(endpoint.fetches == fetches)
     }
 
-    @Test func whileARenewalFailsTheOldTokenServesToItsEnd() async throws {
+    @Test func theOldTokenIsUsedUntilItExpiresWhileRenewalFails() async throws {
         let endpoint = Endpoint()
         let cache = endpoint.makeCache()
         _ = try await cache.token()

@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    @Test func anotherSecretSignsFromTheNextMessageOnAndABadOneDoesNot() async throws {
+    @Test func aReplacedSecretSignsTheNextMessageAndABadOneIsRefused() async throws {
         try await self.withHook { hook, webhook in
             let good = Secret(hook.secret)
             try webhook.replaceSecret(with: Secret(String(repeating: "x", count: 24)))

@@ -33,7 +33,7 @@ import Testing
         try Samples.push(id: Int64(id), handle: "d:" + String(repeating: "x", count: 150), priority: .high)
     }
 
-    @Test func aPushIsAcceptedAndNamed() async throws {
+    @Test func anAcceptedPushHasAProviderID() async throws {
         let (outcome, received) = try await self.withFCM { sender, fcm in
             (await sender.outcome(of: try Self.push()), fcm.pushes.received)
         }
@@ -78,7 +78,7 @@ import Testing
     }
 
     @Test(arguments: Circumstance.allCases)
-    func aDeviceOfAnotherKindOrTooManyPushesAreToldAsWhatTheyAre(circumstance: Circumstance) async throws {
+    func eachRefusalMapsToItsFailure(circumstance: Circumstance) async throws {
         let outcome = try await self.withFCM { sender, fcm in
             let push = try Self.push()
             circumstance.arrange(fcm, push.handle)
@@ -98,7 +98,7 @@ import Testing
         #expect(exchanges == 2)
     }
 
-    @Test func aTokenRefusedTwiceIsAWrongSetUp() async throws {
+    @Test func aTokenRefusedTwiceIsAMisconfiguration() async throws {
         let (outcome, pushes, exchanges) = try await self.withFCM { sender, fcm in
             for _ in 0..<2 { fcm.pushes.answerNext(status: 401) }
             let outcome = await sender.outcome(of: try Self.push())
@@ -109,7 +109,7 @@ import Testing
         #expect(exchanges == 2)
     }
 
-    @Test func theKeyOfAnotherIsAWrongSetUp() async throws {
+    @Test func aForeignKeyIsAMisconfiguration() async throws {
         let key = try #require(Samples.rsaKey).pemRepresentation
         let (outcome, received) = try await self.withFCM { settings in
             let data = Data(settings.serviceAccount.exposed.utf8)
@@ -123,7 +123,7 @@ import Testing
         #expect(received.isEmpty)
     }
 
-    @Test func aTokenEndpointInTroubleIsForLater() async throws {
+    @Test func aFailingTokenEndpointCountsAsUnavailable() async throws {
         let outcome = try await self.withFCM { sender, fcm in
             fcm.tokenRequests.answerNext(status: 503, headers: [HeaderField("Retry-After", "9")])
             return await sender.outcome(of: try Self.push())

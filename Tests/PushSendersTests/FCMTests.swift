@@ -40,7 +40,7 @@ import Testing
             #"{"alert":{"loc-key":"New notification"},"sound":"default","mutable-content":1}"#
         ),
     ])
-    func appleDevicesGetWhatAPNsWouldBeSent(
+    func appleDevicesGetTheHeadersAndPayloadOfAPNs(
         envelope: AppleEnvelope,
         type: String,
         priority: String,
@@ -57,12 +57,12 @@ import Testing
     }
 
     @Test(arguments: [(-1.0, "0s"), (0, "0s"), (1.9, "1s"), (2_419_200, "2419200s"), (9e9, "2419200s")])
-    func theTimeToLiveIsWhatIsLeftWithinFourWeeks(left: TimeInterval, expected: String) throws {
+    func theTimeToLiveIsTheRemainingTimeUpToFourWeeks(left: TimeInterval, expected: String) throws {
         let body = try self.request(Samples.push(expiresIn: left)).bodyText
         #expect(body.hasSuffix(#""android":{"priority":"NORMAL","ttl":"\#(expected)"}}}"#))
     }
 
-    @Test func textOfOthersCannotBreakOutOfItsString() throws {
+    @Test func foreignTextIsEscapedInTheJSON() throws {
         let push = try Samples.push(handle: #"a","x":"b\"#, sharedCollapseID: "k\"\n")
         let object = try JSONSerialization.jsonObject(with: Data(self.request(push).body))
         let message = (object as? [String: Any])?["message"] as? [String: Any]
@@ -83,7 +83,7 @@ import Testing
         "", "a b", "a\n", "é", String(repeating: "x", count: 4097), "fid:", "fid:cXyZ0123456789abcdef-", "fid:a+b",
         "fid:cXyZ0123456789abcdef-_x",
     ])
-    func aHandleThatIsNoRegistrationTokenIsGone(handle: String) throws {
+    func aMalformedRegistrationTokenIsReportedAsGone(handle: String) throws {
         let push = try Samples.push(handle: handle)
         #expect(throws: SendFailure.deviceGone(reason: "not a registration token")) { try self.request(push) }
         #expect(!FCMHandleRule().takes(handle))
@@ -135,7 +135,7 @@ import Testing
         #expect(FCMResponse.outcome(Samples.response(status, body), now: Samples.now) == expected)
     }
 
-    @Test func theTextAboutARegistrationTokenCountsOnlyBesideFCMsOwnCode() {
+    @Test func theRegistrationTokenMessageCountsOnlyWithAnFCMErrorCode() {
         let message = "The registration token is not a valid FCM registration token"
         let detail = Self.fcm("INVALID_ARGUMENT")
         for (details, expected) in [
@@ -230,14 +230,14 @@ import Testing
         #expect(throws: expected) { try ServiceAccount(json, tokenEndpoint: nil) }
     }
 
-    @Test func anEndpointOfTheOperatorReplacesTheFiles() throws {
+    @Test func theConfiguredTokenEndpointOverridesTheFile() throws {
         var fields = Samples.serviceAccountFields
         fields["token_uri"] = "https://elsewhere.example/token"
         let account = try ServiceAccount(Samples.json(fields), tokenEndpoint: "https://localhost:1/token")
         #expect(account.tokenEndpoint == "https://localhost:1/token")
     }
 
-    @Test func whatIsNoJSONIsSaidWithoutQuotingIt() throws {
+    @Test func invalidJSONIsReportedWithoutQuotingIt() throws {
         let error = #expect(throws: SenderSettingsError.self) {
             try ServiceAccount(Secret("hunter2"), tokenEndpoint: nil)
         }

@@ -17,7 +17,7 @@ import Testing
     }
 
     /// The user of a guessable handle must prove that pushes arrive there.
-    @Test func onlyTheHandlesOfAWebhookCanBeGuessed() throws {
+    @Test func onlyWebhookHandlesAreGuessable() throws {
         let rules: [any HandleRule] = [
             APNsHandleRule(), FCMHandleRule(), StreamHandleRule(), WebhookHandleRule(), try Self.wns(),
             try Self.webPush(),
@@ -25,7 +25,7 @@ import Testing
         #expect(rules.map(\.isGuessable) == [false, false, false, true, false, false])
     }
 
-    @Test func aSubscriptionHasOneSpelling() throws {
+    @Test func aSubscriptionHasOneCanonicalForm() throws {
         guard case .object(let canonical) = try Self.webPush().form else {
             Issue.record("clients write subscriptions as objects")
             return

@@ -5,7 +5,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct HostTrialsTests {
     private let start = ContinuousClock.now
 
-    @Test func aHostThatAnswersIsNotBounded() {
+    @Test func aHostThatAnswersIsUnlimited() {
         var trials = HostTrials(limit: 2)
         #expect(trials.admit("a", now: self.start) == .trial)
         trials.recordAnswer(of: "a")
@@ -13,14 +13,14 @@ import Testing
         for _ in 0..<100 { #expect(trials.admit("a", now: self.start) == .go) }
     }
 
-    @Test func theAnswerToTheFirstCallsIsWaitedForAndOnlyForAMoment() {
+    @Test func callsWaitHalfASecondForAHostsFirstAnswer() {
         var trials = HostTrials(limit: 4)
         for _ in 0..<2 { #expect(trials.admit("a", now: self.start) == .trial) }
         #expect(trials.admit("a", now: self.start + .milliseconds(499)) == .wait)
         #expect(trials.admit("a", now: self.start + .milliseconds(500)) == .leaveAlone(.seconds(1)))
     }
 
-    @Test func hostsWithoutAnAnswerShareTheBound() {
+    @Test func hostsWithoutAnAnswerShareTheLimit() {
         var trials = HostTrials(limit: 4)
         for host in ["a", "b", "c", "d"] { #expect(trials.admit(host, now: self.start) == .trial) }
         #expect(trials.admit("e", now: self.start) == .leaveAlone(.seconds(1)))
@@ -28,7 +28,7 @@ import Testing
         #expect(trials.admit("e", now: self.start) == .trial)
     }
 
-    @Test func aHostThatHasNotAnsweredIsLeftAloneForAMinute() {
+    @Test func aSilentHostIsNotCalledForAMinute() {
         var trials = HostTrials(limit: 2)
         #expect(trials.admit("a", now: self.start) == .trial)
         trials.recordSilence(of: "a", now: self.start)
@@ -38,7 +38,7 @@ import Testing
         #expect(trials.admit("a", now: self.start + .seconds(60)) == .trial)
     }
 
-    @Test func aHostThatAnsweredAndFallsSilentMustProveItselfAnew() {
+    @Test func aHostThatFallsSilentNeedsAnotherTrial() {
         var trials = HostTrials(limit: 1)
         trials.recordAnswer(of: "a")
         #expect(trials.admit("a", now: self.start) == .go)
@@ -51,7 +51,7 @@ import Testing
         #expect(trials.admit("a", now: self.start) == .go)
     }
 
-    @Test func inventedNamesDoNotFillTheMemory() {
+    @Test func theHostsInMemoryAreLimited() {
         var trials = HostTrials(limit: 1)
         for number in 0..<2 * HostTrials.rememberedHosts {
             _ = trials.admit("\(number)", now: self.start)

@@ -9,7 +9,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct HostileEndpointTests {
     private static let count = 10_000
 
-    @Test func noneIsTakenAtRegistration() throws {
+    @Test func hostileEndpointsAreRefusedAtRegistration() throws {
         let loop = try EventLoop(index: 0)
         defer { loop.stop() }
         let key = try VAPIDKey(Secret(VAPIDKey.generateText()))
@@ -29,7 +29,7 @@ import Testing
 
     /// Acts as if every host were allowed. The client checks the address when the socket is
     /// opened, however libcurl and libc read its spelling.
-    @Test func noneIsConnectedToWhenItIsCalled() async throws {
+    @Test func hostileEndpointsAreRefusedWhenCalled() async throws {
         let loop = try EventLoop(index: 0)
         defer { loop.stop() }
         let client = try HTTPClient(HTTPClientSettings(maximumCalls: 64, addresses: .globalOnly), on: loop)
@@ -52,7 +52,7 @@ import Testing
     }
 
     /// The control: the test above would notice a connection.
-    @Test func theSameSpellingsLeadToALoopbackThatIsAllowed() async throws {
+    @Test func theSameSpellingsReachAnAllowedLoopback() async throws {
         let loop = try EventLoop(index: 0)
         defer { loop.stop() }
         let listener = try Listener(.tcp(host: "127.0.0.1", port: 0))

@@ -62,7 +62,7 @@ import Testing
         #expect(received.map(\.verdict) == [.accepted])
     }
 
-    @Test func theScopeOfTheOtherKindOfAppIsAWrongSetUp() async throws {
+    @Test func theScopeOfTheOtherAppKindIsAMisconfiguration() async throws {
         let outcome = try await self.withWNS { settings, _ in
             settings.scope = WNSSettings.storeScope
         } _: { sender, wns in
@@ -98,7 +98,7 @@ import Testing
         #expect(exchanges == 2)
     }
 
-    @Test func aWrongSecretIsAWrongSetUp() async throws {
+    @Test func aWrongSecretIsAMisconfiguration() async throws {
         let outcome = try await self.withWNS { settings, _ in
             settings.clientSecret = Secret("hunter2")
         } _: { sender, wns in
@@ -112,7 +112,7 @@ import Testing
         #expect(!reason.contains("hunter2"))
     }
 
-    @Test func aListedNameThatLeadsInsideIsNotConnectedTo() async throws {
+    @Test func aListedNameThatResolvesToAPrivateAddressIsRefused() async throws {
         let (outcome, received) = try await self.withWNS { settings, _ in
             settings.addresses = .globalOnly
         } _: { sender, wns in
@@ -123,7 +123,7 @@ import Testing
     }
 
     /// With a wildcard anybody can name a host that never existed: only that device is delayed.
-    @Test func aNamedHostThatCannotBeReachedIsNoOutage() async throws {
+    @Test func anUnreachableHostNamedByADeviceDelaysOnlyThatDevice() async throws {
         let outcomes = try await self.withWNS { settings, _ in
             settings.allowedHosts += ["*.does-not-exist.invalid", "does-not-exist.invalid"]
         } _: { sender, wns in
@@ -139,7 +139,7 @@ import Testing
         }
     }
 
-    @Test func aNamedHostThatRefusesEveryTokenHasNoneFetched() async throws {
+    @Test func aNamedHostThatRefusesTokensCausesNoTokenFetch() async throws {
         let fetched = try await self.withWNS { settings, _ in
             settings.allowedHosts = settings.allowedHosts.map { "*.services.\($0)" }
         } _: { sender, wns in
@@ -159,7 +159,7 @@ import Testing
         (503, "Retry-After", "3600"), (429, "Retry-After", "3600"), (406, "X-Any", "x"), (500, "X-Any", "x"),
         (401, "X-Any", "x"), (410, "X-WNS-Error-Description", "The domain is blocked."),
     ])
-    func aNamedHostSpeaksForItsDeviceOnly(status: Int, header: String, value: String) async throws {
+    func aFailureOfANamedHostAffectsItsDeviceOnly(status: Int, header: String, value: String) async throws {
         let outcome = try await self.withWNS { settings, _ in
             settings.allowedHosts = settings.allowedHosts.map { "*.services.\($0)" }
         } _: { sender, wns in

@@ -13,7 +13,7 @@ private let channel = "https://db3.notify.windows.com/?token=AwY%2fA%2b%3D%3d"
         channel, "https://cloud.notify.windows.com/x", "https://WNS2-BY3P.notify.windows.com:443/?token=1",
         "https://a.notify.windows.com./",
     ])
-    func aChannelOfWindowsIsTakenByteForByte(text: String) throws {
+    func aWindowsChannelIsKeptByteForByte(text: String) throws {
         #expect(try WNSHandleRule(allowedHosts: ["*.notify.windows.com"]).address(text).text == text)
     }
 
@@ -26,13 +26,13 @@ private let channel = "https://db3.notify.windows.com/?token=AwY%2fA%2b%3D%3d"
         "https://db3.notify.windows.com%2eevil.org/", "https://db3。notify.windows.com/",
         "https://db3.notify.windows.com/" + String(repeating: "x", count: 2048),
     ])
-    func anyOtherAddressIsNone(text: String) throws {
+    func anyOtherAddressIsRefused(text: String) throws {
         let flaw = HandleFlaw.notAllowed("it must be a channel, https at *.notify.windows.com")
         let rule = try WNSHandleRule(allowedHosts: ["*.notify.windows.com"])
         #expect(throws: flaw) { try rule.address(text) }
     }
 
-    @Test func anotherPortHasToBeListed() throws {
+    @Test func aPortOtherThanTheDefaultMustBeListed() throws {
         let rule = try WNSHandleRule(allowedHosts: ["localhost:8443"])
         #expect(rule.takes("https://localhost:8443/c"))
         #expect(!rule.takes("https://localhost:8444/c"))
@@ -76,7 +76,7 @@ private let channel = "https://db3.notify.windows.com/?token=AwY%2fA%2b%3D%3d"
     }
 
     @Test(arguments: [(-5.0, "1"), (1, "1"), (2_592_000, "2592000"), (9e9, "2592000")])
-    func theTimeToLiveIsWhatIsLeftOfAChannelsLife(left: TimeInterval, expected: String) throws {
+    func theTimeToLiveIsTheRemainingTimeUpToThirtyDays(left: TimeInterval, expected: String) throws {
         let request = try self.request(Samples.push(handle: channel, expiresIn: left, priority: .high))
         #expect(request.header("x-wns-ttl") == expected)
         #expect(request.header("x-wns-priority") == "1")
@@ -89,7 +89,7 @@ private let channel = "https://db3.notify.windows.com/?token=AwY%2fA%2b%3D%3d"
         }
     }
 
-    @Test func theTokenIsAskedForWithTheSecretEscaped() throws {
+    @Test func theTokenRequestEscapesTheSecret() throws {
         let url = try #require(OutboundURL("https://login.microsoftonline.com/t/oauth2/v2.0/token"))
         let request = WNSRequest.tokenRequest(
             at: url,

@@ -35,7 +35,7 @@ import Testing
 
     private static let count = 100
 
-    @Test func othersDecryptAndVerifyWhatWeSend() async throws {
+    @Test func anotherImplementationDecryptsAndVerifiesOurMessages() async throws {
         let (messages, origin) = try await withWebPush { sender, service, key in
             var messages: [Message] = []
             for number in 1...Self.count {
@@ -68,7 +68,7 @@ import Testing
         #expect(Set(messages.map(\.body)).count == Self.count)
     }
 
-    @Test func theyFindWhatIsChanged() async throws {
+    @Test func anotherImplementationDetectsChangedMessages() async throws {
         let message = try await withWebPush { sender, service, _ in
             let subscription = try service.makeSubscription()
             _ = await sender.outcome(of: try Samples.push(handle: subscription.json))

@@ -77,12 +77,12 @@ import Testing
     }
 
     @Test(arguments: [0, 1, 17, 126, 127])
-    func everyMessageIsAsLong(count: Int) throws {
+    func everyMessageHasTheSameLength(count: Int) throws {
         let encryption = WebPushEncryption(for: try self.exampleSubscription())
         #expect(try encryption.seal([UInt8](repeating: 65, count: count)).count == 86 + 128 + 16)
     }
 
-    @Test func whatDoesNotFitIsNotSent() throws {
+    @Test func aTooLongMessageIsRefused() throws {
         let encryption = WebPushEncryption(for: try self.exampleSubscription())
         #expect(throws: (any Error).self) { try encryption.seal([UInt8](repeating: 65, count: 128)) }
     }

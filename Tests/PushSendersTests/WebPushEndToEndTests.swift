@@ -23,7 +23,7 @@ import Testing
         #expect(Set(names) == Set(expected))
     }
 
-    @Test func whatIsSentIsAsLongWhateverTheID() async throws {
+    @Test func theBodyHasTheSameLengthForEachID() async throws {
         let ids: [Int64] = [1, 2_147_483_647, 9_007_199_254_740_991]
         let sizes = try await withWebPush { sender, service, _ in
             let subscription = try service.makeSubscription()
@@ -51,7 +51,7 @@ import Testing
         )
     }
 
-    @Test func aBrowserOfAnotherKeyIsNoReasonToStop() async throws {
+    @Test func aSubscriptionForAnotherKeyIsAnUnknownDevice() async throws {
         let outcome = try await withWebPush { sender, service, _ in
             let other = try VAPIDKey(Secret(VAPIDKey.generateText()))
             let subscription = try service.makeSubscription(applicationServerKey: other.publicText)
@@ -73,7 +73,7 @@ import Testing
         #expect(count == 1)
     }
 
-    @Test func anAllowedNameThatLeadsInsideIsNotConnectedTo() async throws {
+    @Test func anAllowedNameThatResolvesToAPrivateAddressIsRefused() async throws {
         let (outcome, count) = try await withWebPush {
             $0.addresses = .globalOnly
         } _: { sender, service, _ in
@@ -97,7 +97,7 @@ import Testing
     }
 
     /// With a wildcard anybody can name a host that never existed: only that device is delayed.
-    @Test func aNamedHostThatCannotBeReachedIsNoOutage() async throws {
+    @Test func anUnreachableHostNamedByADeviceDelaysOnlyThatDevice() async throws {
         let outcomes = try await withWebPush {
             $0.allowedHosts += ["*.does-not-exist.invalid", "does-not-exist.invalid"]
         } _: { sender, service, _ in
@@ -120,7 +120,7 @@ import Testing
     /// With a wildcard a device can name any host of that domain. None of these hosts can pause
     /// the lane, or reject our key.
     @Test(arguments: [(503, "3600", ""), (408, "3600", ""), (500, "x", ""), (401, "x", #"{"errno":109}"#)])
-    func aNamedHostSpeaksForItsDeviceOnly(status: Int, retryAfter: String, body: String) async throws {
+    func aFailureOfANamedHostAffectsItsDeviceOnly(status: Int, retryAfter: String, body: String) async throws {
         let outcome = try await withWebPush {
             $0.allowedHosts = $0.allowedHosts.map { "*.services.\($0)" }
         } _: { sender, service, _ in
@@ -137,7 +137,7 @@ import Testing
 
     /// With a wildcard a device can name a host that accepts requests and never answers. Most
     /// calls stay free for the others.
-    @Test func aNamedHostThatNeverAnswersHoldsFewCalls() async throws {
+    @Test func aSilentNamedHostOccupiesFewCalls() async throws {
         let (busy, received, others) = try await withWebPush {
             $0.allowedHosts = $0.allowedHosts.map { "*.services.\($0)" }
             $0.connection.timeout = .seconds(3)
@@ -194,7 +194,7 @@ import Testing
         try Samples.push(handle: handle)
     }
 
-    @Test func aReceiverThatVerifiesTakesWhatIsSent() async throws {
+    @Test func aVerifyingReceiverAcceptsThePush() async throws {
         let (outcome, bodies) = try await self.withWebhook { sender, receiver in
             let outcome = await sender.outcome(of: try self.push())
             return (outcome, receiver.pushes.received.map { String(decoding: $0.request.body, as: UTF8.self) })
@@ -203,7 +203,7 @@ import Testing
         #expect(bodies == [#"{"secureId":"7","handle":"device-1"}"#])
     }
 
-    @Test func anotherSecretIsAWrongSetUp() async throws {
+    @Test func aWrongSecretIsAMisconfiguration() async throws {
         let outcome = try await self.withWebhook { sender, _ in
             await sender.outcome(of: try self.push())
         } secret: { _ in
@@ -212,7 +212,7 @@ import Testing
         #expect(outcome == .failure(.misconfigured(reason: "HTTP 401")))
     }
 
-    @Test func aDeviceThatTheReceiverHasGivenUpIsGone() async throws {
+    @Test func aDeviceThatTheReceiverRetiresIsGone() async throws {
         let outcomes = try await self.withWebhook { sender, receiver in
             receiver.retire("device-2")
             return [await sender.outcome(of: try self.push("device-2")), await sender.outcome(of: try self.push())]

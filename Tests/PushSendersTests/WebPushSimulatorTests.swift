@@ -25,7 +25,7 @@ import Testing
         ("content-encoding", "aesgcm", 400), ("encryption", "salt=x", 400), ("crypto-key", "dh=x", 400),
         ("authorization", nil, 401), ("authorization", "Bearer x", 403), ("authorization", "vapid t=a.b.c, k=x", 403),
     ])
-    func eachHeaderIsLookedAt(name: String, value: String?, status: Int) async throws {
+    func eachHeaderIsChecked(name: String, value: String?, status: Int) async throws {
         let answered = try await self.status { request in
             request.headers.removeAll { $0.isNamed(name) }
             if let value { request.headers.append(HeaderField(name, value)) }
@@ -35,7 +35,7 @@ import Testing
 
     /// Byte 16 is the first of the record size, which only grows.
     @Test(arguments: [(0, 400), (15, 400), (16, 201), (20, 400), (21, 400), (30, 400), (86, 400), (229, 400)])
-    func aByteThatIsChangedIsFound(index: Int, status: Int) async throws {
+    func aChangedByteIsDetected(index: Int, status: Int) async throws {
         #expect(try await self.status { $0.body[index] ^= 0x10 } == status)
     }
 

@@ -31,7 +31,7 @@ private func subscription(
         }
         """#,
     ])
-    func whateverABrowserMakesOfItThereIsOneSpelling(json: String) throws {
+    func everySpellingHasOneCanonicalForm(json: String) throws {
         let read = try WebPushSubscription(json)
         #expect(read.canonical == subscription())
         #expect(try WebPushSubscription(read.canonical).canonical == read.canonical)
@@ -54,7 +54,7 @@ private func subscription(
         (subscription(auth: ""), .badSecret), (subscription(auth: secret + "AA"), .badSecret),
         (subscription(auth: String(secret.dropLast(2))), .badSecret),
     ])
-    func whatIsNoneIsToldWhy(json: String, flaw: WebPushSubscription.Flaw) {
+    func anInvalidSubscriptionIsReportedWithItsFlaw(json: String, flaw: WebPushSubscription.Flaw) {
         #expect(throws: flaw) { try WebPushSubscription(json) }
     }
 }
@@ -99,7 +99,7 @@ private func subscription(
         try self.expectSignature(of: token, by: key.publicText)
     }
 
-    @Test func aTokenIsUsedUntilAnHourIsLeftAndOnlyWhereItIsFor() throws {
+    @Test func aTokenIsReusedForItsOriginUntilItsLastHour() throws {
         let tokens = try self.tokens(VAPIDKey(Secret(VAPIDKey.generateText())))
         func token(_ origin: String, after seconds: TimeInterval) throws -> String {
             try tokens.authorization(for: origin, now: Samples.now + seconds).exposed
@@ -114,7 +114,7 @@ private func subscription(
         #expect(try token("https://a", after: -3600) != second)
     }
 
-    @Test func originsThatDevicesInventAreForgotten() throws {
+    @Test func aTokenIsEvictedAfterTooManyOrigins() throws {
         let tokens = try self.tokens(VAPIDKey(Secret(VAPIDKey.generateText())))
         let first = try tokens.authorization(for: "https://0", now: Samples.now).exposed
         for number in 1...VAPIDTokens.maximumOrigins {
@@ -133,7 +133,7 @@ private func subscription(
     }
 
     @Test(arguments: ["", "x", "AAAA", "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----"])
-    func whatIsNoKeyIsTold(text: String) throws {
+    func anInvalidKeyIsReported(text: String) throws {
         let error = #expect(throws: SenderSettingsError.self) { try VAPIDKey(Secret(text)) }
         #expect("\(try #require(error))".hasPrefix("keyFile: not a P-256 private key"))
     }
@@ -146,7 +146,7 @@ private func subscription(
         ("mailto:", false), ("mailto:a", false), ("mailto:@b", false), ("mailto:a@b@c", false), ("https://", false),
         ("http://a", false), ("mailto:a b@c", false),
     ])
-    func theSubjectIsHowToReachTheOperator(subject: String, isOne: Bool) throws {
+    func theSubjectMustBeAPublicContactAddress(subject: String, isOne: Bool) throws {
         let key = try VAPIDKey(Secret(VAPIDKey.generateText()))
         #expect(((try? self.tokens(key, subject: subject)) != nil) == isOne)
     }
@@ -185,7 +185,7 @@ private func subscription(
     }
 
     @Test(arguments: [(-5.0, "0"), (0.9, "0"), (1, "1"), (2_592_000, "2592000"), (9e18, "2592000")])
-    func theTimeToLiveIsWhatIsLeft(left: TimeInterval, expected: String) throws {
+    func theTimeToLiveIsTheRemainingTimeUpToThirtyDays(left: TimeInterval, expected: String) throws {
         let request = try self.request(expiresIn: left, priority: .high)
         #expect(request.header("ttl") == expected)
         #expect(request.header("urgency") == "high")
@@ -196,7 +196,7 @@ private func subscription(
         ("https://wns2-par02p.notify.windows.com/w/?token=B", 0, "no-cache"),
         ("https://fcm.googleapis.com/x", 0, nil), ("https://evilnotify.windows.com/x", 0, nil),
     ])
-    func microsoftIsToldTheSameTwice(endpoint: String, left: TimeInterval, expected: String?) throws {
+    func onlyMicrosoftGetsACachePolicyHeader(endpoint: String, left: TimeInterval, expected: String?) throws {
         #expect(try self.request(endpoint, expiresIn: left).header("x-wns-cache-policy") == expected)
     }
 
@@ -259,7 +259,7 @@ private func subscription(
         #expect(WebPushResponse.outcome(Samples.response(status, body, headers), now: Samples.now) == expected)
     }
 
-    @Test func everyStatusHasALine() {
+    @Test func everyStatusHasARow() {
         let table = WebPushResponse.table
         for status in 200...599 {
             #expect(table.accepted.contains(status) || table.rows.contains { $0.statuses.contains(status) })
@@ -267,7 +267,7 @@ private func subscription(
     }
 
     /// Some services repeat the endpoint in their answers.
-    @Test func noReasonHoldsWhatTheDeviceChose() {
+    @Test func reasonsLeaveOutTextChosenByTheDevice() {
         let body = #"{"reason":"https://a/ secret","message":"/secret","errno":5}"#
         let outcome = WebPushResponse.outcome(Samples.response(400, body), now: Samples.now)
         #expect(outcome == .failure(.rejected(reason: "HTTP 400 errno 5")))

@@ -61,7 +61,7 @@ import Testing
         #expect(signature == "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=")
     }
 
-    @Test func eachSecretSignsSoThatOneCanBeChangedForAnother() throws {
+    @Test func eachSecretSignsDuringARotation() throws {
         let (old, new) = ("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", String(repeating: "n", count: 30))
         func signature(_ secret: String) throws -> String {
             try #require(try self.request(secret: secret).header("webhook-signature"))
@@ -70,7 +70,7 @@ import Testing
     }
 
     @Test(arguments: ["", "\n", "whsec_", "whsec_AAAA", "whsec_!", "short", "a text that is long enough\nshort"])
-    func aSecretThatIsTooShortIsTold(text: String) throws {
+    func anInvalidSecretIsReported(text: String) throws {
         let error = #expect(throws: SenderSettingsError.self) { try WebhookSecret(Secret(text)) }
         #expect("\(try #require(error))".hasPrefix("secretFile: "))
     }

@@ -53,7 +53,7 @@ import Testing
     /// Every route must declare who may call it. An undeclared route does not exist for any
     /// caller.
     @Test(arguments: AccessCaller.all)
-    func whatIsNotDeclaredIsNotThere(caller: AccessCaller) async throws {
+    func anUndeclaredRouteDoesNotExist(caller: AccessCaller) async throws {
         let fixture = try await ServerFixture()
         let credentials = try await Self.credentials(of: caller, in: fixture)
         for target in ["GET /api/unheard-of", "POST /api/users/ada/secrets", "GET /api", "GET /api/register/x/y"] {

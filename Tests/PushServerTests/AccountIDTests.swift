@@ -39,7 +39,7 @@ import Testing
         #expect(fields == [try await Self.account(of: caller, fixture)])
     }
 
-    @Test func anIdentifierIs22CharactersAndBelongsToOneAccount() async throws {
+    @Test func anIdentifierHas22CharactersAndBelongsToOneUser() async throws {
         let fixture = try await ServerFixture()
         var accounts: Set<String> = []
         for user in ServerFixture.roles.keys {
@@ -50,7 +50,7 @@ import Testing
         #expect(accounts.count == ServerFixture.roles.count)
     }
 
-    @Test func allCredentialsOfAnAccountHaveOneIdentifier() async throws {
+    @Test func allCredentialsOfAUserHaveOneIdentifier() async throws {
         let fixture = try await ServerFixture()
         let account = try await Self.account(of: "alice", fixture)
         let begun = try await fixture.send(.post, Paths.sessions)
@@ -66,7 +66,7 @@ import Testing
         #expect(page["Account"]?.text == account && page["Name"]?.text == "alice")
     }
 
-    @Test func anEnrolledDeviceIsToldItsAccount() async throws {
+    @Test func anEnrolmentReturnsTheAccountID() async throws {
         let fixture = try await ServerFixture()
         let user = #"{"Name":"dora","WithoutPassword":true}"#
         #expect(try await fixture.send(.post, Paths.users, user: "ada", body: user).status == .created)
@@ -85,7 +85,7 @@ import Testing
 
     /// All servers of a database give a user the same identifier, also after a restart. Another
     /// database gives another identifier.
-    @Test func anIdentifierIsOfTheDatabase() async throws {
+    @Test func serversOfOneDatabaseGiveAUserTheSameIdentifier() async throws {
         let fixture = try await ServerFixture()
         let second = try await ServerFixture(storage: fixture.storage)
         let account = try await Self.account(of: "alice", fixture)
@@ -94,7 +94,7 @@ import Testing
         #expect(try await Self.account(of: "alice", other) != account)
     }
 
-    @Test func anAccountThatIsMadeAnewHasAnotherIdentifier() async throws {
+    @Test func aRecreatedUserHasAnotherIdentifier() async throws {
         let fixture = try await ServerFixture()
         let account = try await Self.account(of: "bob", fixture)
         #expect(try await fixture.send(.delete, Paths.user("bob"), user: "ada").status == .noContent)

@@ -67,7 +67,7 @@ import Testing
         ),
         ("null", "null", "nil"),
     ])
-    func anAlertIsPushedAndTold(alert: String, told: String, pushed: String) async throws {
+    func anAlertIsPushedAndReturned(alert: String, told: String, pushed: String) async throws {
         let fixture = try await Self.fixture()
         let response = try await Self.post(alert, fixture)
         try #require(response.status == .created, "\(response.text)")
@@ -80,7 +80,7 @@ import Testing
         #expect(texts ?? "nil" == pushed)
     }
 
-    @Test func aDeviceMayChooseForItselfAndByTheSameRule() async throws {
+    @Test func theAlertRulesApplyToDevicesToo() async throws {
         let fixture = try await Self.fixture()
         #expect(try await Self.post(#"{"Badge":1}"#, user: "alice", fixture).status == .created)
         try await Self.post(#"{"BodyKey":"a secret"}"#, user: "alice", fixture).expectProblem(.alertNotAllowed)
@@ -94,7 +94,7 @@ import Testing
         #expect(try await fixture.storage.lease().map(\.push.alert) == [nil, nil])
     }
 
-    @Test func aRepeatedRequestIsAnsweredAlikeAndPushedOnce() async throws {
+    @Test func aRepeatedRequestGetsTheSameAnswerAndOnePush() async throws {
         let fixture = try await Self.fixture()
         let body = #"{"Payload":1,"Alert":{"Template":"visit","Badge":4}}"#
         let headers = [("Idempotency-Key", "k")]
@@ -138,7 +138,7 @@ import Testing
         (#"{"Badge":99999999999999999999}"#, "Alert.Badge must"), (#"{"Badge":1.5}"#, "Alert.Badge must"),
         (#"{"Badge":"1"}"#, "Alert.Badge must"), (#"{"Badge":true}"#, "Alert.Badge must"),
     ])
-    func whatIsNoAlertIsRefused(alert: String, detail: String) async throws {
+    func aMalformedAlertIsRefused(alert: String, detail: String) async throws {
         try await self.expectRefusal(of: alert, .invalidMember, detail)
     }
 
@@ -146,7 +146,7 @@ import Testing
         #"{"TitleKey":"TITLE"}"#, #"{"Badge":0}"#, #""visit""#, #"{"Sound":"default"}"#,
         #"{"InterruptionLevel":"passive"}"#,
     ])
-    func withoutConfigurationNothingCanBeChosen(alert: String) async throws {
+    func everyAlertIsRefusedWithoutConfiguration(alert: String) async throws {
         let fixture = try await Self.fixture(AlertPolicy())
         try await Self.post(alert, fixture).expectProblem(.alertNotAllowed)
         #expect(try await fixture.storage.lease().isEmpty)

@@ -50,7 +50,7 @@ import Testing
         ("alice", "", .badRequest, "is not an app"),
         ("alice", "bank:apns", .badRequest, "is not an app"), ("ada", "bank", .ok, "bank"),
     ])
-    func aDeviceIsOfAnAppOfItsAccount(user: String, app: String?, status: HTTPResponse.Status, words: String)
+    func aDeviceRegistersForAnAppOfItsUser(user: String, app: String?, status: HTTPResponse.Status, words: String)
         async throws
     {
         let response = try await self.register(app, of: user)
@@ -61,14 +61,14 @@ import Testing
     }
 
     /// Clients never use the database's form of a platform's name.
-    @Test func aPlatformOfAnotherAppCannotBeNamedInOneWord() async throws {
+    @Test func aPlatformNameWithAnAppPrefixIsRefused() async throws {
         let id = try await self.fixture.requestRegistration(user: "bob")
         let body = #"{"Platform":"bank:apns","Handle":"aa"}"#
         let response = try await self.fixture.send(.put, Paths.registration(id), user: "bob", body: body)
         try response.expectProblem(.unknownPlatform, "the known ones are apns, fcm")
     }
 
-    @Test func aNotificationIsPushedListedAndHandedOutInItsAppOnly() async throws {
+    @Test func aNotificationIsPushedListedAndFetchedInItsAppOnly() async throws {
         #expect(try await self.register("bank", handle: "b1").status == .ok)
         #expect(try await self.register("default", handle: "d1").status == .ok)
         let order = #"{"Payload":"secret","To":["username:alice"]}"#
@@ -100,7 +100,7 @@ import Testing
         try response.expectProblem(code)
     }
 
-    @Test func aTagIsATopicOfTheApp() async throws {
+    @Test func aTagReachesDevicesOfOneAppOnly() async throws {
         #expect(try await self.register("bank", handle: "b1").status == .ok)
         #expect(try await self.register("default", of: "bob", handle: "d1").status == .ok)
         let sent = try await self.fixture.send(
@@ -128,7 +128,7 @@ import Testing
         try await self.fixture.send(.post, "\(Paths.notifications)?app=shop").expectProblem(.unknownApp)
     }
 
-    @Test func aCursorIsOfTheListOfOneApp() async throws {
+    @Test func aCursorIsValidForTheListOfOneApp() async throws {
         _ = try await self.fixture.post(#"{"Payload":"x","To":["username:alice"]}"#)
         let list = try await self.fixture.send(.get, "\(Paths.notifications)?app=default")
         let cursor = try #require(try list.json["Cursor"]?.text)
@@ -138,7 +138,7 @@ import Testing
             .expectProblem(.invalidCursor)
     }
 
-    @Test func theKeyForBrowsersIsTheApps() async throws {
+    @Test func eachAppHasItsOwnWebPushKey() async throws {
         #expect(try await self.fixture.send(.get, "\(Paths.webPushKey)?app=bank").text.contains(#""Key":"k""#))
         try await self.fixture.send(.get, Paths.webPushKey).expectProblem(.notFound)
         try await self.fixture.send(.get, "\(Paths.webPushKey)?app=bank", user: "bob").expectProblem(.unknownApp)
@@ -154,7 +154,7 @@ import Testing
         (#"{"Name":"new","Password":"correct horse","Apps":["shop"]}"#, .badRequest, "the apps are bank default"),
         (#"{"Name":"new","Password":"correct horse","Apps":"bank"}"#, .badRequest, "array of strings"),
     ])
-    func anAdministratorGivesAnAccountItsApps(body: String, status: HTTPResponse.Status, words: String) async throws {
+    func anAdministratorSetsTheAppsOfAUser(body: String, status: HTTPResponse.Status, words: String) async throws {
         let made = try await self.fixture.send(.post, Paths.users, user: "ada", body: body)
         #expect(made.status == status, "\(made.text)")
         #expect(made.text.contains(words), "\(made.text)")

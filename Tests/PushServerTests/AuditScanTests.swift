@@ -43,7 +43,7 @@ import Testing
         return reads
     }
 
-    @Test func aRequestLooksAtABoundedNumberInShortReads() throws {
+    @Test func aSearchReadsALimitedNumberOfEntriesInShortReads() throws {
         var scan = try self.scan("words=nobody")
         let reads = self.run(&scan, self.audit(AuditScan.maximumSearched + 1))
         #expect(reads == Array(repeating: AuditScan.step + 1, count: AuditScan.maximumSearched / AuditScan.step))
@@ -51,14 +51,14 @@ import Testing
         #expect(scan.hasMore && scan.last == 2)
     }
 
-    @Test func entriesAboutManyNotificationsAreFewerARequest() throws {
+    @Test func aSearchReadsFewerEntriesIfTheyNameManyNotifications() throws {
         let batch = Array(repeating: "1234567890123456789", count: 500).joined(separator: " ")
         var scan = try self.scan("words=nobody")
         let reads = self.run(&scan, self.audit(AuditScan.maximumSearched, subject: batch))
         #expect(reads == [AuditScan.step + 1] && scan.searched == AuditScan.step && scan.hasMore)
     }
 
-    @Test func theNextRequestGoesOnBehindTheLastEntryThatWasLookedAt() throws {
+    @Test func theNextSearchContinuesWhereTheLastOneStopped() throws {
         let audit = self.audit(AuditScan.maximumSearched + 150)
         var first = try self.scan("words=bob", limit: 500)
         _ = self.run(&first, audit)
@@ -96,7 +96,7 @@ import Testing
         ("action=user.add", true), ("action=user", true), ("action=notification", false), ("action=user.change", false),
         ("action=user&words=bob", true), ("action=device&words=bob", false), ("words=bob.millerada", false),
     ])
-    func anEntryFitsIfAllOfItDoes(query: String, fits: Bool) throws {
+    func anEntryMatchesIfActionAndAllWordsMatch(query: String, fits: Bool) throws {
         let entry = try #require(self.audit(100).first)
         #expect(try #require(try AuditFilter(Query(query))).admits(entry) == fits)
     }
@@ -105,7 +105,7 @@ import Testing
         "words=", "words=%20", "words=\(String(repeating: "x", count: 201))", "action=", "action=user.", "action=use",
         "action=user.add.x", "action=User", "words=a&words=b",
     ])
-    func whatCannotBeSearchedForIsRefused(query: String) throws {
+    func anInvalidSearchIsRefused(query: String) throws {
         #expect(throws: Problem.self) { _ = try AuditFilter(Query(query)) }
         #expect(try AuditFilter(Query("words=\(String(repeating: "x", count: 200))")) != nil)
         #expect(try AuditFilter(Query("limit=5")) == nil)

@@ -56,7 +56,7 @@ import Testing
         #expect(actions == Set(AuditRecord.Action.allCases))
     }
 
-    @Test func whatIsDoneToNotificationsIsKept() async throws {
+    @Test func changesOfNotificationsAreRecorded() async throws {
         let fixture = self.fixture
         let once = try await fixture.post(#"{"Payload":"canary","To":["username:bob"],"ReadOnce":true}"#)
         let recalled = try await fixture.post(#"{"Payload":"canary","To":["username:bob"]}"#)
@@ -84,7 +84,7 @@ import Testing
         }
     }
 
-    @Test func whatIsDoneToDevicesIsKept() async throws {
+    @Test func changesOfDevicesAreRecorded() async throws {
         let fixture = self.fixture
         let id = try await fixture.requestRegistration()
         let body = #"{"Platform":"apns","Handle":"00ff"}"#
@@ -95,7 +95,7 @@ import Testing
         #expect(try await self.lines() == ["alice device.register \(id) apns", "alice device.unregister \(id) "])
     }
 
-    @Test func whatEndsWithItsSessionIsKeptWithWhoHasEndedIt() async throws {
+    @Test func aDeviceEndedWithItsSessionIsRecordedWithTheActor() async throws {
         let fixture = self.fixture
         let token = try #require(try await fixture.send(.post, "/api/sessions").json["Token"]?.text)
         let id = try await fixture.requestRegistration()
@@ -108,13 +108,13 @@ import Testing
         #expect(lines.last?.hasPrefix("ada token.revoke \(token.prefix(12)) token ") == true, "\(lines)")
     }
 
-    @Test func whatAnAdministratorUnregistersIsKeptWithItsOwner() async throws {
+    @Test func anAdministratorsUnregistrationIsRecordedWithTheUser() async throws {
         let id = try await self.fixture.requestRegistration(user: "Alice")
         for _ in 0..<2 { try await self.fixture.send(.delete, "/api/devices/\(id)", user: "ada") }
         #expect(try await self.lines() == ["ada device.unregister \(id) of alice"])
     }
 
-    @Test func whatMovesADeviceIsKeptWithWhoseItWas() async throws {
+    @Test func aMovedDeviceIsRecordedWithItsFormerUser() async throws {
         let fixture = self.fixture
         let (old, new) = (
             try await fixture.requestRegistration(), try await fixture.requestRegistration(user: "bob")
@@ -130,7 +130,7 @@ import Testing
         )
     }
 
-    @Test func whatIsDoneToUsersAndTokensIsKept() async throws {
+    @Test func changesOfUsersAndTokensAreRecorded() async throws {
         let fixture = self.fixture
         let password = #""Password":"long enough for all""#
         try await fixture.send(.post, "/api/users", user: "ada", body: #"{"Name":"Carol",\#(password)}"#)
@@ -152,7 +152,7 @@ import Testing
         )
     }
 
-    @Test func aTokenThatWasShownIsNamedByItsHashOnly() async throws {
+    @Test func theCallersTokenIsRecordedByItsHashOnly() async throws {
         let session = try await self.fixture.send(.post, "/api/sessions").json
         let token = try #require(session["Token"]?.text.flatMap { BearerToken($0) })
         let headers = [("Authorization", "Bearer \(token.text.exposed)"), ("X-Request-Id", "seven")]
@@ -164,7 +164,7 @@ import Testing
         #expect(entries.last?.request == "seven")
     }
 
-    @Test func itIsListedForAdministratorsTheNewestFirst() async throws {
+    @Test func administratorsListTheAuditNewestFirst() async throws {
         for _ in 0..<3 { _ = try await self.fixture.post(#"{"Payload":1}"#) }
         let first = try await self.fixture.send(.get, "/api/audit?limit=2", user: "ada")
         #expect(try first.json["More"] == .bool(true))
@@ -180,7 +180,7 @@ import Testing
         }
     }
 
-    @Test func itIsSearchedForWordsAndActions() async throws {
+    @Test func administratorsSearchTheAuditForWordsAndActions() async throws {
         for name in ["Carol", "dora", "Caroline"] {
             let body = #"{"Name":"\#(name)","WithoutPassword":true}"#
             try await self.fixture.send(.post, Paths.users, user: "ada", body: body)

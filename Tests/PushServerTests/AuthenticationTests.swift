@@ -39,7 +39,7 @@ import Testing
     }
 
     @Test(arguments: Self.wrong)
-    func whoeverIsNotKnownGetsTheSameBytesForAnyReason(authorization: String?) async throws {
+    func anUnauthenticatedCallerGetsTheSameBytesForAnyReason(authorization: String?) async throws {
         let id = [("X-Request-Id", "same")]
         let reference = try await self.list(nil, headers: id)
         let response = try await self.list(authorization, headers: id)
@@ -48,13 +48,13 @@ import Testing
         #expect(response.fields == reference.fields)
     }
 
-    @Test func twoAuthorizationFieldsAreNone() async throws {
+    @Test func twoAuthorizationFieldsAreRefused() async throws {
         let right = ("Authorization", ServerFixture.basic("alice"))
         let response = try await self.fixture.send(.get, "/api/register", user: nil, headers: [right, right])
         try response.expectProblem(.unauthorized)
     }
 
-    @Test func theChallengesComeOneLineEachBasicFirst() async throws {
+    @Test func eachChallengeIsAFieldOfItsOwnWithBasicFirst() async throws {
         let challenges = try await self.list(nil).fields.lines.filter { $0.name == .wwwAuthenticate }.map(\.value)
         #expect(
             challenges == [#"Basic realm="sealpost", charset="UTF-8""#, #"Bearer realm="sealpost""#]
@@ -81,7 +81,7 @@ import Testing
         try await self.list(ServerFixture.basic("alice", password: password)).expectProblem(.unauthorized)
     }
 
-    @Test func rightCredentialsStayRightAndWrongOnesWrongWhateverWasAskedBefore() async throws {
+    @Test func earlierAttemptsDoNotChangeTheVerdictOnCredentials() async throws {
         let (right, wrong) = (ServerFixture.basic("alice"), ServerFixture.basic("alice", password: "wrong one"))
         for authorization in [wrong, right, wrong, right] {
             let isRight = authorization == right
@@ -115,7 +115,7 @@ import Testing
         (.delete, "/api/notifications"), (.patch, "/api/register"), (.options, "/api/register"),
         (.put, "/api/register/%20"), (.post, "/api/notifications?to_tag=%FF"), (.post, "/api/users"),
     ])
-    func strangersLearnNothingAboutWhatThereIs(method: HTTPRequest.Method, target: String) async throws {
+    func strangersDoNotLearnWhichRoutesExist(method: HTTPRequest.Method, target: String) async throws {
         let id = [("X-Request-Id", "same")]
         let response = try await self.fixture.send(method, target, user: nil, headers: id, body: "{")
         try response.expectProblem(.unauthorized)
@@ -123,14 +123,14 @@ import Testing
         #expect(try await response.body == self.list(nil, headers: id).body)
     }
 
-    @Test func strangersAreNotToldWhetherTheyHaveTheNewest() async throws {
+    @Test func aConditionalRequestWithoutCredentialsIsUnauthorized() async throws {
         let path = try await self.fixture.post(#"{"Payload":1,"To":["username:alice"]}"#)
         let response = try await self.fixture.send(.get, path, user: nil, headers: [("If-None-Match", "*")])
         try response.expectProblem(.unauthorized)
     }
 
     @Test(arguments: [("/healthz", 200), ("/readyz", 200), ("/nothing", 404), ("/", 404), ("/healthz/x", 404)])
-    func whatIsOpenNeedsNoCredentialsAndMindsNoWrongOnes(target: String, status: Int) async throws {
+    func openPathsIgnoreCredentials(target: String, status: Int) async throws {
         for headers in [[], [("Authorization", "Basic !")]] {
             let response = try await self.fixture.send(.get, target, user: nil, headers: headers)
             #expect(response.status.code == status)
@@ -147,7 +147,7 @@ import Testing
         // The password begins with a combining character, which makes one with the colon.
         ("Basic YTrMgWI6Yw==", "a", "\u{301}b:c"),
     ])
-    func theFirstColonDivides(field: String, username: String, password: String) throws {
+    func theFirstColonSeparatesNameAndPassword(field: String, username: String, password: String) throws {
         let credentials = try #require(BasicCredentials(field: field))
         #expect(credentials.username.description == username)
         #expect(credentials.password.exposed == password)
@@ -158,12 +158,12 @@ import Testing
         "a:\u{0}", "a:b\u{0}", "a:\n", "a:b\r\nc", "a:\u{1F}", "a:\u{7F}", "a\t:b", "ab", "", "a b:c", "ä:b", ":b",
         String(repeating: "a", count: 101) + ":b",
     ])
-    func whatNoClientMaySendIsNone(text: String) {
+    func malformedCredentialsAreRefused(text: String) {
         let encoded = Data(text.utf8).base64EncodedString()
         #expect(BasicCredentials(field: "Basic \(encoded)") == nil)
     }
 
-    @Test func theUserOfTheExampleSignsIn() async throws {
+    @Test func theCredentialsOfTheRFCsExampleSignIn() async throws {
         let fixture = try await ServerFixture()
         try await fixture.storage.addUser("Aladdin", role: .device, try PasswordHash(of: "open sesame"))
         let headers = [("Authorization", "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==")]

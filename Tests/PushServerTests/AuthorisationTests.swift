@@ -59,7 +59,7 @@ import Testing
     }
 
     @Test(arguments: users)
-    func aRouteIsOpenToItsRoleAndThoseAboveIt(user: String) async throws {
+    func aRouteIsOpenToItsRoleAndHigherRoles(user: String) async throws {
         for route in Self.least.keys.sorted() {
             let status = try await self.send(route, user: user).status.code
             let isAllowed = try self.isAllowed(ServerFixture.roles[user], route)
@@ -69,7 +69,7 @@ import Testing
     }
 
     @Test(arguments: users, (UInt8(0)...15).map(Scopes.init(rawValue:)))
-    func aTokenOpensWhatItsScopesAndItsUsersRoleOpen(user: String, tokens: Scopes) async throws {
+    func aTokenAllowsItsScopesWithinItsUsersRole(user: String, tokens: Scopes) async throws {
         let role = try #require(ServerFixture.roles[user])
         // As if the role had been a higher one when it was made.
         let token = try await self.fixture.storage.store.addToken(
@@ -99,12 +99,12 @@ import Testing
     }
 
     @Test(arguments: least.keys.sorted())
-    func aRouteIsClosedToStrangersUnlessItIsOpenToAnybody(route: String) async throws {
+    func aRouteRequiresCredentialsUnlessItIsOpen(route: String) async throws {
         let status = try await self.send(route, user: nil).status.code
         #expect((status == 401) == (try self.isAllowed(nil, route) == false), "\(status)")
     }
 
-    @Test func whoMayNotIsToldBeforeTheBodyIsLookedAt() async throws {
+    @Test func aForbiddenCallerIsRefusedBeforeItsBodyIsParsed() async throws {
         for user in ["alice", "paul"] {
             try await self.fixture.send(.post, "/api/users", user: user, body: "{").expectProblem(.forbidden)
         }
@@ -117,7 +117,7 @@ import Testing
         #"["username:alice || username:bob"]"#, #"["username:alice && news"]"#, #"["!username:bob"]"#,
         #"["username:alice2"]"#, #"["username:"]"#, #"["username:alice:x"]"#, #"["from:alice"]"#,
     ])
-    func aDeviceSendsToNobodyElse(to: String) async throws {
+    func aDeviceSendsOnlyToItsOwnUser(to: String) async throws {
         let body = #"{"Payload":1,"To":\#(to)}"#
         let response = try await self.fixture.send(.post, "/api/notifications", body: body)
         try response.expectProblem(.forbidden, "its own user")
@@ -125,7 +125,7 @@ import Testing
     }
 
     @Test(arguments: ["bob", "BOB", "nobody"])
-    func aDeviceSendsToNobodyElseInTheShortForm(user: String) async throws {
+    func aDeviceSendsOnlyToItsOwnUserInTheShortForm(user: String) async throws {
         let target = "/api/notifications?pns=apns&to_tag=\(user)"
         try await self.fixture.send(.post, target, body: #""hello""#).expectProblem(.forbidden)
     }
@@ -146,7 +146,7 @@ import Testing
     // MARK: Ownership
 
     @Test(arguments: ["bob", "ada", "paul"])
-    func aForeignNotificationAndAMissingOneAreTheSameBytes(user: String) async throws {
+    func foreignAndMissingNotificationsGetTheSameBytes(user: String) async throws {
         let path = try await self.fixture.post(#"{"Payload":"alice's"}"#, user: "alice")
         let headers = [("X-Request-Id", "same"), ("MyToken", "1")]
         let foreign = try await self.fixture.send(.get, path, user: user, headers: headers)
@@ -158,7 +158,7 @@ import Testing
         #expect(try await self.fixture.send(.get, path, user: user, headers: conditional).body == missing.body)
     }
 
-    @Test func aPublisherSeesWhatItSent() async throws {
+    @Test func aPublisherReadsItsOwnNotifications() async throws {
         let path = try await self.fixture.post(#"{"Payload":"news","To":["username:bob"]}"#)
         #expect(try await self.fixture.send(.get, path, user: "paul").json["Payload"] == .string("news"))
         #expect(try await self.fixture.send(.get, path, user: "ada").status == .notFound)
@@ -192,7 +192,7 @@ import Testing
         ("/api/devices/x/topics/%23y", "PUT, DELETE"), ("/API/Notifications/1", "GET, HEAD, PATCH, DELETE"),
         ("/healthz", "GET, HEAD"),
     ])
-    func aMethodThatIsNotKnownThereIsToldWhichAre(path: String, allowed: String) async throws {
+    func anUnknownMethodGetsTheAllowedMethods(path: String, allowed: String) async throws {
         let fixture = try await ServerFixture()
         let response = try await fixture.send(.trace, path, headers: [("X-Request-Id", "one")])
         try response.expectProblem(.methodNotAllowed)
@@ -208,7 +208,7 @@ import Testing
 
     /// A proxy compares with case: its rule for `/console/` must not be passed by `/CONSOLE/`.
     @Test(arguments: Set(ServerFixture.routes.map(\.path)).subtracting(Route.tutorialPaths).sorted())
-    func noOtherPathHasASecondSpelling(path: String) async throws {
+    func pathsOutsideTheTutorialAreCaseSensitive(path: String) async throws {
         let fixture = try await ServerFixture()
         let parts = path.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
         for place in parts.indices where !parts[place].isEmpty && !parts[place].hasPrefix("{") {
@@ -229,7 +229,7 @@ import Testing
         "/api/devices/x/topics", "/api/devices/x/topics/", "/api/devices//topics/y", "/api/devices/x/topics/y/",
         "/api/devices/x/topics/y/z", "/api/devices/x/y/topics/z", "/api/devices/x/topicsy", "/api/devices/topics/y",
     ])
-    func whatIsNotInTheTableIsNotThere(target: String) async throws {
+    func anUnknownPathIsNotFound(target: String) async throws {
         try await ServerFixture().send(.get, target).expectProblem(.notFound)
     }
 
@@ -245,17 +245,17 @@ import Testing
 }
 
 @Suite(.timeLimit(.minutes(5))) struct HealthTests {
-    @Test func whatLivesSaysSo() async throws {
+    @Test func healthzAnswersAlive() async throws {
         let response = try await ServerFixture(troubles: ["x"]).send(.get, "/healthz", user: nil)
         #expect(response.text == #"{"Status":"alive"}"#)
     }
 
-    @Test func whatIsReadySaysSo() async throws {
+    @Test func readyzAnswersReady() async throws {
         let response = try await ServerFixture().send(.get, "/readyz", user: nil)
         #expect(response.text == #"{"Status":"ready"}"#)
     }
 
-    @Test func whatIsNotReadySaysWhyAndWhenToAskAgain() async throws {
+    @Test func readyzReportsTheReasonsAndARetryDelay() async throws {
         let fixture = try await ServerFixture(troubles: ["the disk is full", "storage failed"])
         let response = try await fixture.send(.get, "/readyz", user: nil)
         try response.expectProblem(.busy, "the disk is full; storage failed")

@@ -63,7 +63,7 @@ import Testing
         Int(post.notification.expiresAt.timeIntervalSince(post.notification.createdAt)) - 1
     }
 
-    @Test func aFailureStaysWithItsElement() async throws {
+    @Test func aDamagedElementFailsAlone() async throws {
         let (statuses, count) = try await self.post { posts in
             posts.contains { Self.number($0) % 150 == 7 } ? .damaged(row: "a row") : nil
         }
@@ -72,7 +72,7 @@ import Testing
     }
 
     @Test(arguments: [(StoreError.busy, 503), (.full, 507), (.broken(reason: "x"), 500)])
-    func whatConcernsAllEndsTheBatch(error: StoreError, status: Int) async throws {
+    func aFailureOfTheWholeStoreEndsTheBatch(error: StoreError, status: Int) async throws {
         let calls = Counter()
         let (statuses, count) = try await self.post { posts in
             calls.increment()

@@ -51,7 +51,7 @@ import Testing
 
     // MARK: Outcomes
 
-    @Test func eachOutcomeIsWhatASinglePostIsAnswered() async throws {
+    @Test func eachOutcomeEqualsTheAnswerToASinglePost() async throws {
         let fixture = try await ServerFixture()
         let alice = try await fixture.storage.user("alice")
         try await fixture.storage.addDevice(of: alice, handle: "aa")
@@ -74,7 +74,7 @@ import Testing
         #expect(try item.json["Payload"]?.bytes == Array(#"{"b":1.10,"a":[]}"#.utf8))
     }
 
-    @Test func whatIsWrongWithOneIsNothingToTheOthers() async throws {
+    @Test func anInvalidElementDoesNotAffectTheOthers() async throws {
         let fixture = try await ServerFixture(settings: .forTests(\.maximumPayload, 10))
         let response = try await self.send(
             fixture,
@@ -100,13 +100,13 @@ import Testing
         ("{}", .invalidMember), (#"{"Notifications":{}}"#, .invalidMember), (#"{"Notifications":[]}"#, .invalidMember),
         (Self.payloads(501), .invalidMember),
     ])
-    func whatIsWrongWithTheWholeIsOneProblem(body: String, code: ProblemCode) async throws {
+    func anInvalidBatchIsRefusedAsAWhole(body: String, code: ProblemCode) async throws {
         let fixture = try await ServerFixture()
         try await self.send(fixture, body).expectProblem(code)
         #expect(try await fixture.send(.get, Paths.notifications, user: "paul").text.contains(#""Notifications":[]"#))
     }
 
-    @Test func fiveHundredComeInTheirOrder() async throws {
+    @Test func fiveHundredNotificationsKeepTheirOrder() async throws {
         let fixture = try await ServerFixture()
         let outcomes = try self.outcomes(try await self.send(fixture, Self.payloads(500)))
         #expect(outcomes.count == 500)
@@ -119,7 +119,7 @@ import Testing
     }
 
     /// Among 1000 random ids below 65,536 some occur twice.
-    @Test func whoseIDIsTakenGetsAnother() async throws {
+    @Test func aCollidingIDIsReplaced() async throws {
         let fixture = try await ServerFixture(settings: .forTests(\.idBits, 16))
         for _ in 0..<2 {
             let response = try await self.send(fixture, Self.payloads(500))
@@ -143,7 +143,7 @@ import Testing
         #expect(try self.words(response) == ["201", "403 forbidden", "403 forbidden", "201"])
     }
 
-    @Test func strictHandlingConcernsTheElementsToo() async throws {
+    @Test func strictHandlingAppliesToTheElements() async throws {
         let fixture = try await ServerFixture()
         let strict = [("Prefer", "handling=strict")]
         let body = Self.body([#"{"Payload":1,"ExpireIn":5}"#, #"{"Payload":{"Any":1},"ReadOnce":true}"#])
@@ -167,14 +167,14 @@ import Testing
         #expect(try self.words(try await self.send(fixture, Self.payloads(1))) == ["201"])
     }
 
-    @Test func aSendersBoundsHoldWithinABatch() async throws {
+    @Test func theStorageLimitHoldsWithinABatch() async throws {
         let bounds = try #require(StorageBounds(devices: 1, notifications: 3, bytes: 10_000))
         let fixture = try await ServerFixture(settings: .forTests(\.storage, [.publisher: bounds]))
         let response = try await self.send(fixture, Self.payloads(4))
         #expect(try self.words(response) == ["201", "201", "201", "409 too-much-stored"])
     }
 
-    @Test func aLongBodyIsForPublishers() async throws {
+    @Test func aDeviceMayNotSendALongBatch() async throws {
         let fixture = try await ServerFixture()
         let element = #"{"Payload":"\#(String(repeating: "x", count: 60_000))"}"#
         let body = Self.body(Array(repeating: element, count: 3))
@@ -184,7 +184,7 @@ import Testing
         try await self.send(small, body).expectProblem(.payloadTooLarge)
     }
 
-    @Test func bodiesThatAreReceivedHaveTheirRoom() throws {
+    @Test func bodiesBeingReceivedShareALimitedMemory() throws {
         let refusal = Problem(.busy, "too many batches are being received")
         let memory = BodyMemory(limit: 800, limitPerUser: 200, refusal: refusal)
         for user in [Int64(1), 1, 2, 2, 3, 3, 4, 4] { try memory.reserve(100, for: user) }
@@ -197,7 +197,7 @@ import Testing
         try memory.reserve(40, for: 1)
     }
 
-    @Test func aBatchThatWaitsTooLongIsRefused() async throws {
+    @Test func elementsAreAnsweredBusyAfterTheBatchTimeout() async throws {
         let fixture = try await ServerFixture(settings: .forTests(\.batchTimeout, .zero))
         #expect(try self.words(try await self.send(fixture, Self.payloads(2))) == ["503 busy", "503 busy"])
     }
@@ -232,7 +232,7 @@ import Testing
         #expect(list.text.split(separator: #""Id":"#).count == 301)
     }
 
-    @Test func anotherBatchWithTheSameKeyIsRefusedAsAWhole() async throws {
+    @Test func aDifferentBatchWithTheSameKeyIsRefused() async throws {
         let fixture = try await ServerFixture()
         #expect(try self.words(try await self.send(fixture, Self.payloads(2), headers: Self.key)) == ["201", "201"])
         for body in [Self.payloads(1), Self.payloads(3), Self.body([#"{"Payload":9}"#])] {
@@ -247,7 +247,7 @@ import Testing
         #expect(try self.words(try await self.send(fixture, Self.payloads(1), headers: other)) == ["201"])
     }
 
-    @Test func eachIsInTheAudit() async throws {
+    @Test func eachStoredElementIsInTheAudit() async throws {
         let fixture = try await ServerFixture()
         let later = #"{"Payload":3,"SendAt":"\#((fixture.clock.now + 3600).rfc3339)"}"#
         let response = try await self.send(

@@ -86,7 +86,7 @@ import Testing
         #expect(self.decryptions(try self.notification(sealed: "other"), times: 3, body: body + "x") == 3)
     }
 
-    @Test func anotherNotificationTakesTheSlot() throws {
+    @Test func aNotificationOfTheSameSlotReplacesTheEntry() throws {
         let other = try #require(NotificationID(rawValue: 7 + Int64(BodyCache.slotCount)))
         let beside = try #require(NotificationID(rawValue: 8))
         #expect(self.decryptions(try self.notification(), times: 3) == 2)
@@ -139,7 +139,7 @@ import Testing
         return response.status == .ok ? try response.json["Payload"] : nil
     }
 
-    @Test func recipientsShareABodyAndNobodyElseGetsIt() async throws {
+    @Test func onlyRecipientsGetACachedBody() async throws {
         let path = try await self.fixture.post(#"{"Payload":"x","To":["username:alice","username:bob"]}"#)
         for _ in 0..<4 {
             for user in ["alice", "bob"] { #expect(try await self.payload(path, user: user) == .string("x")) }

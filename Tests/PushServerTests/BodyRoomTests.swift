@@ -10,7 +10,7 @@ import Testing
 
 /// Bodies of callers that are not signed in are short, and share a memory limit.
 @Suite(.timeLimit(.minutes(5))) struct BodyRoomTests {
-    @Test func aRouteThatIsOpenToStrangersTakesAFewKibibytes() {
+    @Test func openRoutesAcceptAtMostFourKibibytes() {
         for route in ServerFixture.routes where route.access == .anybody {
             #expect(route.strangersBody.map { $0 <= 4096 } == true, "\(route.path)")
         }
@@ -18,7 +18,7 @@ import Testing
     }
 
     @Test(arguments: [(Paths.enrolment, 1024), (Paths.setup, 4096), ("/healthz", 1024)])
-    func aStrangersBodyIsRefusedAboveItsBound(path: String, bound: Int) async throws {
+    func anUnauthenticatedBodyIsRefusedAboveItsLimit(path: String, bound: Int) async throws {
         let fixture = try await ServerFixture()
         let method: HTTPRequest.Method = path == "/healthz" ? .get : .post
         // The server reads the body of a strict request on any route.
@@ -31,7 +31,7 @@ import Testing
     }
 
     /// The limit has room for four enrolment bodies, each counted twice because arrays grow.
-    @Test func strangersWhoWithholdBytesHaveBoundedRoomAndKnownCallersGoOn() async throws {
+    @Test func stalledUnauthenticatedBodiesDoNotBlockKnownCallers() async throws {
         let fixture = try await ServerFixture(settings: .forTests(\.strangersBodies, 4 * 2 * 1024))
         try await Self.serving(fixture) { address in
             let start = "POST \(Paths.enrolment) HTTP/1.1\r\nHost: h\r\n"

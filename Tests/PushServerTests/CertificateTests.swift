@@ -35,13 +35,13 @@ import Testing
         return await self.fixture.server.respond(to: request).response
     }
 
-    @Test func aCertificateIsAsGoodAsAPassword() async throws {
+    @Test func aCertificateSignsItsUserIn() async throws {
         let response = try await self.list("alice")
         #expect(response.status == .ok)
         #expect(try response.json != .array([]))
     }
 
-    @Test func theRoleIsTheUsers() async throws {
+    @Test func theUsersRoleAppliesToACertificate() async throws {
         let order = #"{"Payload":"x","To":["username:bob"]}"#
         #expect(try await self.send("POST /api/notifications HTTP/1.1\r\n", body: order, "paul").status == .created)
         try await self.send("POST /api/notifications HTTP/1.1\r\n", body: order, "alice").expectProblem(.forbidden)
@@ -50,7 +50,7 @@ import Testing
     @Test(arguments: [
         "nobody", "Alice", "ALICE", "", "no name", "alice:x", "alice\u{0}", String(repeating: "a", count: 101),
     ])
-    func oneOfNobodysIsAnsweredLikeNone(name: String) async throws {
+    func anUnknownCertificateIsAnsweredLikeNoCertificate(name: String) async throws {
         let response = try await self.list(name)
         try response.expectProblem(.unauthorized)
         let reference = try await self.list(nil)
@@ -58,7 +58,7 @@ import Testing
         #expect(response.fields == reference.fields)
     }
 
-    @Test func anAuthorizationFieldDecidesAlone() async throws {
+    @Test func anAuthorizationFieldOverridesTheCertificate() async throws {
         let bob = try await self.list("alice", authorization: [ServerFixture.basic("bob")])
         #expect(bob.status == .ok)
         #expect(try bob.json == .array([]))
@@ -69,7 +69,7 @@ import Testing
         try await self.list("alice", authorization: twice).expectProblem(.unauthorized)
     }
 
-    @Test func whoeverHasSignedInBeforeIsNotTakenForTheCertificatesUser() async throws {
+    @Test func anEarlierPasswordDoesNotReplaceTheCertificatesUser() async throws {
         #expect(try await self.list("bob", authorization: [ServerFixture.basic("alice")]).status == .ok)
         #expect(try await self.list("bob").json == .array([]))
         try await self.list(nil).expectProblem(.unauthorized)

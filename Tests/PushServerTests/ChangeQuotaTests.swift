@@ -16,7 +16,7 @@ import Testing
         return try await ServerFixture(quotas: [.device: quota])
     }
 
-    @Test func anEighthMayComeAtOnceAndTheRestOverTheDay() async throws {
+    @Test func anEighthOfTheDailyChangesMayComeAtOnce() async throws {
         let fixture = try await Self.fixture(16)
         func post() async throws -> Response {
             try await fixture.send(.post, Paths.notifications, body: #"{"Payload":1}"#)
@@ -66,13 +66,13 @@ import Testing
         #expect(outcomes.map { $0["Status"]?.integer } == [201, 201, 429])
     }
 
-    @Test func aRequestWithoutTheRightCostsNoChange() async throws {
+    @Test func aForbiddenRequestIsNotCharged() async throws {
         let fixture = try await Self.fixture(8)
         try await fixture.send(.post, Paths.users, body: "{}").expectProblem(.forbidden)
         #expect(try await fixture.send(.post, Paths.register).status == .ok)
     }
 
-    @Test func aRoleWithoutSuchAQuotaHasNone() async throws {
+    @Test func aRoleWithoutAChangeQuotaIsUnlimited() async throws {
         let fixture = try await Self.fixture(8)
         for _ in 0..<5 { #expect(try await fixture.send(.post, Paths.notifications, user: "paul").status == .ok) }
     }
@@ -87,7 +87,7 @@ import Testing
     }
 
     @Test(arguments: [7, 0, -1, 100_000_001])
-    func whatCannotBeCountedIsNoQuota(changes: Int) {
+    func aQuotaOutOfRangeIsRefused(changes: Int) {
         #expect(Quota(requests: 1, window: 60, changes: changes) == nil)
     }
 }

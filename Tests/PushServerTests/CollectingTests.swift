@@ -24,7 +24,7 @@ import Testing
 
     // MARK: Members
 
-    @Test func theFirstThreeMembersAreTheTutorials() async throws {
+    @Test func aFetchReturnsTheTutorialsMembersFirst() async throws {
         let path = try await self.fixture.post(#"{"Payload":"x","ExpiresIn":60}"#, user: "alice")
         let id = try #require(path.split(separator: "/").last)
         let now = self.fixture.clock.now
@@ -38,7 +38,7 @@ import Testing
     }
 
     @Test(arguments: [0.0004, 0.4996, 0.9994, 0.9996, 0.99999])
-    func theTimesAreThoseOfTheAnswerToSending(fraction: TimeInterval) async throws {
+    func aFetchReturnsTheTimesOfThePost(fraction: TimeInterval) async throws {
         self.fixture.clock.advance(by: fraction)
         let sent = try await self.fixture.send(.post, Paths.notifications)
         let id = try #require(try sent.json["Id"]?.integer)
@@ -49,7 +49,7 @@ import Testing
         #expect(lastModified <= HTTPDate(self.fixture.clock.now), "not in the future")
     }
 
-    @Test func collectingDoesNotMakeItRead() async throws {
+    @Test func aFetchDoesNotMarkTheNotificationRead() async throws {
         let path = try await self.fixture.post(#"{"Payload":1}"#, user: "alice")
         for _ in 0..<3 {
             #expect(try await self.get(path).json["Read"] == .bool(false))
@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    @Test func collectingIsNotedAndAHeadIsNot() async throws {
+    @Test func aFetchIsRecordedAndAHeadIsNot() async throws {
         let path = try await self.fixture.post(#"{"Payload":1}"#, user: "alice")
         try await self.fixture.send(.head, path)
         #expect(try await self.fetchedAt(path) == nil)
@@ -74,7 +74,7 @@ import Testing
         "0", "-1", "1", "x", "1.0", "1e3", "0x1", "%20", "%FF", "9223372036854775807", "9223372036854775808",
         "99999999999999999999", "1,2", "\u{60}".addingPercentEncoding(withAllowedCharacters: []) ?? "",
     ])
-    func whatIsNoIDIsNotThere(id: String) async throws {
+    func anInvalidIDIsNotFound(id: String) async throws {
         try await self.get("/api/notifications/\(id)").expectProblem(.notFound)
     }
 
@@ -88,7 +88,7 @@ import Testing
     // MARK: Freshness
 
     @Test(arguments: [(60, 3600, 60), (60, 30, 30), (0, 3600, 0), (86_400, 86_400, 86_400), (31_536_000, 60, 60)])
-    func aPhoneMayKeepItForAWhileButNotBeyondItsEnd(maxAge: Int, lifetime: Int, expected: Int) async throws {
+    func maxAgeIsLimitedByTheExpiry(maxAge: Int, lifetime: Int, expected: Int) async throws {
         let fixture = try await ServerFixture(settings: .forTests(\.cacheMaxAge, .seconds(maxAge)))
         let path = try await fixture.post(#"{"Payload":1,"ExpiresIn":\#(lifetime)}"#, user: "alice")
         let response = try await fixture.send(.get, path)
@@ -111,7 +111,7 @@ import Testing
             (#""Store":"never","ReadOnce":true"#, #","ReadOnce":true}"#),
         ]
     )
-    func whatMustNotBeKeptSaysSo(members: String, mark: String) async throws {
+    func anUncacheableNotificationIsMarkedAndNoStore(members: String, mark: String) async throws {
         let path = try await self.fixture.post(#"{"Payload":1,\#(members)}"#, user: "alice")
         for method in [HTTPRequest.Method.head, .get] {
             let response = try await self.fixture.send(method, path)
@@ -124,7 +124,7 @@ import Testing
 
     // MARK: The end
 
-    @Test func afterItsTimeItIsNotThereForAnybody() async throws {
+    @Test func anExpiredNotificationIsNotFoundByAnybody() async throws {
         let path = try await self.fixture.post(#"{"Payload":1,"To":["username:alice"],"ExpiresIn":10}"#)
         self.fixture.clock.advance(by: 9.9)
         for user in ["alice", "paul"] { #expect(try await self.get(path, user: user).status == .ok) }
@@ -136,7 +136,7 @@ import Testing
 
     // MARK: Keys
 
-    @Test func aPayloadUnderAnOlderKeyIsStillCollected() async throws {
+    @Test func aPayloadUnderAnOlderKeyIsStillFetched() async throws {
         let old = Keyring.generateText()
         let fixture = try await ServerFixture(keyring: old)
         let path = try await fixture.post(#"{"Payload":1}"#, user: "alice")

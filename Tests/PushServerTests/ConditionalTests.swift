@@ -30,7 +30,7 @@ import Testing
 
     // MARK: The tag
 
-    @Test func theTagIsStrongAndQuotedAndStaysTheSame() async throws {
+    @Test func theEntityTagIsStrongQuotedAndStable() async throws {
         let path = try await self.post()
         let tag = try #require(try await self.get(path).fields[.eTag])
         #expect(tag.wholeMatch(of: /"[0-9]+-u[0-9]{13}-[0-9A-Za-z_-]{22}"/) != nil, "\(tag)")
@@ -39,7 +39,7 @@ import Testing
         #expect(try await self.fixture.send(.head, path).fields[.eTag] == tag)
     }
 
-    @Test func theTagDiffersByUserAndByNotification() async throws {
+    @Test func theEntityTagDiffersByUserAndNotification() async throws {
         let (one, two) = (try await self.post(), try await self.post())
         var tags: [String?] = []
         for path in [one, two] {
@@ -50,7 +50,7 @@ import Testing
     }
 
     /// Covers also the body that a caller without an account gets.
-    @Test func theTagChangesWithAllThatTheBodyDependsOn() throws {
+    @Test func theEntityTagDependsOnIDTimeReadStateAndAccountID() throws {
         func tag(_ id: Int64, isRead: Bool = false, at time: Int64, account: AccountID? = nil) throws -> String {
             let (id, date) = (try #require(NotificationID(rawValue: id)), Date(milliseconds: time))
             return NotificationTag(id: id, account: account, isRead: isRead, createdAt: date).entityTag.description
@@ -69,7 +69,7 @@ import Testing
         "\"\", TAG", #""other",W/TAG"#, "*,\u{301}",
         "\"\u{301}a\", TAG", "\"a\u{301}\", TAG",
     ])
-    func whoeverHasItIsToldSo(list: String) async throws {
+    func aMatchingEntityTagGetsNotModified(list: String) async throws {
         let path = try await self.post()
         let full = try await self.get(path)
         let tag = try #require(full.fields[.eTag])
@@ -83,7 +83,7 @@ import Testing
         #""a"x, TAG"#,
         "W/*", "**", #""*""#, "\"TAG\"", "'BARE'",
     ])
-    func whoeverHasSomethingElseGetsItInFull(list: String) async throws {
+    func anotherEntityTagGetsTheFullAnswer(list: String) async throws {
         let path = try await self.post()
         let tag = try #require(try await self.get(path).fields[.eTag])
         let bare = String(tag.dropFirst().dropLast())
@@ -93,14 +93,14 @@ import Testing
         #expect(try response.json["Payload"] == .string("x"))
     }
 
-    @Test func aListMaySpanLines() async throws {
+    @Test func aListOfEntityTagsMaySpanFields() async throws {
         let path = try await self.post()
         let tag = try #require(try await self.get(path).fields[.eTag])
         let headers = [("If-None-Match", #""other""#), ("if-none-match", tag)]
         #expect(try await self.get(path, headers).status == .notModified)
     }
 
-    @Test func theTagOfAnotherUserIsSomethingElse() async throws {
+    @Test func theEntityTagOfAnotherUserDoesNotMatch() async throws {
         let path = try await self.post()
         let tag = try #require(try await self.get(path, user: "bob").fields[.eTag])
         #expect(try await self.get(path, [("If-None-Match", tag)]).status == .ok)
@@ -110,7 +110,7 @@ import Testing
 
     /// The seconds after the notification's creation.
     @Test(arguments: [-1000, -1, 0, 1, 1000], DateForm.allCases)
-    func whoeverHasSeenItSinceIsToldSo(seconds: Int, form: DateForm) async throws {
+    func aDateAfterTheLastChangeGetsNotModified(seconds: Int, form: DateForm) async throws {
         let path = try await self.post()
         let date = form.text(self.fixture.clock.now + TimeInterval(seconds))
         self.fixture.clock.advance(by: 2)
@@ -121,7 +121,7 @@ import Testing
     }
 
     @Test(arguments: [(0, false), (0.4, false), (0.9, false), (1, true), (1.5, true)])
-    func withinTheSecondOfItsLastChangeADateIsNoValidator(seconds: TimeInterval, isOne: Bool) async throws {
+    func aDateIsAValidatorOnlyASecondAfterTheLastChange(seconds: TimeInterval, isOne: Bool) async throws {
         let path = try await self.post()
         let created = self.fixture.clock.now
         self.fixture.clock.advance(by: seconds)
@@ -131,17 +131,17 @@ import Testing
     }
 
     @Test(arguments: ["", "yesterday", "1800000000", "Sun, 06 Nov 2094 08:49:37", "Sun, 32 Nov 2094 08:49:37 GMT"])
-    func aDateThatIsNoneIsIgnored(date: String) async throws {
+    func anInvalidDateIsIgnored(date: String) async throws {
         let path = try await self.post()
         #expect(try await self.get(path, [("If-Modified-Since", date)]).status == .ok)
     }
 
-    @Test func twoDatesAreNone() async throws {
+    @Test func twoDatesAreIgnored() async throws {
         let date = ("If-Modified-Since", DateForm.fixed.text(self.fixture.clock.now))
         #expect(try await self.get(try await self.post(), [date, date]).status == .ok)
     }
 
-    @Test func besideATagTheDateIsIgnored() async throws {
+    @Test func aDateIsIgnoredNextToIfNoneMatch() async throws {
         let path = try await self.post()
         let date = DateForm.fixed.text(self.fixture.clock.now)
         for list in [#""other""#, "", "garbage"] {
@@ -172,14 +172,14 @@ import Testing
         #expect(Set(response.fields.lines.map(\.name)) == rest)
     }
 
-    @Test func notModifiedBeginsANewTimeOfFreshness() async throws {
+    @Test func notModifiedRenewsTheFreshnessLifetime() async throws {
         let path = try await self.post()
         self.fixture.clock.advance(by: 500)
         let response = try await self.get(path, [("If-None-Match", "*")])
         #expect(response.fields[.expires] == HTTPDate(self.fixture.clock.now + 60).description)
     }
 
-    @Test func whatMustNotBeKeptIsStillComparedAndSaysSoAgain() async throws {
+    @Test func notModifiedRepeatsNoStore() async throws {
         let path = try await self.fixture.post(#"{"Payload":1,"Store":"never"}"#, user: "alice")
         let response = try await self.get(path, [("If-None-Match", "*")])
         #expect(response.status == .notModified)
@@ -187,7 +187,7 @@ import Testing
     }
 
     @Test(arguments: ["If-None-Match", "If-Modified-Since"])
-    func otherMethodsAndResourcesKnowNoConditions(name: String) async throws {
+    func otherMethodsAndResourcesIgnoreConditions(name: String) async throws {
         let value = name == "If-None-Match" ? "*" : DateForm.fixed.text(self.fixture.clock.now)
         let response = try await self.fixture.send(.get, "/api/register", headers: [(name, value)])
         #expect(response.status == .ok)

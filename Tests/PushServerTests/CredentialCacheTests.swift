@@ -63,7 +63,7 @@ import Testing
         #expect(!self.isFound(key, at: self.start + 10))
     }
 
-    @Test func otherCredentialsAndAddressesAreOthers() throws {
+    @Test func otherCredentialsAndAddressesFindNoEntry() throws {
         self.remember()
         for other in ["Basic YTpj", "basic YTpi", "", "Basic YTpi "] {
             #expect(!self.isFound(self.cache.key(ofBasic: other, from: nil)))
@@ -73,7 +73,7 @@ import Testing
     }
 
     @Test(arguments: [0, 151])
-    func aUserIsForgottenWithAllCredentialsAndNobodyElse(age: TimeInterval) {
+    func allEntriesOfAUserAreEvictedAndNoOthers(age: TimeInterval) {
         let tokens = (0..<64).map { self.cache.key(of: Fingerprint(of: "token \($0)")) }
         for (number, token) in tokens.enumerated() {
             self.remember(number.isMultiple(of: 2) ? self.alice : self.bob, for: token)
@@ -87,7 +87,7 @@ import Testing
     }
 
     @Test(arguments: [0, 151])
-    func oneIsForgottenWithItsTokenAndNoOther(age: TimeInterval) {
+    func theEntryOfATokenIsEvictedAndNoOther(age: TimeInterval) {
         let keys = ["one", "other"].map { self.cache.key(of: Fingerprint(of: $0[...])) }
         for key in keys { self.remember(for: key) }
         #expect(self.isFound(keys[0], at: self.start + age))
@@ -96,7 +96,7 @@ import Testing
         #expect(self.isFound(keys[1], at: self.start + age))
     }
 
-    @Test func aCallerWhoWasReadBeforeAChangeIsNotRemembered() {
+    @Test func aCallerReadBeforeAChangeIsNotCached() {
         let token = Fingerprint(of: "token")
         let key = self.cache.key(of: token)
         let epoch = self.cache.epoch(of: key)
@@ -114,7 +114,7 @@ import Testing
         #expect(self.isFound(key))
     }
 
-    @Test func aFloodOfChangesForgetsAllRatherThanTooLittle() throws {
+    @Test func aFloodOfChangesEvictsAllEntries() throws {
         let epoch = self.cache.epoch(of: self.key)
         self.remember()
         self.cache.forget(self.alice.user.name)

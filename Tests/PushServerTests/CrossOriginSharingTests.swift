@@ -55,7 +55,7 @@ import Testing
     /// A cache must not give one origin's answer to another. `Vary` is set as soon as the answer
     /// can depend on the origin.
     @Test(arguments: EnvelopeTests.Sample.allCases)
-    func othersGetNoneOfItButAreToldThatItDependsOnTheOrigin(sample: EnvelopeTests.Sample) async throws {
+    func aRequestWithoutAnOriginGetsOnlyVary(sample: EnvelopeTests.Sample) async throws {
         for (settings, vary) in [(CrossOriginTests.settings, 1), (.forTests, 0)] {
             let response = try await EnvelopeTests().send(
                 sample,
@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    @Test func aListAndAnUnchangedOneVaryByAllThatTheyDependOn() async throws {
+    @Test func aListAndItsNotModifiedAnswerHaveTheSameVary() async throws {
         let fixture = try await ServerFixture(settings: CrossOriginTests.settings)
         _ = try await fixture.post(#"{"Payload":1}"#, user: "alice")
         let full = try await fixture.send(.get, Paths.notifications, headers: Self.app)
@@ -128,7 +128,7 @@ import Testing
         asking("PUT", origin: "https://evil.example"), asking("PUT", origin: "null"), asking("PUT", origin: "*"),
         Array(asking("PUT").dropFirst()), [("Origin", "https://app.example")], [],
     ])
-    func otherOPTIONSAreAnsweredAsBefore(headers: [(String, String)]) async throws {
+    func onlyAllowedPreflightsGetPreflightAnswers(headers: [(String, String)]) async throws {
         for settings in [ServerSettings.forTests, CrossOriginTests.settings] {
             let fixture = try await ServerFixture(settings: settings)
             let stranger = try await fixture.send(.options, "/api/register", user: nil, headers: headers)
@@ -150,7 +150,7 @@ import Testing
     // MARK: Transport
 
     @Test(arguments: [(true, 63, "max-age=63"), (true, 0, "max-age=0"), (true, nil, nil), (false, 63, nil)])
-    func onlyTLSOfTheServersOwnAsksForTLSOnly(isEncrypted: Bool, hsts: Int?, field: String?) async throws {
+    func onlyTheServersOwnTLSSendsHSTS(isEncrypted: Bool, hsts: Int?, field: String?) async throws {
         let fixture = try await ServerFixture(settings: .forTests(\.hsts, hsts))
         for target in ["/healthz", "/api/register"] {
             let request = Request(

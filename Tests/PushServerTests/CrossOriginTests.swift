@@ -77,7 +77,7 @@ import Testing
     /// Any route, caller and body gets a 403, because the server checks the origin before all of
     /// them.
     @Test(arguments: ServerFixture.routes.map { "\($0.method.rawValue) \($0.path)" })
-    func everyRouteThatChangesSomethingOrAsksWhoCallsRefusesForeignPages(name: String) async throws {
+    func everyRouteButOpenReadsRefusesForeignPages(name: String) async throws {
         let fixture = try await ServerFixture()
         let route = try #require(ServerFixture.routes.first { "\($0.method.rawValue) \($0.path)" == name })
         let path = route.path.filled(with: route.path.hasPrefix("/console") ? "console.js" : "1")
@@ -103,7 +103,7 @@ import Testing
     }
 
     /// The requests have an administrator's credentials, as a browser would add them.
-    @Test func nothingHasChangedAfterwards() async throws {
+    @Test func requestsOfForeignPagesChangeNothing() async throws {
         let fixture = try await ServerFixture()
         let once = try await fixture.post(#"{"Payload":"once","ReadOnce":true,"To":["username:ada"]}"#, user: "ada")
         let plain = try await fixture.post(#"{"Payload":"more","To":["username:ada"]}"#, user: "ada")
@@ -125,7 +125,7 @@ import Testing
         #expect(try await fixture.send(.get, once, user: "ada").json["Payload"] == .string("once"))
     }
 
-    @Test func aRefusalIsSignedForWhoAsks() async throws {
+    @Test func aRefusalIsSignedOnRequest() async throws {
         let fixture = try await ServerFixture()
         let asking = [("MyToken", "1000"), ("Accept-Signature", ResponseVerifier.acceptSignature())]
         let response = try await fixture.send(.post, Paths.notifications, headers: Self.foreign + asking)
@@ -141,7 +141,7 @@ import Testing
         try verifier.verify(message, now: fixture.clock.now)
     }
 
-    @Test func aForeignPageCostsTheCallerNothingOfItsQuota() async throws {
+    @Test func aForeignPageDoesNotUseTheCallersQuota() async throws {
         let fixture = try await ServerFixture(quotas: [.device: try #require(Quota(requests: 2, window: 60))])
         for _ in 0..<5 {
             let refused = try await fixture.send(.get, Paths.register, headers: Self.foreign)
@@ -189,7 +189,7 @@ import Testing
     ]
 
     @Test(arguments: ways)
-    func itsOwnOriginIsSchemeAndHostAsTheClientUsedThem(way: Way) async throws {
+    func theServersOriginIsTheSchemeAndHostThatTheClientUsed(way: Way) async throws {
         let fixture = try await ServerFixture()
         let proto = way.forwarded.map { "X-Forwarded-Proto: \($0)\r\n" } ?? ""
         let response = try await self.respond(
@@ -201,7 +201,7 @@ import Testing
         try response.expectProblem(way.isOwn ? .unauthorized : .crossOrigin)
     }
 
-    @Test func theHostOfAnAbsoluteTargetCountsAndWithoutAHostNoOriginIsTheServers() async throws {
+    @Test func theHostOfAnAbsoluteTargetDecidesTheOrigin() async throws {
         let fixture = try await ServerFixture()
         let absolute = "POST http://a.test/api/register HTTP/1.1\r\nHost: b.test\r\n"
         try await self.respond(fixture, absolute + "Origin: http://a.test\r\n").expectProblem(.unauthorized)

@@ -14,7 +14,7 @@ import Testing
         (.admin, true, [.recallAsSender, .dismiss, .recallAsAdministrator]),
         (.admin, false, [.dismiss]),
     ])
-    func theRoleAndTheTokenTellWhatADeleteTries(role: Role, maySend: Bool, expected: [Deletion]) {
+    func theRoleAndTheSendScopeDecideWhatADeleteTries(role: Role, maySend: Bool, expected: [Deletion]) {
         #expect(Deletion.candidates(for: role, maySend: maySend) == expected)
     }
 }

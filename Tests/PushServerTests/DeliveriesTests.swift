@@ -37,7 +37,7 @@ import Testing
         return entries
     }
 
-    @Test func theSenderSeesHowFarEachPushHasCome() async throws {
+    @Test func theSenderSeesTheStateOfEachPush() async throws {
         let path = try await self.post()
         let leased = try await self.fixture.storage.lease(limit: 4).sorted { $0.device < $1.device }
         let ends: [Settlement] = [
@@ -68,20 +68,20 @@ import Testing
     }
 
     @Test(arguments: ["", "?counts=all", "?counts=part"])
-    func aShortCountIsOfAllPushes(query: String) async throws {
+    func aShortCountIncludesAllPushes(query: String) async throws {
         let report = try await self.deliveries(self.post(), query)
         #expect(try report.json["Counted"] == .string("all"))
         #expect(try self.count("queued", report) == 5)
     }
 
-    @Test func anotherWayToCountIsRefused() async throws {
+    @Test func anUnknownCountsParameterIsRefused() async throws {
         try await self.deliveries(self.post(), "?counts=some").expectProblem(
             .invalidParameter,
             "counts must be all or part"
         )
     }
 
-    @Test func thePagesTogetherAreTheWhole() async throws {
+    @Test func thePagesTogetherFormTheWholeList() async throws {
         let path = try await self.post()
         var devices: [String] = []
         var cursor = "0"
@@ -101,11 +101,11 @@ import Testing
         ("?limit=0", "limit"), ("?limit=501", "limit"), ("?limit=x", "limit"), ("?cursor=-1", "cursor"),
         ("?cursor=9223372036854775808", "cursor"),
     ])
-    func aPageThatCannotBeIsRefused(query: String, word: String) async throws {
+    func anInvalidLimitOrCursorIsRefused(query: String, word: String) async throws {
         try await self.deliveries(self.post(), query).expectProblem(.invalidParameter, word)
     }
 
-    @Test func onlyItsSenderAndAnAdministratorSeeThem() async throws {
+    @Test func onlyTheSenderAndAdministratorsSeeTheDeliveries() async throws {
         let path = try await self.post()
         #expect(try await self.deliveries(path, user: "ada").status == .ok)
         try await self.deliveries(path, user: "alice").expectProblem(.forbidden)
@@ -146,7 +146,7 @@ import Testing
         }
     }
 
-    @Test func aTestTellsThatTheProviderHasAccepted() async throws {
+    @Test func aTestReportsThatTheProviderAccepted() async throws {
         let answer = try await self.test { _ in .accepted(providerID: nil) }
         #expect(answer["State"]?.text == "accepted")
         #expect(answer["Reason"] == .null)
@@ -166,19 +166,19 @@ import Testing
         #expect(time < DeviceTestHandler.testPause + usual * 20)
     }
 
-    @Test func aTestTellsWhyTheProviderHasRefused() async throws {
+    @Test func aTestReportsWhyTheProviderRefused() async throws {
         let answer = try await self.test { _ in .failed(reason: "BadDeviceToken") }
         #expect(answer["State"]?.text == "failed")
         #expect(answer["Reason"]?.text == "BadDeviceToken")
     }
 
-    @Test func aTestTellsWhyItIsPutOff() async throws {
+    @Test func aTestReportsWhyItsPushIsRetriedLater() async throws {
         let answer = try await self.test { .retried(at: $0 + 60, reason: "no event stream is open") }
         #expect(answer["State"]?.text == "queued")
         #expect(answer["Reason"]?.text == "no event stream is open")
     }
 
-    @Test func anAdministratorTestsAnyDeviceAndTheAuditSaysWhose() async throws {
+    @Test func anAdministratorsTestOfADeviceIsAuditedWithItsUser() async throws {
         let answer = try await self.test(by: "ada") { _ in .failed(reason: "BadDeviceToken") }
         #expect(answer["State"]?.text == "failed" && answer["Reason"]?.text == "BadDeviceToken")
         let entry = try #require(try await self.fixture.storage.reader.auditEntries(before: nil, limit: 1).first)

@@ -29,7 +29,7 @@ import Testing
         return (counts[.accepted], isComplete)
     }
 
-    @Test func aShortCountIsMadeAnewEachTime() async throws {
+    @Test func aShortCountIsNotCached() async throws {
         let counted = Counter()
         for number in 1...3 {
             #expect(try await self.count(1, counted, at: Self.start) == [.accepted: 1, .failed: 2])
@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    @Test func aLongCountIsKeptForAWhile() async throws {
+    @Test func aLongCountIsCachedForTenSeconds() async throws {
         let counted = Counter()
         for seconds in [0, 1, 9.9] {
             #expect(try await self.count(3, counted, at: Self.start + seconds) == [.accepted: 3, .failed: 6])
@@ -49,7 +49,7 @@ import Testing
         #expect(counted.count == 9, "a clock that was put back")
     }
 
-    @Test func aCountOfFewStepsIsKeptForAsLongAsThese() async throws {
+    @Test func aCountIsCachedInProportionToItsSteps() async throws {
         let (counts, counted) = (DeliveryCounts(keptForStep: 0.2), Counter())
         let id = try #require(NotificationID(rawValue: 1))
         for (seconds, steps) in [(0, 3), (0.5, 3), (0.7, 6), (1.2, 6), (1.4, 9)] {
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test func aPartGoesOnWithTheNextRequestUntilAllAreCounted() async throws {
+    @Test func aPartialCountContinuesWithTheNextRequest() async throws {
         let counted = Counter()
         for (pages, isComplete) in [(2, false), (4, false), (5, true), (5, true)] {
             let part = try await self.part(5, counted, at: Self.start)
@@ -74,14 +74,14 @@ import Testing
         #expect(late.0 == 2 && !late.1, "a part that nobody has gone on with is old")
     }
 
-    @Test func whoWaitsForAllGoesOnWithAPart() async throws {
+    @Test func aFullCountContinuesAPartialCount() async throws {
         let counted = Counter()
         _ = try await self.part(5, counted, at: Self.start)
         #expect(try await self.count(5, counted, at: Self.start)[.accepted] == 5)
         #expect(counted.count == 5)
     }
 
-    @Test func aShortPartIsMadeAnewEachTime() async throws {
+    @Test func aShortPartialCountIsNotCached() async throws {
         let counted = Counter()
         for number in 1...3 {
             let part = try await self.part(1, counted, at: Self.start)

@@ -30,7 +30,7 @@ import Testing
         return try await self.fixture.storage.addDevice(of: owner, handle: handle, tags: tags)
     }
 
-    @Test func aDeviceIsShownWithItsOwnerAndWithoutItsHandle() async throws {
+    @Test func aDeviceIsShownWithItsUserAndAMaskedHandle() async throws {
         let id = try await self.add("0123456789abcdef", tags: ["News"])
         _ = try await self.fixture.post(#"{"Payload":1,"To":["news"]}"#)
         self.fixture.clock.advance(by: 60)
@@ -48,7 +48,7 @@ import Testing
         )
     }
 
-    @Test func anIDThatWasOnlyRequestedAndOneThatIsRetiredAreShown() async throws {
+    @Test func requestedAndRetiredDevicesAreShown() async throws {
         let requested = try await self.fixture.requestRegistration()
         let retired = try await self.add("same")
         self.fixture.clock.advance(by: 1)
@@ -78,12 +78,12 @@ import Testing
         ("user=a%20b", "user must be a user name"), ("user=", "user must be"), ("limit=0", "limit must be 1 to 500"),
         ("limit=501", "limit must be"), ("user=a&user=b", "user appears more than once"),
     ])
-    func aParameterThatCannotBeIsNamed(query: String, detail: String) async throws {
+    func anInvalidParameterIsNamed(query: String, detail: String) async throws {
         try await self.fixture.send(.get, "\(Paths.devices)?\(query)", user: "ada")
             .expectProblem(.invalidParameter, detail)
     }
 
-    @Test func anUnregisteredDeviceIsGoneAndWhatWaitedForItIsCancelled() async throws {
+    @Test func unregisteringADeviceCancelsItsPushes() async throws {
         let (id, other) = (try await self.add("a1"), try await self.add("a2"))
         let path = try await self.fixture.post(#"{"Payload":1,"To":["username:alice"]}"#)
         let response = try await self.fixture.send(.delete, Paths.device(id.description), user: "ada")
@@ -102,7 +102,7 @@ import Testing
         #expect(try await self.fixture.send(.put, Paths.registration(new), body: body).status == .ok)
     }
 
-    @Test func aTombstoneAndAnUnusedIDGo() async throws {
+    @Test func tombstonesAndUnusedIDsCanBeDeleted() async throws {
         let requested = try await self.fixture.requestRegistration()
         let retired = try await self.add("same")
         _ = try await self.add("same", of: "bob")
@@ -113,7 +113,7 @@ import Testing
     }
 
     @Test(arguments: ["none", "a%20b", "%FF", "-"])
-    func whatIsNotThereIsNotFound(id: String) async throws {
+    func anUnknownDeviceIsNotFound(id: String) async throws {
         try await self.fixture.send(.delete, "\(Paths.devices)/\(id)", user: "ada").expectProblem(.notFound)
         #expect(try await self.fixture.storage.reader.lastAuditNumber() == 0)
     }

@@ -32,7 +32,7 @@ import Testing
         try await self.fixture.storage.lease().map(\.push.handle).sorted()
     }
 
-    @Test func aRecipientPutsItAwayForThemselves() async throws {
+    @Test func aRecipientDismissesANotificationForItself() async throws {
         let path = try await self.post(to: "alice", "bob")
         #expect(try await self.status(path, "alice", .delete) == 204)
         #expect(try await self.status(path, "alice") == 404)
@@ -42,7 +42,7 @@ import Testing
         #expect(try await self.waiting() == ["handle-bob"])
     }
 
-    @Test(arguments: ["paul", "ada"]) func itsSenderOrAnAdministratorTakesItBackFromAll(user: String) async throws {
+    @Test(arguments: ["paul", "ada"]) func theSenderOrAnAdministratorRecallsANotification(user: String) async throws {
         let path = try await self.post(to: "alice", "bob")
         #expect(try await self.status(path, user, .delete) == 204)
         for name in ["alice", "bob", "paul", "ada"] {
@@ -53,7 +53,7 @@ import Testing
         #expect(try await self.fixture.storage.reader.tallies()["apns"]?.cancelled == 2)
     }
 
-    @Test func anAdministratorWhoIsARecipientPutsItAwayFirst() async throws {
+    @Test func anAdministratorWhoIsARecipientDismissesFirst() async throws {
         let path = try await self.post(to: "alice", "ada")
         #expect(try await self.status(path, "ada", .delete) == 204)
         #expect(try await self.status(path, "alice") == 200)
@@ -61,7 +61,7 @@ import Testing
         #expect(try await self.status(path, "alice") == 404)
     }
 
-    @Test func aTokenThatMayNotSendTakesNothingBack() async throws {
+    @Test func aTokenWithoutTheSendScopeRecallsNothing() async throws {
         let path = try await self.post(to: "alice", "paul")
         let order = #"{"Scopes":["fetch"]}"#
         let session = try await self.fixture.send(.post, Paths.sessions, user: "paul", body: order)
@@ -72,7 +72,7 @@ import Testing
         #expect(try await self.fixture.send(.delete, path, user: nil, headers: bearer).status == .notFound)
     }
 
-    @Test func anothersAndNoneAreOneAnswer() async throws {
+    @Test func foreignAndMissingNotificationsGetTheSameRefusal() async throws {
         let path = try await self.post(to: "alice")
         let id = [("X-Request-Id", "same")]
         let foreign = try await self.fixture.send(.delete, path, user: "bob", headers: id)
@@ -85,7 +85,7 @@ import Testing
 
     // MARK: Preconditions
 
-    @Test(arguments: ["alice", "paul"]) func itGoesOnlyInTheStateThatIsExpected(user: String) async throws {
+    @Test(arguments: ["alice", "paul"]) func aDeletionRequiresItsPrecondition(user: String) async throws {
         let path = try await self.post(to: "alice", "bob")
         let tag = try #require(try await self.fixture.send(.get, path, user: user).fields[.eTag])
         for (name, value) in [
@@ -101,7 +101,7 @@ import Testing
         try await self.fixture.send(.delete, path, user: user, headers: headers).expectProblem(.notFound)
     }
 
-    @Test func whoHasNoRepresentationOfItCannotExpectOne() async throws {
+    @Test func ifMatchFailsForAnAdministratorWhoIsNotARecipient() async throws {
         let path = try await self.post(to: "alice")
         let any = [("If-Match", "*")]
         try await self.fixture.send(.delete, path, user: "bob", headers: any).expectProblem(.notFound)
@@ -112,7 +112,7 @@ import Testing
         #expect(try await self.fixture.send(.delete, path, user: "ada", headers: none).status == .noContent)
     }
 
-    @Test func whatIsMarkedOtherwiseMeanwhileStays() async throws {
+    @Test func aNotificationInAnotherReadStateIsNotDismissed() async throws {
         let path = try await self.post(to: "alice")
         let id = try #require(path.split(separator: "/").last.flatMap { Int64($0) }.flatMap(NotificationID.init))
         let (store, alice) = (self.fixture.storage.store, try await self.fixture.storage.user("alice").id)
@@ -122,7 +122,7 @@ import Testing
         #expect(try await store.dismiss(id, by: alice, ifStill: .unread, recording: nil, now: now))
     }
 
-    @Test func whatHasExpiredCannotBePutAway() async throws {
+    @Test func anExpiredNotificationCannotBeDismissed() async throws {
         let path = try await self.post(to: "alice")
         self.fixture.clock.advance(by: 2_592_000)
         #expect(try await self.status(path, "alice", .delete) == 404)

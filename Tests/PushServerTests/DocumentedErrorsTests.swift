@@ -29,7 +29,7 @@ import Testing
         for text in texts { #expect(text.contains(/\w{3,}.*[.:)]/), "\(section)") }
     }
 
-    @Test func everyHeadingThatNamesACodeNamesOneThatIsThere() throws {
+    @Test func everyHeadingNamesAnExistingCode() throws {
         let codes = Set(ProblemCode.allCases.map(\.rawValue))
         for heading in try self.headings() {
             guard let code = heading.firstMatch(of: /`([^`]+)`/)?.output.1 else { continue }
@@ -51,7 +51,7 @@ import Testing
         #expect(try answer.json["instance"]?.text != nil)
     }
 
-    @Test func codesAreWrittenAlikeAndHaveTitlesOfTheirOwn() {
+    @Test func codesShareOneFormAndHaveDistinctTitles() {
         for code in ProblemCode.allCases {
             #expect(code.rawValue.wholeMatch(of: /[a-z]+(-[a-z]+)*/) != nil, "\(code)")
             #expect((400...599).contains(code.status), "\(code)")

@@ -11,7 +11,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct EndedFetchTests {
     /// A fetch that reads for other waiting fetches must still read, even if its own answer is
     /// refused by then.
-    @Test func nobodyWaitsForARefusedOne() async throws {
+    @Test func aRefusedFetchStillReadsForOthers() async throws {
         let storage = try StoreFixture(.postgreSQL)
         let fixture = try await ServerFixture(storage: storage)
         try await storage.addUser("zoe", role: .publisher, ServerFixture.passwordHash)

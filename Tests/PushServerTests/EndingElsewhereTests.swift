@@ -139,7 +139,7 @@ import Testing
             (.deleting, Shown.allCases, .unauthorized),
         ] as [(Ending, [Shown], HTTPResponse.Status)]
     )
-    func theNextRequestElsewhereFollowsTheChange(ending: Ending, ended: [Shown], status: HTTPResponse.Status)
+    func aChangeAppliesToTheNextRequestOnAnotherServer(ending: Ending, ended: [Shown], status: HTTPResponse.Status)
         async throws
     {
         for round in 0..<(ending == .tooManySessions ? 1 : 5) {
@@ -156,7 +156,7 @@ import Testing
         }
     }
 
-    @Test func aServerThatIsStoppedOverAChangeTakesNothingByWhatItRemembers() async throws {
+    @Test func aStalledServerDoesNotUseEndedCredentials() async throws {
         var subjects: [Subject] = []
         for number in 0..<3 { subjects.append(try await self.subject("user\(number)")) }
         for subject in subjects {
@@ -203,7 +203,7 @@ import Testing
     }
 
     @Test(arguments: [HTTPRequest.Method.get, .put])
-    func aRequestThatAGapHasInterruptedIsRefused(method: HTTPRequest.Method) async throws {
+    func aRequestInterruptedByTheLeasesEndIsRefused(method: HTTPRequest.Method) async throws {
         let subject = try await self.subject("user")
         #expect(try await self.status(subject, .token) == .ok)
         let lease = try #require(self.there.storage.store.lease)
@@ -221,7 +221,7 @@ import Testing
 }
 
 extension EndingElsewhereTests {
-    @Test func aTokenOfTheIssuerEndsElsewhereWithItsUser() async throws {
+    @Test func anIssuersTokenEndsOnAllServersWithItsUser() async throws {
         let storage = try StoreFixture(.postgreSQL)
         let issuer = try TestIssuer(storage.clock)
         let here = try await ServerFixture(storage: storage)
@@ -240,7 +240,7 @@ extension EndingElsewhereTests {
         }
     }
 
-    @Test func aTokenOfTheIssuerEndsElsewhereWithANewerOneOfFewerScopes() async throws {
+    @Test func aTokenOfFewerScopesEndsOlderTokensOnAllServers() async throws {
         let storage = try StoreFixture(.postgreSQL)
         let issuer = try TestIssuer(storage.clock)
         var rules = TestIssuer.rules

@@ -51,7 +51,7 @@ import Testing
         #expect(try tokens.json["Tokens"].map { if case .array(let all) = $0 { all.count } else { -1 } } == 1)
     }
 
-    @Test func aCodeMayGiveFewerScopesAndLessTime() async throws {
+    @Test func aCodeMayLimitScopesAndLifetime() async throws {
         let made = try await self.makeCode(body: #"{"Scopes":["fetch"],"ExpiresIn":60}"#)
         let code = try #require(try made.json["Code"]?.text)
         #expect(try await self.enrol(code).json["Scopes"] == .array([.string("fetch")]))
@@ -87,7 +87,7 @@ import Testing
         try await self.enrol(code).expectProblem(.enrolmentRefused)
     }
 
-    @Test func wrongCodesAreAnsweredAlikeAndSlowed() async throws {
+    @Test func wrongCodesAreRefusedAndThrottled() async throws {
         let client = PeerAddress.ip(try #require(IPAddress("192.0.2.7")))
         var codes: [Int: Int] = [:]
         for number in 0..<60 {
@@ -99,7 +99,7 @@ import Testing
         #expect(try await self.enrol(elsewhere).status == .created)
     }
 
-    @Test func nobodySignsInWithoutAPassword() async throws {
+    @Test func aUserWithoutAPasswordCannotSignInWithOne() async throws {
         for password in ["", "null", String(repeating: "\u{0}", count: 32)] {
             let field = [("Authorization", ServerFixture.basic("dora", password: password))]
             try await self.fixture.send(.get, Paths.currentSession, user: nil, headers: field).expectProblem(
@@ -111,7 +111,7 @@ import Testing
         #expect(try await self.fixture.send(.get, Paths.user("bob"), user: "ada").json["HasPassword"] == .bool(true))
     }
 
-    @Test func thatThereIsNoPasswordMustBeSaid() async throws {
+    @Test func aUserWithoutAPasswordMustBeRequestedExplicitly() async throws {
         for body in [
             #"{"Name":"eve"}"#, #"{"Name":"eve","Password":null}"#, #"{"Name":"eve","WithoutPassword":false}"#,
             #"{"Name":"eve","WithoutPassword":true,"Password":"seven of nine 42"}"#,

@@ -93,7 +93,7 @@ import Testing
     }
 
     @Test(arguments: Sample.allCases)
-    func aRequestWithoutAnIDIsGivenOneAndNoToken(sample: Sample) async throws {
+    func aRequestWithoutAnIDGetsAnIDAndNoToken(sample: Sample) async throws {
         let response = try await self.send(sample, headers: [])
         #expect(response.status.code == sample.rawValue)
         #expect(response.fields[.myToken] == nil)
@@ -103,25 +103,25 @@ import Testing
     // MARK: Request id
 
     @Test(arguments: ["a", "0", String(repeating: "x", count: 128)])
-    func aRequestIDOfTheRightFormIsKept(id: String) async throws {
+    func aValidRequestIDIsKept(id: String) async throws {
         let response = try await ServerFixture().send(.get, "/healthz", headers: [("x-request-id", id)])
         #expect(response.fields[.requestID] == id)
     }
 
     @Test(arguments: ["", "a b", "a,b", "ä", "<x>", "a.b", String(repeating: "x", count: 129)])
-    func aRequestIDOfAnotherFormIsReplaced(id: String) async throws {
+    func anInvalidRequestIDIsReplaced(id: String) async throws {
         let response = try await ServerFixture().send(.get, "/healthz", headers: [("X-Request-Id", id)])
         #expect(response.fields[.requestID] != id)
     }
 
-    @Test func requestIDsThatAreMadeDiffer() async throws {
+    @Test func generatedRequestIDsDiffer() async throws {
         let fixture = try await ServerFixture()
         let one = try await fixture.send(.get, "/healthz").fields[.requestID]
         let two = try await fixture.send(.get, "/healthz").fields[.requestID]
         #expect(one != two)
     }
 
-    @Test func twoRequestIDsAreNone() async throws {
+    @Test func twoRequestIDsAreReplaced() async throws {
         let headers = [("X-Request-Id", "a"), ("X-Request-Id", "b")]
         let response = try await ServerFixture().send(.get, "/healthz", headers: headers)
         #expect(try #require(response.fields[.requestID]).count >= 8)
@@ -129,7 +129,7 @@ import Testing
 
     // MARK: Answers, logs and files
 
-    @Test func aFailureSaysNothingOfItsReason() async throws {
+    @Test func anInternalErrorDoesNotRevealItsReason() async throws {
         let fixture = try await ServerFixture()
         let response = try await self.unreadableNotification(fixture, headers: [])
         try response.expectProblem(.internalError)

@@ -40,7 +40,7 @@ import Testing
         try #require(Int(path.split(separator: "/").last ?? ""))
     }
 
-    @Test func eachEventSaysWhatBecameOfWhatAndHasNoPayload() async throws {
+    @Test func eachEventDescribesItsOutcomeWithoutThePayload() async throws {
         let path = try await self.post(as: .failed(reason: "BadDeviceToken"))
         #expect(try await self.fixture.send(.get, path, user: "alice").status == .ok)
         try await self.fixture.storage.store.writeReceipts()
@@ -79,7 +79,7 @@ import Testing
         #expect(response.fields[.cacheControl] == "no-store")
     }
 
-    @Test func aPublisherSeesItsOwnAndAnAdministratorAll() async throws {
+    @Test func aPublisherListsItsOwnEventsAndAnAdministratorAll() async throws {
         let own = try self.number(of: try await self.post(as: .accepted(providerID: nil)))
         let other = try self.number(of: try await self.post(user: "ada", as: .accepted(providerID: nil)))
         #expect(try self.list(await self.events()).map { $0["Notification"]?.integer } == [own])
@@ -87,7 +87,7 @@ import Testing
         try await self.events(user: "alice").expectProblem(.forbidden)
     }
 
-    @Test func aCursorGoesOnAlsoWhereNothingHasHappenedYet() async throws {
+    @Test func aCursorContinuesAfterAnEmptyList() async throws {
         let start = try await self.events()
         #expect(try self.list(start).isEmpty)
         let cursor = try #require(try start.json["Cursor"]?.text)
@@ -97,7 +97,7 @@ import Testing
         #expect(try self.list(await self.events("?cursor=\(cursor)")).count == 1)
     }
 
-    @Test func whoComesTooLateIsTold() async throws {
+    @Test func aTruncatedListIsMarked() async throws {
         for _ in 0..<3 { _ = try await self.post(as: .accepted(providerID: nil)) }
         let first = try #require(try self.list(await self.events("?limit=1")).first?["Number"]?.integer)
         #expect(try await self.events("?cursor=\(first)").json["Truncated"] == .bool(false))
@@ -111,17 +111,17 @@ import Testing
     }
 
     @Test(arguments: [("?limit=0", "limit"), ("?limit=501", "limit"), ("?since=-1", "since"), ("?since=x", "since")])
-    func aPageThatCannotBeIsRefused(query: String, word: String) async throws {
+    func anInvalidLimitOrCursorIsRefused(query: String, word: String) async throws {
         try await self.events(query).expectProblem(.invalidParameter, word)
     }
 
-    @Test func withoutEventsThereIsNoList() async throws {
+    @Test func theListIsNotFoundIfEventsAreOff() async throws {
         let fixture = try await ServerFixture(settings: .forTests(\.events, .off))
         let response = try await fixture.send(.get, Paths.events, user: "ada")
         try response.expectProblem(.notFound, "events.keep")
     }
 
-    @Test func theMessageForTheReceiverHasTheSameForm() async throws {
+    @Test func theReceiversMessageHasTheFormOfTheList() async throws {
         _ = try await self.post(as: .failed(reason: "quoted \"words\""))
         let page = try await self.fixture.storage.reader.events(after: nil, ofSender: nil, limit: 10)
         let body = EventMessage.body(of: page.events, at: self.fixture.clock.now)

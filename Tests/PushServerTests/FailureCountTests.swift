@@ -14,7 +14,7 @@ import Testing
         (.nowhere, 5, 0), (.nowhere, 6, 1), (.nowhere, 12, 60), (.nowhere, 1000, 60), (.address, 20, 0),
         (.address, 21, 1), (.credentials, 50, 0), (.credentials, 51, 1), (.credentials, 1000, 60),
     ])
-    func theWaitDoubles(rule: FailureCount.Rule, failures: Int, wait: TimeInterval) {
+    func theDelayDoubles(rule: FailureCount.Rule, failures: Int, wait: TimeInterval) {
         var count = FailureCount(now: Self.start)
         for _ in 0..<failures { count.add(at: Self.start, rule) }
         #expect(count.remaining(at: Self.start) == wait)
@@ -25,26 +25,26 @@ import Testing
 
     /// Seconds after a number of failures, and the failures that still count.
     @Test(arguments: [(0, 0.0, 0), (3, 0, 3), (3, 1, 3), (3, 1800, 2), (3, 5399, 1), (3, 5400, 0), (3, 1e9, 0)])
-    func oneAfterTheOtherIsForgiven(failures: Int, seconds: TimeInterval, left: Int) {
+    func failuresExpireOneByOne(failures: Int, seconds: TimeInterval, left: Int) {
         var count = FailureCount(now: Self.start)
         for _ in 0..<failures { count.add(at: Self.start, .pair) }
         #expect(count.count(at: Self.start + seconds, .pair) == left)
     }
 
-    @Test func afterAThousandFailuresADayIsEnough() {
+    @Test func aThousandFailuresExpireWithinADay() {
         var count = FailureCount(now: Self.start)
         for _ in 0..<1000 { count.add(at: Self.start, .pair) }
         #expect(count.count(at: Self.start + 86_400, .pair) == 0)
     }
 
-    @Test func aClockThatIsPutBackMakesNoWaitLongerAndForgivesNothing() {
+    @Test func aClockSetBackKeepsTheDelayAndTheCount() {
         var count = FailureCount(now: Self.start)
         for _ in 0..<7 { count.add(at: Self.start, .pair) }
         #expect(count.remaining(at: Self.start - 100_000) == 2)
         #expect(count.count(at: Self.start - 100_000, .pair) == 7)
     }
 
-    @Test func whatIsTakenBackWasNone() {
+    @Test func aRevertedFailureDoesNotCount() {
         var count = FailureCount(now: Self.start)
         for _ in 0..<6 { count.add(at: Self.start, .pair) }
         count.takeBack(at: Self.start, .pair)
@@ -56,7 +56,7 @@ import Testing
 }
 
 @Suite(.timeLimit(.minutes(5))) struct BoundedTableTests {
-    @Test func itNeverHoldsMoreAndForgetsTheOldest() {
+    @Test func theTableEvictsTheOldestAboveItsLimit() {
         var table = BoundedTable<Int, Int>(limit: 100)
         for key in 0..<1000 {
             table[key] = key
@@ -67,7 +67,7 @@ import Testing
         #expect((0..<900).allSatisfy { table[$0] == nil })
     }
 
-    @Test func whatIsWrittenAgainStays() {
+    @Test func aRewrittenEntryStays() {
         var table = BoundedTable<Int, Int>(limit: 100)
         for key in 1..<1000 {
             table[0] = key
@@ -76,7 +76,7 @@ import Testing
         #expect(table[0] == 999)
     }
 
-    @Test func readingKeepsNothing() {
+    @Test func readingDoesNotProlongAnEntry() {
         var table = BoundedTable<Int, Int>(limit: 100)
         table[0] = 0
         for key in 1..<200 {
@@ -86,7 +86,7 @@ import Testing
         #expect(table[0] == nil)
     }
 
-    @Test func whatIsWrittenOutlivesOneTurnAndNotTwo() {
+    @Test func anEntryOutlivesOneTurnButNotTwo() {
         var table = BoundedTable<Int, Int>(limit: 100)
         table[0] = 0
         table[1] = 1
@@ -99,7 +99,7 @@ import Testing
         #expect(table.count == 0)
     }
 
-    @Test func whatIsTakenOutIsGoneFromBothHalves() {
+    @Test func aRemovedEntryIsGoneFromBothHalves() {
         var table = BoundedTable<Int, Int>(limit: 4)
         for key in 0..<3 { table[key] = key }
         for key in 0..<3 { table[key] = nil }

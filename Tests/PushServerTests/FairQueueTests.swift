@@ -4,7 +4,7 @@ import Testing
 
 /// The order of the queue's jobs.
 @Suite(.timeLimit(.minutes(5))) struct FairQueueTests {
-    @Test func eachWorkerStartsOnceAndComesBack() {
+    @Test func anIdleWorkerStartsWithTheNextJob() {
         var queue = FairQueue<Int>(workers: 2)
         #expect([1, 2, 3].map { queue.add($0, of: 7) } == [.starts(worker: 0), .starts(worker: 1), .waits])
         #expect(queue.next(for: 1) == 3)
@@ -25,7 +25,7 @@ import Testing
         #expect(queue.next(for: 0) == nil)
     }
 
-    @Test func aUserWithTooManyIsFullAndOthersAreNot() {
+    @Test func aUsersLimitDoesNotAffectOtherUsers() {
         var queue = FairQueue<Int>(workers: 1)
         _ = queue.add(0, of: 1)
         for number in 0..<FairQueue<Int>.limitPerUser { #expect(queue.add(number, of: 1) == .waits) }
@@ -35,7 +35,7 @@ import Testing
         #expect(queue.add(0, of: 1) == .waits)
     }
 
-    @Test func thereIsABoundOfAllTogether() {
+    @Test func theQueueHasAnOverallLimit() {
         var queue = FairQueue<Int>(workers: 1)
         _ = queue.add(0, of: 0)
         for user in 0..<Int64(FairQueue<Int>.limit) { #expect(queue.add(0, of: user) == .waits) }

@@ -93,7 +93,7 @@ import Testing
     }
 
     @Test(arguments: namingRoutes, ["vera", "tess", "boss"])
-    func aUserOfAnotherAppIsAnsweredLikeANameThatNobodyHas(route: String, name: String) async throws {
+    func aUserOfAnotherAppIsAnsweredLikeAnUnknownName(route: String, name: String) async throws {
         for naming in try #require(Self.namings[route]) {
             let missing = try await self.ask(route, naming, about: "nora", by: "paul")
             let foreign = try await self.ask(route, naming, about: name, by: "paul")
@@ -112,14 +112,14 @@ import Testing
     /// A user's tags and codes also give access to the user's other apps, or to the rights of a
     /// higher role.
     @Test(arguments: managing, ["dual", "paul", "ada"])
-    func aPublisherManagesOnlyDevicesAllOfWhoseAppsItHas(route: String, name: String) async throws {
+    func aPublisherManagesOnlyDeviceUsersWithinItsApps(route: String, name: String) async throws {
         for naming in try #require(Self.namings[route]) {
             try await self.ask(route, naming, about: name, by: "paul").expectProblem(.forbidden, "all of whose apps")
         }
     }
 
     @Test(arguments: managing)
-    func aPublisherManagesItsUsersAndAnAdministratorAll(route: String) async throws {
+    func aPublisherManagesItsUsersAndAnAdministratorAllUsers(route: String) async throws {
         for naming in try #require(Self.namings[route]) {
             for (name, caller) in [("dora", "paul"), ("vera", "ada"), ("dual", "ada"), ("paul", "ada"), ("ada", "ada")]
             {

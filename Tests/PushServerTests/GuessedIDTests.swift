@@ -43,7 +43,7 @@ import Testing
         (self.fixture, self.paths) = (fixture, paths)
     }
 
-    @Test func aGuessThatIsRightIsAnsweredWithTheSameBytesAsOneThatIsWrong() async throws {
+    @Test func rightAndWrongGuessesGetTheSameBytes() async throws {
         let missing = try await self.ask(.get, Self.missing)
         try missing.expectProblem(.notFound)
         let guesses = Set((Int64(1)..<1 << Self.bits).map { Paths.notification($0) })

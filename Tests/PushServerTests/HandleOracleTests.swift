@@ -61,7 +61,7 @@ import Testing
     }
 
     @Test(arguments: ["apns", "fcm", "wns", "hook", "stream"])
-    func aRegistrationIsAnsweredAlikeWhosesoeverHandleAndIDAre(platform: String) async throws {
+    func theAnswerRevealsNeitherTheHandlesNorTheIDsOwner(platform: String) async throws {
         let prefix = platform == "wns" ? "https://" : ""
         var answers: [Owner: [Response]] = [:]
         for handleOwner in Owner.allCases {
@@ -95,7 +95,7 @@ import Testing
         }
     }
 
-    @Test func anIDOfAnotherThatIsRetiredIsAnsweredLikeOneThatNobodyHas() async throws {
+    @Test func aForeignRetiredIDIsAnsweredLikeAnUnknownID() async throws {
         let id = try await self.hold("apns", "aa", user: "alice")
         _ = try await self.hold("apns", "aa", user: "paul")
         let (retired, none) = (
@@ -107,7 +107,7 @@ import Testing
 
     /// The list, a test push and a notification to oneself reveal no more than the answer does.
     @Test(arguments: ["free", "taken"])
-    func whatIsClaimedIsNoDevice(handle: String) async throws {
+    func anUnconfirmedClaimIsNotADevice(handle: String) async throws {
         let old = try await self.hold("hook", "taken", user: "alice")
         let id = try await self.fixture.requestRegistration(user: "bob")
         #expect(try await self.put(id, "hook", handle, user: "bob").status == .ok)
@@ -121,7 +121,7 @@ import Testing
 
     // MARK: Confirming
 
-    @Test func theOldOwnersListTellsOfTheMoveForThirtyDays() async throws {
+    @Test func theOldOwnersListShowsTheMoveForThirtyDays() async throws {
         let made = self.fixture.clock.now.rfc3339
         let old = try await self.hold("hook", "device-1", user: "alice")
         let id = try await self.fixture.requestRegistration(user: "bob")
@@ -144,7 +144,7 @@ import Testing
         #expect(try await self.fixture.send(.get, Paths.register).text == "[]")
     }
 
-    @Test func aWrongCodeIsRefusedAndTheRightOneTakenAgainAndAgain() async throws {
+    @Test func aWrongCodeIsRefusedAndTheRightOneMayBeRepeated() async throws {
         let id = try await self.fixture.requestRegistration()
         #expect(try await self.put(id, "hook", "device-1", user: "alice").status == .ok)
         let code = try #require(try await self.codes().first)
@@ -156,13 +156,13 @@ import Testing
     }
 
     @Test(arguments: ["", "7", #"{"Code":"x"}"#, "abc"])
-    func aBodyThatIsNoStringIsTold(body: String) async throws {
+    func aConfirmationThatIsNotAStringIsRefused(body: String) async throws {
         let id = try await self.fixture.requestRegistration()
         let response = try await self.fixture.send(.post, Paths.confirmation(id), body: body)
         try response.expectProblem(.invalidJSON)
     }
 
-    @Test func tooManyClaimsAreToldWhenTheNextIsPossible() async throws {
+    @Test func tooManyClaimsAreRefusedWithRetryAfter() async throws {
         let id = try await self.fixture.requestRegistration()
         for number in 0..<20 {
             #expect(try await self.put(id, "hook", "device-\(number)", user: "alice").status == .ok)

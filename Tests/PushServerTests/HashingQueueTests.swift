@@ -30,7 +30,7 @@ import Testing
         return jobs
     }
 
-    @Test func soManyRunAtOnceAsThereAreWorkers() {
+    @Test func asManyJobsRunAsThereAreWorkers() {
         var queue = HashingQueue<Int>(workers: 2)
         let admissions = (0..<4).map { queue.add($0, .server) }
         #expect(admissions.count { if case .starts = $0 { true } else { false } } == 2)
@@ -42,14 +42,14 @@ import Testing
         }
     }
 
-    @Test mutating func theLowestRankGoesFirstAndAmongEqualsTheKnownInTheirOrderAndStrangersInTheOther() {
+    @Test mutating func lowRanksGoFirstWithKnownFIFOAndStrangersLIFO() {
         for (job, rank) in [5, 1, 0, 1, 9, 0].enumerated() {
             self.add(job, .init(account: UInt64(job), address: UInt64(job), rank: rank))
         }
         #expect(self.rest() == [2, 5, 3, 1, 0, 4])
     }
 
-    @Test mutating func anAccountAndAnAddressHaveButAFewPlaces() {
+    @Test mutating func placesPerUserAndAddressAreLimited() {
         for job in 0..<8 {
             #expect(self.add(job, .init(account: 1, address: UInt64(job), rank: 2)) == "waits")
         }
@@ -61,25 +61,25 @@ import Testing
         #expect(self.add(43, .init(account: 43, address: nil, rank: 2)) == "waits")
     }
 
-    @Test mutating func whoHasFailedLessTakesThePlaceOfTheLast() {
+    @Test mutating func aLowerRankReplacesTheHighestWaitingRank() {
         for job in 0..<8 { self.add(job, .init(account: 1, address: UInt64(job), rank: 1 + job % 4)) }
         #expect(self.add(8, .init(account: 1, address: 8, rank: 1)) == "instead of 3")
         #expect(self.add(9, .init(account: 1, address: 9, rank: 5)) == "full")
         #expect(self.add(10, .init(account: 1, address: 10, rank: 0)) == "instead of 7")
     }
 
-    @Test mutating func whoIsKnownDoesNotCountForItsAddress() {
+    @Test mutating func aKnownCallerDoesNotCountForItsAddress() {
         for job in 0..<200 {
             #expect(self.add(job, .init(account: UInt64(job), address: 1, rank: 0)) == "waits")
         }
     }
 
-    @Test mutating func theKnownDoNotPushEachOtherOut() {
+    @Test mutating func knownCallersDoNotReplaceEachOther() {
         for job in 0..<8 { self.add(job, .init(account: 1, address: UInt64(job), rank: 0)) }
         #expect(self.add(8, .init(account: 1, address: 8, rank: 0)) == "full")
     }
 
-    @Test mutating func aFloodFromEverywhereLeavesRoomForWhoeverIsKnown() {
+    @Test mutating func aFloodDoesNotKeepOutKnownCallers() {
         for job in 0..<2000 {
             self.add(job, .init(account: UInt64(job), address: UInt64(job), rank: 1))
         }
@@ -91,7 +91,7 @@ import Testing
 }
 
 @Suite(.timeLimit(.minutes(5))) struct HashingPoolTests {
-    @Test func whatHasNoPlaceIsToldAndTheRestIsDone() async throws {
+    @Test func aJobWithoutAPlaceIsRefusedAndOthersAreDone() async throws {
         let pool = HashingPool(workers: 1)
         let gate = NSCondition()
         let isOpen = Shared(false)

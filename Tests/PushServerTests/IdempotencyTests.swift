@@ -56,14 +56,14 @@ import Testing
         #expect(try await pushes() == 1)
     }
 
-    @Test func quotesAreNoPartOfTheKey() async throws {
+    @Test func quotesAndParametersAreNotPartOfTheKey() async throws {
         let (fixture, _) = try await self.fixture()
         let first = try await self.post(fixture, key: "\"\(Self.key)\"")
         #expect(try await self.post(fixture, key: Self.key).body == first.body)
         #expect(try await self.post(fixture, key: " \"\(Self.key)\";a=1 ").body == first.body)
     }
 
-    @Test func anotherKeyAndAnotherUserAreOthers() async throws {
+    @Test func anotherKeyOrUserStoresAnotherNotification() async throws {
         let (fixture, pushes) = try await self.fixture()
         var bodies: Set<[UInt8]> = []
         for (key, user) in [("k", "alice"), ("K", "alice"), ("k", "bob"), ("", "alice"), ("", "alice")] {
@@ -117,7 +117,7 @@ import Testing
         #expect(try await fixture.send(.post, "/API/Notifications", headers: [key], body: body).body == first.body)
     }
 
-    @Test func ofManyAtOnceOneIsStored() async throws {
+    @Test func concurrentRequestsWithOneKeyStoreOneNotification() async throws {
         let (fixture, pushes) = try await self.fixture()
         for round in 0..<20 {
             let responses = try await withThrowingTaskGroup(of: Response.self) { group in
@@ -136,7 +136,7 @@ import Testing
         #expect(try await pushes() == 20)
     }
 
-    @Test func aKeyThatIsBeingWorkedOnIsInUseUntilItEnds() async throws {
+    @Test func aKeyIsInUseUntilItsRequestEnds() async throws {
         let fixture = try await ServerFixture()
         let request = IdempotentRequest(key: Data([1]), request: Data([2]))
         let key = fixture.storage.store.indexSecret.derive("test")
@@ -148,14 +148,14 @@ import Testing
         try idempotency.begin(other)
     }
 
-    @Test func anotherServerOnTheSameStoreKnowsIt() async throws {
+    @Test func anotherServerOfTheStoreKnowsTheKey() async throws {
         let (fixture, _) = try await self.fixture()
         let first = try await self.post(fixture)
         let again = try await ServerFixture(storage: fixture.storage)
         #expect(try await self.post(again).body == first.body)
     }
 
-    @Test func aNotificationThatIsGoneIsNotSentAgain() async throws {
+    @Test func aDeletedNotificationIsNotSentAgain() async throws {
         let (fixture, pushes) = try await self.fixture()
         let first = try await self.post(fixture)
         let path = try #require(first.fields[.location])
@@ -167,7 +167,7 @@ import Testing
     @Test(arguments: [
         "", "\"\"", "\"a", "a b", "ä", "\"a b\"", "\"ä\"", "a\tb", String(repeating: "k", count: 256), "\"a\" b",
     ])
-    func whatIsNoKeyIsRefused(key: String) async throws {
+    func anInvalidKeyIsRefused(key: String) async throws {
         let fixture = try await ServerFixture()
         let headers = [("Idempotency-Key", key)]
         try await fixture.send(.post, Paths.notifications, headers: headers, body: #""x""#)
@@ -175,13 +175,13 @@ import Testing
     }
 
     @Test(arguments: ["k", "\"k\"", String(repeating: "k", count: 255), "!~", "a\"b", "\"a\\\"b\\\\\"", "a,b"])
-    func whatIsOneIsTaken(key: String) async throws {
+    func aValidKeyIsAccepted(key: String) async throws {
         let fixture = try await ServerFixture()
         let headers = [("idempotency-key", key)]
         #expect(try await fixture.send(.post, Paths.notifications, headers: headers, body: #""x""#).status == .ok)
     }
 
-    @Test func twoKeysAreNone() async throws {
+    @Test func twoKeysAreRefused() async throws {
         let fixture = try await ServerFixture()
         let headers = [("Idempotency-Key", "a"), ("Idempotency-Key", "a")]
         try await fixture.send(.post, Paths.notifications, headers: headers, body: #""x""#)

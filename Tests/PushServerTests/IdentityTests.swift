@@ -58,7 +58,7 @@ import Testing
     }
 
     @Test(arguments: ["X-Remote-User", "x-remote-user", "X-REMOTE-USER"], ["alice", "  alice\t"])
-    func whomATrustedProxyNamesIsSignedIn(field: String, name: String) async throws {
+    func theUserThatATrustedProxyNamesIsSignedIn(field: String, name: String) async throws {
         let response = try await self.list([(field, name)])
         #expect(response.status == .ok)
         #expect(try response.json != .array([]))
@@ -68,7 +68,7 @@ import Testing
     @Test(arguments: [
         ("10.1.2.3", true), ("::ffff:10.1.2.3", true), ("11.1.2.3", false), ("127.0.0.1", false), ("::1", false),
     ])
-    func onlyTheOtherEndOfTheConnectionMakesItCount(peer: String, isTrusted: Bool) async throws {
+    func onlyTheConnectionsPeerMayBeATrustedProxy(peer: String, isTrusted: Bool) async throws {
         // The forwarded client address does not affect the decision.
         let fields = [(Self.field, "alice"), ("X-Forwarded-For", "10.1.2.3")]
         let response = try await self.list(fields, from: try self.address(peer))
@@ -76,7 +76,7 @@ import Testing
         #expect(self.identity.ignoredCount == (isTrusted ? 0 : 1))
     }
 
-    @Test func fromAnyoneElseItIsIgnoredAndCounted() async throws {
+    @Test func anUntrustedFieldIsIgnoredAndCounted() async throws {
         let stranger = try self.address("192.0.2.1")
         try await self.expectStranger(self.list([(Self.field, "ada")], from: stranger))
         let twice = [(Self.field, "ada"), (Self.field, "ada")]
@@ -95,7 +95,7 @@ import Testing
         "nobody", "Alice", "ALICE", "DOMAIN\\alice", "alice:x", "alice, alice", "a b", "älice", "alice\u{FF}", "alice@",
         String(repeating: "a", count: 101),
     ])
-    func anybodyElsesNameIsAnsweredLikeNone(name: String) async throws {
+    func anUnknownNameIsAnsweredLikeNoCredentials(name: String) async throws {
         try await self.expectStranger(self.list([(Self.field, name)]))
     }
 
@@ -107,12 +107,12 @@ import Testing
     }
 
     @Test(arguments: [["alice", "alice"], ["alice", "bob"], ["", "alice"], ["", ""]])
-    func twiceIsNobody(names: [String]) async throws {
+    func aRepeatedFieldSignsNobodyIn(names: [String]) async throws {
         try await self.expectStranger(self.list(names.map { (Self.field, $0) }))
     }
 
     @Test(arguments: ["", " "])
-    func anEmptyFieldSaysNothing(value: String) async throws {
+    func anEmptyFieldIsIgnored(value: String) async throws {
         try await self.expectStranger(self.list([(Self.field, value)]))
         let fields = [(Self.field, value), ("Authorization", ServerFixture.basic("alice"))]
         #expect(try await self.list(fields).json != .array([]))
@@ -123,14 +123,14 @@ import Testing
         ServerFixture.basic("bob"), ServerFixture.basic("bob", password: "of the proxy"), "Negotiate YII=", "NTLM TlRM",
         "Bearer eyJhbGciOiJSUzI1NiJ9.e30.c2ln", "Basic", "",
     ])
-    func itDecidesAloneWhateverElseTheProxyPassesOn(authorization: String) async throws {
+    func theIdentityFieldOverridesOtherCredentials(authorization: String) async throws {
         let fields = [(Self.field, "alice"), ("Authorization", authorization)]
         #expect(try await self.list(fields, certificate: "bob").json != .array([]))
         let nobody = [(Self.field, "nobody"), ("Authorization", ServerFixture.basic("alice"))]
         try await self.expectStranger(self.list(nobody, certificate: "alice"))
     }
 
-    @Test func aDisabledOrDeletedUserIsNobodyAtOnce() async throws {
+    @Test func aDisabledOrDeletedUserIsRefusedAtOnce() async throws {
         let alice = [(Self.field, "alice")]
         for (body, isIn) in [(#"{"Disabled":true}"#, false), (#"{"Disabled":false}"#, true)] {
             _ = try await self.fixture.send(.patch, Paths.user("alice"), user: "ada", body: body)
@@ -141,7 +141,7 @@ import Testing
         try await self.expectStranger(self.list(alice))
     }
 
-    @Test func withoutAFieldOfThatKindNobodyIsBelieved() async throws {
+    @Test func theFieldIsIgnoredIfNotConfigured() async throws {
         let fixture = try await ServerFixture()
         let head = "GET /api/register HTTP/1.1\r\nHost: x\r\n\(Self.field): alice\r\n\r\n"
         let request = Request(
@@ -156,7 +156,7 @@ import Testing
     }
 
     @Test(arguments: ["", "X Remote", "X-Rémote", "X-Remote:", "\u{0}"])
-    func whatIsNoNameOfAFieldIsNone(name: String) {
+    func anInvalidFieldNameIsRefused(name: String) {
         #expect(IdentityField(name) == nil)
     }
 
@@ -188,7 +188,7 @@ import Testing
     }
 
     /// A token narrows its user's rights, also if a proxy names the user.
-    @Test func aTokenOfTheServersOwnCountsBesideTheProxysWord() async throws {
+    @Test func aTokenNarrowsTheRightsOfAUserNamedByAProxy() async throws {
         let fetching = try await self.fixture.storage.store.addToken(
             for: #require(Username("alice")),
             scopes: .fetch,

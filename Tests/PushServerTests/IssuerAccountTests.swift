@@ -29,7 +29,7 @@ import Testing
         return try await ServerFixture(storage: self.storage, issuer: self.issuer.issuer(rules))
     }
 
-    @Test func aUserIsMadeAtTheFirstSignInOnlyIfThatIsConfigured() async throws {
+    @Test func theFirstSignInCreatesAUserOnlyIfConfigured() async throws {
         let fixture = try await self.server { $0.createsUsers = false }
         try await fixture.send(bearing: self.issuer.token()).expectProblem(.accountRefused, "there is no user")
         try await self.storage.addUser("alina", role: .publisher, .none(ServerFixture.parameters ?? .usual))
@@ -38,7 +38,7 @@ import Testing
 
     /// Dex encodes `sub` as base64url: each of these values is a different person.
     @Test(arguments: ["CgRIb3NzEgRsZGFw", "cgrib3nzegrszgfw", "CGRIB3NZEGRSZGFW"])
-    func aNameInAnotherCaseIsAnotherPerson(other: String) async throws {
+    func aNameThatDiffersOnlyInCaseIsRefused(other: String) async throws {
         let fixture = try await self.server()
         let boss = try self.issuer.token(["sub": .string("CgRib3NzEgRsZGFw")])
         #expect(try await fixture.send(bearing: boss).status == .ok)
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test func whoWasMadeHasNoPasswordAndIsInTheAudit() async throws {
+    @Test func aCreatedUserHasNoPasswordAndIsInTheAudit() async throws {
         let fixture = try await self.server()
         #expect(try await fixture.send(bearing: self.issuer.token(), client: .unix).status == .ok)
         let audit = try await fixture.send(.get, Paths.audit, user: "ada")
@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    @Test func whoHasAPasswordIsTheServersOwnUnlessConfigured() async throws {
+    @Test func aUserWithAPasswordIsRefusedUnlessConfigured() async throws {
         let fixture = try await self.server()
         let token = try self.issuer.token(["sub": .string("ada")])
         try await fixture.send(bearing: token).expectProblem(.accountRefused, "password of their own")
@@ -128,7 +128,7 @@ import Testing
         values: [.device: ["staff"], .publisher: ["editors", "senders"], .admin: ["operators"]]
     )
 
-    @Test func theHighestRoleOfTheClaimIsTheAccounts() async throws {
+    @Test func theHighestRoleOfTheClaimIsTheUsersRole() async throws {
         let fixture = try await self.server { $0.roles = Self.roles }
         for (groups, role) in [
             (Self.groups("staff", "x"), "device"), (Self.groups("senders", "staff"), "publisher"),
@@ -144,7 +144,7 @@ import Testing
         }
     }
 
-    @Test func whoHasNoRoleByTheClaimHasTheOther() async throws {
+    @Test func theOtherRoleAppliesWithoutARoleInTheClaim() async throws {
         let fixture = try await self.server { ($0.roles, $0.otherRole) = (Self.roles, .device) }
         #expect(try await fixture.send(bearing: self.issuer.token()).json["Role"] == .string("device"))
     }
@@ -243,7 +243,7 @@ import Testing
         }
     }
 
-    @Test func anOlderTokenWithTheNewestOnesRightsCountsOnlyWithinTheAccounts() async throws {
+    @Test func anOlderTokenIsValidOnlyWithinTheUsersRole() async throws {
         let fixture = try await self.server(Self.mapped)
         let old = try self.issuer.token(Self.claims("publisher"))
         self.storage.clock.advance(by: 1)
@@ -277,7 +277,7 @@ import Testing
 
     // MARK: Owners
 
-    @Test func anAccountBelongsToItsIssuerAndSubject() async throws {
+    @Test func aUserBelongsToItsIssuerAndSubject() async throws {
         let byName: @Sendable (inout IssuerRules) -> Void = { $0.nameClaim = "preferred_username" }
         let fixture = try await self.server(byName)
         let alina = ["preferred_username": JSONValue?.some(.string("alina")), "sub": .string("CgRh")]
@@ -297,7 +297,7 @@ import Testing
         #expect(try await fixture.send(bearing: self.issuer.token(alina)).status == .ok)
     }
 
-    @Test func anAccountFromBeforeBelongsToTheFirstWhoOpensIt() async throws {
+    @Test func anEarlierUserBelongsToTheFirstSubjectThatSignsIn() async throws {
         let fixture = try await self.server { $0.nameClaim = "name" }
         try await self.storage.addUser("alina", role: .device, .none(ServerFixture.parameters ?? .usual))
         for (subject, isOwner) in [("one", true), ("two", false), ("one", true)] {
@@ -306,7 +306,7 @@ import Testing
         }
     }
 
-    @Test func anIssuerThatMovedKeepsItsAccounts() async throws {
+    @Test func aRenamedIssuerKeepsItsUsers() async throws {
         let fixture = try await self.server()
         let old = try self.issuer.token()
         #expect(try await fixture.send(bearing: old).status == .ok)
@@ -328,7 +328,7 @@ import Testing
         try await fixture.send(bearing: self.issuer.token()).expectProblem(.accountRefused, "another issuer")
     }
 
-    @Test func theLastAdministratorKeepsTheRoleButNotForThatToken() async throws {
+    @Test func theLastAdministratorStaysDespiteALowerRoleInItsToken() async throws {
         let rules = self.rules { $0.roles = Self.roles }
         let fixture = try await ServerFixture(storage: self.storage, issuer: self.issuer.issuer(rules))
         let first = try self.issuer.token(Self.groups("operators"))
@@ -343,7 +343,7 @@ import Testing
         try await fixture.send(bearing: first).expectProblem(.invalidBearerToken, "later token")
     }
 
-    @Test func appsAreThoseOfTheClaimThatThereAre() async throws {
+    @Test func appsAreTheKnownAppsOfTheClaim() async throws {
         let bank = try #require(AppName("bank"))
         let fixture = try await self.server { ($0.appsClaim, $0.knownApps) = ("apps", [.usual, bank]) }
         let token = try self.issuer.token(["apps": .array([.string("bank"), .string("other"), .string("BANK")])])
@@ -374,7 +374,7 @@ import Testing
 
     // MARK: Other credentials
 
-    @Test func aSessionBeginsOnlyIfThatIsConfigured() async throws {
+    @Test func aTokenBeginsASessionOnlyIfConfigured() async throws {
         let token = try self.issuer.token()
         let fixture = try await self.server()
         try await fixture.send(.post, Paths.sessions, bearing: token).expectProblem(
@@ -399,7 +399,7 @@ import Testing
         #expect(try await open.send(bearing: own).json["Name"] == .string("alina"))
     }
 
-    @Test func aTokenIsStrongerThanACertificateAndWeakerThanAProxysWord() async throws {
+    @Test func aTokenOverridesACertificateButNotAProxysIdentity() async throws {
         let field = try #require(IdentityField("X-Remote-User"))
         let fixture = try await self.server()
         let token = try self.issuer.token()
@@ -420,7 +420,7 @@ import Testing
         #expect(try await proxied.server.respond(to: request).response.json["Name"] == .string("bob"))
     }
 
-    @Test func tooManyForgedTokensOfAnAddressAreSlowedAndRightOnesAreNot() async throws {
+    @Test func forgedTokensAreThrottledAndValidOnesAreNot() async throws {
         let fixture = try await self.server()
         let client = PeerAddress.ip(try #require(IPAddress("192.0.2.1")))
         let forged = try self.issuer.token(header: ["alg": .string("none")])

@@ -32,7 +32,7 @@ import Testing
         ) != nil
     }
 
-    @Test func aKeyThatIsNotKnownIsWaitedFor() async throws {
+    @Test func aTokenWithAnUnknownKeyWaitsForTheNextRead() async throws {
         try self.issuer.publish([.es256], in: self.known)
         let token = try self.issuer.token(.edDSA)
         async let answers = withThrowingTaskGroup(of: Int.self) { group in
@@ -47,7 +47,7 @@ import Testing
     }
 
     /// The issuer may have published the key after that reading began.
-    @Test func aReadingThatBeganBeforeTheWaitDoesNotCount() async throws {
+    @Test func aReadThatBeganBeforeTheWaitDoesNotCount() async throws {
         let keys = self.known.keys
         let early = keys.begin()
         async let refresh = keys.refreshed()
@@ -57,7 +57,7 @@ import Testing
         #expect(await refresh == .failed)
     }
 
-    @Test func withoutKeysATokenIsToBeShownAgain() async throws {
+    @Test func missingIssuerKeysAreAnsweredWithRetryAfter() async throws {
         let token = try self.issuer.token()
         async let answer = self.fixture.send(bearing: token)
         await self.known.keys.wanted.wait(atMost: .seconds(60))
@@ -67,7 +67,7 @@ import Testing
         #expect(response.fields[.retryAfter] == "5")
     }
 
-    @Test func theOldKeysStayForAWhileWhenTheIssuerDoesNotAnswer() async throws {
+    @Test func oldKeysAreUsedForAnHourIfTheIssuerFails() async throws {
         try self.issuer.publish(in: self.known)
         self.fixture.clock.advance(by: 3599)
         self.known.keys.end(self.known.keys.begin(), with: nil, now: self.fixture.clock.now)
@@ -81,7 +81,7 @@ import Testing
         try await answer.expectProblem(.issuerUnavailable)
     }
 
-    @Test func aKeyThatGoesTakesItsTokensAlong() async throws {
+    @Test func removingAKeyEvictsItsTokens() async throws {
         try self.issuer.publish([.es256, .edDSA], in: self.known)
         let token = try self.issuer.token(.es256)
         #expect(try await self.fixture.send(bearing: token).status == .ok)
@@ -97,7 +97,7 @@ import Testing
         try await answer.expectProblem(.invalidBearerToken, "no such key")
     }
 
-    @Test func aTokenIsRememberedUntilItsEnd() async throws {
+    @Test func aTokenIsCachedUntilItExpires() async throws {
         try self.issuer.publish(in: self.known)
         let token = try self.issuer.token(["exp": .number(Int(self.fixture.clock.now.timeIntervalSince1970) + 60)])
         #expect(try !self.isRemembered(token))

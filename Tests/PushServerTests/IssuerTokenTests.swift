@@ -35,7 +35,7 @@ import Testing
             ["x5t": .string("AAAA"), "x5t#S256": .string("AAAA")], ["kid": nil],
         ] as [[String: JSONValue?]]
     )
-    func whatTheHeaderMayHave(header: [String: JSONValue?]) async throws {
+    func validHeadersAreAccepted(header: [String: JSONValue?]) async throws {
         #expect(try await self.fixture.send(bearing: self.issuer.token(header: header)).status == .ok)
     }
 
@@ -47,7 +47,7 @@ import Testing
             ["nested": .object([.init("a", .array([.null]))])],
         ] as [[String: JSONValue?]]
     )
-    func whatTheClaimsMayHave(claims: [String: JSONValue?]) async throws {
+    func validClaimsAreAccepted(claims: [String: JSONValue?]) async throws {
         let response = try await self.fixture.send(bearing: self.issuer.token(claims))
         #expect(response.status == .ok, "\(response.text)")
     }
@@ -70,7 +70,7 @@ import Testing
             (["kid": .string("../../dev/null")], "no such key"),
         ] as [([String: JSONValue?], String)]
     )
-    func aHeaderIsRefused(header: [String: JSONValue?], reason: String) async throws {
+    func invalidHeadersAreRefused(header: [String: JSONValue?], reason: String) async throws {
         // RS256 is a key of another algorithm; only its own key id selects it.
         var header = header
         if header["alg"] == .some(.string("RS256")) { header["kid"] = .some(.string("RS256")) }
@@ -106,7 +106,7 @@ import Testing
             (["nbf": .string("now")], "nbf"), (["cnf": .object([.init("jkt", .string("x"))])], "cnf"),
         ] as [([String: JSONValue?], String)]
     )
-    func aClaimIsRefused(claims: [String: JSONValue?], reason: String) async throws {
+    func invalidClaimsAreRefused(claims: [String: JSONValue?], reason: String) async throws {
         try await self.fixture.send(bearing: self.issuer.token(claims)).expectProblem(.invalidBearerToken, reason)
     }
 
@@ -116,7 +116,7 @@ import Testing
             ["iat": .number(0)],
         ] as [[String: JSONValue?]]
     )
-    func aTokenThatIsOverHasACodeOfItsOwn(claims: [String: JSONValue?]) async throws {
+    func anExpiredTokenHasItsOwnProblemCode(claims: [String: JSONValue?]) async throws {
         let response = try await self.fixture.send(bearing: self.issuer.token(claims))
         try response.expectProblem(.tokenExpired)
         #expect(response.fields.lines.contains { $0.value.contains(#"error="invalid_token""#) })
@@ -141,13 +141,13 @@ import Testing
         "",
         #"{"ALG":"ES256","kid":"ES256"}"#, #"{"alg":"ES256","kid":"ES256","x":[[[[[[[[]]]]]]]]}"#, "\u{FEFF}{}",
     ])
-    func aHeaderThatTwoReadersCouldReadInTwoWaysIsRefused(header: String) async throws {
+    func anAmbiguousHeaderIsRefused(header: String) async throws {
         let claims = Array(#"{"iss":"https://id.example/realm"}"#.utf8)
         let token = try self.issuer.token(.es256, header: Array(header.utf8), claims: claims)
         try await self.fixture.send(bearing: token).expectProblem(.invalidBearerToken)
     }
 
-    @Test func aClaimThatIsThereTwiceIsRefused() async throws {
+    @Test func aRepeatedClaimIsRefused() async throws {
         let times = #""iat":1800000000,"exp":1800000600"#
         for claims in [
             #"{"iss":"https://id.example/realm","aud":"sealpost","sub":"alina","sub":"ada",\#(times)}"#,
@@ -177,7 +177,7 @@ import Testing
         #expect(try keys.verifies(SignedToken(text[...], algorithms: rules.algorithms)))
     }
 
-    @Test func whatIsNoTokenOfThisFormIsRefused() async throws {
+    @Test func malformedTokensAreRefused() async throws {
         let token = try self.issuer.token()
         let parts = token.split(separator: ".").map(String.init)
         let other = try self.issuer.token(["sub": .string("ada")]).split(separator: ".").map(String.init)
@@ -190,7 +190,7 @@ import Testing
         }
     }
 
-    @Test func onlyConfiguredAlgorithmsAreTaken() async throws {
+    @Test func onlyConfiguredAlgorithmsAreAccepted() async throws {
         var rules = TestIssuer.rules
         rules.algorithms = [.es256]
         let fixture = try await ServerFixture(issuer: self.issuer.issuer(rules))
@@ -203,7 +203,7 @@ import Testing
         }
     }
 
-    @Test func tokensForOthersAsWellNeedAPartyThatIsConfigured() async throws {
+    @Test func tokensForSeveralAudiencesNeedAnAuthorizedParty() async throws {
         var rules = TestIssuer.rules
         rules.authorizedParties = ["app"]
         let fixture = try await ServerFixture(issuer: self.issuer.issuer(rules))
@@ -221,7 +221,7 @@ import Testing
         }
     }
 
-    @Test func withoutAnIssuerATokenOfOneIsAnsweredLikeAnyOther() async throws {
+    @Test func anIssuersTokenIsInvalidWithoutAConfiguredIssuer() async throws {
         let fixture = try await ServerFixture()
         let response = try await fixture.send(bearing: self.issuer.token())
         try response.expectProblem(.invalidBearerToken)

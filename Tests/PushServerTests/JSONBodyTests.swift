@@ -46,7 +46,7 @@ import Testing
         ("hello", "unexpected character at byte 0; put a text in double quotes"),
         ("<xml/>", "unexpected character at byte 0"), ("// x\n{}", "unexpected character at byte 0"),
     ])
-    func whatIsNoJSONIsToldWhere(body: String, detail: String) async throws {
+    func invalidJSONIsReportedWithItsPosition(body: String, detail: String) async throws {
         try await self.each(body) { try $0.expectProblem(.invalidJSON, detail) }
     }
 
@@ -56,7 +56,7 @@ import Testing
         try await self.each(body) { try $0.expectProblem(.invalidJSON, "more than 64 levels") }
     }
 
-    @Test func nestingIsTakenUpToItsBound() async throws {
+    @Test func nestingIsAcceptedUpToItsLimit() async throws {
         // The body itself counts as the first level.
         let (deepest, tooDeep) = (Self.nested(63), Self.nested(64))
         #expect(try await self.fixture.send(.post, "/api/notifications", body: deepest).status == .created)
@@ -65,18 +65,18 @@ import Testing
     }
 
     @Test(arguments: [("[]", "an array"), ("1", "a number"), ("null", "null"), ("true", "true or false")])
-    func otherJSONThanAnObjectIsNamed(body: String, kind: String) async throws {
+    func aBodyThatIsNotAnObjectIsRefusedWithItsKind(body: String, kind: String) async throws {
         try await self.each(body) { try $0.expectProblem(.invalidJSON, "the body is \(kind), not") }
     }
 
-    @Test func aStringIsNoObject() async throws {
+    @Test func aStringIsRefusedWhereAnObjectIsRequired() async throws {
         for (method, target) in Self.routes where target != "/api/notifications" {
             try await self.fixture.send(method, target, user: "ada", body: #""x""#)
                 .expectProblem(.invalidJSON, "the body is a string, not an object")
         }
     }
 
-    @Test func aBodyThatIsMissingIsTold() async throws {
+    @Test func aMissingBodyIsReported() async throws {
         for (method, target) in Self.routes where target != "/api/notifications" {
             try await self.fixture.send(method, target, user: "ada").expectProblem(.invalidJSON, "a value is missing")
         }
@@ -88,7 +88,7 @@ import Testing
     }
 
     @Test(arguments: [nil, "text/plain", "application/xml", "application/json; charset=latin1"])
-    func theTypeOfTheBodyIsNotLookedAt(type: String?) async throws {
+    func theContentTypeIsIgnored(type: String?) async throws {
         let headers = type.map { [("Content-Type", $0)] } ?? []
         let response = try await self.fixture.send(
             .post,

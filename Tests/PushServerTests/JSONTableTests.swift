@@ -26,7 +26,7 @@ import Testing
     }
 
     /// Sends each document as the body itself and as the payload in an object.
-    @Test func whatIsValidIsGivenBackAndWhatIsNotIsRefused() async throws {
+    @Test func validJSONIsReturnedAndInvalidJSONIsRefused() async throws {
         let fixture = try await ServerFixture()
         for sample in JSONSample.all {
             let body = try await self.post(fixture, sample.bytes)
@@ -56,7 +56,7 @@ import Testing
     }
 
     /// A `null` member counts as missing, and an empty body as a request without a body.
-    @Test func nullAndNothingAreNoPayload() async throws {
+    @Test func nullCountsAsAMissingPayload() async throws {
         let fixture = try await ServerFixture()
         try await self.post(fixture, Array(#"{"Payload":null}"#.utf8)).expectProblem(.invalidMember, "Payload")
         try await self.post(fixture, Array("null".utf8)).expectProblem(.invalidJSON)

@@ -24,7 +24,7 @@ import Testing
         for number in 0..<count { _ = try await self.fixture.post(#"{"Payload":"number \#(number)"}"#, user: "alice") }
     }
 
-    @Test(arguments: [6, 20]) func itIsTheSameTextWithATagOfItsOwn(count: Int) async throws {
+    @Test(arguments: [6, 20]) func aCompressedListHasTheSameTextAndItsOwnEntityTag(count: Int) async throws {
         try await self.post(count)
         let plain = try await self.list()
         let response = try await self.list(("Accept-Encoding", "gzip"))
@@ -46,7 +46,7 @@ import Testing
         #expect(response.body.count < plain.body.count)
     }
 
-    @Test func eitherTagIsTheState() async throws {
+    @Test func eitherEntityTagGetsNotModified() async throws {
         try await self.post(20)
         let tag = try #require(try await self.list().fields[.eTag])
         let packed = "\(tag.dropLast())-gzip\""
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test func nothingThatIsSignedAndNothingAloneIsCompressed() async throws {
+    @Test func signedListsAndSingleItemsAreNotCompressed() async throws {
         let path = try await self.fixture.post(#"{"Payload":"\#(String(repeating: "x", count: 5000))"}"#, user: "alice")
         let alone = try await self.fixture.send(.get, path, headers: [("Accept-Encoding", "gzip")])
         #expect(alone.fields[.contentEncoding] == nil)
@@ -71,7 +71,7 @@ import Testing
         #expect(try await self.list(("Accept-Encoding", "gzip"), asked).fields[.contentEncoding] == nil)
     }
 
-    @Test func theLengthHasANoiseThatIsNewWithEachChange() async throws {
+    @Test func theLengthHasNewNoiseAfterEachChange() async throws {
         try await self.post(20)
         var lengths: Set<Int> = []
         for number in 0..<30 {
@@ -85,7 +85,7 @@ import Testing
         #expect(lengths.count > 15, "\(lengths.sorted())")
     }
 
-    @Test func thereMayBeNoNoise() async throws {
+    @Test func compressedTextUnpacksWithAnyLengthOfNoise() async throws {
         let bytes = Array(String(repeating: "text ", count: 1000).utf8)
         for length in [0, 1, 255] {
             let packed = try #require(Gzip.compress(bytes, nameLength: length))

@@ -38,7 +38,7 @@ import Testing
         self.fixture = try await ServerFixture()
     }
 
-    @Test(arguments: 0..<8, [1, 2, 3, 7, 500]) func aCopyThatIsKeptUpIsWhatThereIs(seed: Int, limit: Int) async throws {
+    @Test(arguments: 0..<8, [1, 2, 3, 7, 500]) func anIncrementalCopyEqualsTheList(seed: Int, limit: Int) async throws {
         var history = History(self.fixture, seed: UInt64(seed * 1000 + limit))
         for query in ["", "unread=true&"] {
             var copies = ["alice": Copy(), "bob": Copy()]
@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    @Test(arguments: 0..<6) func theTagIsAnotherIfAndOnlyIfTheBytesAre(seed: Int) async throws {
+    @Test(arguments: 0..<6) func theEntityTagChangesExactlyWithTheBytes(seed: Int) async throws {
         var history = History(self.fixture, seed: UInt64(seed))
         var cursors: [String] = []
         // For each list: the bodies by their tag, and the tags by their body.
@@ -98,7 +98,7 @@ import Testing
     }
 
     /// A client that returns with the time of the last change gets a correct answer.
-    @Test(arguments: 0..<6) func aTimeThatIsGivenIsOneToRelyOn(seed: Int) async throws {
+    @Test(arguments: 0..<6) func lastModifiedNeverHidesAChange(seed: Int) async throws {
         var history = History(self.fixture, seed: UInt64(seed))
         var known: [String: (date: String, body: String)] = [:]
         var (dates, unchanged) = (0, 0)

@@ -46,7 +46,7 @@ import Testing
         #expect(try pattern.wholeMatch(in: response.text) != nil, "\(response.text)")
     }
 
-    @Test func itemsAreAsTheyAreAlone() async throws {
+    @Test func listedItemsEqualTheSingleAnswers() async throws {
         var alone: [String] = []
         for payload in [#""x""#, #"{"a":[1,2.50,null]}"#, #""é\n\"""#, "0", #""""#] {
             let id = try await self.post(#"{"Payload":\#(payload)}"#)
@@ -58,7 +58,7 @@ import Testing
         #expect(view.length == response.body.count)
     }
 
-    @Test func whatMayBeReadOnceIsThereWithoutItsPayload() async throws {
+    @Test func aReadOnceNotificationIsListedWithoutItsPayload() async throws {
         let id = try await self.post(#"{"Payload":"treasure","ReadOnce":true}"#)
         let response = try await self.list()
         let now = self.fixture.clock.now
@@ -71,14 +71,14 @@ import Testing
         #expect(try await self.fixture.send(.get, Paths.notification(Int64(id))).status == .ok, "nothing was taken")
     }
 
-    @Test func whatMustNotBeKeptIsMarked() async throws {
+    @Test func anUncacheableNotificationIsMarkedInTheList() async throws {
         for store in ["cacheable", "never"] { _ = try await self.post(#"{"Payload":1,"Store":"\#(store)"}"#) }
         let response = try await self.list()
         #expect(response.text.matches(of: /"Store":"never"}/).count == 1, "\(response.text)")
         #expect(try await self.view(user: "alice").length == response.body.count)
     }
 
-    @Test func aSenderWhoIsNoRecipientSeesNothing() async throws {
+    @Test func onlyRecipientsSeeANotificationInTheirList() async throws {
         let id = try await self.post(#"{"Payload":1,"To":["username:bob"]}"#, user: "paul")
         #expect(try await self.list(user: "paul").listed.items == [])
         #expect(try await self.list(user: "alice").listed.items == [])
@@ -112,7 +112,7 @@ import Testing
 
     // MARK: Cursors
 
-    @Test func behindACursorIsWhatCameSince() async throws {
+    @Test func aCursorListsOnlyLaterNotifications() async throws {
         let one = try await self.post()
         let cursor = try await self.cursor()
         #expect(try await self.list("?since=\(cursor)").listed == Listed(cursor: cursor))
@@ -138,7 +138,7 @@ import Testing
         #expect(pages == 3)
     }
 
-    @Test func whatIsPutAwayTakenOrRecalledIsATombstone() async throws {
+    @Test func dismissedTakenAndRecalledNotificationsAreTombstones() async throws {
         let (away, taken) = (try await self.post(), try await self.post(#"{"Payload":1,"ReadOnce":true}"#))
         let recalled = try await self.post(#"{"Payload":1,"To":["username:alice"]}"#, user: "paul")
         let cursor = try await self.cursor()
@@ -152,7 +152,7 @@ import Testing
         #expect(try await self.list().listed == Listed(cursor: page.cursor))
     }
 
-    @Test func whatExpiresIsNotAmongTheTombstones() async throws {
+    @Test func expiredNotificationsAreNotAmongTheTombstones() async throws {
         let cursor = try await self.cursor()
         _ = try await self.post(#"{"Payload":1,"ExpiresIn":10}"#)
         let away = try await self.post(#"{"Payload":1,"ExpiresIn":10}"#)
@@ -165,7 +165,7 @@ import Testing
         #expect(try await self.list("?since=\(cursor)").text == page.text)
     }
 
-    @Test func aCursorIsTheSameEachTimeAndAnotherUsersIsNone() async throws {
+    @Test func aCursorIsStableAndValidForOneUserOnly() async throws {
         _ = try await self.post(#"{"Payload":1,"To":["username:alice","username:bob"]}"#, user: "paul")
         let (alice, bob) = (try await self.cursor(), try await self.cursor(user: "bob"))
         #expect(try await self.cursor() == alice)
@@ -179,7 +179,7 @@ import Testing
         "AAAAAAAAAAAAAAAAAAAAAA==",
         "AAAAAAAAAAAAAAAAAAAAA%3D", "%C3%A9AAAAAAAAAAAAAAAAAAAA", "AAAAAAAAAAAAAAAAAAAAA+", "0", "-1",
     ])
-    func whatIsNoCursorIsRefused(text: String) async throws {
+    func anInvalidCursorIsRefused(text: String) async throws {
         try await self.list("?since=\(text)").expectProblem(.invalidCursor)
     }
 
@@ -192,7 +192,7 @@ import Testing
         }
     }
 
-    @Test func aNumberThatWasNeverGivenOutIsNoCursor() async throws {
+    @Test func aCursorOfAFutureChangeIsRefused() async throws {
         let user = try await self.fixture.storage.user("alice").id
         let list = CursorMaker.List(user: user, app: .usual, isUnreadOnly: false)
         let newest = try await self.fixture.storage.reader.newestChange(ofUser: user)
@@ -205,7 +205,7 @@ import Testing
         }
     }
 
-    @Test func theCursorOfTheUnreadIsNotGoodForAllNorTheOtherWayRound() async throws {
+    @Test func cursorsOfTheUnreadAndTheFullListDiffer() async throws {
         let (all, unread) = (try await self.cursor(), try await self.cursor("?unread=true"))
         try await self.list("?since=\(unread)").expectProblem(.invalidCursor)
         try await self.list("?unread=true&since=\(all)").expectProblem(.invalidCursor)
@@ -227,7 +227,7 @@ import Testing
         try await self.list("?\(query)").expectProblem(.invalidParameter, name)
     }
 
-    @Test func someAreAskedForByName() async throws {
+    @Test func notificationsAreListedByTheirIDs() async throws {
         var ids: [Int] = []
         for _ in 0..<4 { ids.append(try await self.post()) }
         let foreign = try await self.post(user: "bob")
@@ -241,7 +241,7 @@ import Testing
         #expect(response.text == #"{"Notifications":[\#(items.joined(separator: ","))],"Deleted":[],"More":false}"#)
     }
 
-    @Test func asManyMayBeNamedAsAPageHolds() async throws {
+    @Test func atMost500IDsMayBeListed() async throws {
         let ids = (1...500).map(String.init).joined(separator: ",")
         #expect(try await self.list("?ids=\(ids)").status == .ok)
         try await self.list("?ids=\(ids),501").expectProblem(.invalidParameter, "500")
@@ -249,7 +249,7 @@ import Testing
 
     // MARK: Validators
 
-    @Test func withNothingNewTheCursorIsTheValidator() async throws {
+    @Test func theCursorIsTheEntityTagOfAnEmptyPage() async throws {
         _ = try await self.post()
         let cursor = try await self.cursor()
         let tag = ("If-None-Match", "\"\(cursor)\"")
@@ -273,7 +273,7 @@ import Testing
         #expect(try await self.fixture.send(.head, "/api/notifications\(query)").fields[.eTag] == tag)
     }
 
-    @Test func theTimeOfWhatWasDeletedIsNotForgotten() async throws {
+    @Test func lastModifiedIncludesDeletedNotifications() async throws {
         _ = try await self.post(#"{"Payload":1,"ExpiresIn":10}"#)
         self.fixture.clock.advance(by: 5)
         let date = try #require(try await self.list().fields[.lastModified])
@@ -284,7 +284,7 @@ import Testing
         #expect(try await self.list("", [("If-Modified-Since", date)]).status == .ok)
     }
 
-    @Test func aServerThatHasBegunAnewDoesNotKnowWhatWasDeletedBefore() async throws {
+    @Test func lastModifiedBeginsAtTheServersStart() async throws {
         self.fixture.clock.advance(by: 100)
         let next = try await ServerFixture(storage: self.fixture.storage)
         self.fixture.clock.advance(by: 5)
@@ -294,7 +294,7 @@ import Testing
         #expect(response.fields[.lastModified] == HTTPDate(now - 4).description)
     }
 
-    @Test func whereThereIsMoreNoTimeIsCertain() async throws {
+    @Test func anIncompleteListHasNoLastModified() async throws {
         for _ in 0..<3 { _ = try await self.post() }
         self.fixture.clock.advance(by: 5)
         #expect(try await self.list("?limit=2").fields[.lastModified] == nil)
@@ -303,7 +303,7 @@ import Testing
         #expect(try await self.list("?limit=2", [("If-Modified-Since", date)]).status == .ok)
     }
 
-    @Test func listsAreAskedForAgainEachTime() async throws {
+    @Test func listsMustBeRevalidated() async throws {
         _ = try await self.post()
         let response = try await self.list()
         #expect(response.fields[.cacheControl] == "private, no-cache")
@@ -314,8 +314,7 @@ import Testing
     }
 
     @Test(arguments: [(60, 3600, 60), (3600, 60, 60)])
-    func listsMayBeKeptForAWhileButNotBeyondTheEndOfWhatIsInThem(maxAge: Int, lifetime: Int, expected: Int) async throws
-    {
+    func aListsMaxAgeIsLimitedByTheFirstExpiry(maxAge: Int, lifetime: Int, expected: Int) async throws {
         let fixture = try await ServerFixture(settings: .forTests(\.listMaxAge, .seconds(maxAge)))
         _ = try await fixture.post(#"{"Payload":1,"ExpiresIn":\#(lifetime)}"#, user: "alice")
         let response = try await fixture.send(.get, Paths.notifications)

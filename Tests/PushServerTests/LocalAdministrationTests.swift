@@ -58,7 +58,7 @@ import Testing
         PeerAddress.process(user: 1000), .process(user: .max), .unix, .unknown,
         IPAddress("127.0.0.1").map { .ip($0) } ?? .unknown,
     ])
-    func whoIsNotAdmittedIsRefusedAndChangesNothing(peer: PeerAddress) async throws {
+    func aProcessThatIsNotAdmittedIsRefused(peer: PeerAddress) async throws {
         let refused = try await self.send("DELETE", Paths.user("bob"), from: peer)
         #expect(refused.status == .forbidden)
         #expect(try await self.fixture.storage.reader.userEntry(named: #require(Username("bob"))) != nil)
@@ -73,7 +73,7 @@ import Testing
         "Origin: null", "Referer: https://evil.example/", "Sec-Fetch-Site: same-origin", "Sec-Fetch-Mode: navigate",
         "Sec-Fetch-Dest: image", "Cookie: a=b", "Authorization: Basic YWRhOng=",
     ])
-    func whatABrowserOrAProxyHasSentIsRefused(field: String) async throws {
+    func requestsOfBrowsersAndProxiesAreRefused(field: String) async throws {
         let refused = try await self.send("DELETE", Paths.user("bob"), headers: [field])
         #expect(refused.status == .forbidden)
         #expect(refused.text.contains("browsers and proxies"), "\(refused.text)")
@@ -85,7 +85,7 @@ import Testing
         #expect(try await self.send("GET", Paths.users, host: host).status == .forbidden)
     }
 
-    @Test func whatOnlyTheSocketHasIsNowhereElse() async throws {
+    @Test func localPathsExistOnTheSocketOnly() async throws {
         for path in [LocalPaths.daemon, LocalPaths.users, LocalPaths.audit, LocalPaths.keyring] {
             #expect(try await self.send("GET", path).status == .ok)
             for user in [nil, "ada"] {
@@ -103,7 +103,7 @@ import Testing
         #expect(answer.status == .unauthorized)
     }
 
-    @Test func theStateOfAnybodysPushesIsTold() async throws {
+    @Test func theOperatorSeesTheStateOfAnybodysPushes() async throws {
         let path = try await self.fixture.post(#"{"Payload":1,"To":["username:alice"]}"#)
         let id = try #require(path.split(separator: "/").last)
         let answer = try await self.send("GET", "\(LocalPaths.deliveries)/\(id)")
@@ -118,7 +118,7 @@ import Testing
 
     /// A count that was made before the last devices were found could report that all pushes have
     /// ended.
-    @Test func whatWasCountedDuringFanoutIsNotToldAfterIt() async throws {
+    @Test func aCountMadeDuringFanOutIsNotReusedAfterIt() async throws {
         let storage = self.fixture.storage
         let (paul, alice) = (try await storage.user("paul"), try await storage.user("alice"))
         for number in 0..<4 { try await storage.addDevice(of: alice, handle: "a-\(number)", tags: ["news"]) }
@@ -165,12 +165,12 @@ import Testing
         ("POST", Paths.notifications), ("GET", Paths.notifications), ("POST", Paths.sessions), ("POST", Paths.register),
         ("GET", Paths.stream), ("PUT", Paths.ownPassword), ("GET", "/console/"), ("POST", Paths.setup),
     ])
-    func whatBelongsToAccountsIsNotThere(method: String, path: String) async throws {
+    func routesOfUsersAreNotFoundOnTheSocket(method: String, path: String) async throws {
         #expect([.notFound, .methodNotAllowed].contains(try await self.send(method, path, "{}").status), "\(path)")
     }
 
     @Test(arguments: [#"{"Disabled": true}"#, #"{"Password": "another long one"}"#])
-    func aChangeCountsFromTheNextRequestOn(change: String) async throws {
+    func aChangeAppliesFromTheNextRequestOn(change: String) async throws {
         #expect(try await self.fixture.send(.get, Paths.register, user: "alice", bytes: []).status == .ok)
         #expect(try await self.send("PATCH", Paths.user("alice"), change).status == .noContent)
         #expect(try await self.fixture.send(.get, Paths.register, user: "alice", bytes: []).status == .unauthorized)

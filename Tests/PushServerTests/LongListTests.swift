@@ -76,7 +76,7 @@ import Testing
     }
 
     @Test(arguments: Reason.allCases)
-    func aLongListIsMadeByThePoolAndIsTheSame(reason: Reason) async throws {
+    func aLongListIsMadeByThePoolWithTheSameContent(reason: Reason) async throws {
         switch reason {
         case .rows, .ids: try await self.post(101)
         case .gzip: try await self.post(51)
@@ -104,7 +104,7 @@ import Testing
         }
     }
 
-    @Test func anUnchangedListIsToldSoByThePoolToo() async throws {
+    @Test func aLongUnchangedListGetsNotModified() async throws {
         try await self.post(101)
         let tag = try #require(try await self.list().fields[.eTag])
         let headers = [("If-None-Match", tag)]

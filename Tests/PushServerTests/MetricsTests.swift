@@ -8,7 +8,7 @@ import Testing
 @testable import PushServer
 
 @Suite(.timeLimit(.minutes(5))) struct MetricsTests {
-    @Test func theDeliveriesOfEachLaneAreCountedByWhatBecameOfThem() async throws {
+    @Test func pushesAreCountedByLaneAndState() async throws {
         let fixture = try await ServerFixture()
         let alice = try await fixture.storage.user("alice")
         for number in 0..<3 { try await fixture.storage.addDevice(of: alice, handle: "a\(number)") }
@@ -29,7 +29,7 @@ import Testing
     }
 
     @Test(arguments: ["alice", "paul"])
-    func theyAreForAdministrators(user: String) async throws {
+    func onlyAdministratorsReadTheMetrics(user: String) async throws {
         let response = try await ServerFixture().send(.get, "/metrics", user: user)
         #expect(response.status == .forbidden)
     }
@@ -39,7 +39,7 @@ import Testing
         #expect([sample].exposition.hasSuffix(#"sealpost_lane_paused{lane="a\"b\\c\nd"} 1"# + "\n"))
     }
 
-    @Test func theOperatorsPageListsThemAll() throws {
+    @Test func theOperatorsPageListsAllMetrics() throws {
         let text = try Repository.text(of: "docs/operate/monitor.md")
         for name in MetricName.allCases { #expect(text.contains("| `\(name.rawValue)` |"), "\(name.rawValue)") }
     }

@@ -25,14 +25,14 @@ import Testing
     }
 
     @Test(arguments: ["mytoken", "MYTOKEN", "myToken", "MyToken"])
-    func itsNameIsReadInAnyCaseAndWrittenInOne(name: String) async throws {
+    func theFieldNameIsReadInAnyCaseAndWrittenInOne(name: String) async throws {
         let response = try await self.fixture.send(.get, "/healthz", headers: [(name, "2")])
         #expect(response.fields[.myToken] == "37")
         #expect(response.rawNames.contains("MyToken"))
     }
 
     @Test(arguments: ["", "-1", "+1", "1.0", "0x10", "1e3", "one", "1 2", "1,2", "٣", "１"])
-    func whatIsNoNumberIsNamedAndNotEchoed(sent: String) async throws {
+    func anInvalidNumberIsNamedAndNotEchoed(sent: String) async throws {
         let response = try await self.fixture.send(.get, "/healthz", headers: [("MyToken", sent)])
         try response.expectProblem(.invalidToken, "not a decimal number")
         #expect(response.fields[.myToken] == nil)
@@ -46,14 +46,14 @@ import Testing
     }
 
     @Test(arguments: ["1", "2", "x"])
-    func twoTokensAreNone(second: String) async throws {
+    func twoTokensAreRefused(second: String) async throws {
         let headers = [("MyToken", "1"), ("mytoken", second)]
         let response = try await self.fixture.send(.get, "/healthz", headers: headers)
         try response.expectProblem(.invalidToken, "more than once")
         #expect(response.fields[.myToken] == nil)
     }
 
-    @Test func aBadTokenIsToldBeforeAnythingIsDone() async throws {
+    @Test func aBadTokenIsRefusedBeforeTheRequestIsHandled() async throws {
         let response = try await self.fixture.send(.post, "/api/register", user: nil, headers: [("MyToken", "x")])
         try response.expectProblem(.invalidToken)
         try await self.fixture.send(.post, "/api/notifications", headers: [("MyToken", "x")])
@@ -86,7 +86,7 @@ import Testing
     }
 
     @Test(arguments: ["x", "126322568", "1\r\nMyToken: 1"])
-    func aRefusalOfARequestWithABadTokenStands(sent: String) throws {
+    func aRefusalPrecedesTheErrorOfABadToken(sent: String) throws {
         let head = try #require(RequestHead("GET / HTTP/1.1\r\nHost: x\r\nMyToken: \(sent)\r\n\r\n"))
         let response = self.fixture.server.refuse(.bodyTooLarge, head: head)
         response.expectEnvelope()
@@ -94,7 +94,7 @@ import Testing
         #expect(response.fields[.myToken] == nil)
     }
 
-    @Test func whoeverMustComeLaterIsToldWhen() {
+    @Test func anOverloadedServerSendsRetryAfter() {
         #expect(self.fixture.server.refuse(.overloaded, head: nil).fields[.retryAfter] == "1")
     }
 }

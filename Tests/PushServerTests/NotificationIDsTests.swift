@@ -6,7 +6,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct NotificationIDsTests {
     @Test(arguments: [2, 16, 24, 25, 31, 53])
-    func anIDHasNoMoreBitsThanItMay(bits: Int) {
+    func anIDHasAtMostTheConfiguredBits(bits: Int) {
         let ids = NotificationIDs(bits: bits)
         for number in 0..<1000 {
             let id = ids.draw(at: Date(timeIntervalSince1970: Double(number)))
@@ -14,7 +14,7 @@ import Testing
         }
     }
 
-    @Test func idsOfOneMomentAreNeighboursAndThoseOfOthersAreAnywhere() {
+    @Test func idsOfOneMomentAreCloseAndOthersAreScattered() {
         let ids = NotificationIDs(bits: 31)
         let moment = (0..<100).compactMap { _ in ids.draw(at: Date(timeIntervalSince1970: 1_000_000)) }
         #expect(Set(moment.map { $0.rawValue >> 16 }).count == 1)
@@ -26,7 +26,7 @@ import Testing
     }
 
     @Test(arguments: [Date.distantPast, .distantFuture])
-    func aClockThatIsFarOffIsNoTrap(now: Date) {
+    func anExtremeClockDoesNotTrap(now: Date) {
         #expect(NotificationIDs(bits: 31).draw(at: now).map { $0.rawValue < 1 << 31 } ?? true)
     }
 }

@@ -43,7 +43,7 @@ import Testing
         #""Store":"never""#, #""Store":null"#, #""ReadOnce":true"#, #""ReadOnce":false"#, #""ReadOnce":null"#,
         #""Unknown":{"deep":[1]}"#, #""payload":1"#, #""PAYLOAD":"x""#,
     ])
-    func aMemberWithinItsBoundsIsTaken(members: String) async throws {
+    func aMemberWithinItsLimitsIsAccepted(members: String) async throws {
         let response = try await self.post(members)
         #expect(response.status == .created, "\(response.text)")
     }
@@ -84,13 +84,13 @@ import Testing
         (#""ReadOnce":"true""#, "ReadOnce must be true or false, not a string"),
         (#""ReadOnce":1"#, "ReadOnce must be true or false, not a number"),
     ])
-    func aMemberBeyondItsBoundsIsNamed(members: String, detail: String) async throws {
+    func aMemberBeyondItsLimitsIsNamed(members: String, detail: String) async throws {
         try await self.post(members).expectProblem(.invalidMember, detail)
         #expect(self.fixture.wakeUps.count == 0)
     }
 
     @Test(arguments: ["mpns", "APNS", "", "stream"])
-    func aPlatformWithoutASenderIsToldThoseThereAre(name: String) async throws {
+    func anUnknownPlatformIsRefusedWithTheKnownOnes(name: String) async throws {
         try await self.post(#""Platforms":["apns","\#(name)"]"#).expectProblem(.unknownPlatform, "apns, fcm, wns")
     }
 
@@ -108,7 +108,7 @@ import Testing
     }
 
     /// The newest notification with a key replaces only those of the same sender.
-    @Test func aKeyOfAnotherSenderIsAnotherKey() async throws {
+    @Test func collapseKeysOfDifferentSendersAreSeparate() async throws {
         try await self.fixture.storage.addDevice(of: self.fixture.storage.user("bob"), handle: "b1")
         let body = #"{"Payload":1,"To":["username:bob"],"CollapseKey":"inbox"}"#
         for sender in ["paul", "ada", "paul"] { _ = try await self.fixture.post(body, user: sender) }
@@ -122,7 +122,7 @@ import Testing
         "true", "false", "\"\"", #""text""#, "[]", "{}", #"{"z":1,"a":2,"z":3}"#, #"[1,[2,[3,null]],{"":""}]"#,
         #"{"Payload":{"Payload":null}}"#, #""</script>\u0000""#,
     ])
-    func aPayloadOfAnyKindIsCollectedAsItWasWritten(payload: String) async throws {
+    func aPayloadOfAnyKindIsFetchedAsItWasWritten(payload: String) async throws {
         let path = try await self.fixture.post(#"{"Payload": \#(payload) ,"To":["username:bob"]}"#)
         let text = try await self.fixture.send(.get, path, user: "bob").text
         #expect(text.contains(#","Payload":\#(payload),"Read":false,"#), "\(text)")

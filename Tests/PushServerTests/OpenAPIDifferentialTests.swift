@@ -22,7 +22,7 @@ import Testing
         let flaws: [String]
     }
 
-    @Test func everyRoutesAnswersAreAsTheDocumentHasThem() async throws {
+    @Test func everyRoutesAnswersMatchTheDocument() async throws {
         let questions = try await self.tour()
         #expect(Set(questions.map(\.route)).count == ServerFixture.routes.count)
         let answers = try await Oracle.answers(of: "openapi_oracle.py", to: questions, as: Answer.self)
@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test func whatTheDocumentDoesNotHaveIsFound() async throws {
+    @Test func deviationsFromTheDocumentAreFound() async throws {
         let fields = [
             "X-Request-Id": "a", "X-Content-Type-Options": "nosniff", "Cache-Control": "no-store",
             "Cross-Origin-Resource-Policy": "same-origin", "Referrer-Policy": "no-referrer",

@@ -26,7 +26,7 @@ import Testing
     }
 
     @Test(arguments: ServerFixture.routes.map { "\($0.method.rawValue) \($0.path)" })
-    func anOperationsSecurityIsTheRoutesAccess(name: String) throws {
+    func anOperationsSecurityMatchesTheRoutesAccess(name: String) throws {
         let operation = try #require(Self.operations[name])
         let route = try #require(ServerFixture.routes.first { "\($0.method.rawValue) \($0.path)" == name })
         let description = try #require(operation["description"]?.text)
@@ -81,7 +81,7 @@ import Testing
 
     // MARK: How it is given out
 
-    @Test func anybodyMayReadItAndAsksEachTime() async throws {
+    @Test func anybodyMayReadAndRevalidateTheDocument() async throws {
         let fixture = try await ServerFixture()
         let response = try await fixture.send(.get, Paths.openAPI, user: nil)
         #expect(response.status == .ok)
@@ -105,7 +105,7 @@ import Testing
         (Paths.sessions, "", Paths.currentSession), (Paths.tokens, #"{"User":"bob"}"#, "/api/tokens/spt_"),
         (Paths.notifications, #"{"Payload":1}"#, "/api/notifications/"),
     ])
-    func whatWasMadeIsSaidToBeThere(path: String, body: String, location: String) async throws {
+    func aCreatedResourceHasALocation(path: String, body: String, location: String) async throws {
         let fixture = try await ServerFixture()
         let response = try await fixture.send(.post, path, user: "ada", body: body)
         #expect(response.status == .created)

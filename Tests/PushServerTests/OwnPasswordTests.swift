@@ -26,7 +26,7 @@ import Testing
         )
     }
 
-    @Test func whoeverKnowsThePasswordChangesItAndEndsAllSessions() async throws {
+    @Test func aPasswordChangeEndsAllSessions() async throws {
         let fixture = try await ServerFixture()
         let session = try await fixture.send(.post, Paths.sessions)
         let bearer = [("Authorization", "Bearer \(try #require(try session.json["Token"]?.text))")]
@@ -42,7 +42,7 @@ import Testing
         #expect(try await fixture.list("bob") == .ok)
     }
 
-    @Test func aChangeOfOneUserHasNobodyElseHashedAgain() async throws {
+    @Test func aPasswordChangeDoesNotRehashOtherUsers() async throws {
         let fixture = try await ServerFixture()
         let others = ["bob", "paul"]
         for name in others { #expect(try await fixture.list(name) == .ok) }
@@ -55,7 +55,7 @@ import Testing
     }
 
     /// In an earlier version this hash preceded every sign-in, without a limit.
-    @Test func theHashOfANewPasswordWaitsItsTurn() async throws {
+    @Test func hashesOfNewPasswordsAreLimited() async throws {
         let authenticator = try await ServerFixture().authenticator
         let alice = try #require(Username("alice"))
         let outcomes = await withTaskGroup { group in
@@ -80,7 +80,7 @@ import Testing
     }
 
     @Test(arguments: ["wrong password", "", "pass: wo\u{308}rd: 123", String(repeating: "x", count: 300)])
-    func whoeverDoesNotKnowItChangesNothing(current: String) async throws {
+    func aWrongCurrentPasswordChangesNothing(current: String) async throws {
         let fixture = try await ServerFixture()
         // Not 401: a client would then ask the user for the credentials again.
         let response = try await self.change(fixture, from: current, to: "another password")
@@ -94,7 +94,7 @@ import Testing
         ("Password1", "New: this password is too common"),
         ("line\\nline", "New: a password must not contain control characters"),
     ])
-    func aBadChoiceIsNamed(new: String, detail: String) async throws {
+    func anInvalidNewPasswordIsNamed(new: String, detail: String) async throws {
         let fixture = try await ServerFixture()
         try await self.change(fixture, to: new).expectProblem(.invalidMember, detail)
         #expect(try await fixture.storedPassword() == ServerFixture.passwordHash)
@@ -104,11 +104,11 @@ import Testing
         (#"{"Current":"x"}"#, "New is missing"), (#"{"New":"x"}"#, "Current is missing"),
         (#"{"Current":1,"New":"x"}"#, "Current must be a string"),
     ])
-    func bothHaveToBeThere(body: String, detail: String) async throws {
+    func bothPasswordsAreRequired(body: String, detail: String) async throws {
         try await ServerFixture().send(.put, Paths.ownPassword, body: body).expectProblem(.invalidMember, detail)
     }
 
-    @Test func aUserWhoseNameIsInThePathIsNotMeant() async throws {
+    @Test func aUserNamedCurrentIsNotAffected() async throws {
         let fixture = try await ServerFixture()
         try await fixture.storage.addUser("current", role: .device, ServerFixture.passwordHash)
         #expect(try await self.change(fixture, to: "another password").status == .noContent)

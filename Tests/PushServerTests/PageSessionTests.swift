@@ -49,14 +49,14 @@ import Testing
         #expect(try response.json["Name"]?.text == "ada")
     }
 
-    @Test func itMayDoAllThatTheRoleMay() async throws {
+    @Test func aPageSessionHasAllRightsOfTheRole() async throws {
         let session = try await self.signIn()
         let shown = try await self.fixture.send(.get, Paths.currentSession, user: nil, headers: session.headers)
         #expect(try shown.json["Scopes"] == .array(["fetch", "send", "register", "manage"].map { .string($0) }))
         #expect(try await self.status(session.headers) == 200)
     }
 
-    @Test func aRequestNeedsBothHalves() async throws {
+    @Test func aRequestNeedsTheCookieAndThePageToken() async throws {
         let session = try await self.signIn()
         let other = try await self.signIn()
         let cookie = ("Cookie", session.cookie)
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test func otherCookiesStandBesideIt() async throws {
+    @Test func otherCookiesAreIgnored() async throws {
         let session = try await self.signIn()
         let cookies = "theme=dark; a=b=c; \(session.cookie); empty="
         #expect(try await self.status([("Cookie", cookies), ("Page-Token", session.pageToken)]) == 200)
@@ -95,7 +95,7 @@ import Testing
         #expect(user.status == .ok)
     }
 
-    @Test func aPageThatIsLoadedAnewGetsItsHalfAgain() async throws {
+    @Test func aReloadedPageGetsItsPageTokenAgain() async throws {
         let session = try await self.signIn()
         let headers = [("Cookie", session.cookie), ("Page-Token", "new")]
         let response = try await self.fixture.send(.get, Paths.currentSession, user: nil, headers: headers)
@@ -103,7 +103,7 @@ import Testing
         #expect(try await self.status([("Cookie", session.cookie)], Paths.currentSession) == 401)
     }
 
-    @Test func othersAreToldWhoTheyAreToo() async throws {
+    @Test func theCurrentSessionIdentifiesPasswordCallersToo() async throws {
         let response = try await self.fixture.send(.get, Paths.currentSession, user: "alice")
         let account = try #require(response.fields[.account])
         #expect(
@@ -114,7 +114,7 @@ import Testing
     }
 
     /// A browser that receives a Basic challenge shows its own password dialogue.
-    @Test func thePageIsNotToldOfBasic() async throws {
+    @Test func aPageGetsNoBasicChallenge() async throws {
         for headers in [[("Page-Token", "new")], [("Page-Token", "new"), ("Authorization", "Basic eDp5")]] {
             let response = try await self.fixture.send(.get, Paths.currentSession, user: nil, headers: headers)
             #expect(response.status == .unauthorized)
@@ -123,7 +123,7 @@ import Testing
         }
     }
 
-    @Test func itEndsAndTheBrowserForgetsIt() async throws {
+    @Test func aSignOutDeletesTheCookie() async throws {
         let session = try await self.signIn()
         let end = try await self.fixture.send(.delete, Paths.currentSession, user: nil, headers: session.headers)
         #expect(end.status == .noContent)
@@ -131,7 +131,7 @@ import Testing
         #expect(try await self.status(session.headers) == 401)
     }
 
-    @Test func aPasswordTakesPrecedenceOverIt() async throws {
+    @Test func aPasswordTakesPrecedenceOverThePageSession() async throws {
         let session = try await self.signIn()
         let response = try await self.fixture.send(
             .get,

@@ -102,7 +102,7 @@ import Testing
     }
 
     @Test(arguments: Self.lists, [1, 2, 3])
-    func thePagesTogetherAreTheWhole(list: List, size: Int) async throws {
+    func thePagesTogetherFormTheWholeList(list: List, size: Int) async throws {
         let whole = try await self.walk(list, by: 500, "cursor")
         #expect(whole.count >= 4)
         #expect(Set(whole).count == whole.count)
@@ -111,7 +111,7 @@ import Testing
     }
 
     @Test(arguments: Self.lists)
-    func theEndHasACursorAndNothingBehindIt(list: List) async throws {
+    func theLastPageHasACursorToAnEmptyPage(list: List) async throws {
         let end = try await self.get(list, "limit=500").json
         let cursor = try #require(end["Cursor"]?.text)
         let rest = try await self.get(list, "cursor=\(cursor)").json
@@ -121,7 +121,7 @@ import Testing
     }
 
     @Test(arguments: Self.lists, ["", "%20", "a%20b", "%C3%A4", "-1", "1.", "1.0", "x.1", "9223372036854775808"])
-    func whatIsNoCursorIsRefused(list: List, cursor: String) async throws {
+    func anInvalidCursorIsRefused(list: List, cursor: String) async throws {
         // A user name may look like this.
         if list.path == Paths.users, !cursor.contains("%"), !cursor.isEmpty { return }
         // The cursor is a valid entry number.
@@ -130,7 +130,7 @@ import Testing
     }
 
     @Test(arguments: Self.lists)
-    func twoNamesForTheCursorAreOneTooMany(list: List) async throws {
+    func twoNamesForTheCursorAreRefused(list: List) async throws {
         guard let older = list.older else { return }
         let cursor = try #require(try await self.get(list, "limit=1").json["Cursor"]?.text)
         #expect(try await self.get(list, "\(older)=\(cursor)").status == .ok)

@@ -16,7 +16,7 @@ import Testing
 
     // MARK: Rehashing
 
-    @Test func aRightPasswordIsHashedAnewWhenTheParametersHaveRisen() async throws {
+    @Test func aPasswordIsRehashedAfterTheParametersRise() async throws {
         let fixture = try await ServerFixture(parameters: Self.strong)
         let session = try await fixture.send(.post, Paths.sessions, user: "bob")
         let bob = try await fixture.storage.user("bob")
@@ -30,13 +30,13 @@ import Testing
         #expect(try await fixture.list("bob", password: "wrong password") == .unauthorized)
     }
 
-    @Test func aWrongPasswordIsNotHashed() async throws {
+    @Test func aWrongPasswordIsNotRehashed() async throws {
         let fixture = try await ServerFixture(parameters: Self.strong)
         #expect(try await fixture.list(password: "wrong password") == .unauthorized)
         #expect(try await fixture.storedPassword() == ServerFixture.passwordHash)
     }
 
-    @Test func aHashThatIsAsGoodOrBetterStays() async throws {
+    @Test func anEqualOrStrongerHashIsKept() async throws {
         for parameters in [Self.strong, Self.weak] {
             let fixture = try await ServerFixture(parameters: parameters)
             let hash = try PasswordHash(of: "another password", parameters: #require(Self.strong))
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test func aBurstIsAnsweredInFullWhileTheHashIsMadeAnew() async throws {
+    @Test func aBurstDuringARehashIsAnsweredInFull() async throws {
         let fixture = try await ServerFixture(parameters: Self.strong)
         let statuses = try await withThrowingTaskGroup(of: HTTPResponse.Status.self) { group in
             for number in 0..<30 {
@@ -60,7 +60,7 @@ import Testing
 
     // MARK: Unknown names
 
-    @Test func aNameThatNobodyHasCostsWhatUsersCost() async throws {
+    @Test func anUnknownNameCostsAsMuchAsAUser() async throws {
         let fixture = try await ServerFixture(parameters: Self.strong)
         for number in 0..<4 {
             let hash = PasswordHash.decoy(try #require(Self.strong))
@@ -91,7 +91,7 @@ import Testing
         return costs
     }
 
-    @Test func onTheSameDatabaseANameCostsTheSameAfterARestart() async throws {
+    @Test func anUnknownNameCostsTheSameAfterARestart() async throws {
         let first = try await ServerFixture(parameters: Self.strong)
         let hash = PasswordHash.decoy(try #require(Self.strong))
         try await first.storage.addUser("strong", role: .device, hash)
@@ -108,7 +108,7 @@ import Testing
         #expect(costs[0] != costs[2])
     }
 
-    @Test func withoutUsersANameCostsWhatPasswordsWillCost() async throws {
+    @Test func anUnknownNameCostsTheConfiguredHashWithoutUsers() async throws {
         let fixture = try await ServerFixture(storage: StoreFixture(), parameters: Self.strong)
         let name = try #require(Username("nobody"))
         let decoy = try await fixture.authenticator.decoy(for: name, reader: fixture.storage.reader)

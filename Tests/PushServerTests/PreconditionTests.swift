@@ -137,11 +137,11 @@ import Testing
         )
     }
 
-    @Test func thereAreEnoughRows() {
+    @Test func theTableHasAtLeastSixtyRows() {
         #expect(Self.rows.count >= 60)
     }
 
-    @Test(arguments: rows) func eachRowIsAsTheRFCHasIt(row: Row) throws {
+    @Test(arguments: rows) func eachRowFollowsTheRFC(row: Row) throws {
         let changed = Date(timeIntervalSince1970: 1000.25)
         let validators = Validators(tags: [self.tag], lastModified: HTTPDate(lastModified: changed))
         let methods: [(HTTPRequest.Method, Row.Expected)] = [
@@ -157,13 +157,13 @@ import Testing
         }
     }
 
-    @Test func aTimeThatIsNotCertainIsNone() throws {
+    @Test func datesAreIgnoredWithoutALastModified() throws {
         let validators = Validators(tags: [self.tag], lastModified: nil)
         #expect(try self.outcome(.get, ["If-Modified-Since: @9000"], validators) == .proceed)
         #expect(try self.outcome(.get, ["If-Unmodified-Since: @0"], validators) == .proceed)
     }
 
-    @Test func whatHasChangedInThisSecondIsNotUnchanged() throws {
+    @Test func aChangeInTheCurrentSecondIsNeverNotModified() throws {
         let changed = Date(timeIntervalSince1970: 2000.25)
         let validators = Validators(tags: [self.tag], lastModified: HTTPDate(lastModified: changed))
         for second in [2000, 2001, 9000] {
@@ -171,13 +171,13 @@ import Testing
         }
     }
 
-    @Test func aTagIsComparedInBytes() {
+    @Test func anEntityTagIsComparedByteForByte() {
         // `String` compares the KELVIN SIGN as equal to K.
         #expect(EntityTag(description: "\"K\"").isNamed(by: "\"K\""))
         #expect(!EntityTag(description: "\"K\"").isNamed(by: "\"\u{212A}\""))
     }
 
-    @Test func ofSeveralFormsTheOneThatTheClientHasIsNamed() throws {
+    @Test func notModifiedNamesTheEntityTagThatTheClientHas() throws {
         let other = EntityTag(description: "\"a-gzip\"")
         let validators = Validators(tags: [other, self.tag], lastModified: nil)
         #expect(try self.outcome(.get, [#"If-None-Match: "a""#], validators) == .unchanged(self.tag))
@@ -185,7 +185,7 @@ import Testing
         #expect(try self.outcome(.get, ["If-None-Match: *"], validators) == .unchanged(other))
     }
 
-    @Test func withoutARepresentationNothingMatches() throws {
+    @Test func ifMatchFailsWithoutARepresentation() throws {
         #expect(try self.outcome(.delete, ["If-Match: *"], nil) == .failed)
         #expect(try self.outcome(.delete, ["If-None-Match: *"], nil) == .proceed)
         #expect(try self.outcome(.delete, ["If-Unmodified-Since: @0"], nil) == .proceed)
@@ -196,7 +196,7 @@ import Testing
         ("Via", false),
         ("X-If-Match", false), ("I", false),
     ])
-    func aHeadIsLookedThroughOnceForConditions(name: String, isOne: Bool) throws {
+    func conditionalHeadsAreRecognised(name: String, isOne: Bool) throws {
         #expect(try self.head(.get, ["\(name): x"]).isConditional == isOne)
     }
 
@@ -214,11 +214,11 @@ import Testing
         ("gzip;q=", false),
         ("gzip;q=x", false), ("gzip;level=9", false), ("gzip;q=1;x", false), (";q=1", false), ("gzip;q=0, gzip", false),
     ])
-    func gzipIsSentOnlyToThoseWhoLikeIt(field: String, prefers: Bool) {
+    func gzipIsSentOnlyToClientsThatPreferIt(field: String, prefers: Bool) {
         #expect(AcceptedCodings(field).prefersGzip == prefers)
     }
 
-    @Test func whoSaysNothingGetsNoCoding() {
+    @Test func aMissingAcceptEncodingGetsNoCoding() {
         #expect(!AcceptedCodings(nil).prefersGzip)
     }
 }

@@ -21,7 +21,7 @@ import Testing
         "a=\"handling=strict\"", "a=\", handling=strict", "a=\"\\\", handling=strict", "foo; handling=strict",
         "a=\"x, handling=strict", "handling=\"strict", "handling=str ict", "return=minimal",
     ])
-    func allElseIsLenient(field: String) {
+    func everyOtherPreferenceIsLenient(field: String) {
         #expect(!Preferences(field).isStrict)
     }
 }

@@ -18,7 +18,7 @@ import Testing
     }
 
     @Test(arguments: [(1, 1), (10, 60), (1200, 60), (7, 3), (1000, 1), (3, 86_400)])
-    func allMayComeAtOnceAndThenAsManyAsComeBack(requests: Int, window: Int) throws {
+    func aQuotaMayBeUsedAtOnceAndRefillsSteadily(requests: Int, window: Int) throws {
         let policy = try Self.policy(requests, window)
         let allowance = Allowance()
         for left in (0..<requests).reversed() {
@@ -36,7 +36,7 @@ import Testing
         #expect(allowance.isFull(at: later + TimeInterval(window)))
     }
 
-    @Test func aRefusedOneTakesNothing() throws {
+    @Test func aRefusedRequestTakesNothing() throws {
         let policy = try Self.policy(2, 10)
         let allowance = Allowance()
         for _ in 0..<100 { _ = allowance.take(policy, now: Self.start) }
@@ -44,7 +44,7 @@ import Testing
         #expect(policy.source.excess.load(ordering: .relaxed) == 98)
     }
 
-    @Test func neitherAClockThatIsPutBackNorAShorterWindowLocksOut() throws {
+    @Test func aClockSetBackOrAShorterWindowDoesNotLockOut() throws {
         let (short, long) = (try Self.policy(10, 10), try Self.policy(10, 86_400))
         let allowance = Allowance()
         for _ in 0..<10 { _ = allowance.take(long, now: Self.start) }
@@ -55,12 +55,12 @@ import Testing
     }
 
     @Test(arguments: [Date.distantPast, .distantFuture, Date(timeIntervalSince1970: -1)])
-    func noTimeIsTooFarAway(now: Date) throws {
+    func anExtremeTimeIsAdmitted(now: Date) throws {
         let allowance = Allowance()
         #expect(!allowance.take(try Self.policy(1, 86_400), now: now).isExceeded)
     }
 
-    @Test func whoTakeAtTheSameTimeTakeNoMoreThanThereIs() async throws {
+    @Test func concurrentRequestsTakeNoMoreThanTheQuota() async throws {
         let policy = try Self.policy(1000, 60)
         let allowance = Allowance()
         let taken = await withTaskGroup(of: Int.self) { group in
@@ -72,7 +72,7 @@ import Testing
         #expect(taken == 1000)
     }
 
-    @Test func whatIsChargedBeyondWhatIsThereComesBackFirst() throws {
+    @Test func anExcessChargeIsRepaidFirst() throws {
         let policy = try Self.policy(10, 10)
         let allowance = Allowance()
         _ = allowance.take(policy, now: Self.start)
@@ -86,7 +86,7 @@ import Testing
         #expect(!allowance.take(policy, now: Self.start + 3.001).isExceeded)
     }
 
-    @Test func noChargeIsMoreThanAWholeQuotaOfDebt() throws {
+    @Test func theDebtIsLimitedToOneQuota() throws {
         let policy = try Self.policy(10, 10)
         let allowance = Allowance()
         for _ in 0..<3 { allowance.charge(.max, policy, now: Self.start) }
@@ -95,7 +95,7 @@ import Testing
     }
 
     @Test(arguments: [(0, 60), (1, 0), (100_000_001, 60), (1, 86_401), (-1, -1)])
-    func whatCannotBeCountedIsNoQuota(requests: Int, window: Int) {
+    func aQuotaOutOfRangeIsRefused(requests: Int, window: Int) {
         #expect(Quota(requests: requests, window: window) == nil)
     }
 }
@@ -119,7 +119,7 @@ import Testing
         response.fields.lines.filter { $0.name == .rateLimit || $0.name == .rateLimitPolicy }.map(\.value)
     }
 
-    @Test func eachAnswerSaysWhatIsLeftAndTheLastWhenToComeAgain() async throws {
+    @Test func eachAnswerHasTheRemainingQuotaAndARefusalRetryAfter() async throws {
         for left in [2, 1, 0] {
             let response = try await self.list()
             #expect(response.status == .ok)
@@ -135,7 +135,7 @@ import Testing
         #expect(try await self.list().status == .ok)
     }
 
-    @Test func theUsualQuotaIsToldAsTheDocumentationHasIt() async throws {
+    @Test func theDefaultQuotaIsReportedAsDocumented() async throws {
         let page = try Repository.text(of: "docs/operate/limits.md")
         let fields = try #require(page.firstMatch(of: /```http\nRateLimit-Policy: (.*)\nRateLimit: (.*)\n```/)).output
         let usual = try #require(Quota(requests: 1200, window: 60))
@@ -143,7 +143,7 @@ import Testing
         #expect(self.fields(response) == [String(fields.1), String(fields.2)])
     }
 
-    @Test func itIsTheUsersOnAllLoopsAndWithAllCredentials() async throws {
+    @Test func aUsersQuotaCoversAllLoopsAndCredentials() async throws {
         let session = try await self.fixture.send(.post, "/api/sessions")
         let token = try #require(try session.json["Token"]?.text)
         let bearer = [("Authorization", "Bearer \(token)")]
@@ -155,7 +155,7 @@ import Testing
         #expect(try await self.list("bob").status == .ok)
     }
 
-    @Test func errorsCountAndSaySoToo() async throws {
+    @Test func errorsCountAgainstTheQuota() async throws {
         let response = try await self.fixture.send(.get, "/api/nothing")
         #expect(response.status == .notFound)
         #expect(self.fields(response).last == #""device";r=2;t=20"#)
@@ -165,7 +165,7 @@ import Testing
         try await self.fixture.send(.post, "/api/users", body: "{").expectProblem(.rateLimited)
     }
 
-    @Test func aListCostsWhatItCarries() async throws {
+    @Test func aListIsChargedByItsSize() async throws {
         let fixture = try await ServerFixture(
             quotas: [.device: Quota(requests: 100, window: 100)].compactMapValues(\.self)
         )
@@ -194,14 +194,14 @@ import Testing
         #expect(metrics.contains(#"sealpost_requests_limited_total{role="device"} 0"#))
     }
 
-    @Test func aRoleWithoutOneAndWhoeverIsNotKnownHaveNone() async throws {
+    @Test func unlimitedRolesAndUnknownCallersHaveNoQuotaFields() async throws {
         for _ in 0..<10 { #expect(try await self.fields(self.list("ada")) == []) }
         for target in ["/healthz", "/readyz", "/nothing", "/api/register"] {
             #expect(try await self.fields(self.fixture.send(.get, target, user: nil)) == [])
         }
     }
 
-    @Test func anotherRoleBitesAtOnce() async throws {
+    @Test func aChangedRoleAppliesItsQuotaAtOnce() async throws {
         for _ in 0..<3 { _ = try await self.list() }
         try await self.list().expectProblem(.rateLimited)
         let body = #"{"Role":"publisher"}"#
@@ -214,7 +214,7 @@ import Testing
         #expect(try await self.fields(self.list()).last == #""publisher";r=999;t=1"#)
     }
 
-    @Test func anExchangedQuotaHoldsForARememberedCallerAndWhatWasUsedStaysUsed() async throws {
+    @Test func aReplacedQuotaAppliesToCachedCallersAndKeepsUses() async throws {
         #expect(try await self.fields(self.list()).last == #""device";r=2;t=20"#)
         let authenticator = self.fixture.authenticator
         authenticator.replaceQuotas([.device: try #require(Quota(requests: 6, window: 120))])
@@ -228,7 +228,7 @@ import Testing
         #expect(metrics.contains(#"sealpost_requests_limited_total{role="device"} 1"#))
     }
 
-    @Test func theLargestQuotaIsKeptWhole() throws {
+    @Test func theLargestQuotaIsStoredExactly() throws {
         let largest = try #require(Quota(requests: 100_000_000, window: 86_400))
         let source = RoleQuota(largest, role: .device)
         #expect(source.policy?.quota == largest)
@@ -245,7 +245,7 @@ import Testing
         #expect(metrics.contains(#"sealpost_requests_limited_total{role="publisher"} 0"#))
     }
 
-    @Test func aUserHasOneAllowanceAlsoWhenManyAreForgotten() throws {
+    @Test func aUserKeepsItsAllowanceWhenManyAreEvicted() throws {
         let quotas = Quotas(Self.quotas)
         let now = self.fixture.clock.now
         func quota(_ id: Int64) throws -> CallerQuota {

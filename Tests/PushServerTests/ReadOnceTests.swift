@@ -44,7 +44,7 @@ import Testing
     // MARK: The lease
 
     /// An answer can be lost in transit, and a proxy may repeat a request by itself.
-    @Test func whoAsksAgainWithinAMinuteIsGivenTheSame() async throws {
+    @Test func aRepeatedFetchWithinAMinuteGetsTheSameAnswer() async throws {
         let path = try await self.post(to: "alice")
         let first = try await self.get(path)
         #expect(try first.json["Payload"] == .string("treasure"))
@@ -64,7 +64,7 @@ import Testing
         #expect(try await self.actions() == [.send, .take], "given once, as far as the audit goes")
     }
 
-    @Test func ofManyWhoAskAtOnceOneBeginsTheLease() async throws {
+    @Test func concurrentFetchesBeginOneLease() async throws {
         let path = try await self.post(to: "alice")
         let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
             for _ in 0..<20 { group.addTask { try await self.get(path).status.code } }
@@ -84,7 +84,7 @@ import Testing
         #expect(try await self.get(path).status == .ok)
     }
 
-    @Test func aPreconditionThatFailsBeginsNoLease() async throws {
+    @Test func aFailedPreconditionBeginsNoLease() async throws {
         let path = try await self.post(to: "alice")
         try await self.fixture.send(.get, path, headers: [("If-Match", "\"other\"")]).expectProblem(.preconditionFailed)
         self.fixture.clock.advance(by: 61)
@@ -92,7 +92,7 @@ import Testing
         #expect(try await self.get(path).status == .ok)
     }
 
-    @Test func aValidatorBeginsNoLeaseForNothing() async throws {
+    @Test func aReadOnceFetchIgnoresIfNoneMatch() async throws {
         let path = try await self.post(to: "alice")
         let response = try await self.fixture.send(.get, path, headers: [("If-None-Match", "*")])
         #expect(try response.json["Payload"] == .string("treasure"))
@@ -107,7 +107,7 @@ import Testing
         #expect(try await self.get(path).status == .ok)
     }
 
-    @Test func eachRecipientHasAMinuteOfItsOwn() async throws {
+    @Test func eachRecipientHasItsOwnLease() async throws {
         let path = try await self.post(to: "alice", "bob")
         #expect(try await self.get(path).status == .ok)
         self.fixture.clock.advance(by: 59)
@@ -120,7 +120,7 @@ import Testing
         for user in ["alice", "bob", "paul"] { try await self.get(path, user).expectProblem(.notFound) }
     }
 
-    @Test func theSenderDoesNotSeeIt() async throws {
+    @Test func onlyTheRecipientGetsThePayload() async throws {
         let path = try await self.post(to: "alice")
         for _ in 0..<2 {
             for user in ["paul", "bob", "ada"] { try await self.get(path, user).expectProblem(.notFound) }
@@ -130,7 +130,7 @@ import Testing
 
     // MARK: Taking
 
-    @Test func whatIsTakenIsGoneAndToSaySoAgainIsNoError() async throws {
+    @Test func aConfirmedPayloadIsGoneAndMayBeConfirmedAgain() async throws {
         let path = try await self.post(to: "alice", "bob")
         #expect(try await self.get(path).status == .ok)
         for _ in 0..<2 {
@@ -145,7 +145,7 @@ import Testing
         #expect(try await self.actions() == [.send, .take, .confirm, .take, .confirm])
     }
 
-    @Test func whoComesAfterTheLeaseIsToldTheSame() async throws {
+    @Test func aConfirmationAfterTheLeaseSucceeds() async throws {
         let path = try await self.post(to: "alice")
         #expect(try await self.get(path).status == .ok)
         self.fixture.clock.advance(by: 60)
@@ -154,7 +154,7 @@ import Testing
         #expect(try await self.actions() == [.send, .take])
     }
 
-    @Test func othersAndNoneAreOneAnswer() async throws {
+    @Test func foreignAndMissingConfirmationsGetTheSameAnswer() async throws {
         let path = try await self.post(to: "alice")
         #expect(try await self.get(path).status == .ok)
         let id = [("X-Request-Id", "same")]
@@ -169,14 +169,14 @@ import Testing
         #expect(try await self.get(path).status == .ok, "nothing was taken")
     }
 
-    @Test func whatWasNotFetchedIsNotTaken() async throws {
+    @Test func anUnfetchedPayloadCannotBeConfirmed() async throws {
         let path = try await self.post(to: "alice")
         try await self.fixture.send(.head, path)
         try await self.confirm(path).expectProblem(.nothingToConfirm, "not been fetched")
         #expect(try await self.get(path).status == .ok)
     }
 
-    @Test func whatCanBeReadOftenIsNotTaken() async throws {
+    @Test func anOrdinaryNotificationCannotBeConfirmed() async throws {
         let path = try await self.fixture.post(#"{"Payload":1,"To":["username:alice"]}"#)
         #expect(try await self.get(path).status == .ok)
         try await self.confirm(path).expectProblem(.nothingToConfirm, "without ReadOnce")
@@ -186,7 +186,7 @@ import Testing
 
     // MARK: The view of others during a lease
 
-    @Test(arguments: [true, false]) func aListTellsTheEndAndNotTheLease(isConfirmed: Bool) async throws {
+    @Test(arguments: [true, false]) func aListChangesWhenALeaseEndsNotWhenItBegins(isConfirmed: Bool) async throws {
         let path = try await self.post(to: "alice")
         let id = try #require(path.split(separator: "/").last.flatMap { Int($0) })
         let list = try await self.fixture.send(.get, Paths.notifications)
@@ -208,7 +208,7 @@ import Testing
         #expect(try await self.fixture.send(.get, Paths.notifications).listed.items == [])
     }
 
-    @Test func theSenderSeesWhatWasFetchedAndWhichPushesWereCancelled() async throws {
+    @Test func theSenderSeesFetchesAndCancelledPushes() async throws {
         let alice = try await self.fixture.storage.user("alice")
         for number in 0..<2 { try await self.fixture.storage.addDevice(of: alice, handle: "h-\(number)") }
         let path = try await self.post(to: "alice")
@@ -228,7 +228,7 @@ import Testing
 
     // MARK: Changes during a lease
 
-    @Test func whatIsRecalledDuringItsLeaseIsGoneAtOnce() async throws {
+    @Test func aRecallDuringALeaseRemovesThePayloadAtOnce() async throws {
         let path = try await self.post(to: "alice")
         #expect(try await self.get(path).status == .ok)
         #expect(try await self.fixture.send(.delete, path, user: "paul").status == .noContent)
@@ -238,7 +238,7 @@ import Testing
         try await self.endLeases()
     }
 
-    @Test func whoDismissesItDuringItsLeaseHasTakenIt() async throws {
+    @Test func aDismissalDuringALeaseConfirmsThePayload() async throws {
         let path = try await self.post(to: "alice", "bob")
         #expect(try await self.get(path).status == .ok)
         #expect(try await self.fixture.send(.delete, path).status == .noContent)
@@ -248,7 +248,7 @@ import Testing
         try await self.confirm(path, "bob").expectProblem(.notFound)
     }
 
-    @Test func whatExpiresDuringItsLeaseIsGoneAtOnce() async throws {
+    @Test func anExpiryDuringALeaseRemovesThePayloadAtOnce() async throws {
         let path = try await self.post(to: "alice", and: #","ExpiresIn":10"#)
         #expect(try await self.get(path).status == .ok)
         self.fixture.clock.advance(by: 10)
@@ -256,7 +256,7 @@ import Testing
         try await self.confirm(path).expectProblem(.notFound)
     }
 
-    @Test func whoIsDisabledDuringALeaseIsRefused() async throws {
+    @Test func aUserDisabledDuringALeaseIsRefused() async throws {
         let path = try await self.post(to: "alice")
         #expect(try await self.get(path).status == .ok)
         try await self.fixture.send(.patch, Paths.user("alice"), user: "ada", body: #"{"Disabled":true}"#)

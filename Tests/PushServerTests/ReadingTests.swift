@@ -37,7 +37,7 @@ import Testing
         try await self.fixture.send(.get, path, user: user).json["Read"]
     }
 
-    @Test func itIsReadWhenItsRecipientSaysSoAndUnreadAgain() async throws {
+    @Test func aRecipientMarksANotificationReadAndUnread() async throws {
         let path = try await self.post()
         for isRead in [true, true, false, false, true] {
             let response = try await self.mark(path, isRead)
@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test func theTagAndTheTimeGoWithIt() async throws {
+    @Test func marksChangeTheEntityTagAndLastModified() async throws {
         let path = try await self.post()
         let created = self.fixture.clock.now
         var tags: [String?] = []
@@ -74,13 +74,13 @@ import Testing
             (#"{"Read":1}"#, .invalidMember), (#"{"Read":"true"}"#, .invalidMember),
         ] as [(String, ProblemCode)]
     )
-    func aBodyThatDoesNotSayIsRefused(body: String, code: ProblemCode) async throws {
+    func aBodyWithoutAValidReadMemberIsRefused(body: String, code: ProblemCode) async throws {
         let path = try await self.post()
         try await self.fixture.send(.patch, path, body: body).expectProblem(code)
         #expect(try await self.isRead(path) == .bool(false))
     }
 
-    @Test func onlyRecipientsMayAndOthersLearnNothing() async throws {
+    @Test func onlyRecipientsMayMarkANotification() async throws {
         let path = try await self.post(#"{"Payload":1,"To":["username:alice"]}"#)
         try await self.mark(path, user: "paul").expectProblem(.forbidden)
         for user in ["bob", "ada"] {
@@ -95,7 +95,7 @@ import Testing
         try await self.mark(path).expectProblem(.notFound)
     }
 
-    @Test func whatMayBeReadOnceIsNotTakenWithThat() async throws {
+    @Test func markingAReadOnceNotificationDoesNotTakeIt() async throws {
         let path = try await self.post(#"{"Payload":"treasure","To":["username:alice"],"ReadOnce":true}"#)
         let response = try await self.mark(path)
         #expect(try response.json["Payload"] == nil)
@@ -105,7 +105,7 @@ import Testing
         #expect(try await self.fixture.send(.get, path).json["Payload"] == .string("treasure"))
     }
 
-    @Test func itIsMarkedOnlyInTheStateThatIsExpected() async throws {
+    @Test func aMarkRequiresItsPrecondition() async throws {
         let path = try await self.post()
         let tag = try #require(try await self.fixture.send(.get, path).fields[.eTag])
         try await self.mark(path, headers: [("If-Match", "\"other\"")]).expectProblem(.preconditionFailed)
@@ -116,7 +116,7 @@ import Testing
         #expect(try await self.mark(path, false, headers: [("If-Match", "*")]).status == .ok)
     }
 
-    @Test func readingOnceIsAskedForOnlyInTheStateThatIsExpected() async throws {
+    @Test func aReadOnceFetchRequiresItsPrecondition() async throws {
         let path = try await self.post(#"{"Payload":"treasure","To":["username:alice"],"ReadOnce":true}"#)
         let tag = try #require(try await self.fixture.send(.head, path).fields[.eTag])
         try await self.fixture.send(.get, path, headers: [("If-Match", "\"other\"")]).expectProblem(.preconditionFailed)
@@ -126,7 +126,7 @@ import Testing
         try await self.fixture.send(.get, path, headers: [("If-Match", tag)]).expectProblem(.notFound)
     }
 
-    @Test func itIsAChangeOnlyIfItChangesSomething() async throws {
+    @Test func onlyARealChangeMovesTheCursor() async throws {
         let path = try await self.post()
         func cursor(_ user: String) async throws -> String {
             try await self.fixture.send(.get, Paths.notifications, user: user).listed.cursor
@@ -148,7 +148,7 @@ import Testing
         try await self.fixture.send(.post, Paths.readNotifications, user: user, body: body)
     }
 
-    @Test func manyAreReadAtOnceAndOthersAreLeftOut() async throws {
+    @Test func severalNotificationsAreMarkedAndOthersAreLeftOut() async throws {
         var ids: [String] = []
         for _ in 0..<4 { ids.append(String(try await self.post().split(separator: "/").last ?? "")) }
         let foreign = try await self.post(#"{"Payload":1,"To":["username:bob"]}"#).split(separator: "/").last ?? ""
@@ -167,17 +167,17 @@ import Testing
         "{}", #"{"Ids":[]}"#, #"{"Ids":7}"#, #"{"Ids":["7"]}"#, #"{"Ids":[1.5]}"#, #"{"Ids":[0]}"#, #"{"Ids":[-1]}"#,
         #"{"Ids":[null]}"#, #"{"Ids":[99999999999999999999]}"#,
     ])
-    func idsThatAreNoneAreRefused(body: String) async throws {
+    func invalidIDsAreRefused(body: String) async throws {
         try await self.markAll(body).expectProblem(.invalidMember, "Ids")
     }
 
-    @Test func thereIsABoundToHowMany() async throws {
+    @Test func atMost500IDsMayBeMarkedAtOnce() async throws {
         let ids = (1...500).map(String.init).joined(separator: ",")
         #expect(try await self.markAll(#"{"Ids":[\#(ids)]}"#).text == #"{"Read":[]}"#)
         try await self.markAll(#"{"Ids":[\#(ids),501]}"#).expectProblem(.invalidMember, "500")
     }
 
-    @Test func theSendersReportSaysWhoHasReadIt() async throws {
+    @Test func theSendersReportCountsReadNotifications() async throws {
         for user in ["alice", "bob"] {
             try await self.fixture.storage.addDevice(of: self.fixture.storage.user(user), handle: "handle-\(user)")
         }

@@ -34,7 +34,7 @@ import Testing
 
     // MARK: Gone
 
-    @Test func aRegistrationWhoseHandleWasRegisteredAnewIsGoneAndTheDanceHealsIt() async throws {
+    @Test func aHandleRegisteredAgainRetiresTheOldRegistration() async throws {
         #expect(try await self.put("old", handle: "aa").status == .ok)
         #expect(try await self.put("new", handle: "AA").status == .ok)
         try await self.put("old", handle: "aa").expectProblem(.registrationGone, "registered again")
@@ -44,7 +44,7 @@ import Testing
         #expect(try await self.list().contains("\"\(id)\""))
     }
 
-    @Test func aRegistrationThatAProviderCalledGoneIsGone() async throws {
+    @Test func aRegistrationRetiredByItsProviderIsGone() async throws {
         #expect(try await self.put("one", handle: "aa").status == .ok)
         let (store, now) = (self.fixture.storage.store, self.fixture.clock.now)
         let devices = try await self.fixture.storage.reader.devices(ofUser: self.fixture.storage.user("alice").id)
@@ -64,7 +64,7 @@ import Testing
         try await self.put("one", handle: "bb").expectProblem(.registrationGone)
     }
 
-    @Test func anIDThatWasDeletedIsNotIssuedAnyMore() async throws {
+    @Test func aDeletedIDIsGone() async throws {
         #expect(try await self.put("one", handle: "aa").status == .ok)
         try await self.fixture.send(.delete, "/api/register/one")
         let response = try await self.fixture.send(
@@ -77,20 +77,20 @@ import Testing
 
     // MARK: Foreign
 
-    @Test func anIDOfAnotherUserIsGoneForThisOne() async throws {
+    @Test func anotherUsersRegistrationIDIsGone() async throws {
         #expect(try await self.put("one", handle: "aa").status == .ok)
         try await self.put("one", handle: "bb", user: "bob").expectProblem(.registrationGone)
         #expect(try await self.list(user: "bob") == "[]")
         #expect(try await self.list().contains("\"one\""))
     }
 
-    @Test func anIDThatWasIssuedToAnotherUserIsGoneEvenIfUnused() async throws {
+    @Test func anUnusedIDOfAnotherUserIsGone() async throws {
         let id = try await self.fixture.requestRegistration()
         try await self.put(id, handle: "bb", user: "bob").expectProblem(.registrationGone)
         #expect(try await self.put(id, handle: "bb").status == .ok)
     }
 
-    @Test func aHandleMovesToTheUserWhoRegistersItAndTheOldOnesPushesAreCancelled() async throws {
+    @Test func aHandleMovesToItsLastUserAndOldPushesAreCancelled() async throws {
         #expect(try await self.put("one", handle: "aa").status == .ok)
         _ = try await self.fixture.post(#"{"Payload":"for alice alone"}"#, user: "alice")
         let id = try await self.fixture.requestRegistration(user: "bob", handle: "aa")
@@ -101,7 +101,7 @@ import Testing
         try await self.put("one", handle: "aa").expectProblem(.registrationGone, "by another account")
     }
 
-    @Test func pushesGoToTheDevicesOfTheOneWhoIsMeant() async throws {
+    @Test func pushesReachOnlyTheAddressedUsersDevices() async throws {
         #expect(try await self.put("one", handle: "aa").status == .ok)
         #expect(try await self.put("two", handle: "bb", user: "bob").status == .ok)
         _ = try await self.fixture.post(#"{"Payload":1,"To":["username:bob"]}"#)
@@ -112,7 +112,7 @@ import Testing
 
     // MARK: Deleting
 
-    @Test func aRegistrationIsDeletedAgainAndAgain() async throws {
+    @Test func deletingARegistrationIsIdempotent() async throws {
         #expect(try await self.put("one", handle: "aa").status == .ok)
         for _ in 0..<3 {
             let response = try await self.fixture.send(.delete, "/api/register/one")
@@ -122,7 +122,7 @@ import Testing
         }
     }
 
-    @Test func aForeignRegistrationIsNotDeletedAndTheAnswerDoesNotTell() async throws {
+    @Test func aForeignRegistrationIsNeitherDeletedNorRevealed() async throws {
         #expect(try await self.put("one", handle: "aa").status == .ok)
         for user in ["bob", "paul", "ada"] {
             let response = try await self.fixture.send(.delete, "/api/register/one", user: user)

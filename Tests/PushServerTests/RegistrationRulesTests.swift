@@ -28,18 +28,18 @@ import Testing
     // MARK: Platforms
 
     @Test(arguments: ["APNS", "Apns", "mpns", "", " apns", "apns ", "webpush", "GCM", "adm"])
-    func aPlatformWithoutASenderIsToldThoseThereAre(name: String) async throws {
+    func anUnknownPlatformIsRefusedWithTheKnownOnes(name: String) async throws {
         let response = try await self.put(#"{"Platform":"\#(name)","Handle":"aa"}"#)
         try response.expectProblem(.unknownPlatform, "apns, fcm, wns")
     }
 
-    @Test func anEndlessNameOfAPlatformIsCutInTheAnswer() async throws {
+    @Test func aLongPlatformNameIsTruncatedInTheAnswer() async throws {
         let response = try await self.put(#"{"Platform":"\#(String(repeating: "p", count: 9999))","Handle":"aa"}"#)
         try response.expectProblem(.unknownPlatform, "apns, fcm, wns")
         #expect(response.body.count < 500)
     }
 
-    @Test func withoutAnySenderThatIsSaid() async throws {
+    @Test func aRegistrationNeedsAConfiguredSender() async throws {
         let fixture = try await ServerFixture(settings: ServerSettings())
         let response = try await fixture.send(.put, "/api/register/one", body: #"{"Platform":"apns","Handle":"aa"}"#)
         try response.expectProblem(.unknownPlatform, "no sender is configured")
@@ -79,18 +79,18 @@ import Testing
 
     // MARK: Handles
 
-    @Test func aHandleOfTheLongestLengthIsTaken() async throws {
+    @Test func aHandleOfTheMaximumLengthIsAccepted() async throws {
         let handle = String(repeating: "a", count: 4096)
         #expect(try await self.put(#"{"Platform":"apns","Handle":"\#(handle)"}"#).status == .ok)
         #expect(try await self.put(#"{"Platform":"apns","Handle":"!~"}"#).status == .ok)
     }
 
     @Test(arguments: ["", "a b", " a", #"a\n"#, #"a\u0000"#, #"\u007f"#, "ä", String(repeating: "a", count: 4097)])
-    func whatIsNoHandleIsTold(handle: String) async throws {
+    func anInvalidHandleIsRefused(handle: String) async throws {
         try await self.put(#"{"Platform":"apns","Handle":"\#(handle)"}"#).expectProblem(.invalidMember, "Handle")
     }
 
-    @Test func aHandleThatItsPlatformCannotHaveIsToldWhy() async throws {
+    @Test func aHandleOfTheWrongFormIsRefusedWithTheReason() async throws {
         let response = try await self.put(#"{"Platform":"wns","Handle":"http://wns.example"}"#)
         try response.expectProblem(.invalidMember, "Handle is not valid for wns: it must be https")
     }
@@ -101,7 +101,7 @@ import Testing
         ["a"], ["-_@#.:"], ["AZaz09"], ["from"], ["username"], ["usernames:x"], ["x:from:y"],
         [String(repeating: "t", count: 120)], (1...60).map { "tag\($0)" },
     ])
-    func tagsWithinTheLimitsAreTaken(tags: [String]) async throws {
+    func tagsWithinTheLimitsAreAccepted(tags: [String]) async throws {
         #expect(try await self.put(tags: tags).status == .ok)
     }
 
@@ -109,7 +109,7 @@ import Testing
         [""], [" "], ["a b"], ["ä"], ["a,b"], ["a=b"], ["$a"], ["a", ""], [String(repeating: "t", count: 121)],
         (1...61).map { "tag\($0)" },
     ])
-    func tagsBeyondTheLimitsAreTold(tags: [String]) async throws {
+    func tagsBeyondTheLimitsAreRefused(tags: [String]) async throws {
         try await self.put(tags: tags).expectProblem(.invalidMember, "Tags")
     }
 
@@ -134,13 +134,13 @@ import Testing
         (#"{"Platform":"apns","Handle":"aa","Tags":[null]}"#, "Tags must be an array of strings, not null"),
         (#"{"Platform":"apns","Handle":"aa","Tags":true}"#, "Tags must be an array of strings, not true or false"),
     ])
-    func aMemberThatIsMissingOrOfAnotherTypeIsNamed(body: String, detail: String) async throws {
+    func aMissingOrMistypedMemberIsNamed(body: String, detail: String) async throws {
         let response = try await self.put(body)
         try response.expectProblem(.invalidMember)
         #expect(try response.problem.detail == detail)
     }
 
-    @Test func aStreamsHandleIsNotKeptAndMustBeATextAllTheSame() async throws {
+    @Test func aStreamDevicesHandleIsIgnoredButMustBeAString() async throws {
         let platforms = [Platform("stream"): ServerSettings.PlatformRule(SampleHandleRule(.registrationID))]
         let fixture = try await ServerFixture(settings: .forTests(\.platforms, platforms))
         try await fixture.issue("a")
@@ -169,7 +169,7 @@ import Testing
         arguments: ["%20", "a%20b", "a:b", "a@b", "%C3%A4", "%FF", "~", String(repeating: "x", count: 129)],
         [HTTPRequest.Method.put, .delete]
     )
-    func whatIsNoIDIsTold(id: String, method: HTTPRequest.Method) async throws {
+    func anInvalidIDIsRefused(id: String, method: HTTPRequest.Method) async throws {
         let body = #"{"Platform":"apns","Handle":"aa"}"#
         try await self.fixture.send(method, "/api/register/\(id)", body: body).expectProblem(.invalidParameter, "id")
     }

@@ -49,7 +49,7 @@ import Testing
         #expect(response.text.wholeMatch(of: /"[A-Za-z0-9_-]{16,128}"/) != nil, "\(response.text)")
     }
 
-    @Test func eachRequestWithoutAHandleGetsANewID() async throws {
+    @Test func eachRequestWithoutAHandleGetsAFreshID() async throws {
         let ids = [try await self.fixture.requestRegistration(), try await self.fixture.requestRegistration()]
         #expect(ids[0] != ids[1])
     }
@@ -76,7 +76,7 @@ import Testing
         #expect(try await self.fixture.requestRegistration(handle: encoded) == id)
     }
 
-    @Test func ofTwoRegistrationsForOneHandleTheRequestLeavesOne() async throws {
+    @Test func aRequestLeavesOneOfTwoRegistrationsForOneHandle() async throws {
         for (id, platform) in [("one", "apns"), ("two", "fcm")] {
             #expect(try await self.put(id, #"{"Platform":"\#(platform)","Handle":"aa"}"#).status == .ok)
         }
@@ -86,17 +86,17 @@ import Testing
     }
 
     @Test(arguments: ["", "%20", "a%20b", "a+b", "%C3%A4", "%00", "%0A", String(repeating: "a", count: 4097)])
-    func aHandleInTheQueryThatCannotBeOneIsTold(handle: String) async throws {
+    func anInvalidHandleInTheQueryIsRefused(handle: String) async throws {
         try await self.fixture.send(.post, "/api/register?handle=\(handle)").expectProblem(.invalidParameter, "handle")
     }
 
     @Test(arguments: ["handle=a&handle=b", "handle=%FF", "x=%C3"])
-    func aQueryThatCannotBeReadIsTold(query: String) async throws {
+    func aMalformedQueryIsRefused(query: String) async throws {
         try await self.fixture.send(.post, "/api/register?\(query)").expectProblem(.invalidParameter)
     }
 
     @Test(arguments: ["?", "?x=1", "?handle=aa&x", "?&&handle=aa"])
-    func otherParametersAreIgnored(query: String) async throws {
+    func unknownParametersAreIgnored(query: String) async throws {
         #expect(try await self.fixture.send(.post, "/api/register\(query)").status == .ok)
     }
 
@@ -108,7 +108,7 @@ import Testing
         #"{"Tags":["news","News"],"extra":{"a":[1]},"Handle":"aa","Platform":"apns"}"#,
         #"{"Platform":"x","Platform":"apns","Handle":"aa","Tags":null,"tags":["news"]}"#,
     ])
-    func namesOfMembersAreReadInAnyCaseAndUnknownOnesIgnored(body: String) async throws {
+    func memberNamesAreReadInAnyCaseAndUnknownOnesAreIgnored(body: String) async throws {
         let response = try await self.put("one", body)
         #expect(response.status.code == 200)
         #expect(response.body.isEmpty)
@@ -154,12 +154,12 @@ import Testing
     }
 
     @Test(arguments: ["a", "aa", "0123456789ab"])
-    func aShortHandleIsNotShownAtAll(handle: String) async throws {
+    func aShortHandleIsFullyMasked(handle: String) async throws {
         #expect(try await self.put("one", #"{"Platform":"apns","Handle":"\#(handle)"}"#).status == .ok)
         #expect(try await self.devices().first?["Handle"] == .string("…"))
     }
 
-    @Test func theListHoldsOnesOwnDevicesThatHaveToldAHandle() async throws {
+    @Test func theListHoldsTheCallersRegisteredDevices() async throws {
         #expect(try await self.fixture.send(.get, Paths.register).text == "[]")
         _ = try await self.fixture.requestRegistration()
         #expect(try await self.put("one", #"{"Platform":"apns","Handle":"aa"}"#).status == .ok)
@@ -168,7 +168,7 @@ import Testing
         #expect(try await self.devices(user: "bob").map { $0["Id"]?.text } == ["two"])
     }
 
-    @Test func theListTellsWhenAProviderLastTookAPush() async throws {
+    @Test func theListShowsTheLastAcceptedPush() async throws {
         #expect(try await self.put("one", #"{"Platform":"apns","Handle":"aa"}"#).status == .ok)
         _ = try await self.fixture.post(#"{"Payload":1}"#, user: "alice")
         let (store, now) = (self.fixture.storage.store, self.fixture.clock.now)

@@ -33,7 +33,7 @@ import Testing
         #expect(!fetch.contains("trace="))
     }
 
-    @Test func theTraceIsInTheRequestsLineAndInThoseOfWhatFails() async throws {
+    @Test func theTraceIsLoggedForRequestsAndRefusals() async throws {
         let fixture = try await ServerFixture()
         try await fixture.send(.get, "/api/notifications", headers: [Self.field])
         #expect(self.lines(of: fixture).first?.contains(" trace=\(Self.id)") == true)
@@ -48,14 +48,14 @@ import Testing
     @Test(arguments: [
         [("traceparent", "00-\(id)-0000000000000000-01")], [field, field], [("traceparent", "alice's")],
     ])
-    func anInvalidTraceIsNone(fields: [(String, String)]) async throws {
+    func anInvalidTraceIsIgnored(fields: [(String, String)]) async throws {
         let fixture = try await ServerFixture()
         let response = try await fixture.send(.get, "/api/notifications", headers: fields)
         #expect(response.status == .ok)
         #expect(self.lines(of: fixture).first?.contains("trace=") == false)
     }
 
-    @Test func aNotificationIsRememberedWithTheTraceOfItsPost() async throws {
+    @Test func aNotificationHasTheTraceOfItsPost() async throws {
         let fixture = try await ServerFixture()
         let one = try await fixture.send(
             .post,
@@ -79,7 +79,7 @@ import Testing
         #expect(fixture.traces.trace(of: other) == nil)
     }
 
-    @Test func whatIsSampledHasItsLineAtInfo() async throws {
+    @Test func aSampledRequestIsLoggedAtInfo() async throws {
         let fixture = try await ServerFixture()
         fixture.traces.sample(1)
         try await fixture.send(.get, "/api/notifications")

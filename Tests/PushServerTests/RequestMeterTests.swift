@@ -40,7 +40,7 @@ import Testing
 
     /// The route that shows the metrics of all routes must not retain them, and with them the
     /// database.
-    @Test func aServerThatIsDroppedIsGone() async throws {
+    @Test func aReleasedServerIsDeallocated() async throws {
         weak var server: PushServer?
         weak var store: AnyObject?
         do {
@@ -61,7 +61,7 @@ import Testing
             (.seconds(10), "10.0"), (.seconds(11), "+Inf"), (.seconds(Int64.max / 2_000_000), "+Inf"),
         ]
     )
-    func aTimeCountsForTheBoundsThatItIsNotAbove(time: Duration, least: String) throws {
+    func aDurationCountsInEachBucketThatHoldsIt(time: Duration, least: String) throws {
         let meter = RequestMeter()
         meter.record(200, after: time)
         let buckets = meter.samples("GET", "/x").filter { $0.suffix == "_bucket" }
@@ -71,7 +71,7 @@ import Testing
         #expect(zip(buckets, buckets.dropFirst()).allSatisfy { $0.value <= $1.value })
     }
 
-    @Test func howLongADuePushWaitsIsShown() async throws {
+    @Test func theOverdueTimeOfAPushIsInTheMetrics() async throws {
         let fixture = try await ServerFixture()
         try await fixture.storage.addDevice(of: fixture.storage.user("alice"), handle: "a1")
         _ = try await fixture.post(#"{"Payload":1,"To":["username:alice"]}"#)

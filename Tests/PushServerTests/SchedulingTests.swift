@@ -36,7 +36,7 @@ import Testing
         try await self.fixture.send(method, path, user: user).status.code
     }
 
-    @Test func theSenderIsToldItsTimeAndTheRecipientNothingUntilThen() async throws {
+    @Test func aScheduledNotificationIsHiddenUntilItsTime() async throws {
         let alice = try await self.fixture.storage.user("alice")
         try await self.fixture.storage.addDevice(of: alice, handle: "aa")
         let at = self.time(60)
@@ -70,7 +70,7 @@ import Testing
         "2027-01-15T08:00:00", "tomorrow", "", "2027-01-15", "2027-02-30T00:00:00Z", "1800000000",
         "2027-01-15T08:00:00 Z", "2027-01-15T24:00:00Z",
     ])
-    func whatIsNoTimeIsRefused(text: String) async throws {
+    func anInvalidTimeIsRefused(text: String) async throws {
         try await self.post(#""SendAt":"\#(text)""#).expectProblem(
             .invalidMember,
             "SendAt must be a time with its zone"
@@ -78,14 +78,14 @@ import Testing
         try await self.post(#""SendAt":1800000000"#).expectProblem(.invalidMember, "SendAt must be a string")
     }
 
-    @Test func thirtyDaysAheadAreTheMost() async throws {
+    @Test func aTimeMayBeAtMostThirtyDaysAhead() async throws {
         #expect(try await self.post(#""SendAt":"\#(self.time(2_592_000))""#).status == .created)
         try await self.post(#""SendAt":"\#(self.time(2_592_001))""#)
             .expectProblem(.invalidMember, "SendAt must be at most 30 days ahead")
     }
 
     @Test(arguments: [0, -1, -100_000_000])
-    func aTimeThatHasPassedIsNow(seconds: TimeInterval) async throws {
+    func aPastTimeSendsAtOnce(seconds: TimeInterval) async throws {
         let response = try await self.post(#""SendAt":"\#(self.time(seconds))","ExpiresIn":5"#)
         #expect(try response.json["ExpiresAt"]?.text == self.time(5))
         #expect(try response.json["Recipients"]?.integer == 1)
@@ -105,7 +105,7 @@ import Testing
         #expect(try await self.fixture.storage.reader.schedule().count == 0)
     }
 
-    @Test func aDeviceSchedulesForItselfAndTakesItBack() async throws {
+    @Test func aDeviceSchedulesAndRecallsItsOwnNotification() async throws {
         let at = self.time(60)
         try await self.post(#""SendAt":"\#(at)","To":["username:bob"]"#, user: "alice").expectProblem(.forbidden)
         let response = try await self.post(#""SendAt":"\#(at)""#, user: "alice")
@@ -125,7 +125,7 @@ import Testing
         )
     }
 
-    @Test func theSenderAndAnAdministratorTakeItBack() async throws {
+    @Test func theSenderOrAnAdministratorRecallsAScheduledNotification() async throws {
         for user in ["paul", "ada"] {
             let response = try await self.post(#""SendAt":"\#(self.time(60))","To":["username:alice"]"#)
             let path = try #require(response.fields[.location])
@@ -135,7 +135,7 @@ import Testing
         #expect(try await self.fixture.storage.reader.schedule().count == 0)
     }
 
-    @Test func itIsAnElementOfABatchToo() async throws {
+    @Test func aBatchMayScheduleItsElements() async throws {
         let body =
             #"{"Notifications":[{"Payload":1,"SendAt":"\#(self.time(60))"},{"Payload":2},{"Payload":3,"SendAt":1}]}"#
         let response = try await self.fixture.send(.post, Paths.notificationBatch, user: "paul", body: body)
@@ -148,7 +148,7 @@ import Testing
         #expect(try await list().contains(#""Payload":1"#))
     }
 
-    @Test func theMetricsTellHowManyWaitAndHowLateTheFirstIs() async throws {
+    @Test func theMetricsShowScheduledAndOverdueNotifications() async throws {
         for seconds in [60, 120] as [TimeInterval] { _ = try await self.post(#""SendAt":"\#(self.time(seconds))""#) }
         let metrics = { try await self.fixture.send(.get, "/metrics", user: "ada").text }
         #expect(try await metrics().contains("\nsealpost_scheduled_notifications 2\n"))

@@ -57,7 +57,7 @@ import Testing
         #expect(try await self.fixture.send(.get, "/api/notifications/\(id)").text == response.text)
     }
 
-    @Test func whatTheButtonSendsIsTheOperatorsChoice() async throws {
+    @Test func theOperatorConfiguresThePayloadOfAnEmptyPost() async throws {
         let fixture = try await ServerFixture(settings: .forTests(\.emptyPayload, "\"Zwölf\"\n"))
         let response = try await fixture.send(.post, Paths.notifications)
         #expect(try response.json["Payload"] == .string("\"Zwölf\"\n"))
@@ -81,43 +81,43 @@ import Testing
         "\"\"", #""<toast>&\"'""#, #""line\nbreak\ttab""#, #""\u0000\u001f""#, #""\ud83d\udd10 🔐""#, #"  "blanks"  "#,
         #""ä\u00e4""#, #""\/""#,
     ])
-    func aStringIsCollectedAsItWasMeant(body: String) async throws {
+    func aStringIsFetchedAsItWasSent(body: String) async throws {
         let sent = try JSONValue(reading: Array(body.utf8))
         let id = try #require(try await self.post("?to_tag=bob", body: body).json["Id"]?.integer)
         let collected = try await self.fixture.send(.get, "/api/notifications/\(id)", user: "bob")
         #expect(try collected.json["Payload"] == sent)
     }
 
-    @Test func aUserWithoutADeviceCollectsAllTheSame() async throws {
+    @Test func aUserWithoutADeviceCanFetch() async throws {
         let id = try #require(try await self.post("?to_tag=ada", body: #""x""#).json["Id"]?.integer)
         #expect(try await self.fixture.send(.get, "/api/notifications/\(id)", user: "ada").status == .ok)
     }
 
     @Test(arguments: ["?to_tag=nobody", "?to_tag=alic", "?pns=apns&to_tag=alice2"])
-    func aUserWhoIsNotThereIsNamed(query: String) async throws {
+    func anUnknownUserIsRefused(query: String) async throws {
         try await self.post(query, body: #""x""#).expectProblem(.unknownUser, "does not exist")
         #expect(try await self.waiting() == [])
         #expect(self.fixture.wakeUps.count == 0)
     }
 
     @Test(arguments: ["?to_tag=", "?to_tag=a%20b", "?to_tag=a+b", "?to_tag=a:b", "?to_tag=%C3%A4"])
-    func whatIsNoNameOfAUserIsTold(query: String) async throws {
+    func anInvalidUserNameIsRefused(query: String) async throws {
         try await self.post(query, body: #""x""#).expectProblem(.invalidParameter, "to_tag")
     }
 
     @Test(arguments: ["?to_tag=alice&to_tag=bob", "?pns=apns&pns=apns"])
-    func aParameterThatIsThereTwiceIsNamed(query: String) async throws {
+    func aRepeatedParameterIsNamed(query: String) async throws {
         try await self.post(query, body: #""x""#).expectProblem(.invalidParameter, "more than once")
     }
 
     @Test(arguments: ["mpns", "", "adm", "apns%20", "toast"])
-    func aPlatformWithoutASenderIsToldThoseThereAre(platform: String) async throws {
+    func anUnknownPlatformIsRefusedWithTheKnownOnes(platform: String) async throws {
         try await self.post("?pns=\(platform)&to_tag=bob", body: #""x""#)
             .expectProblem(.unknownPlatform, "apns, fcm, wns")
     }
 
     @Test(arguments: ["", #"{"Payload":1}"#])
-    func whatIsNoParameterIsToldWhateverTheBodyIs(body: String) async throws {
+    func invalidParametersAreRefusedWhateverTheBody(body: String) async throws {
         try await self.post("?to_tag=a%20b", body: body).expectProblem(.invalidParameter, "to_tag")
         try await self.post("?pns=toast", body: body).expectProblem(.unknownPlatform, "apns, fcm, wns")
         #expect(self.fixture.wakeUps.count == 0)
@@ -143,18 +143,18 @@ import Testing
         #expect(try await self.waiting() == ["b:1"])
     }
 
-    @Test func withoutMoreThanAPayloadItGoesToTheCallerOnAllPlatforms() async throws {
+    @Test func aPayloadAloneGoesToTheCallerOnAllPlatforms() async throws {
         _ = try await self.fixture.post(#"{"Payload":"x"}"#, user: "alice")
         #expect(try await self.waiting() == ["a1", "a:2"])
     }
 
-    @Test func theQueryMeansNothingToTheFullForm() async throws {
+    @Test func theFullFormIgnoresTheQuery() async throws {
         let response = try await self.post("?pns=wns&to_tag=nobody", user: "alice", body: #"{"Payload":1}"#)
         #expect(response.status == .created)
         #expect(try await self.waiting() == ["a1", "a:2"])
     }
 
-    @Test func unknownUsersOfTheFullFormAreNamedAndNothingIsStored() async throws {
+    @Test func theFullFormNamesUnknownUsersAndStoresNothing() async throws {
         let response = try await self.post(body: #"{"Payload":1,"To":["username:bob","username:nobody"]}"#)
         try response.expectProblem(.unknownUser, "nobody")
         #expect(try await self.waiting() == [])
@@ -183,7 +183,7 @@ import Testing
         #expect(ids.contains { $0 > 1 << (bits - 4) }, "all of the width is used")
     }
 
-    @Test func anIDIsNeverGivenOutTwiceAndWhenNoneIsFreeThatIsSaid() async throws {
+    @Test func idsAreUniqueAndExhaustionIsReported() async throws {
         let fixture = try await ServerFixture(settings: .forTests(\.idBits, 2))
         var ids: Set<Int> = []
         for _ in 0..<3 {

@@ -42,13 +42,13 @@ import Testing
             #"["b || a && c"] ["fcm","wns"] "normal" "k" "never" true"#
         ),
     ])
-    func theOptionsInForceAreTold(body: String, options: String) async throws {
+    func theAnswerHasTheEffectiveOptions(body: String, options: String) async throws {
         let sent = try await self.send(body)
         #expect(Self.text(sent, "To", "Platforms", "Priority", "CollapseKey", "Store", "ReadOnce") == options)
         #expect(sent["Payload"] == nil)
     }
 
-    @Test func theExpiryInForceIsTold() async throws {
+    @Test func theAnswerHasTheEffectiveExpiry() async throws {
         let (now, lifetime) = (self.fixture.clock.now, TimeInterval(2_592_000))
         #expect(try await self.send(#"{"Payload":1,"ExpireIn":5}"#)["ExpiresAt"]?.text == (now + lifetime).rfc3339)
         #expect(try await self.send(#"{"Payload":1,"ExpiresIn":5}"#)["ExpiresAt"]?.text == (now + 5).rfc3339)
@@ -72,7 +72,7 @@ import Testing
         #expect(Self.text(sent, "Recipients", "Pushes", "More") == counts)
     }
 
-    @Test func aBroadcastIsNotCountedWhileItIsWalked() async throws {
+    @Test func aBroadcastIsNotCountedDuringItsFanOut() async throws {
         let storage = self.fixture.storage
         let alice = try await storage.user("alice")
         for first in stride(from: 0, through: 1000, by: 10) {
@@ -111,7 +111,7 @@ import Testing
     /// A user with the role device sends only to itself. The server refuses other recipients
     /// before it looks up a tag or a name.
     @Test(arguments: ["news", "nosuchtag", "username:bob", "username:nobody", "username:alice && news", "!news"])
-    func aDeviceCountsNobodyElse(expression: String) async throws {
+    func aDevicesAnswerRevealsNoOtherRecipients(expression: String) async throws {
         let bob = try await self.fixture.storage.user("bob")
         try await self.fixture.storage.addDevice(of: bob, handle: "b1", tags: ["news"])
         let headers = [("X-Request-Id", "same")]
@@ -125,7 +125,7 @@ import Testing
     }
 
     /// The publisher's immediate answer has the same number of pushes as the report.
-    @Test func thePushesAreThoseOfTheReport() async throws {
+    @Test func theAnswerAndTheReportCountTheSamePushes() async throws {
         for (user, handle) in [("alice", "a1"), ("alice", "a2"), ("bob", "b1")] {
             let owner = try await self.fixture.storage.user(user)
             try await self.fixture.storage.addDevice(of: owner, handle: handle, tags: ["news"])

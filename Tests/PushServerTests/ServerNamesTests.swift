@@ -34,7 +34,7 @@ import Testing
         "push.example.com", "push.example.com:8443", "PUSH.example.com", "Push.Example.com:80", "192.0.2.1",
         "192.0.2.1:8080", "[2001:db8::1]:8080", "[2001:DB8:0::1]",
     ])
-    func aRequestForOneOfItsNamesIsAnswered(host: String) async throws {
+    func aRequestForAConfiguredNameIsAnswered(host: String) async throws {
         let answer = try await self.answer(to: "GET /api/register HTTP/1.1", [("Host", host), Self.alice])
         #expect(answer.status == .ok, "\(answer.text)")
         let absolute = "GET http://\(host)/api/register HTTP/1.1"
@@ -67,7 +67,7 @@ import Testing
     }
 
     /// The request's origin and host agree, and the browser calls it same-origin.
-    @Test func aPageWhoseNameLeadsToTheServerGetsNothingByAFieldOfItsOwn() async throws {
+    @Test func aRequestByDNSRebindingIsRefused() async throws {
         var settings = ServerSettings.forTests(\.names, Self.names)
         settings.identityField = IdentityField("X-Remote-User")
         for line in ["POST \(Paths.users) HTTP/1.1", "GET \(Paths.users) HTTP/1.1", "GET /metrics HTTP/1.1"] {
@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    @Test func withoutNamesAnyHostIsTaken() async throws {
+    @Test func anyHostIsAcceptedWithoutConfiguredNames() async throws {
         let fields = [("Host", "evil.example"), Self.alice]
         #expect(
             try await self.answer(to: "GET /api/register HTTP/1.1", fields, settings: .forTests(\.names, [])).status

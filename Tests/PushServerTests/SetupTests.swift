@@ -26,7 +26,7 @@ import Testing
         return try await fixture.send(.post, Paths.setup, user: nil, body: body)
     }
 
-    @Test func theCodeMakesOneAdministratorOnce() async throws {
+    @Test func theSetupCodeCreatesOneAdministratorOnce() async throws {
         let fixture = try await self.fixture()
         let code = fixture.setup.make().exposed
         #expect(try await self.setUp(fixture, code).status == .created)
@@ -40,7 +40,7 @@ import Testing
 
     /// Otherwise each request would find no user and create one before the other's user is
     /// stored.
-    @Test func ofSeveralRequestsAtOnceOneMakesTheAdministrator() async throws {
+    @Test func concurrentSetupRequestsCreateOneAdministrator() async throws {
         let fixture = try await self.fixture()
         let code = fixture.setup.make().exposed
         let created = try await withThrowingTaskGroup(of: Bool.self) { group in
@@ -52,7 +52,7 @@ import Testing
         #expect(created == 1)
     }
 
-    @Test func whoeverHasNoCodeMakesNobody() async throws {
+    @Test func aWrongSetupCodeCreatesNobody() async throws {
         let fixture = try await self.fixture()
         try await self.setUp(fixture, "").expectProblem(.forbidden)
         let old = fixture.setup.make().exposed
@@ -64,13 +64,13 @@ import Testing
     }
 
     /// Otherwise anybody who has read an old line of a terminal could become an administrator.
-    @Test func theCodeIsWorthNothingWhereThereAreUsers() async throws {
+    @Test func theSetupCodeIsRefusedIfThereAreUsers() async throws {
         let fixture = try await ServerFixture()
         try await self.setUp(fixture, fixture.setup.make().exposed, name: "eve").expectProblem(.forbidden)
         #expect(try await fixture.send(.get, Paths.user("eve"), user: "ada").status == .notFound)
     }
 
-    @Test func aBadNameOrPasswordLeavesTheCodeGood() async throws {
+    @Test func aBadNameOrPasswordLeavesTheSetupCodeValid() async throws {
         let fixture = try await self.fixture()
         let code = fixture.setup.make().exposed
         try await self.setUp(fixture, code, name: "a b").expectProblem(.invalidMember)

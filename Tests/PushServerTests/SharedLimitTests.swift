@@ -77,7 +77,7 @@ import Testing
         return count
     }
 
-    @Test func whatIsUsedOnOneServerIsUsedOnAll() async throws {
+    @Test func requestsOnOneServerCountOnAll() async throws {
         #expect(try await self.admitted(0) == 30)
         await self.exchange()
         #expect(try await self.admitted(1) == 0)
@@ -89,7 +89,7 @@ import Testing
         #expect(try await self.admitted(1) == 0)
     }
 
-    @Test func changesOnOneServerAreChangesOnAll() async throws {
+    @Test func changesOnOneServerCountOnAll() async throws {
         for _ in 0..<3 {
             let response = try await self.servers[0].fixture.send(.post, "/api/register", client: self.guesser)
             #expect(response.status == .ok)
@@ -100,7 +100,7 @@ import Testing
         #expect(try await self.admitted(1, of: 1) == 1)
     }
 
-    @Test func atOnceThereIsAtMostAQuotaForEachServerAndThenItIsPaidBack() async throws {
+    @Test func eachServerAdmitsAtMostAQuotaAndTheExcessIsRepaid() async throws {
         for server in 0..<3 { #expect(try await self.admitted(server) == 30) }
         await self.exchange()
         // Each server has counted 90 used requests; 15 become free in a minute.
@@ -112,7 +112,7 @@ import Testing
         #expect(try await self.admitted(0) == 1)
     }
 
-    @Test func whoAsksAllServersInTurnGetsLittleMoreThanAQuota() async throws {
+    @Test func aCallerOfAllServersGetsLittleMoreThanOneQuota() async throws {
         var total = 0
         for _ in 0..<10 {
             for server in 0..<3 { total += try await self.admitted(server, of: 2) }
@@ -123,7 +123,7 @@ import Testing
         #expect((30...30 + 2 * 6).contains(total), "\(total)")
     }
 
-    @Test func aUserWhoAsksForLittleIsToldToNobody() async throws {
+    @Test func smallUsesAreNotShared() async throws {
         let quota = try #require(Quota(requests: 1200, window: 60))
         let quotas = Quotas([.device: quota], scope: .servers)
         var answer = LimitAnswer()
@@ -188,7 +188,7 @@ import Testing
         for server in 0..<3 { try await self.guess(server, name).expectProblem(.tooManyAttempts) }
     }
 
-    @Test func theRightPasswordEndsTheWaitOnAllServers() async throws {
+    @Test func theRightPasswordEndsTheDelayOnAllServers() async throws {
         for number in 0..<5 { #expect(try await self.guess(0, "alice", number).status == .unauthorized) }
         await self.exchange()
         #expect(try await self.guess(1, "alice", password: ServerFixture.password).status == .ok)
@@ -226,7 +226,7 @@ import Testing
         }
     }
 
-    @Test func whatIsToldIsBounded() async throws {
+    @Test func theNewsForOtherServersIsLimited() async throws {
         let limiter = SignInLimiter(sharedKey: IndexSecret().derive("test"))
         let now = self.servers[0].fixture.clock.now
         for number in 0..<2000 {
@@ -243,7 +243,7 @@ import Testing
         #expect(news.isEmpty)
     }
 
-    @Test func whatChangesNothingIsNotTold() async throws {
+    @Test func attemptsThatChangeNothingAreNotShared() async throws {
         let limiter = SignInLimiter(sharedKey: IndexSecret().derive("test"))
         let name = try #require(Username("alice"))
         let now = self.servers[0].fixture.clock.now

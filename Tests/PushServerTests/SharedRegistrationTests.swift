@@ -27,7 +27,7 @@ import Testing
         try await self.fixture.send(.get, Paths.register, user: user).text
     }
 
-    @Test func bothAccountsKeepTheHandle() async throws {
+    @Test func bothUsersKeepASharedHandle() async throws {
         for user in ["alice", "bob"] {
             #expect(try await self.register(user, shared: "true").response.status == .ok)
         }
@@ -37,27 +37,27 @@ import Testing
         }
     }
 
-    @Test(arguments: [nil, "false", "null"]) func withoutItTheHandleMoves(shared: String?) async throws {
+    @Test(arguments: [nil, "false", "null"]) func anUnsharedHandleMoves(shared: String?) async throws {
         #expect(try await self.register("alice", shared: "true").response.status == .ok)
         #expect(try await self.register("bob", shared: shared).response.status == .ok)
         #expect(try await self.list("alice").contains("RetiredAt"))
         #expect(try await self.list("bob").contains(#""Shared":false"#))
     }
 
-    @Test(arguments: [#""true""#, "1", "[]", "{}"]) func itIsTrueOrFalse(value: String) async throws {
+    @Test(arguments: [#""true""#, "1", "[]", "{}"]) func sharedMustBeTrueOrFalse(value: String) async throws {
         let response = try await self.register("alice", shared: value).response
         try response.expectProblem(.invalidMember, "Shared must be true or false")
     }
 
     /// Hints are keyed with the id, and an id that a client chose can be guessed.
-    @Test func anIDThatCanBeGuessedIsExchangedFirst() async throws {
+    @Test func aGuessableIDMustBeReplacedFirst() async throws {
         try await self.fixture.issue("my-phone", to: "alice")
         let body = #"{"Platform":"apns","Handle":"aabb","Shared":true}"#
         let response = try await self.fixture.send(.put, Paths.registration("my-phone"), user: "alice", body: body)
         try response.expectProblem(.registrationGone, "request a new one")
     }
 
-    @Test func whoSharesAnothersHandleGetsNothingOfHis() async throws {
+    @Test func sharingAForeignHandleGivesNoAccess() async throws {
         let honest = try await self.register("alice", shared: nil)
         let hostile = try await self.register("bob", shared: "true")
         #expect(hostile.response.status == .ok)

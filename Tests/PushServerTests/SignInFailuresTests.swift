@@ -50,7 +50,7 @@ import Testing
         for address in 0..<UInt64(SignInFailures.attack) { #expect(self.fail(account, 1000 + address) == nil) }
     }
 
-    @Test mutating func sixTriesThenTheWaitDoublesToAQuarterOfAnHour() {
+    @Test mutating func theDelayDoublesAfterSixTriesUpTo15Minutes() {
         #expect(self.freeTries(1, 1) == 6)
         for wait in [1.0, 2, 4, 8, 16, 32, 64, 128, 256, 512, 900, 900] {
             let told = self.fail(1, 1)
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test mutating func askingDoesNotProlongTheWait() {
+    @Test mutating func refusedAttemptsDoNotProlongTheDelay() {
         _ = self.freeTries(1, 1)
         self.now += 0.5
         for _ in 0..<1000 { #expect(self.fail(1, 1) == 0.5) }
@@ -69,19 +69,19 @@ import Testing
         #expect(self.signIn(1, 1) == nil)
     }
 
-    @Test mutating func aGuesserSlowsNobodyButItself() {
+    @Test mutating func aGuesserDelaysOnlyItself() {
         _ = self.freeTries(1, 1)
         #expect(self.freeTries(1, 2) == 6, "the account from elsewhere")
         #expect(self.freeTries(2, 1) == 6, "another account")
     }
 
-    @Test mutating func aSuccessClearsThePair() {
+    @Test mutating func aSuccessClearsTheFailuresOfUserAndAddress() {
         for _ in 0..<5 { #expect(self.fail(1, 1) == nil) }
         #expect(self.signIn(1, 1) == nil)
         #expect(self.freeTries(1, 1) == 6)
     }
 
-    @Test mutating func aThousandAtOnceAreNoThousandTries() {
+    @Test mutating func aThousandConcurrentAttemptsGetSixTries() {
         let verdicts = (0..<1000).map { _ in self.failures.begin(Self.attempt(1, 1), now: self.now) }
         let tried = verdicts.count { if case .mayTry = $0 { true } else { false } }
         #expect(tried == 6)
@@ -89,7 +89,7 @@ import Testing
 
     // MARK: From many addresses
 
-    @Test mutating func anAttackedAccountGivesStrangersOneTryEachAndItsOwnAddressesAllOfTheirs() {
+    @Test mutating func anAttackLimitsStrangersToOneTryAndSparesKnownAddresses() {
         #expect(self.signIn(1, 7) == nil)
         self.attack(1)
         #expect(self.fail(1, 8) == nil)
@@ -106,7 +106,7 @@ import Testing
         #expect(self.freeTries(1, 8) == 6)
     }
 
-    @Test mutating func theOwnersOwnSlipsAreNoAttack() {
+    @Test mutating func theOwnersOwnFailuresAreNotAnAttack() {
         #expect(self.signIn(1, 7) == nil)
         for _ in 0..<50 {
             _ = self.fail(1, 7)
@@ -115,7 +115,7 @@ import Testing
         #expect(self.freeTries(1, 8) == 6)
     }
 
-    @Test mutating func oneTryADayIsNeverRefusedWhateverOthersDo() {
+    @Test mutating func aDailyAttemptIsNeverRefused() {
         for day in 0..<20 {
             for address in 0..<100 { _ = self.fail(1, UInt64(1000 + day * 100 + address)) }
             #expect(self.signIn(1, UInt64(day)) == nil)
@@ -133,7 +133,7 @@ import Testing
         for _ in 0..<50 { #expect(self.signIn(1, 7) == nil) }
     }
 
-    @Test mutating func aNeighbourWhoComparesAHundredPasswordsLearnsNoMore() {
+    @Test mutating func aNeighbourLearnsNothingAfterAHundredPasswords() {
         #expect(self.signIn(1, 7) == nil)
         #expect(self.freeTries(1, 7) == 6)
         for number in 0..<101 { #expect(self.fail(1, 7) != nil, "\(number)") }
@@ -202,7 +202,7 @@ import Testing
         #expect(self.freeTries(stride: stride) { isOneAccount ? 1 : 1000 + $0 } == expected)
     }
 
-    @Test mutating func phonesOfOneCarrierThatNobodyHadTimeForAreNotSlowed() {
+    @Test mutating func attemptsRefusedAsBusyDoNotThrottleANetwork() {
         for number in 0..<1000 as Range<UInt64> {
             let attempt = Self.attempt(1000 + number, subnet: number)
             guard case .mayTry(let begun) = self.failures.begin(attempt, now: self.now) else {
@@ -213,7 +213,7 @@ import Testing
         }
     }
 
-    @Test mutating func aKnownSubnetDoesNotWaitForItsNetwork() {
+    @Test mutating func aKnownSubnetIsNotThrottledWithItsNetwork() {
         guard case .mayTry(let attempt) = self.failures.begin(Self.attempt(1, subnet: 9), now: self.now) else {
             Issue.record("refused")
             return
@@ -228,7 +228,7 @@ import Testing
 
     // MARK: Many accounts
 
-    @Test mutating func anAddressThatTriesManyAccountsIsSlowedWhereItHasNeverSignedIn() {
+    @Test mutating func anAddressThatTriesManyUsersIsThrottledForUnknownOnes() {
         #expect(self.signIn(1, 7) == nil)
         var tried = 0
         while tried < 1000, self.fail(UInt64(100 + tried), 7) == nil { tried += 1 }
@@ -238,7 +238,7 @@ import Testing
         #expect(self.fail(99, 8) == nil, "from elsewhere")
     }
 
-    @Test mutating func aSuccessDoesNotMakeUpForWhatTheAddressFailedOnOthers() {
+    @Test mutating func aSuccessDoesNotClearFailuresForOtherUsers() {
         for account in 0..<20 {
             #expect(self.fail(UInt64(100 + account), 7) == nil)
             #expect(self.signIn(1, 7) == nil)
@@ -253,7 +253,7 @@ import Testing
 
     // MARK: Without an address
 
-    @Test mutating func withoutAnAddressNobodyWaitsForLongNorForOthers() {
+    @Test mutating func attemptsWithoutAnAddressAreDelayedAtMostAMinute() {
         #expect(self.freeTries(1, nil) == 6)
         for _ in 0..<100 { self.now += self.fail(1, nil) ?? 0 }
         let wait = self.fail(1, nil) ?? 0
@@ -263,7 +263,7 @@ import Testing
 
     // MARK: Other credentials than passwords
 
-    @Test mutating func whatNamesNoAccountCountsForItsAddressAndApart() {
+    @Test mutating func credentialsWithoutANameAreCountedSeparately() {
         for _ in 0..<51 { #expect(self.failures.countInvalidCredentials(of: 7, now: self.now) == nil) }
         #expect(self.failures.countInvalidCredentials(of: 7, now: self.now) == 1)
         #expect(self.failures.countInvalidCredentials(of: 8, now: self.now) == nil)
@@ -274,7 +274,7 @@ import Testing
 
     // MARK: The order of hashes
 
-    @Test mutating func whoIsKnownComesFirstAndThenWhoHasFailedLeast() {
+    @Test mutating func knownAddressesRankFirstAndThenFewestFailures() {
         func rank(_ verdict: SignInFailures.Verdict) -> Int? {
             if case .mayTry(let attempt) = verdict { attempt.rank } else { nil }
         }
@@ -286,7 +286,7 @@ import Testing
         #expect(rank(self.failures.begin(Self.attempt(9, 7), now: self.now)) == 5, "has failed on four others")
     }
 
-    @Test mutating func whatNobodyHadTimeForCountsForTheAddressOnly() {
+    @Test mutating func attemptsRefusedAsBusyCountForTheAddressOnly() {
         for _ in 0..<10 {
             guard case .mayTry(let attempt) = self.failures.begin(Self.attempt(1, 7), now: self.now) else {
                 Issue.record("refused")
@@ -349,7 +349,7 @@ import Testing
             countsForAddress: false
         ),
     ])
-    mutating func anAttemptIsRankedAndCountedByHowTheAddressStandsToTheAccount(row: Row) throws {
+    mutating func knownAndStrangeAddressesAreRankedAndCountedDifferently(row: Row) throws {
         if row.isKnown { #expect(self.signIn(1, 7) == nil) }
         for _ in 0..<row.failures { #expect(self.fail(1, 7) == nil) }
         // The account has one failure of a stranger less than makes an attack.

@@ -108,12 +108,12 @@ import Testing
     }
 
     @Test(arguments: targets)
-    func everyRouteCounts(target: String) async throws {
+    func failuresOnEveryRouteAreCounted(target: String) async throws {
         let route = try Self.route(target)
         for kind in [Kind.password, .token] { try self.expectRefusal(try await self.exhaust(kind, to: route)) }
     }
 
-    @Test func whatIsOpenIsNot() async throws {
+    @Test func openRoutesAreNotThrottled() async throws {
         for kind in Kind.allCases {
             _ = try await self.exhaust(kind)
             for target in ["/healthz", "/readyz", "/nothing"] {
@@ -122,7 +122,7 @@ import Testing
         }
     }
 
-    @Test func whoShowsNothingIsAskedForItForEver() async throws {
+    @Test func requestsWithoutCredentialsAreNotThrottled() async throws {
         _ = try await self.exhaust(.password)
         for _ in 0..<200 {
             let response = try await self.fixture.send(.get, "/api/register", user: nil, client: self.guesser)
@@ -132,7 +132,7 @@ import Testing
 
     // MARK: Answers to a guesser
 
-    @Test func knownAndUnknownNamesAreRefusedAfterAsManyTriesWithTheSameBytes() async throws {
+    @Test func knownAndUnknownNamesAreRefusedAlike() async throws {
         var answers: [[Response]] = []
         for kind in [Kind.password, .nobodysPassword] {
             var responses: [Response] = []
@@ -145,7 +145,7 @@ import Testing
         #expect(answers[0].map(\.status.code) == [Int](repeating: 401, count: 6) + [Int](repeating: 429, count: 6))
     }
 
-    @Test func theRightPasswordIsRefusedLikeAnyOtherAndTriedAfterTheWait() async throws {
+    @Test func theRightPasswordIsRefusedDuringTheDelayAndAcceptedAfter() async throws {
         let refusal = try await self.exhaust(.password)
         #expect(refusal.fields[.retryAfter] == "1")
         #expect(try await self.signIn(from: self.guesser) == 429)
@@ -154,7 +154,7 @@ import Testing
         #expect(try await self.send(.password, 1).status == .unauthorized, "a success clears the pair")
     }
 
-    @Test func aGuessFromElsewhereFindsNothingInTheCache() async throws {
+    @Test func aGuessFromAnotherAddressFindsNoCacheEntry() async throws {
         for _ in 0..<2 { #expect(try await self.fixture.send(.get, Paths.register, client: self.phone).status == .ok) }
         _ = try await self.exhaust(.password)
         let guess = try await self.fixture.send(.get, Paths.register, client: self.guesser)
@@ -162,7 +162,7 @@ import Testing
         #expect(try await self.fixture.send(.get, Paths.register, client: self.phone).status == .ok, "the owner")
     }
 
-    @Test func aGuesserAtTheOwnersAddressComparesAHundredPasswords() async throws {
+    @Test func aGuesserAtTheOwnersAddressHasAHundredTries() async throws {
         func signIn() async throws -> Response {
             try await self.fixture.send(.get, Paths.register, client: self.phone)
         }
@@ -176,7 +176,7 @@ import Testing
     }
 
     @Test(arguments: [("2001:db8:1:%x::1", 21), ("2001:db8:1:1%02x::1", 11)])
-    func manySubnetsOfOneNetworkAreSlowedTogether(form: String, free: Int) async throws {
+    func manySubnetsOfOneNetworkAreThrottledTogether(form: String, free: Int) async throws {
         var statuses: [Int] = []
         for number in 0..<45 {
             // The first form gives each attempt its own /56.
@@ -190,21 +190,21 @@ import Testing
 
     // MARK: Callers that are not slowed
 
-    @Test func aNeighbourDoesNotLockOutWhoHasSignedInThere() async throws {
+    @Test func aNeighbourDoesNotLockOutAKnownUser() async throws {
         #expect(try await self.signIn(from: self.phone) == 200)
         for number in 0..<9 { _ = try await self.send(.password, number, from: self.phone) }
         #expect(try await self.signIn(from: self.phone) == 200)
         #expect(try await self.send(.password, 9, from: self.phone).status == .unauthorized)
     }
 
-    @Test func aGuesserSlowsNeitherTheOwnerNorItsNeighbours() async throws {
+    @Test func aGuesserDelaysNeitherTheOwnerNorItsNeighbours() async throws {
         _ = try await self.exhaust(.password)
         #expect(try await self.signIn(from: self.phone) == 200)
         #expect(try await self.signIn("bob", from: self.guesser) == 200)
         #expect(try await self.signIn("bob", from: nil) == 200)
     }
 
-    @Test func whatIsRememberedAndTokensThatAreGoodAreNeverTouched() async throws {
+    @Test func cachedPasswordsAndValidTokensAreNeverThrottled() async throws {
         #expect(try await self.signIn(from: self.guesser) == 200)
         let session = try await self.fixture.send(.post, "/api/sessions", client: self.guesser)
         let token = try #require(try session.json["Token"]?.text)
@@ -247,7 +247,7 @@ import Testing
         #expect(statuses.allSatisfy { $0 == .ok })
     }
 
-    @Test func ofABurstOfGuessesOnlyTheFirstAreLookedAt() async throws {
+    @Test func onlyTheFirstGuessesOfABurstAreVerified() async throws {
         let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
             for number in 0..<60 {
                 group.addTask { try await self.send(.password, number).status.code }
@@ -257,7 +257,7 @@ import Testing
         #expect(statuses == [401: 6, 429: 54])
     }
 
-    @Test func tokensAreNotCountedWhereTheAddressIsEverybodys() async throws {
+    @Test func tokensOverAUnixSocketAreNotCounted() async throws {
         for number in 0..<200 {
             for kind in [Kind.token, .almostToken, .certificate, .malformed] {
                 #expect(try await self.send(kind, number, from: .unix).status == .unauthorized)
@@ -267,7 +267,7 @@ import Testing
 
     // MARK: Metrics and logs
 
-    @Test func outcomesAreCountedAndAFloodIsAFewLines() async throws {
+    @Test func outcomesAreCountedAndAFloodLogsFewLines() async throws {
         _ = try await self.exhaust(.password)
         for number in 0..<1000 { _ = try await self.send(.password, number) }
         #expect(try await self.signIn("ada", from: self.phone) == 200)

@@ -70,7 +70,7 @@ import Testing
     }
 
     @Test(arguments: EnvelopeTests.Sample.allCases)
-    func whoDoesNotAskGetsNoSignature(sample: EnvelopeTests.Sample) async throws {
+    func answersAreUnsignedUnlessTheClientAsks(sample: EnvelopeTests.Sample) async throws {
         let (response, _) = try await EnvelopeTests().send(
             sample,
             headers: [("MyToken", "1000")],
@@ -79,7 +79,7 @@ import Testing
         #expect(self.isUnsigned(response))
     }
 
-    @Test func aHeadIsSignedOverNothing() async throws {
+    @Test func aHeadAnswerIsSignedWithAnEmptyBody() async throws {
         let fixture = try await ServerFixture()
         let path = try await fixture.post(#"{"Payload":1}"#)
         let response = try await fixture.send(.head, path, user: "paul", headers: Self.asking)
@@ -104,7 +104,7 @@ import Testing
         try self.verify(unchanged, of: fixture)
     }
 
-    @Test func whatIsDeletedIsSignedOverNothing() async throws {
+    @Test func aNoContentAnswerIsSigned() async throws {
         let fixture = try await ServerFixture()
         let path = try await fixture.post(#"{"Payload":1}"#)
         let response = try await fixture.send(.delete, path, user: "paul", headers: Self.asking)
@@ -112,7 +112,7 @@ import Testing
         try self.verify(response, of: fixture)
     }
 
-    @Test func whatMayBeKeptUnsignedMayNotBeKeptSigned() async throws {
+    @Test func aSignedAnswerIsNotCacheable() async throws {
         let fixture = try await ServerFixture()
         let path = try await fixture.post(#"{"Payload":1}"#)
         let unsigned = try await fixture.send(.get, path, user: "paul")
@@ -124,7 +124,7 @@ import Testing
         #expect(signed.body == unsigned.body)
     }
 
-    @Test func theLabelAndTheOrderAreTheClients() async throws {
+    @Test func theClientChoosesTheSignaturesLabelAndOrder() async throws {
         let fixture = try await ServerFixture()
         for list in [
             #"("@status" "content-digest" "mytoken";req)"#,
@@ -225,7 +225,7 @@ import Testing
         }
     }
 
-    @Test func anAnswerToNobodySaysSoWhereTheAccountIsAskedFor() async throws {
+    @Test func anUnauthenticatedAnswerHasTheAccountNone() async throws {
         let fixture = try await ServerFixture()
         for target in ["/healthz", "/api/register", "/nothing"] {
             let asked = try await fixture.send(.get, target, user: nil, headers: Self.askingForTheAccount)
@@ -243,7 +243,7 @@ import Testing
 
     /// A current client asks a server of the previous version, and a client of the previous
     /// version asks this server.
-    @Test func aClientThatAsksForEitherListGetsTheFirst() async throws {
+    @Test func aClientThatOffersTwoCoveragesGetsTheFirst() async throws {
         let fixture = try await ServerFixture()
         let either = ResponseVerifier.acceptSignature(coverage: .account, otherwise: .exchange)
         let response = try await fixture.send(
@@ -278,7 +278,7 @@ import Testing
         [("MyToken", "1"), ("Accept-Signature", "((")],
         [("Accept-Signature", ResponseVerifier.acceptSignature())],
     ])
-    func whatCannotBeSignedIsRefusedBeforeAnythingIsDone(headers: [(String, String)]) async throws {
+    func anUnsupportedSignatureIsRefusedBeforeAnyEffect(headers: [(String, String)]) async throws {
         let fixture = try await ServerFixture()
         let response = try await fixture.send(.post, Paths.notifications, user: "paul", headers: headers)
         try response.expectProblem(.unsupportedSignature)
@@ -289,7 +289,7 @@ import Testing
     }
 
     @Test(arguments: ["x", "126322568", "", "-1"])
-    func aTokenThatIsNoneIsRefusedWithASignature(token: String) async throws {
+    func anInvalidTokenIsRefusedWithASignedAnswer(token: String) async throws {
         let fixture = try await ServerFixture()
         let headers = [("MyToken", token), Self.asking[1]]
         let response = try await fixture.send(.get, "/healthz", headers: headers)
@@ -298,7 +298,7 @@ import Testing
     }
 
     @Test(arguments: [[("MyToken", "1"), ("MyToken", "1")], [("MyToken", "ü")]])
-    func aTokenThatMayBeReadInTwoWaysIsNotSigned(tokens: [(String, String)]) async throws {
+    func anAmbiguousTokenIsNotSigned(tokens: [(String, String)]) async throws {
         let fixture = try await ServerFixture()
         let response = try await fixture.send(.get, "/healthz", headers: tokens + [Self.asking[1]])
         try response.expectProblem(.invalidToken)
@@ -321,7 +321,7 @@ import Testing
 
     // MARK: Keys
 
-    @Test func theKeyThatIsAskedForSignsAndElseTheFirst() async throws {
+    @Test func theRequestedKeySignsOrElseTheFirst() async throws {
         let set = try SigningKeySet(text: SigningKeySet.addingKey(to: SigningKeySet.generateText()).text)
         let fixture = try await ServerFixture(signingKeys: SigningKeys(set))
         let (first, second) = (set.keys[0].key, set.keys[1].key)
@@ -333,7 +333,7 @@ import Testing
         }
     }
 
-    @Test func otherKeysSignFromTheExchangeOn() async throws {
+    @Test func newKeysSignAfterAReplacement() async throws {
         let fixture = try await ServerFixture()
         let old = SigningKeys(fixture.signingKeys.current)
         fixture.signingKeys.replace(with: .random())
@@ -342,13 +342,13 @@ import Testing
         #expect(throws: SignatureFailure.self) { try self.verify(response, of: fixture, by: old) }
     }
 
-    @Test func theRequestForASignatureIsWrittenAsTheDocumentationHasIt() throws {
+    @Test func theSignatureRequestEqualsTheDocumentation() throws {
         let page = try Repository.text(of: "docs/http.md")
         let field = try #require(page.firstMatch(of: /```http\nAccept-Signature: (.*)\n```/)).output.1
         #expect(field.replacing("…", with: "key") == ResponseVerifier.acceptSignature(keyID: "key", coverage: .account))
     }
 
-    @Test func thePublicHalvesAreForAnybody() async throws {
+    @Test func anybodyMayReadThePublicKeys() async throws {
         let set = try SigningKeySet(text: SigningKeySet.addingKey(to: SigningKeySet.generateText()).text)
         let fixture = try await ServerFixture(signingKeys: SigningKeys(set))
         let response = try await fixture.send(.get, Paths.signatureKeys, user: nil)
@@ -388,7 +388,7 @@ import Testing
         #expect(try SigningKeySet.addingKey(to: self.text).text != text, "it is random")
     }
 
-    @Test func aKeyIsTakenOutAndNothingElse() throws {
+    @Test func removingAKeyChangesNothingElse() throws {
         #expect(try SigningKeySet.removingKey(2, from: self.text) == "# mine\n\(Self.line(7, 1))\n# old\n")
         #expect(throws: KeyTextError.signing(7)) { try SigningKeySet.removingKey(7, from: self.text) }
         #expect(throws: KeyTextError.missing(3)) { try SigningKeySet.removingKey(3, from: self.text) }
@@ -401,7 +401,7 @@ import Testing
         ("\(Self.line(1, 1)) x", .malformed(line: 1)), ("\(Self.line(1, 1))\n\(Self.line(1, 2))", .repeated(1)),
         ("\(Self.line(1, 1))\n\(Self.line(2, 1))", .repeated(2)), ("4294967296 AAAA", .malformed(line: 1)),
     ])
-    func whatIsNoSetOfKeysIsRefusedWithItsPlace(text: String, error: KeyTextError) {
+    func anInvalidKeySetIsRefusedWithTheReason(text: String, error: KeyTextError) {
         #expect(throws: error) { try SigningKeySet(text: text) }
     }
 }

@@ -35,7 +35,7 @@ import Testing
     }
 
     @Test(arguments: ["paul", "ada"])
-    func onePushIsCancelled(user: String) async throws {
+    func aSinglePushIsCancelled(user: String) async throws {
         #expect(try await self.ask(.delete, self.devices[0], as: user).status == .noContent)
         let report = try await self.fixture.send(.get, self.path, user: user).json
         #expect(report["Counts"]?["cancelled"]?.integer == 1)
@@ -50,7 +50,7 @@ import Testing
         #expect(try await self.fixture.send(.get, item, user: "alice").status == .ok)
     }
 
-    @Test func aPushThatWaitsIsTriedAtOnce() async throws {
+    @Test func aWaitingPushIsRetriedAtOnce() async throws {
         let delivery = try #require(try await self.fixture.storage.lease(limit: 1).first)
         let later = self.fixture.storage.now + 600
         try await self.fixture.storage.settle(delivery, as: .retried(at: later, reason: "Shutdown"))
@@ -63,7 +63,7 @@ import Testing
         #expect(audit.matches(of: #/"Action":"notification.retry"/#).count == 1)
     }
 
-    @Test func whatIsNotTheCallersOrNotThereIsNotFound() async throws {
+    @Test func foreignAndMissingPushesAreRefused() async throws {
         for method in [HTTPRequest.Method.delete, .post] {
             try await self.ask(method, nil).expectProblem(.notFound)
             let elsewhere = "\(Paths.notifications)/999999/deliveries/\(self.devices[0])"

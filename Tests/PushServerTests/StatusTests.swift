@@ -15,7 +15,7 @@ import Testing
         try await fixture.send(.get, Paths.status, user: "ada").json
     }
 
-    @Test func itTellsOfLanesPausesAndWhatEnds() async throws {
+    @Test func theStatusShowsLanesPausesAndExpiries() async throws {
         let fixture = try await ServerFixture(troubles: ["the disk is full"])
         let alice = try await fixture.storage.user("alice")
         try await fixture.storage.addDevice(of: alice, handle: "a")
@@ -48,7 +48,7 @@ import Testing
         #expect(lanes[1]["OldestSeconds"]?.integer == 0)
     }
 
-    @Test func aPushThatIsPutBackIsOldAndNotLate() async throws {
+    @Test func aRetriedPushIsOldButNotOverdue() async throws {
         let fixture = try await ServerFixture()
         let alice = try await fixture.storage.user("alice")
         try await fixture.storage.addDevice(of: alice, handle: "a")
@@ -67,7 +67,7 @@ import Testing
         #expect(metrics.contains(#"sealpost_deliveries_oldest_seconds{lane="apns"} 12"#))
     }
 
-    @Test func itNamesTheServersThatShareTheDatabase() async throws {
+    @Test func theStatusListsTheServersOfTheDatabase() async throws {
         let storage = try StoreFixture(.postgreSQL)
         let here = try await ServerFixture(storage: storage)
         try await storage.addUser("ada", role: .admin, ServerFixture.passwordHash)
@@ -89,7 +89,7 @@ import Testing
         #expect(try await self.status(of: here)["Servers"]?.integer == 1)
     }
 
-    @Test func aServerWithADatabaseOfItsOwnNamesNone() async throws {
+    @Test func aServerWithItsOwnDatabaseListsNoServers() async throws {
         #expect(try await self.nodes(of: ServerFixture()) == [])
     }
 
@@ -101,7 +101,7 @@ import Testing
         return nodes
     }
 
-    @Test func aLaneIsTriedAtOnce() async throws {
+    @Test func aLaneIsRetriedOnRequest() async throws {
         let fixture = try await ServerFixture()
         let body = #"{"Lane":"apns/sandbox"}"#
         let response = try await fixture.send(.post, Paths.retryLane, user: "ada", body: body)
@@ -112,7 +112,7 @@ import Testing
         #expect(fixture.lanes.retried == ["apns/sandbox"])
     }
 
-    @Test func whatIsPostedAndFetchedIsCounted() async throws {
+    @Test func postsAndFetchesAreCounted() async throws {
         let fixture = try await ServerFixture()
         let history = fixture.history
         history.record([Tally](), at: fixture.clock.now)
@@ -147,7 +147,7 @@ import Testing
         history.record([tally], at: self.start + seconds)
     }
 
-    @Test func aStepHasWhatHappenedInIt() {
+    @Test func aStepCountsTheChangesSinceTheLastStep() {
         let history = StatusHistory()
         for (accepted, seconds) in [(100, 0.0), (107, 15), (107, 16), (110, 30)] {
             self.record(accepted, after: seconds, in: history)
@@ -157,14 +157,14 @@ import Testing
         #expect(steps.suffix(3).map { $0?.accepted } == [nil, 7, 3])
     }
 
-    @Test func whatWasNotLookedAtIsUnknownAndCountedWithTheNext() {
+    @Test func aMissedStepIsUnknownAndCountedInTheNext() {
         let history = StatusHistory()
         for (accepted, seconds) in [(0, 0.0), (1, 15), (9, 60)] { self.record(accepted, after: seconds, in: history) }
         let steps = history.steps(at: self.start + 60).steps
         #expect(steps.suffix(5).map { $0?.accepted } == [nil, 1, nil, nil, 8])
     }
 
-    @Test func anHourIsKept() {
+    @Test func theHistoryCoversAnHour() {
         let history = StatusHistory()
         for step in 0...500 { self.record(step, after: TimeInterval(step * 15), in: history) }
         let steps = history.steps(at: self.start + 7500).steps
@@ -174,7 +174,7 @@ import Testing
     }
 
     /// The clock may have been changed.
-    @Test func timeThatGoesBackIsNoTrap() {
+    @Test func aClockSetBackDoesNotTrap() {
         let history = StatusHistory()
         self.record(5, after: 3000, in: history)
         self.record(6, after: 0, in: history)

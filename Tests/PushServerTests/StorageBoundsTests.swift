@@ -20,7 +20,7 @@ import Testing
         try await fixture.send(.post, Paths.notifications, user: user, body: #"{"Payload":"\#(payload)"}"#)
     }
 
-    @Test func aNotificationMoreIsAConflictThatSaysWhatIsTooMuch() async throws {
+    @Test func aNotificationAboveTheLimitIsAConflict() async throws {
         let fixture = try await Self.fixture()
         #expect(try await self.post(fixture, as: "alice").status == .created)
         try await self.post(fixture, as: "alice").expectProblem(
@@ -38,7 +38,7 @@ import Testing
         for _ in 0..<3 { #expect(try await self.post(fixture, as: "ada").status == .created) }
     }
 
-    @Test func aDeviceMoreIsAConflict() async throws {
+    @Test func aDeviceAboveTheLimitIsAConflict() async throws {
         let fixture = try await Self.fixture()
         let put = { (id: String, handle: String) in
             try await fixture.issue(id)

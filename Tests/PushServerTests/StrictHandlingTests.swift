@@ -25,13 +25,13 @@ import Testing
     // MARK: Every route
 
     @Test(arguments: Self.routes)
-    func noRouteTakesAnUnknownParameterAndNothingHappens(route: String) async throws {
+    func everyRouteRefusesAnUnknownParameterWithoutEffect(route: String) async throws {
         let row = try #require(AccessRow.all[route])
         try await self.expectRefusal(route, "?unheard-of=1", row.body, .unknownParameter)
     }
 
     @Test(arguments: Self.routes)
-    func noRouteTakesAnUnknownMemberAndNothingHappens(route: String) async throws {
+    func everyRouteRefusesAnUnknownMemberWithoutEffect(route: String) async throws {
         let row = try #require(AccessRow.all[route])
         // A post without a payload would be refused anyway.
         var known = route == "POST /api/notifications" ? #"{"Payload":1}"# : row.body
@@ -96,7 +96,7 @@ import Testing
     /// If a route reads a name without declaring it, the server refuses that name from strict
     /// clients.
     @Test(arguments: Self.routes)
-    func aRouteKnowsTheNamesThatTheDocumentHas(name: String) throws {
+    func aRouteDeclaresTheNamesOfTheDocument(name: String) throws {
         let route = try #require(ServerFixture.routes.first { "\($0.method.rawValue) \($0.path)" == name })
         let operation = try #require(Self.document["paths"]?[route.path]?[route.method.rawValue])
         let parameters = operation["parameters"]?.elements.map(Self.resolved).filter { $0["in"]?.text == "query" }
@@ -128,7 +128,7 @@ import Testing
         (#"{"Payload":1,"":1}"#, #"the member "" is unknown; known are App, Payload"#),
         (#"{"Payload":1,"\#(String(repeating: "x", count: 99))":1}"#, "\"\(String(repeating: "x", count: 40))\" is"),
     ])
-    func theProblemNamesTheMemberAndOneThatIsNear(body: String, detail: String) async throws {
+    func theProblemNamesTheMemberAndASimilarName(body: String, detail: String) async throws {
         let fixture = try await ServerFixture()
         try await fixture.send(.post, Paths.notifications, headers: Self.strict, body: body)
             .expectProblem(.unknownMember, detail)
@@ -142,7 +142,7 @@ import Testing
         ("/healthz", "x=%22", #"the parameter "x" is unknown; this request has no parameters"#),
         (Paths.notifications, "limit=5&&ünread=true", #"the parameter "ünread" is unknown; did you mean unread?"#),
     ])
-    func theProblemNamesTheParameterAndOneThatIsNear(path: String, query: String, detail: String) async throws {
+    func theProblemNamesTheParameterAndASimilarName(path: String, query: String, detail: String) async throws {
         let encoded = query.replacing("ü", with: "%C3%BC")
         let fixture = try await ServerFixture()
         try await fixture.send(.get, "\(path)?\(encoded)", user: "ada", headers: Self.strict)
@@ -157,7 +157,7 @@ import Testing
         ("?to_tag=bob", #"{"Payload":1}"#, 400), ("", #"{"payload":1,"READONCE":true}"#, 201),
         ("", #"{"Payload":{"Anything":1},"To":["username:bob"]}"#, 201),
     ])
-    func anAddresseeInTheQueryIsForTextsOnly(query: String, body: String, status: Int) async throws {
+    func recipientsInTheQueryAreForStringsOnly(query: String, body: String, status: Int) async throws {
         let fixture = try await ServerFixture()
         let target = Paths.notifications + query
         let response = try await fixture.send(.post, target, user: "paul", headers: Self.strict, body: body)
@@ -167,7 +167,7 @@ import Testing
         #expect(lenient.status.code == (body.hasPrefix("{") ? 201 : 200))
     }
 
-    @Test func whatIsInAHandleIsNotLookedAt() async throws {
+    @Test func membersOfAHandleAreNotChecked() async throws {
         let handle = try #require(DeviceHandle("canonical"))
         let rule = SampleHandleRule(.object { _ in handle })
         let settings = ServerSettings(platforms: [Platform("webpush"): .init(rule)])
@@ -180,7 +180,7 @@ import Testing
 
     // MARK: Order of checks, other answers
 
-    @Test func aStrangerLearnsNothing() async throws {
+    @Test func aRefusedCallerSeesNoStrictHandling() async throws {
         let fixture = try await ServerFixture()
         for (target, user) in [("/api/users?x=1", nil), ("/api/users?x=1", "alice"), ("/api/nothing?x=1", "alice")] {
             let response = try await fixture.send(.get, target, user: user, headers: Self.strict)
@@ -189,7 +189,7 @@ import Testing
         }
     }
 
-    @Test func otherErrorsSayThatTheHandlingWasStrict() async throws {
+    @Test func otherErrorsReportStrictHandling() async throws {
         let fixture = try await ServerFixture()
         let missing = try await fixture.send(.get, "/api/notifications/1", headers: Self.strict)
         try missing.expectProblem(.notFound)
@@ -200,7 +200,7 @@ import Testing
         try noText.expectProblem(.invalidParameter)
     }
 
-    @Test func aCacheKeepsAStrictAnswerForStrictRequests() async throws {
+    @Test func aStrictAnswerVariesByPrefer() async throws {
         let fixture = try await ServerFixture()
         let path = try await fixture.post(#"{"Payload":1}"#, user: "alice")
         let strict = try await fixture.send(.get, path, headers: Self.strict)

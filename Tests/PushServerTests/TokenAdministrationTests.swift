@@ -43,7 +43,7 @@ import Testing
         #expect(list.text == #"{"Tokens":[\#(entry)],"Cursor":"\#(prefix)","More":false}"#)
     }
 
-    @Test func whatIsNotAskedForIsAsForASession() async throws {
+    @Test func theDefaultsAreThoseOfASession() async throws {
         let json = try await self.add(#"{"User":"ada"}"#).json
         #expect(json["Scopes"] == .array(["fetch", "send", "register"].map { .string($0) }))
         #expect(json["ExpiresAt"] == .string("2027-04-15T08:00:00Z"))
@@ -56,12 +56,12 @@ import Testing
         (#"{"User":"bob","Scopes":["manage"]}"#, .invalidMember, "a token of a device can have"),
         ("[]", .invalidJSON, ""),
     ])
-    func whatATokenCannotBeIsNamed(body: String, code: ProblemCode, detail: String) async throws {
+    func anInvalidTokenRequestIsRefused(body: String, code: ProblemCode, detail: String) async throws {
         try await self.add(body).expectProblem(code, detail)
         #expect(try await self.list()["Tokens"] == .array([]))
     }
 
-    @Test func listsComeInPages() async throws {
+    @Test func tokensAreListedInPages() async throws {
         var prefixes: [String] = []
         for number in 0..<5 {
             let made = try await self.add(#"{"User":"\#(number < 3 ? "alice" : "bob")"}"#)
@@ -83,7 +83,7 @@ import Testing
     }
 
     @Test(arguments: ["limit=0", "limit=501", "limit=x", "user=a%20b", "after=x", "limit=1&limit=1"])
-    func aParameterThatCannotBeIsNamed(query: String) async throws {
+    func anInvalidParameterIsNamed(query: String) async throws {
         let word = String(query.prefix { $0 != "=" })
         try await self.fixture.send(.get, "\(Paths.tokens)?\(query)", user: "ada").expectProblem(
             .invalidParameter,
@@ -92,7 +92,7 @@ import Testing
     }
 
     @Test(arguments: ["spt_00000000", "x", "%20", "spt_0000000%FF"])
-    func whatIsNoTokenIsNotRevoked(prefix: String) async throws {
+    func anUnknownTokenPrefixIsNotFound(prefix: String) async throws {
         try await self.fixture.send(.delete, Paths.token(prefix), user: "ada").expectProblem(.notFound)
     }
 }

@@ -141,18 +141,18 @@ import Testing
             .expectProblem(.forbidden)
     }
 
-    @Test func aTokenGetsNoOtherToken() async throws {
+    @Test func aTokenCannotBeginASession() async throws {
         let token = try await self.signIn("ada")
         try await self.send(.post, Paths.sessions, bearer: token).expectProblem(.forbidden, "password")
     }
 
-    @Test func managingMustBeNamed() async throws {
+    @Test func theManageScopeMustBeRequested() async throws {
         let (usual, named) = (try await self.signIn("ada"), try await self.signIn("ada", #"{"Scopes":["manage"]}"#))
         try await self.send(.get, Paths.users, bearer: usual).expectProblem(.insufficientScope, "manage")
         #expect(try await self.send(.get, Paths.users, bearer: named).status == .ok)
     }
 
-    @Test func lessMayBeAskedFor() async throws {
+    @Test func aSessionMayHaveFewerScopesAndLessTime() async throws {
         let token = try await self.signIn("alice", #"{"Scopes":["fetch"],"ExpiresIn":60}"#)
         try await self.send(bearer: token).expectProblem(.insufficientScope, "the token lacks the scope register")
         let path = try await self.fixture.post(#"{"Payload":1,"To":["username:alice"]}"#)
@@ -168,7 +168,7 @@ import Testing
         (#"{"ExpiresIn":-1}"#, "ExpiresIn"), (#"{"ExpiresIn":7776001}"#, "ExpiresIn must be 1 to 7776000"),
         (#"{"ExpiresIn":9223372036854775807}"#, "ExpiresIn"), (#"{"ExpiresIn":"1"}"#, "ExpiresIn must be an integer"),
     ])
-    func whatASessionCannotBeIsNamed(body: String, detail: String) async throws {
+    func anInvalidSessionMemberIsNamed(body: String, detail: String) async throws {
         try await self.fixture.send(.post, Paths.sessions, body: body).expectProblem(.invalidMember, detail)
     }
 
@@ -178,7 +178,7 @@ import Testing
         "", "x", "spt_", "QWxhZGRpbjpvcGVuIHNlc2FtZQ==", BearerToken.random().text.exposed,
         String(BearerToken.random().text.exposed.dropLast()), String(repeating: "A", count: 5000), "\u{FF}",
     ])
-    func whatIsNoTokenIsRefusedWithTheSameBytes(token: String) async throws {
+    func anInvalidTokenIsRefusedWithTheSameBytes(token: String) async throws {
         let id = [("X-Request-Id", "same")]
         let reference = try await self.send(bearer: "spt_\(String(repeating: "0", count: 42))", headers: id)
         let response = try await self.send(bearer: token, headers: id)
@@ -187,7 +187,7 @@ import Testing
         #expect(response.fields == reference.fields)
     }
 
-    @Test func theChallengesSayThatATokenWasWrongBasicFirst() async throws {
+    @Test func theBearerChallengeReportsAnInvalidToken() async throws {
         let lines = try await self.send(bearer: "x").fields.lines
         #expect(
             lines.filter { $0.name == .wwwAuthenticate }.map(\.value) == [
@@ -196,7 +196,7 @@ import Testing
         )
     }
 
-    @Test func aTokenOfAnotherSpellingIsAnother() async throws {
+    @Test func aTokenIsComparedExactly() async throws {
         let token = try await self.signIn()
         for other in [token.lowercased(), token + "=", token + " x", " " + token + "\u{A0}", "Bearer \(token)"] {
             try await self.send(bearer: other).expectProblem(.invalidBearerToken)
@@ -219,7 +219,7 @@ import Testing
 
     // MARK: The end
 
-    @Test func anEndedSessionIsDeadAtOnceOnEveryLoop() async throws {
+    @Test func anEndedSessionIsRefusedAtOnceOnEveryLoop() async throws {
         for loop in 0..<ServerFixture.loops {
             let (token, other) = (try await self.signIn(), try await self.signIn())
             for each in [token, other] { try await self.expect(each, isGood: true) }
@@ -230,11 +230,11 @@ import Testing
         }
     }
 
-    @Test func whoCameWithAPasswordHasNoSessionToEnd() async throws {
+    @Test func aPasswordCallerHasNoSessionToEnd() async throws {
         try await self.fixture.send(.delete, Paths.currentSession).expectProblem(.notFound)
     }
 
-    @Test func aRevokedTokenIsDeadAtOnceOnEveryLoop() async throws {
+    @Test func aRevokedTokenIsRefusedAtOnceOnEveryLoop() async throws {
         for loop in 0..<ServerFixture.loops {
             let token = try await self.signIn()
             try await self.expect(token, isGood: true)
@@ -245,7 +245,7 @@ import Testing
         }
     }
 
-    @Test func anExpiredTokenIsDeadAtOnceOnEveryLoop() async throws {
+    @Test func anExpiredTokenIsRefusedAtOnceOnEveryLoop() async throws {
         let token = try await self.signIn("alice", #"{"ExpiresIn":10}"#)
         try await self.expect(token, isGood: true)
         self.fixture.clock.advance(by: 9.999)
@@ -254,7 +254,7 @@ import Testing
         try await self.expect(token, isGood: false)
     }
 
-    @Test func theSessionsThatAreTooManyAreDeadAtOnceOnEveryLoop() async throws {
+    @Test func excessSessionsAreRefusedAtOnceOnEveryLoop() async throws {
         let oldest = try await self.signIn()
         try await self.expect(oldest, isGood: true)
         for _ in 1..<NewSession.maximumCount {
@@ -266,7 +266,7 @@ import Testing
         try await self.expect(oldest, isGood: false)
     }
 
-    @Test func changesOfTheUserHoldAtOnceOnEveryLoop() async throws {
+    @Test func changesOfTheUserApplyAtOnceOnEveryLoop() async throws {
         for loop in 0..<ServerFixture.loops {
             let token = try await self.signIn("paul")
             let send = { (loop: Int) in
@@ -311,7 +311,7 @@ import Testing
         }
     }
 
-    @Test func aDeletedUserIsNobodyOnEveryLoop() async throws {
+    @Test func aDeletedUserIsRefusedOnEveryLoop() async throws {
         let token = try await self.signIn("bob")
         try await self.expect(token, isGood: true)
         #expect(try await self.fixture.send(.delete, "/api/users/bob", user: "ada", loop: 1).status == .noContent)
@@ -324,7 +324,7 @@ import Testing
 
     // MARK: Last use
 
-    @Test func theLastUseIsNotedOnceInSomeMinutes() async throws {
+    @Test func theLastUseIsRecordedAtMostEveryFiveMinutes() async throws {
         let token = try await self.signIn()
         let store = self.fixture.storage.store
         let start = self.fixture.clock.now

@@ -37,7 +37,7 @@ import Testing
         try await fixture.send(method, Paths.topic(topic, of: device), user: user)
     }
 
-    @Test func aDeviceJoinsAndLeavesAsOftenAsItLikes() async throws {
+    @Test func joiningAndLeavingATopicIsIdempotent() async throws {
         let device = try await self.device(self.fixture)
         for _ in 0..<2 {
             let response = try await self.send(.put, "News", of: device, self.fixture)
@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test func whatIsSentToATopicReachesWhoIsInIt() async throws {
+    @Test func aTopicReachesItsDevices() async throws {
         let device = try await self.device(self.fixture)
         func pushes() async throws -> Int {
             _ = try await self.fixture.post(#"{"Payload":1,"To":["news"]}"#)
@@ -73,7 +73,7 @@ import Testing
     }
 
     @Test(arguments: ["a%20b", "%C3%A4", "%FF", "a,b", String(repeating: "t", count: 121)])
-    func whatIsNoTagIsNoTopic(segment: String) async throws {
+    func anInvalidTopicIsRefused(segment: String) async throws {
         let device = try await self.device(self.fixture)
         for method in [HTTPRequest.Method.put, .delete] {
             try await self.send(method, segment, of: device, self.fixture).expectProblem(.invalidParameter, "topic")
@@ -87,7 +87,7 @@ import Testing
         #expect(try await self.tags(self.fixture) == ["first", "username:alice"])
     }
 
-    @Test func whereTagsAreNotOpenNoneCanBeJoinedAndAnyCanBeLeft() async throws {
+    @Test func closedTagsCanBeLeftButNotJoined() async throws {
         let fixture = try await ServerFixture(settings: .forTests(\.tags, TagPolicy(isOpen: false)))
         let device = try await self.device(fixture)
         try await self.send(.put, "news", of: device, fixture).expectProblem(.invalidParameter, "administrators")
@@ -101,7 +101,7 @@ import Testing
         #expect(try await self.tags(self.fixture) == ["first", "username:alice"])
     }
 
-    @Test func oneMoreThanADeviceMayHaveIsRefused() async throws {
+    @Test func topicsAboveTheLimitAreRefused() async throws {
         let device = try await self.device(self.fixture, tags: (1...59).map { "tag\($0)" })
         #expect(try await self.send(.put, "tag60", of: device, self.fixture).status == .noContent)
         try await self.send(.put, "tag61", of: device, self.fixture).expectProblem(.invalidParameter, "60 topics")
@@ -110,7 +110,7 @@ import Testing
         #expect(try await self.tags(self.fixture).count == 61)
     }
 
-    @Test func anIDOfAnotherOrOfNobodyIsGoneAndOneWithoutARegistrationIsMissing() async throws {
+    @Test func foreignIDsAreGoneAndUnregisteredIDsAreMissing() async throws {
         let device = try await self.device(self.fixture)
         try await self.fixture.issue("issued")
         for method in [HTTPRequest.Method.put, .delete] {
@@ -122,7 +122,7 @@ import Testing
         #expect(try await self.tags(self.fixture) == ["first", "username:alice"])
     }
 
-    @Test func theAuditHasWhatHasChangedAndNothingElse() async throws {
+    @Test func theAuditHasOnlyRealChanges() async throws {
         let device = try await self.device(self.fixture)
         for _ in 0..<2 { _ = try await self.send(.put, "news", of: device, self.fixture) }
         for _ in 0..<2 { _ = try await self.send(.delete, "news", of: device, self.fixture) }

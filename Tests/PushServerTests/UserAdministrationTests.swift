@@ -72,7 +72,7 @@ import Testing
         ("limit=1&limit=2", "limit appears more than once"), ("after=a%20b", "after must be a user name"),
         ("after=", "after must be"), ("after=%FF", "not percent-encoded"),
     ])
-    func aParameterThatCannotBeIsNamed(query: String, detail: String) async throws {
+    func anInvalidParameterIsNamed(query: String, detail: String) async throws {
         try await self.fixture.send(.get, "\(Paths.users)?\(query)", user: "ada").expectProblem(
             .invalidParameter,
             detail
@@ -80,7 +80,7 @@ import Testing
     }
 
     @Test(arguments: ["nobody", "a%20b", "%FF"])
-    func whoIsNobodyIsNotShown(name: String) async throws {
+    func anUnknownUserIsNotFound(name: String) async throws {
         try await self.fixture.send(.get, Paths.user(name), user: "ada").expectProblem(.notFound)
     }
 
@@ -102,7 +102,7 @@ import Testing
         ("Password", "Password: this password is too common"),
         ("Bobbybob", "Password: a password must not be the user name"),
     ])
-    func aPasswordThatIsGuessedFirstIsRefused(password: String, detail: String) async throws {
+    func aCommonPasswordIsRefused(password: String, detail: String) async throws {
         let body = #"{"Name":"bobbyBOB","Password":"\#(password)"}"#
         let response = try await self.fixture.send(.post, Paths.users, user: "ada", body: body)
         try response.expectProblem(.invalidMember, detail)
@@ -112,7 +112,7 @@ import Testing
 
     // MARK: Disabled
 
-    @Test func aDisabledUserIsAnsweredLikeNobodyOnEveryLoopUntilEnabled() async throws {
+    @Test func aDisabledUserIsAnsweredLikeAnUnknownUser() async throws {
         let session = try await self.fixture.send(.post, Paths.sessions, user: "bob")
         let bearer = [("Authorization", "Bearer \(try #require(try session.json["Token"]?.text))")]
         let basic = [("Authorization", ServerFixture.basic("bob"))]
@@ -138,13 +138,13 @@ import Testing
         }
     }
 
-    @Test func aDisabledUserWithAWrongPasswordIsNobodyToo() async throws {
+    @Test func aDisabledUserWithAWrongPasswordIsUnauthorized() async throws {
         #expect(try await self.patch("bob", #"{"Disabled":true}"#).status == .noContent)
         let wrong = [("Authorization", ServerFixture.basic("bob", password: "wrong password"))]
         try await self.list(wrong).expectProblem(.unauthorized)
     }
 
-    @Test func anOpenStreamOfADisabledUserIsNoLongerGood() async throws {
+    @Test func anOpenStreamOfADisabledUserIsInvalid() async throws {
         let alice = try await self.fixture.storage.user("alice")
         let (authenticator, reader) = (self.fixture.authenticator, self.fixture.storage.reader)
         let credentials: [Credentials] = [
@@ -164,7 +164,7 @@ import Testing
         }
     }
 
-    @Test func sendingToADisabledUserIsAsToAnyOther() async throws {
+    @Test func aDisabledUserStillReceivesNotifications() async throws {
         #expect(try await self.patch("bob", #"{"Disabled":true}"#).status == .noContent)
         let path = try await self.fixture.post(#"{"Payload":1,"To":["username:bob"]}"#)
         #expect(try await self.patch("bob", #"{"Disabled":false,"HasPassword":true}"#).status == .noContent)
@@ -174,14 +174,14 @@ import Testing
     @Test(arguments: [
         (#"{"Disabled":1}"#, "Disabled must be true or false"), (#"{"Disabled":"true"}"#, "Disabled must"),
     ])
-    func aChangeThatCannotBeIsNamed(body: String, detail: String) async throws {
+    func anInvalidChangeIsNamed(body: String, detail: String) async throws {
         try await self.patch("bob", body).expectProblem(.invalidMember, detail)
     }
 
     // MARK: The last administrator
 
     @Test(arguments: [#"{"Disabled":true}"#, #"{"Role":"publisher"}"#, #"{"Role":"admin","Disabled":true}"#, nil])
-    func theLastAdministratorCannotGo(body: String?) async throws {
+    func theLastAdministratorCannotBeRemoved(body: String?) async throws {
         let change = {
             if let body { return try await self.patch("ada", body) }
             return try await self.fixture.send(.delete, Paths.user("ada"), user: "ada")

@@ -45,7 +45,7 @@ import Testing
         try await self.fixture.store.makeReader().userEntry(named: #require(Username(name)))
     }
 
-    @Test func aLineMakesAUserOnceAndChangesWhatItNames() async throws {
+    @Test func aLineCreatesAUserOnceAndChangesTheNamedMembers() async throws {
         let full = #"{"Name":"bea","Role":"publisher","Apps":["bank"],"Tags":["Role:Nurse"],"Disabled":true}"#
         #expect(try await self.apply(full) == [.added])
         let user = try #require(try await self.entry("bea"))
@@ -59,7 +59,7 @@ import Testing
         #expect(now.role == .device && now.apps == [Self.bank] && !now.isDisabled && now.tags.isEmpty)
     }
 
-    @Test func aDryRunSaysTheSameAndChangesNothing() async throws {
+    @Test func aDryRunReportsTheSameAndChangesNothing() async throws {
         let lines = (#"{"Name":"bea"}"#, #"{"Name":"ada","Tags":["x"]}"#, #"{"Name":"ada"}"#)
         let outcomes: [UserImport.Outcome] = [.added, .changed(["tags"]), .refused("ada has a line before")]
         #expect(try await self.apply(lines.0, lines.1, lines.2, isDry: true) == outcomes)
@@ -68,7 +68,7 @@ import Testing
         #expect(try await self.apply(lines.0, lines.1, lines.2) == outcomes)
     }
 
-    @Test func hashesAreTakenOnlyIfAskedForAndReplaceNoPassword() async throws {
+    @Test func hashesAreImportedOnRequestAndReplaceNoPassword() async throws {
         let phc = ServerFixture.passwordHash.phc
         let line = #"{"Name":"bea","PasswordHash":"\#(phc)"}"#
         guard case .refused(let reason) = try await self.apply(line)[0] else {
@@ -98,7 +98,7 @@ import Testing
         }
     }
 
-    @Test func whatIsExportedIsImportedElsewhere() async throws {
+    @Test func exportedUsersCanBeImportedElsewhere() async throws {
         let lines = [
             #"{"Name":"bea","Role":"publisher","Apps":["bank","default"],"Tags":["a","b"]}"#,
             #"{"Name":"cid","Disabled":true}"#,
@@ -152,7 +152,7 @@ import Testing
         (#"{"Name":"x","PasswordHash":"$2b$12$abcdefghijklmnopqrstuv"}"#, "PasswordHash"),
         (#"{"Name":"x","PasswordHash":"$argon2id$v=19$m=99999999,t=1,p=1$c2VhbHBvc3Q$c2VhbHBvc3Q"}"#, "PasswordHash"),
     ])
-    func aWrongLineSaysWhatIsWrong(text: String, word: String) throws {
+    func anInvalidLineIsRefusedWithTheReason(text: String, word: String) throws {
         do throws(UserLineError) {
             _ = try self.line(text)
             Issue.record("was taken: \(text)")
@@ -161,7 +161,7 @@ import Testing
         }
     }
 
-    @Test func aLineHasBounds() throws {
+    @Test func aLineHasLimits() throws {
         let tags = (0...60).map { "\"t\($0)\"" }.joined(separator: ",")
         #expect(throws: UserLineError.self) { try self.line(#"{"Name":"x","Tags":[\#(tags)]}"#) }
         #expect(throws: UserLineError.self) { try self.line(#"{"Name":"x"}"# + String(repeating: " ", count: 65_536)) }

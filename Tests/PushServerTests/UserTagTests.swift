@@ -28,7 +28,7 @@ import Testing
     }
 
     @Test(arguments: ["paul", "ada"])
-    func publishersAndAdministratorsGiveTags(giver: String) async throws {
+    func publishersAndAdministratorsGiveUsersTags(giver: String) async throws {
         #expect(try await self.give(#"{"Tags":["role:nurse","Board"]}"#, to: "Bob", by: giver).status == .noContent)
         let shown = try await self.fixture.send(.get, Paths.userTags("bob"), user: giver)
         #expect(shown.text == #"{"Tags":["board","role:nurse"]}"#)
@@ -39,14 +39,14 @@ import Testing
     }
 
     /// Without this rule, a notification for `board` could reach anybody with an account.
-    @Test func aDeviceCannotGiveItselfWhatIsReserved() async throws {
+    @Test func aDeviceCannotGiveItselfReservedTags() async throws {
         let refused = try await self.register(#"["news","Role:Nurse"]"#, on: self.fixture)
         try refused.expectProblem(.invalidMember, "Tags has a reserved element: role:nurse")
         let path = try await self.fixture.post(#"{"Payload":"x","To":["role:nurse"]}"#)
         #expect(try await self.fixture.send(.get, path).status == .notFound)
     }
 
-    @Test func aClosedServerTakesNoTagsFromDevices() async throws {
+    @Test func closedTagsAreRefusedFromDevices() async throws {
         let fixture = try await ServerFixture(settings: .forTests(\.tags, TagPolicy(isOpen: false)))
         let refused = try await self.register(#"["news"]"#, on: fixture)
         try refused.expectProblem(.invalidMember, "Tags must be empty: on this server only")
@@ -61,25 +61,25 @@ import Testing
         (#"{"Tags":["username:alice"]}"#, .invalidMember, "only the server gives: username:alice"),
         (#"{"Tags":["From:alice"]}"#, .invalidMember, "only the server gives: from:alice"),
     ])
-    func aBodyThatCannotBeIsNamed(body: String, code: ProblemCode, detail: String) async throws {
+    func anInvalidBodyIsRefusedWithTheReason(body: String, code: ProblemCode, detail: String) async throws {
         try await self.give(#"{"Tags":["board"]}"#)
         try await self.give(body).expectProblem(code, detail)
         #expect(try await self.fixture.send(.get, Paths.userTags("bob"), user: "ada").text == #"{"Tags":["board"]}"#)
     }
 
-    @Test func sixtyTagsAreEnough() async throws {
+    @Test func aUserMayHaveAtMostSixtyTags() async throws {
         let tags = { (count: Int) in (0..<count).map { "\"t\($0)\"" }.joined(separator: ",") }
         #expect(try await self.give(#"{"Tags":[\#(tags(60))]}"#).status == .noContent)
         try await self.give(#"{"Tags":[\#(tags(61))]}"#).expectProblem(.invalidMember, "more than 60 elements")
     }
 
     @Test(arguments: ["nobody", "no%20name", "current"])
-    func anUnknownUserHasNone(name: String) async throws {
+    func anUnknownUserHasNoTags(name: String) async throws {
         try await self.give(#"{"Tags":["board"]}"#, to: name).expectProblem(.notFound)
         try await self.fixture.send(.get, Paths.userTags(name), user: "ada").expectProblem(.notFound)
     }
 
-    @Test func theAuditTellsWhatChanged() async throws {
+    @Test func theAuditShowsTheChangedTags() async throws {
         for tags in [#"["board","crew"]"#, #"["crew","night"]"#, #"["crew","night"]"#, "[]"] {
             try await self.give(#"{"Tags":\#(tags)}"#)
         }

@@ -37,14 +37,14 @@ import Testing
     }
 
     @Test(arguments: Role.allCases)
-    func aNewUserHasTheRoleAskedFor(role: Role) async throws {
+    func aNewUserHasTheRequestedRole(role: Role) async throws {
         let response = try await self.add(#"{"name":"carol","password":"long enough","role":"\#(role.rawValue)"}"#)
         #expect(try response.json["Role"] == .string(role.rawValue))
         #expect(try await self.fixture.storage.user("carol").role == role)
     }
 
     @Test(arguments: ["bob", "Bob", "BOB", "ada"])
-    func aNameIsTakenOnceInAnyCase(name: String) async throws {
+    func aNameIsUniqueInAnyCase(name: String) async throws {
         let response = try await self.add(#"{"Name":"\#(name)","Password":"long enough","Role":"admin"}"#)
         try response.expectProblem(.conflict, "already exists")
         #expect(try await self.signIn(name, password: "long enough") == .unauthorized)
@@ -67,7 +67,7 @@ import Testing
         (#"{"Name":"carol","Password":"long enough","Role":"Admin"}"#, "Role must be one of"),
         (#"{"Name":"carol","Password":"long enough","Role":1}"#, "Role must be a string"),
     ])
-    func aMemberThatCannotBeIsNamedAndNobodyIsMade(body: String, detail: String) async throws {
+    func anInvalidMemberIsNamedAndCreatesNobody(body: String, detail: String) async throws {
         let response = try await self.add(body)
         try response.expectProblem(.invalidMember, detail)
         #expect(!response.text.contains("long enough"))
@@ -75,13 +75,13 @@ import Testing
     }
 
     @Test(arguments: [(100, 256, true), (101, 8, false), (1, 257, false), (1, 8, true)])
-    func namesAndPasswordsHaveTheirLengths(name: Int, password: Int, isTaken: Bool) async throws {
+    func namesAndPasswordsHaveLengthLimits(name: Int, password: Int, isTaken: Bool) async throws {
         let (name, password) = (String(repeating: "n", count: name), String(repeating: "p", count: password))
         let response = try await self.add(#"{"Name":"\#(name)","Password":"\#(password)"}"#)
         #expect(response.status == (isTaken ? .created : .badRequest))
     }
 
-    @Test func aPasswordThatSignsInIsTheOneThatWasMeant() async throws {
+    @Test func aPasswordMayHaveColonsAndEmojiButNoControlCharacters() async throws {
         // A colon, a letter outside ASCII, and control characters, which no client can send.
         #expect(try await self.add(#"{"Name":"carol","Password":"p:ß:🔐:pass"}"#).status == .created)
         #expect(try await self.signIn("carol", password: "p:ß:🔐:pass") == .ok)
@@ -97,7 +97,7 @@ import Testing
         (#"{"Password":"1234567"}"#, "Password: a password must have at least 8 characters and at most 256 bytes"),
         (#"{"Role":"admin","Password":["long enough"]}"#, "Password must be a string"),
     ])
-    func aChangeThatCannotBeIsNamedAndNothingIsChanged(body: String, detail: String) async throws {
+    func anInvalidChangeIsNamedAndChangesNothing(body: String, detail: String) async throws {
         let response = try await self.fixture.send(.patch, Paths.user("bob"), user: "ada", body: body)
         try response.expectProblem(.invalidMember, detail)
         #expect(try await self.fixture.storage.user("bob").role == .device)
@@ -105,7 +105,7 @@ import Testing
     }
 
     @Test(arguments: ["nobody", "a%20b", "%FF"])
-    func whoIsNobodyIsNeitherChangedNorDeleted(name: String) async throws {
+    func anUnknownUserIsNeitherChangedNorDeleted(name: String) async throws {
         try await self.fixture.send(.patch, Paths.user(name), user: "ada", body: "{}").expectProblem(.notFound)
         try await self.fixture.send(.delete, Paths.user(name), user: "ada").expectProblem(.notFound)
     }

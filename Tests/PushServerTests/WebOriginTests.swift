@@ -29,7 +29,7 @@ import Testing
         "https://app.example, https://b.example", "https://app.example\n", " https://app.example", "file:///",
         "https://[::1\0f]", "https://192.0.2.1\0",
     ])
-    func whatIsNoOrigin(text: String) {
+    func invalidOriginsAreRefused(text: String) {
         #expect(WebOrigin(text) == nil)
     }
 

@@ -42,7 +42,7 @@ import Testing
         #""{\"endpoint\":\"https://a\"}""#,
         #""\n{\"endpoint\": \"https:\\/\\/a\", \"é\": null}\n""#,
     ])
-    func anObjectAndItsTextAreOneHandleHoweverTheyAreWritten(handle: String) async throws {
+    func anObjectAndItsTextAreTheSameHandle(handle: String) async throws {
         let fixture = try await self.fixture(["webpush": Self.rule])
         #expect(try await self.put(handle, fixture).status == .ok)
         // The same handle under another id replaces the first registration.
@@ -60,13 +60,13 @@ import Testing
         ("[]", "Handle must be a string, not an array"), ("7", "Handle must be a string, not a number"),
         ("null", "Handle is missing"),
     ])
-    func anyOtherIsToldWhatIsWrong(handle: String, detail: String) async throws {
+    func anInvalidHandleIsReportedWithTheReason(handle: String, detail: String) async throws {
         let response = try await self.put(handle, self.fixture(["webpush": Self.rule]))
         try response.expectProblem(.invalidMember)
         #expect(try response.problem.detail == detail)
     }
 
-    @Test func aRegistrationIsFoundAgainByTheTextThatTheBrowserGives() async throws {
+    @Test func aRegistrationIsFoundByTheBrowsersText() async throws {
         let fixture = try await self.fixture(["webpush": Self.rule])
         #expect(try await self.put(#"{"endpoint":"https://a"}"#, fixture).status == .ok)
         let text = "%7B%20%22endpoint%22%3A%20%22https%3A%2F%2Fa%22%20%7D"
@@ -75,7 +75,7 @@ import Testing
         try await fixture.send(.post, "/api/register?handle=%7B%20%7D").expectProblem(.invalidParameter, "handle")
     }
 
-    @Test func theKeyIsThatOfWebPushAndOtherwiseTheFirstThereIs() async throws {
+    @Test func theWebPushKeyPrecedesOtherPlatformsKeys() async throws {
         func key(_ names: [String: String]) async throws -> Response {
             let rules = names.mapValues { key in
                 ServerSettings.PlatformRule(SampleHandleRule(), applicationServerKey: key)

@@ -50,7 +50,7 @@ import Testing
         (.production, "other", .production, .deviceTokenNotForTopic),
         (.production, "other", .sandbox, .badDeviceToken),
     ])
-    func aTokenIsOfOneEnvironmentAndApp(
+    func aTokenBelongsToOneEnvironmentAndApp(
         issuedIn: APNsEnvironment,
         topic: String,
         askedIn: APNsEnvironment,
@@ -97,7 +97,7 @@ import Testing
         Self.request(["apns-collapse-id": String(repeating: "x", count: 64)]),
         Self.request(["apns-id": "123e4567-e89b-42d3-a456-426614174000"]),
     ])
-    func whatIsInOrderIsAccepted(request: SimulatedRequest) {
+    func aValidRequestIsAccepted(request: SimulatedRequest) {
         #expect(self.refusal(of: request) == nil)
     }
 
@@ -126,7 +126,7 @@ import Testing
         (Self.request(["apns-id": "123E4567-E89B-42D3-A456-426614174000"]), .badMessageID),
         (Self.request(["apns-id": "123e4567e89b42d3a456426614174000"]), .badMessageID),
     ])
-    func aHeaderOutOfOrderIsRefusedWithApplesReason(request: SimulatedRequest, reason: APNsRefusal.Reason) {
+    func anInvalidHeaderIsRefusedWithApplesReason(request: SimulatedRequest, reason: APNsRefusal.Reason) {
         #expect(self.refusal(of: request) == reason)
     }
 
@@ -196,7 +196,7 @@ import Testing
         ("background", #"{"content-available":1,"badge":3}"#, .invalidPushType),
         ("background", #"{"content-available":1,"sound":"default"}"#, .invalidPushType),
     ])
-    func thePayloadMustBeOfItsType(type: String, aps: String, reason: APNsRefusal.Reason?) {
+    func thePayloadMustMatchThePushType(type: String, aps: String, reason: APNsRefusal.Reason?) {
         let priority = type == "background" ? "5" : "10"
         var request = Self.request(["apns-push-type": type, "apns-priority": priority])
         request.body = Array(#"{"aps":\#(aps)}"#.utf8)
@@ -207,7 +207,7 @@ import Testing
         (0.0, nil), (3600, nil), (3601, APNsRefusal.Reason.expiredProviderToken), (-60, nil),
         (-61, .expiredProviderToken),
     ])
-    func theTokenMustBeOfTheLastHour(age: TimeInterval, reason: APNsRefusal.Reason?) {
+    func theTokenMayBeAtMostAnHourOld(age: TimeInterval, reason: APNsRefusal.Reason?) {
         #expect(self.refusal(of: Self.good, age: age) == reason)
     }
 

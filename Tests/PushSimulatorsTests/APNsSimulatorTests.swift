@@ -130,7 +130,7 @@ import Testing
 
     /// The seconds after the first token, and the connection on which another one arrives.
     @Test(arguments: [(0.0, 1, 429), (1199, 1, 429), (1200, 1, 200), (0, 2, 200)])
-    func aConnectionTakesANewTokenEveryTwentyMinutes(later: Double, connection: Int, expected: Int) throws {
+    func aConnectionAcceptsOneTokenPerTwentyMinutes(later: Double, connection: Int, expected: Int) throws {
         let now = Mutex(Tokens.now)
         var options = SimulatorOptions()
         options.now = { now.withLock { $0 } }
@@ -158,7 +158,7 @@ import Testing
         }
     }
 
-    @Test func itsPrivateKeyIsPKCS8() {
+    @Test func thePrivateKeyIsPKCS8() {
         #expect(self.apns.credentials.privateKey.hasPrefix("-----BEGIN PRIVATE KEY-----\n"))
     }
 

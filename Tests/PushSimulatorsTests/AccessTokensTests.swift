@@ -24,7 +24,7 @@ import Testing
     }
 
     @Test(arguments: [nil, "", "Bearer", "Bearer x", "Basic x"])
-    func whatWasNotHandedOutIsNotGood(header: String?) {
+    func anUnissuedTokenIsRefused(header: String?) {
         #expect(!AccessTokens().authorize(header, now: Tokens.now))
     }
 

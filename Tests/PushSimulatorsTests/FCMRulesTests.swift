@@ -34,7 +34,7 @@ import Testing
         #"{"message":{"token":"t","apns":{"headers":{"apns-push-type":"alert"},"payload":{"aps":{"badge":3}}}}}"#,
         #"{"message":{"token":"t","apns":{"payload":{"aps":{"content-available":1}}}}}"#,
     ])
-    func whatIsInOrderIsAccepted(body: String) {
+    func aValidRequestIsAccepted(body: String) {
         #expect(self.refusal(of: body) == nil)
     }
 
@@ -84,7 +84,7 @@ import Testing
             "message.apns.headers.apns-push-type"
         ),
     ])
-    func whatIsNotIsAnInvalidArgumentThatNamesTheField(body: String, field: String?) {
+    func anInvalidArgumentIsRefusedAndItsFieldNamed(body: String, field: String?) {
         let refusal = self.refusal(of: body)
         #expect(refusal?.status == 400)
         #expect(refusal?.canonical == "INVALID_ARGUMENT")

@@ -55,11 +55,11 @@ import Testing
         ("always: ", "the fault is missing"),
         ("device a: zero-window", "zero-window: happens to connections, which belong to no device"),
     ])
-    func aTextThatIsNoneIsRefusedWithTheWord(text: String, expected: String) {
+    func aMalformedRuleIsRefusedAndItsWordNamed(text: String, expected: String) {
         #expect(throws: FaultSyntaxError(expected)) { try FaultRule(text) }
     }
 
-    @Test func theErrorNamesAllFaults() {
+    @Test func anUnknownFaultIsReportedWithAllKnownOnes() {
         let error = #expect(throws: FaultSyntaxError.self) { try FaultRule("always: explode") }
         #expect(error?.description.contains("refuse-stream, no-answer, bad-json, reset") == true)
     }

@@ -48,7 +48,7 @@ import Testing
     }
 
     @Test(arguments: ["", "GET / HTTP/1.1\r\n", "GET\r\n\r\n", "POST / HTTP/1.1\r\nContent-Length: 2\r\n\r\na"])
-    func whatIsNoWholeRequestIsNotAnswered(text: String) async throws {
+    func anIncompleteOrMalformedRequestGetsNoAnswer(text: String) async throws {
         #expect(try await self.answers(to: text) == "")
     }
 }

@@ -32,7 +32,7 @@ extension SocketStream {
 @Suite(.timeLimit(.minutes(5))) struct HTTP2ConnectionTests {
     private static let limits = SimulatorServer.Limits(streamsBeforeProof: 100, streams: 100)
 
-    @Test func aRequestThatTakesLongDoesNotHoldUpTheNext() async throws {
+    @Test func aSlowRequestDoesNotDelayTheNext() async throws {
         let order = try await withConnection { loop, server, client in
             let (gate, open) = AsyncStream.makeStream(of: Void.self)
             let requests = Mutex(0)

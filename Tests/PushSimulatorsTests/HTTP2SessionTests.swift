@@ -75,7 +75,7 @@ import Testing
         #expect(frame?.payload == [0, 0, 0, 1, 0, 0, 0, 0])
     }
 
-    @Test func whatIsNotHTTP2IsAFailure() {
+    @Test func anHTTP1RequestFailsTheSession() {
         #expect(throws: HTTP2Session.Failure.self) { try self.receive(Array("GET / HTTP/1.1\r\n\r\n".utf8)) }
     }
 }

@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test func onlyTheNewestAreKeptAndTheNumbersGoOn() async throws {
+    @Test func onlyTheNewestPushesAreKeptUnderTheirNumbers() async throws {
         let log = PushLog(capacity: 2, onPush: nil)
         for number in 1...5 { log.record(Self.push(number)) }
         #expect(log.received == [Self.push(3), Self.push(4), Self.push(5)])
@@ -48,7 +48,7 @@ import Testing
         await #expect(throws: PushWaitError.forgotten) { try await log.acceptedPush(2) }
     }
 
-    @Test func eachPushIsHandedOn() {
+    @Test func eachPushIsPassedToTheObserver() {
         let seen = Mutex<[ReceivedPush]>([])
         let log = PushLog(capacity: 10) { push in seen.withLock { $0.append(push) } }
         log.record(Self.push(1))

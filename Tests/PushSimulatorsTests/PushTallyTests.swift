@@ -17,13 +17,13 @@ import Testing
         (SimulatedRequest(path: "/w/", body: [0x80]), "", "/w/"),
         (SimulatedRequest(path: "/v1/projects/p/messages:send", body: Array(#"{"token":"#.utf8)), "", ""),
     ])
-    func aRequestTellsPushAndDevice(request: SimulatedRequest, push: String, device: String) {
+    func aRequestIdentifiesItsPushAndDevice(request: SimulatedRequest, push: String, device: String) {
         let key = PushKey(request)
         #expect(key.push == push)
         #expect(key.device == device)
     }
 
-    @Test func whatTheSenderWasToldAndWhatTheDeviceGotAreCountedApart() {
+    @Test func acceptedAndDeliveredPushesAreCountedSeparately() {
         var options = SimulatorOptions()
         options.countsPushes = true
         let log = PushLog(options)
@@ -62,7 +62,7 @@ import Testing
         #expect(lines.allSatisfy { Int($0.prefix(13)) != nil })
     }
 
-    @Test func aFileThatCannotBeOpenedIsSaid() {
+    @Test func aFileThatCannotBeOpenedFails() {
         #expect(throws: (any Error).self) { try PushLogFile(path: "/nowhere/log") }
     }
 }

@@ -4,7 +4,7 @@ import Testing
 @testable import PushSimulators
 
 @Suite(.timeLimit(.minutes(5))) struct RateLimitTests {
-    @Test func onlySoManyAreAdmittedWithinTheTimeAndEachKeyHasItsOwn() {
+    @Test func eachKeyHasItsOwnLimitWithinTheWindow() {
         let limit = RateLimit(window: 1)
         limit.setLimit(2)
         let admitted = [("a", 0), ("a", 0.5), ("a", 0.9), ("b", 0.9), ("a", 1), ("a", 1.2), ("a", 1.5), ("a", 1.6)].map

@@ -24,7 +24,7 @@ import Testing
         #expect(throws: APNsRefusal(.invalidProviderToken)) { try self.verifier.issueDate(of: token) }
     }
 
-    @Test func aGoodTokenTellsItsTimeAlsoWhenItIsAskedAgain() throws {
+    @Test func aGoodTokenGivesItsIssueDateRepeatedly() throws {
         let token = try self.token()
         for _ in 0..<2 { #expect(try self.verifier.issueDate(of: token) == Tokens.now) }
     }
@@ -56,18 +56,18 @@ import Testing
         self.expectInvalid(try Tokens.make(header: header, claims: claims) { try self.key.sign($0) })
     }
 
-    @Test func changedClaimsMakeItInvalid() throws {
+    @Test func aTokenWithChangedClaimsIsInvalid() throws {
         let parts = try self.token().split(separator: ".")
         let later = Base64.url.text(of: #"{"iss":"TEAM","iat":1800000001}"#.utf8)
         self.expectInvalid("\(parts[0]).\(later).\(parts[2])")
     }
 
     @Test(arguments: ["", ".", "..", "a.b", "a.b.c.d", "====.e30.", String(repeating: ".", count: 100_000)])
-    func whatIsNoTokenIsInvalid(text: String) {
+    func aMalformedTokenIsInvalid(text: String) {
         self.expectInvalid(text)
     }
 
-    @Test func paddingMakesItInvalid() throws {
+    @Test func aPaddedTokenIsInvalid() throws {
         self.expectInvalid(try self.token() + "==")
     }
 }
@@ -86,11 +86,11 @@ import Testing
         self.verifier.objection(to: assertion, now: Tokens.now)
     }
 
-    @Test func aGoodAssertionMeetsNoObjection() throws {
+    @Test func aGoodAssertionIsAccepted() throws {
         #expect(self.objection(to: try Tokens.assertion(for: self.verifier, issued: Tokens.now)) == nil)
     }
 
-    @Test func everyWrongClaimMeetsAnObjection() throws {
+    @Test func everyWrongClaimIsRefused() throws {
         let (verifier, now) = (self.verifier, Tokens.now)
         let wrong = [
             try Tokens.assertion(for: verifier, issued: now, algorithm: "none"),
@@ -106,7 +106,7 @@ import Testing
         for assertion in wrong { #expect(self.objection(to: assertion) != nil) }
     }
 
-    @Test func anAssertionOfAnotherKeyMeetsAnObjection() throws {
+    @Test func anAssertionOfAnotherKeyIsRefused() throws {
         let stranger = AssertionVerifier(key: try .rsa2048(), clientEmail: "push@example.com", keyID: "KEY")
         let assertion = try Tokens.assertion(for: stranger, issued: Tokens.now)
         #expect(self.objection(to: assertion) == "Invalid JWT Signature.")

@@ -16,7 +16,7 @@ import Testing
         (#"{"aud":"AUD","exp":"43200","sub":"mailto:a@b.example"}"#, 403),
         (#"{"aud":"AUD","exp":43200,"sub":"a@b.example"}"#, 403), (#"{"aud":"AUD","exp":43200}"#, 403),
     ])
-    func eachClaimIsLookedAt(claims: String, status: Int) throws {
+    func eachClaimIsChecked(claims: String, status: Int) throws {
         let (key, now) = (try SigningKey.p256(), Date(timeIntervalSince1970: 0))
         let verifier = VAPIDVerifier(audience: "https://localhost:1")
         let header = Base64.url.text(of: #"{"typ":"JWT","alg":"ES256"}"#.utf8)

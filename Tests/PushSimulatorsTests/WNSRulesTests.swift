@@ -43,7 +43,7 @@ import Testing
     ]
 
     @Test(arguments: Self.headers)
-    func eachHeaderIsLookedAt(name: String, value: String?, status: Int) {
+    func eachHeaderIsChecked(name: String, value: String?, status: Int) {
         #expect(self.status(of: Self.request([name: value])) == status)
     }
 
@@ -54,7 +54,7 @@ import Testing
         ("<toast><visual>\(binding(""))</visual></toast>", 400), ("<toast><visual></visual></toast>", 400),
         ("7", 400), ("<toast>", 400),
     ])
-    func aToastMustBeOne(body: String, status: Int) {
+    func aToastMustBeValid(body: String, status: Int) {
         let type = ["x-wns-type": "wns/toast", "content-type": "text/xml"] as KeyValuePairs<String, String?>
         var request = Self.request(type, size: body.utf8.count)
         request.body = Array(body.utf8)

@@ -44,7 +44,7 @@ import Testing
 
     // MARK: Passwords
 
-    @Test func ownChangeOfThePasswordEndsSessionsAndHappensOnce() async throws {
+    @Test func usersOwnPasswordChangeEndsSessionsAndHappensOnce() async throws {
         let alice = try await self.fixture.addUser("alice")
         let token = try #require(try await self.session(of: alice))
         #expect(try await self.fixture.store.changePassword(of: alice, to: PasswordHash(phc: "first")))
@@ -80,7 +80,7 @@ import Testing
 
     // MARK: Disabling
 
-    @Test func tokensOfADisabledUserSleep() async throws {
+    @Test func tokensOfADisabledUserAreInactive() async throws {
         let alice = try await self.fixture.addUser("alice")
         let token = try #require(try await self.session(of: alice))
         #expect(try await self.change("Alice", isDisabled: true) == .done)
@@ -100,7 +100,7 @@ import Testing
     @Test(arguments: [
         (Role?.some(.device), Bool?.none), (.some(.publisher), nil), (nil, .some(true)), (.some(.admin), .some(true)),
     ])
-    func theLastAdministratorStaysOne(role: Role?, isDisabled: Bool?) async throws {
+    func lastAdministratorKeepsTheRole(role: Role?, isDisabled: Bool?) async throws {
         try await self.fixture.addUser("ada", role: .admin)
         try await self.fixture.addUser("alice")
         try await self.fixture.addUser("asleep", role: .admin)
@@ -114,7 +114,7 @@ import Testing
         #expect(try await self.change("asleep", isDisabled: true) == .lastAdministrator)
     }
 
-    @Test func whoIsNoAdministratorMayGoEvenWithoutOne() async throws {
+    @Test func otherUserMayBeDeletedWithoutAnAdministrator() async throws {
         let alice = try await self.fixture.addUser("alice")
         #expect(try await self.change("alice", role: .device, isDisabled: true) == .done)
         #expect(try await self.fixture.store.deleteUser(alice.name) == .done)

@@ -39,7 +39,7 @@ import Testing
         #expect(try await self.alerts() == [1: [Self.alert], 2: [nil], 3: [badge]])
     }
 
-    @Test func anAlertIsSealedAnewWithTheOtherValues() async throws {
+    @Test func alertIsReencryptedWithTheOtherValues() async throws {
         let alice = try await fixture.addUser("alice")
         try await fixture.addDevice(of: alice, handle: "a")
         try await fixture.post(1, from: alice, to: "username:alice", alert: Self.alert)
@@ -53,7 +53,7 @@ import Testing
         await next.store.close()
     }
 
-    @Test func anAlertThatWasSealedBeforeTheExchangeIsSealedAnewOnTheWay() async throws {
+    @Test func alertEncryptedBeforeTheExchangeIsReencryptedWhenStored() async throws {
         let alice = try await fixture.addUser("alice")
         try await fixture.addDevice(of: alice, handle: "a")
         let id = try #require(NotificationID(rawValue: 7))

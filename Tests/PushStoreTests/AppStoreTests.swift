@@ -96,7 +96,7 @@ import Testing
         #expect(try await self.post(2, to: "username:banker", of: .usual, on: [Self.own]) == .unknownUser(banker.name))
     }
 
-    @Test func whatAUserHasInAListOfOneAppIsNoneOfTheOthers() async throws {
+    @Test func listOfOneAppHasNothingOfOtherApps() async throws {
         let both = try await self.addUser("both", of: [Self.bank, .usual])
         for number: Int64 in 1...6 {
             let isBank = number.isMultiple(of: 2)
@@ -138,7 +138,7 @@ import Testing
         (.publisher, ["bank"], .device, nil, false), (.publisher, ["bank"], .device, ["bank", "default"], true),
         (.admin, ["default"], nil, ["default", "bank"], false), (.admin, ["default"], .device, ["bank"], false),
     ])
-    func sessionsAndCodesEndWhenTheAccountGainsRights(
+    func sessionsAndCodesEndWhenTheUserGainsRights(
         role: Role,
         apps: [String],
         newRole: Role?,
@@ -191,7 +191,7 @@ import Testing
         #expect(try await self.fixture.reader.apps(of: [], now: self.fixture.now) == [:])
     }
 
-    @Test func whoLeavesAnAppLosesItsDevicesAndKeepsTheOthers() async throws {
+    @Test func userWhoLeavesAnAppLosesOnlyItsDevices() async throws {
         let both = try await self.addUser("both", of: [Self.bank, .usual])
         try await self.fixture.addDevice(of: both, platform: "apns", handle: "b1")
         try await self.fixture.addDevice(of: both, platform: "bank:apns", handle: "b2")

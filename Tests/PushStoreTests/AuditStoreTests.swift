@@ -29,7 +29,7 @@ import Testing
         #expect(try await self.fault() == nil)
     }
 
-    @Test func whatWasNotDoneIsNotKept() async throws {
+    @Test func failedActionIsNotRecorded() async throws {
         try await self.fixture.addUsersWithRecords(1)
         let name = try #require(Username("USER0"))
         let record = AuditRecord(.addUser, of: "canary", at: self.fixture.now)
@@ -38,7 +38,7 @@ import Testing
         #expect(try await self.fixture.reader.lastAuditNumber() == 1)
     }
 
-    @Test func whatTheStoreDoesNotHoldIsNotedByItself() async throws {
+    @Test func actionsOutsideTheStoreAreRecorded() async throws {
         try await self.fixture.addUsersWithRecords(1)
         try await self.store.record(AuditRecord(.rotateKeys, of: "key 2", at: self.fixture.now))
         let entries = try await self.fixture.reader.auditEntries(before: nil, limit: 1)
@@ -46,7 +46,7 @@ import Testing
         #expect(try await self.fault() == nil)
     }
 
-    @Test func whatOneTransactionPostsSharesAnEntry() async throws {
+    @Test func postsOfOneTransactionShareAnEntry() async throws {
         let alice = try await self.fixture.addUser("alice", role: .publisher)
         let before = try await self.fixture.reader.lastAuditNumber()
         let record = AuditRecord(.send, of: "", at: self.fixture.now)
@@ -77,14 +77,14 @@ import Testing
         #expect(try await self.fault() == nil)
     }
 
-    @Test func theFileDoesNotShowIt() async throws {
+    @Test func auditIsEncryptedOnDisk() async throws {
         try await self.fixture.addUsersWithRecords(3)
         let bytes = try self.store.bytesAtRest().reduce(into: Data()) { $0.append($1.bytes) }
         #expect(bytes.count > 10_000)
         #expect(bytes.range(of: Data("canary".utf8)) == nil)
     }
 
-    @Test func theOldestAreDeletedAndTheChainGoesOn() async throws {
+    @Test func oldestEntriesAreDeletedAndTheChainContinues() async throws {
         try await self.fixture.addUsersWithRecords(3)
         self.fixture.clock.advance(by: 100)
         let start = self.fixture.now

@@ -60,7 +60,7 @@ import Testing
         #expect(actions.filter { $0 == AuditRecord.Action.cancelPush.rawValue }.count == 1)
     }
 
-    @Test func aSinglePushThatIsBeingSentIsNotTriedAgain() async throws {
+    @Test func cancelledPushInFlightIsNotRetried() async throws {
         try await self.post(1)
         let leased = try #require(try await fixture.lease().first)
         #expect(try await self.change(.cancel) == .done)
@@ -69,7 +69,7 @@ import Testing
         try await self.expectTally(enqueued: 1) { $0.cancelled = 1 }
     }
 
-    @Test func aSinglePushIsTriedAtOnce() async throws {
+    @Test func hastenedPushIsDueAtOnce() async throws {
         try await self.post(1)
         let leased = try #require(try await fixture.lease().first)
         try await fixture.settle(leased, as: .retried(at: fixture.now + 600, reason: "Shutdown"))
@@ -80,7 +80,7 @@ import Testing
         #expect(try await self.claimed() == [])
     }
 
-    @Test func onlyAPushThatIsThereIsChanged() async throws {
+    @Test func onlyAnExistingPushIsChanged() async throws {
         try await self.post(1)
         for change in [PushChange.cancel, .hasten] {
             #expect(try await self.change(change, of: 2) == .missing)
@@ -91,7 +91,7 @@ import Testing
         #expect(try await self.change(.hasten) == .ended)
     }
 
-    @Test func aSinglePushThatWasAcceptedIsNotCancelled() async throws {
+    @Test func acceptedPushIsNotCancelled() async throws {
         try await self.post(1)
         let leased = try #require(try await fixture.lease().first)
         #expect(try await self.change(.cancel) == .done)
@@ -103,7 +103,7 @@ import Testing
     // MARK: Collapse keys
 
     /// Notifications keep the order of their arrival, whatever the clock says.
-    @Test func aClockThatGoesBackLeavesTheNewestTheNewest() async throws {
+    @Test func clockSetBackDoesNotChangeTheOrderOfPushes() async throws {
         try await self.post(1, collapseID: "inbox")
         fixture.clock.advance(by: -600)
         try await self.post(2, collapseID: "inbox")
@@ -120,7 +120,7 @@ import Testing
         try await self.expectTally(enqueued: 4) { $0.cancelled = 1 }
     }
 
-    @Test func aReplacedPushThatIsOnItsWayCountsAsWhatItsAnswerSays() async throws {
+    @Test func replacedPushInFlightCountsByItsOutcome() async throws {
         try await self.post(1, collapseID: "inbox")
         let first = try #require(try await fixture.lease().first)
         try await self.post(2, collapseID: "inbox")
@@ -129,7 +129,7 @@ import Testing
     }
 
     @Test(arguments: [Settlement.retried(at: .distantPast, reason: "busy"), .released])
-    func aReplacedPushThatIsOnItsWayIsNotTriedAgain(settlement: Settlement) async throws {
+    func replacedPushInFlightIsNotRetried(settlement: Settlement) async throws {
         try await self.post(1, collapseID: "inbox")
         let first = try #require(try await fixture.lease().first)
         try await self.post(2, collapseID: "inbox")
@@ -138,7 +138,7 @@ import Testing
         try await self.expectTally(enqueued: 2) { $0.cancelled = 1 }
     }
 
-    @Test func aReplacedPushThatTheProcessTookWithItIsNotTriedAgain() async throws {
+    @Test func replacedPushIsNotRetriedAfterARestart() async throws {
         try await self.post(1, collapseID: "inbox")
         _ = try await fixture.lease()
         try await self.post(2, collapseID: "inbox")
@@ -149,7 +149,7 @@ import Testing
 
     // MARK: Devices
 
-    @Test func aHandleThatMovesTakesNoQueueAlong() async throws {
+    @Test func movedHandleCancelsTheQueueOfItsOldOwner() async throws {
         try await self.post(1)
         let bob = try await fixture.addUser("bob")
         try await fixture.addDevice(of: bob, handle: "a1")
@@ -175,7 +175,7 @@ import Testing
 
     // MARK: Expiry
 
-    @Test func whatExpiresIsCountedOnceWhetherClaimedOrDeleted() async throws {
+    @Test func expiredPushIsCountedOnceWhetherLeasedOrDeleted() async throws {
         try await fixture.post(1, from: alice, to: "username:alice", expiresIn: 10)
         try await fixture.post(2, from: alice, to: "username:alice", expiresIn: 10)
         fixture.clock.advance(by: 10)
@@ -200,7 +200,7 @@ import Testing
 
     private static let pace = Duration.seconds(1200)
 
-    @Test func ofSeveralPushesWithinTheIntervalTheLatestIsSentAtItsEnd() async throws {
+    @Test func latestPushOfAnIntervalIsSentAtItsEnd() async throws {
         try await self.post(1)
         let first = try #require(try await fixture.lease(interval: Self.pace).first)
         // The interval also holds while the first push is in flight.
@@ -218,7 +218,7 @@ import Testing
         try await self.expectTally(enqueued: 4) { ($0.accepted, $0.cancelled) = (1, 2) }
     }
 
-    @Test func aPushThatWaitsForItsTimeIsCancelledOnceItsDeviceHasFetched() async throws {
+    @Test func pacedPushIsCancelledOnceItsDeviceHasFetched() async throws {
         try await self.post(1)
         let first = try #require(try await fixture.lease(interval: Self.pace).first)
         try await fixture.settle(first, as: .accepted(providerID: nil))
@@ -232,7 +232,7 @@ import Testing
         #expect(try await fixture.reader.tallies()["apns"]?.cancelled == 2)
     }
 
-    @Test func whereAnotherDeviceMayHaveFetchedThePushIsSent() async throws {
+    @Test func pacedPushIsSentIfAnotherDeviceMayHaveFetched() async throws {
         try await self.post(1)
         let first = try #require(try await fixture.lease(interval: Self.pace).first)
         try await fixture.settle(first, as: .accepted(providerID: nil))

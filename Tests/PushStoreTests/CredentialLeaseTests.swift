@@ -38,7 +38,7 @@ import Testing
             ([(1, .end(isFinal: true)), (2, .extend(to: 6))], 3, false, false),
         ] as [([(Double, Step)], Double, Bool, Bool)]
     )
-    private func aTermHoldsAsLongAsThereIsNoGap(steps: [(Double, Step)], at time: Double, holds: Bool, runs: Bool)
+    private func termHoldsUntilAGap(steps: [(Double, Step)], at time: Double, holds: Bool, runs: Bool)
         throws
     {
         let lease = CredentialLease(goodUntil: self.clock.at(4)) { [clock] in clock.now }
@@ -56,7 +56,7 @@ import Testing
         #expect(((try? lease.check(term)) != nil) == holds)
     }
 
-    @Test func allListenersKnowWhenAnEndWasNoted() {
+    @Test func everyListenerHearsOfNotedEnds() {
         let lease = CredentialLease(goodUntil: self.clock.at(4)) { [clock] in clock.now }
         let heard = Mutex<[[CredentialLease.End]]>([])
         lease.onEnd { ends in heard.withLock { $0.append(ends) } }

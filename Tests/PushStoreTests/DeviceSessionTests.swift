@@ -151,7 +151,7 @@ import Testing
     }
 
     /// No user has decided to remove the device: its user signs in there again.
-    @Test func aDeviceStaysWhoseSessionExpiresOrMakesRoomOrRises() async throws {
+    @Test func deviceStaysIfItsSessionEndsWithoutASignOut() async throws {
         let short = try await self.addSession(lifetime: 10)
         #expect(try await self.register("phone", handle: "a", with: short) == .registered(moved: 0))
         self.fixture.clock.advance(by: 10)
@@ -171,7 +171,7 @@ import Testing
         #expect(try await self.devices() == ["desk", "pad", "phone"])
     }
 
-    @Test func withATokenThatHasEndedNothingIsRegistered() async throws {
+    @Test func endedTokenRegistersNothing() async throws {
         let (session, given) = (try await self.addSession(), try await self.addToken())
         for token in [session, given] {
             try await self.revoke(token)
@@ -184,7 +184,7 @@ import Testing
         #expect(try await self.devices() == ["pad"])
     }
 
-    @Test func ofAccountsThatShareADeviceOneStays() async throws {
+    @Test func endOfASessionLeavesTheSharedDeviceOfAnotherUser() async throws {
         let bob = try await self.fixture.addUser("bob")
         let (alices, bobs) = (try await self.addSession(), try await self.addSession(of: bob))
         #expect(try await self.register("alices", with: alices, isShared: true) == .registered(moved: 0))

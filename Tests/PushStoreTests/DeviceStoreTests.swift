@@ -45,7 +45,7 @@ import Testing
         #expect(try await store.requestRegistration(ofUser: bob.id, handle: handle, now: fixture.now) != id)
     }
 
-    @Test func doublesOfAHandleGoWhenItIsAskedFor() async throws {
+    @Test func requestForAnIDRemovesDuplicatesOfItsHandle() async throws {
         let alice = try await fixture.addUser("alice")
         try await fixture.addDevice(of: alice, platform: "apns", handle: "abc")
         try await fixture.addDevice(of: alice, platform: "fcm", handle: "abc")
@@ -78,7 +78,7 @@ import Testing
         #expect(outcome == .gone(reason: "the handle was registered by another user"))
     }
 
-    @Test func theOldOwnerSeesForSomeTimeWhatHasMovedToAnotherAccount() async throws {
+    @Test func oldOwnerSeesMovedDevicesForSomeTime() async throws {
         let (alice, bob) = (try await fixture.addUser("alice"), try await fixture.addUser("bob"))
         let made = fixture.now
         let old = try await fixture.addDevice(of: alice, platform: "fcm", handle: "abc")
@@ -112,7 +112,7 @@ import Testing
         #expect(try await fixture.reader.devices(ofUser: alice.id).map(\.handle) == [DeviceHandle("abc")])
     }
 
-    @Test func aRegistrationIsForgottenAgainAndAgain() async throws {
+    @Test func deviceIsUnregisteredOnce() async throws {
         let alice = try await fixture.addUser("alice")
         let id = try await fixture.addDevice(of: alice, handle: "abc")
         #expect(try await store.unregister(id, ofUser: alice.id))

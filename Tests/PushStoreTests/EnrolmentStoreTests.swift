@@ -69,7 +69,7 @@ import Testing
         #expect(try await !isThere(other.fingerprint, at: now))
     }
 
-    @Test func ofManyAtOnceOneGetsTheSession() async throws {
+    @Test func concurrentRedemptionsGiveOneSession() async throws {
         let code = try await self.makeCode()
         let given = try await withThrowingTaskGroup(of: Bool.self) { group in
             for _ in 0..<8 { group.addTask { try await self.redeem(code) != nil } }
@@ -78,7 +78,7 @@ import Testing
         #expect(given == 1)
     }
 
-    @Test func aCodeIsNoTokenAndInNoList() async throws {
+    @Test func codeIsNeitherATokenNorListed() async throws {
         let code = try await self.makeCode()
         let now = self.fixture.now
         for user in [nil, self.alice.name] {
@@ -119,7 +119,7 @@ import Testing
         #expect(!isAdded, "the user is not the one any more for whom the code was allowed")
     }
 
-    @Test func ofMoreThanTenCodesTheOldestEnds() async throws {
+    @Test func codeAboveTheLimitEndsTheOldest() async throws {
         var codes: [EnrolmentCode] = []
         for _ in 0...Enrolment.maximumCount {
             self.fixture.clock.advance(by: 1)

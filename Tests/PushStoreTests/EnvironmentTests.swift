@@ -55,7 +55,7 @@ import Testing
     }
 
     @Test(arguments: [1, 2, 1000])
-    func whatIsQueuedMovesAlong(page: Int) async throws {
+    func queuedPushesMoveWithTheirDevice(page: Int) async throws {
         for number: Int64 in 1...3 { try await self.fixture.post(number, from: self.alice, to: "username:alice") }
         #expect(try await self.move(from: Self.production, to: Self.sandbox, page: page))
         #expect(try await self.environment == .sandbox)

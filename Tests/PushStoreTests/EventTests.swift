@@ -101,7 +101,7 @@ import Testing
         #expect(try await self.events() == [event])
     }
 
-    @Test func aPushThatIsTriedAgainHasNoEventBeforeItsEnd() async throws {
+    @Test func retriedPushHasNoEventBeforeItsEnd() async throws {
         let delivery = try await self.leased(1)
         try await self.fixture.settle(delivery, as: .retried(at: self.fixture.now, reason: "busy"))
         #expect(try await self.events().isEmpty)
@@ -211,7 +211,7 @@ import Testing
         #expect(event.notification == nil)
     }
 
-    @Test func theHostOfAPushServiceIsInNoEvent() async throws {
+    @Test func eventsDoNotContainTheHostOfAProvider() async throws {
         let handle = try #require(DeviceHandle("two"))
         let id = try await self.store.requestRegistration(ofUser: self.alice.id, handle: nil, now: self.fixture.now)
         let lane = Lane(Platform("webpush"), part: "push.example.com")
@@ -224,7 +224,7 @@ import Testing
 
     // MARK: Stored kinds
 
-    @Test func withoutEventsNothingIsStored() async throws {
+    @Test func eventsAreStoredOnlyIfEnabled() async throws {
         let fixture = try StoreFixture()
         let (paul, alice) = (try await fixture.addUser("paul", role: .publisher), try await fixture.addUser("alice"))
         try await fixture.addDevice(of: alice, handle: "one")
@@ -266,7 +266,7 @@ import Testing
 
     // MARK: Reading
 
-    @Test func thePagesTogetherAreTheWhole() async throws {
+    @Test func thePagesTogetherFormTheWholeList() async throws {
         for number in Int64(1)...7 {
             try await self.fixture.settle(self.leased(number), as: .accepted(providerID: nil))
         }
@@ -285,7 +285,7 @@ import Testing
         }
     }
 
-    @Test func aSenderReadsOnlyTheEventsOfItsNotificationsAndKeepsUpAllTheSame() async throws {
+    @Test func senderReadsItsOwnEventsAndSkipsOthers() async throws {
         let other = try await self.fixture.addUser("petra", role: .publisher)
         try await self.fixture.settle(self.leased(1), as: .accepted(providerID: nil))
         try await self.fixture.post(2, from: other, to: "username:alice")
@@ -301,7 +301,7 @@ import Testing
 
     // MARK: Delivering and deleting
 
-    @Test func numbersGoOnAfterAStartAndAreNotGivenOutTwice() async throws {
+    @Test func eventNumbersContinueAfterARestartWithoutReuse() async throws {
         try await self.fixture.settle(self.leased(1), as: .accepted(providerID: nil))
         let first = try #require(try await self.events().last?.number)
         await self.store.close()
@@ -323,7 +323,7 @@ import Testing
         await fixture.store.close()
     }
 
-    @Test func theBacklogIsWhatWasNotDelivered() async throws {
+    @Test func backlogCountsUndeliveredEvents() async throws {
         #expect(try await self.fixture.reader.eventBacklog() == EventBacklog(count: 0, oldest: nil))
         let start = self.fixture.now
         for number in Int64(1)...4 {
@@ -343,7 +343,7 @@ import Testing
         #expect(try await self.fixture.reader.lastDeliveredEvent() == events[3].number)
     }
 
-    @Test func oldEventsAreDeletedPageByPageAndReadersAreTold() async throws {
+    @Test func deletedEventsAreReportedToReaders() async throws {
         for number in Int64(1)...5 {
             try await self.fixture.settle(self.leased(number), as: .accepted(providerID: nil))
             self.fixture.clock.advance(by: 10)

@@ -41,7 +41,7 @@ import Testing
         ("news && (username:user1 || username:user2)", [1, 2]), ("absent", []), ("!news", []),
         ("!!third", [0, 3, 6, 9]), ("third || !beta", [0, 1, 3, 5, 6, 7, 9]),
     ])
-    func everyDeviceThatIsMeantGetsOnePushWhateverTheSizeOfAPage(expression: String, expected: [Int]) async throws {
+    func everyMatchingDeviceGetsOnePushAcrossPages(expression: String, expected: [Int]) async throws {
         try await self.addDevices(10) { number in
             ["news"] + (number.isMultiple(of: 2) ? ["beta"] : []) + (number.isMultiple(of: 3) ? ["third"] : [])
         }
@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    @Test func theFirstPageIsThereWithTheNotificationAndTheRestFollows() async throws {
+    @Test func postEnqueuesTheFirstPageAndTheOthersFollow() async throws {
         try await self.addDevices(8) { _ in ["news"] }
         let firstPage = Reach(recipients: 3, pushes: 3, isComplete: false)
         #expect(try await fixture.post(1, from: alice, to: "news", page: 3) == .stored(firstPage))
@@ -70,7 +70,7 @@ import Testing
         #expect(try await !fixture.reader.isFanningOut(id))
     }
 
-    @Test func aProcessThatEndsInTheMiddleIsFollowedByOneThatGoesOn() async throws {
+    @Test func fanoutContinuesAfterARestart() async throws {
         try await self.addDevices(8) { _ in ["news"] }
         try await fixture.post(1, from: alice, to: "news", platforms: ["apns"], page: 3)
         _ = try await store.expandFanout(page: 3, now: fixture.now)
@@ -81,7 +81,7 @@ import Testing
         await next.store.close()
     }
 
-    @Test func aSingleNoticePassesABroadcast() async throws {
+    @Test func singleNotificationPassesABroadcast() async throws {
         try await self.addDevices(8) { _ in ["news"] }
         try await fixture.post(1, from: alice, to: "news", page: 3)
         try await self.expand()
@@ -90,7 +90,7 @@ import Testing
         #expect(try await fixture.lease(limit: 1).map(\.push.notification.rawValue) == [2])
     }
 
-    @Test func aBroadcastThatHasExpiredGoesNoFurther() async throws {
+    @Test func expiredBroadcastReachesNoFurtherDevices() async throws {
         try await self.addDevices(8) { _ in ["news"] }
         try await fixture.post(1, from: alice, to: "news", expiresIn: 60, page: 3)
         fixture.clock.advance(by: 60)
@@ -100,7 +100,7 @@ import Testing
         #expect(try await self.tally()?.expired == 3)
     }
 
-    @Test func aNewerBroadcastOfTheSameKeyTakesThePlaceOfAnOlderEvenOneThatIsStillOnItsWay() async throws {
+    @Test func newerBroadcastReplacesAnOlderOneOfTheSameKey() async throws {
         try await self.addDevices(8) { _ in ["news"] }
         try await fixture.post(1, from: alice, to: "news", collapseID: "key", page: 3)
         fixture.clock.advance(by: 1)
@@ -114,7 +114,7 @@ import Testing
         #expect(tally.enqueued == tally.cancelled + 8)
     }
 
-    @Test func whoHasPutABroadcastAwayIsNotPushedOnADeviceThatItReachesLater() async throws {
+    @Test func dismissedBroadcastIsNotPushedToLaterDevices() async throws {
         for number in 0..<5 { try await fixture.addDevice(of: alice, handle: "a-\(number)", tags: ["news"]) }
         try await fixture.post(1, from: alice, to: "news", page: 3)
         let id = try #require(NotificationID(rawValue: 1))

@@ -100,7 +100,7 @@ import Testing
 
     /// The user's rows of the other app are not changed.
     @Test(arguments: ["a", "b"])
-    func anAccountThatLeavesAnAppLosesItsClaimsThere(id: String) async throws {
+    func userWhoLeavesAnAppLosesItsClaimsThere(id: String) async throws {
         let (bank, now) = (try #require(AppName("bank")), self.fixture.now)
         _ = try await self.store.changeUser(self.alice.name, apps: [bank, .usual], now: now)
         try await self.hold("a", "old", of: self.alice)
@@ -115,7 +115,7 @@ import Testing
 
     // MARK: Until it is confirmed
 
-    @Test func aHandleThatIsFreeAndOneThatIsAnothersAreClaimedAlike() async throws {
+    @Test func freeAndTakenHandlesAreClaimedAlike() async throws {
         try await self.hold("a", "taken", of: self.alice)
         for (id, handle) in [("b", "taken"), ("c", "free")] {
             #expect(try await self.register(id, handle, of: self.bob) == .unconfirmed(hasWork: true))
@@ -127,7 +127,7 @@ import Testing
     }
 
     @Test(arguments: [["username:bob"], ["news"], ["!beta"], ["username:bob && news"]])
-    func nothingButTheCodeIsPushedToAClaim(expressions: [String]) async throws {
+    func onlyTheCodeIsPushedToAClaim(expressions: [String]) async throws {
         _ = try await self.register("b", "x", of: self.bob)
         _ = try await self.pushes()
         try await self.fixture.post(7, from: self.alice, to: expressions[0])
@@ -146,7 +146,7 @@ import Testing
         #expect(try await self.pushes().map(\.handle) == ["new"])
     }
 
-    @Test func aCodeThatTheReceiverRefusesIsNotPushedAgainAndRetiresNothing() async throws {
+    @Test func refusedCodeIsNotRetriedAndRetiresNothing() async throws {
         try await self.hold("b", "old", of: self.bob)
         _ = try await self.register("b", "new", of: self.bob)
         let leased = try await self.fixture.lease("hook")
@@ -166,7 +166,7 @@ import Testing
     }
 
     @Test(arguments: ["apns", "old"])
-    func aDeviceThatRegistersAnotherHandleGivesTheClaimUp(other: String) async throws {
+    func registeringAnotherHandleEndsTheClaim(other: String) async throws {
         try await self.hold("b", "old", of: self.bob)
         _ = try await self.register("b", "new", of: self.bob)
         let code = try await self.pushedCode(to: "new")
@@ -204,7 +204,7 @@ import Testing
         #expect(try await self.confirm("a", code, of: self.alice) == .gone(reason: MovedDevice.reason))
     }
 
-    @Test func theSameCodeConfirmsAgainAsTheAnswerMayHaveBeenLost() async throws {
+    @Test func repeatedCodeConfirmsAgain() async throws {
         _ = try await self.register("b", "x", of: self.bob)
         let code = try await self.pushedCode(to: "x")
         for _ in 0..<3 { #expect(try await self.confirm("b", code, of: self.bob) == .registered(moved: 0)) }
@@ -223,7 +223,7 @@ import Testing
         #expect(try await self.reader.devices(ofUser: self.bob.id).map(\.id.description) == ["c"])
     }
 
-    @Test func aCodeIsNobodyElsesAndOfNoOtherHandle() async throws {
+    @Test func codeConfirmsItsOwnUserAndHandleOnly() async throws {
         _ = try await self.register("b", "x", of: self.bob)
         let code = try await self.pushedCode(to: "x")
         _ = try await self.register("a", "x", of: self.alice)
@@ -235,7 +235,7 @@ import Testing
         #expect(try await self.confirm("b", code, of: self.bob) == .registered(moved: 0))
     }
 
-    @Test func aCodeOfBeforeDoesNotTakeAHandleBack() async throws {
+    @Test func usedCodeDoesNotTakeAHandleBack() async throws {
         _ = try await self.register("b", "x", of: self.bob)
         let code = try await self.pushedCode(to: "x")
         #expect(try await self.confirm("b", code, of: self.bob) == .registered(moved: 0))
@@ -245,7 +245,7 @@ import Testing
         #expect(try await self.handles(of: self.alice) == ["x"])
     }
 
-    @Test func afterFiveWrongCodesTheRightOneIsRefused() async throws {
+    @Test func fiveWrongCodesInvalidateTheRightOne() async throws {
         _ = try await self.register("b", "x", of: self.bob)
         let code = try await self.pushedCode(to: "x")
         for _ in 0..<4 { #expect(try await self.confirm("b", "0123", of: self.bob) == .refused) }
@@ -261,7 +261,7 @@ import Testing
     }
 
     @Test(arguments: [(3599.0, true), (3600.0, false)])
-    func aCodeIsGoodForAnHour(age: TimeInterval, isGood: Bool) async throws {
+    func codeIsValidForAnHour(age: TimeInterval, isGood: Bool) async throws {
         _ = try await self.register("b", "x", of: self.bob)
         let code = try await self.pushedCode(to: "x")
         self.fixture.clock.advance(by: age)
@@ -270,7 +270,7 @@ import Testing
     }
 
     /// The code has no payload, so it can be neither recalled nor fetched.
-    @Test func aCodeIsNoNotificationToItsUserOrToAdministrators() async throws {
+    @Test func codeCannotBeFetchedOrRecalled() async throws {
         _ = try await self.register("b", "x", of: self.bob, confirmation: 77)
         let code = try await self.pushedCode(to: "x")
         let id = try #require(NotificationID(rawValue: 77))
@@ -283,7 +283,7 @@ import Testing
 
     // MARK: Bounds
 
-    @Test func withinAMinuteNoOtherCodeIsPushed() async throws {
+    @Test func codesArePushedAMinuteApart() async throws {
         _ = try await self.register("b", "x", of: self.bob)
         let first = try await self.pushedCode(to: "x")
         self.fixture.clock.advance(by: 59)
@@ -340,7 +340,7 @@ import Testing
         #expect(try await self.register("b", "more", of: self.bob) == .unconfirmed(hasWork: true))
     }
 
-    @Test func aClaimNeedsRoomForOneDeviceMore() async throws {
+    @Test func claimsObeyTheDeviceLimit() async throws {
         let bounds = try #require(StorageBounds(devices: 1, notifications: 10, bytes: 1000))
         _ = try await self.register("b", "x", of: self.bob, within: bounds)
         let code = try await self.pushedCode(to: "x")
@@ -373,7 +373,7 @@ import Testing
         #expect((tally.enqueued, tally.cancelled) == (2, 2))
     }
 
-    @Test func whatHasExpiredIsDeleted() async throws {
+    @Test func expiredClaimsAreDeleted() async throws {
         _ = try await self.register("b", "x", of: self.bob)
         _ = try await self.register("a", "y", of: self.alice)
         #expect(try await self.store.deleteExpiredClaims(now: self.fixture.now + 3599, limit: 10) == 0)

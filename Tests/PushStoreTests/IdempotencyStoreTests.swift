@@ -34,7 +34,7 @@ import Testing
         IdempotentRequest(key: Data(repeating: key, count: 16), request: Data(repeating: request, count: 16))
     }
 
-    @Test func itIsDeletedAfterADayByPages() async throws {
+    @Test func idempotencyKeysAreDeletedAfterADay() async throws {
         let alice = try await self.fixture.addUser("alice")
         for number in 1...5 { _ = try await self.post(Int64(number), from: alice, once: self.request(UInt8(number))) }
         let delete = { try await self.fixture.store.deleteExpiredIdempotency(now: self.fixture.now, limit: 3) }
@@ -46,7 +46,7 @@ import Testing
         #expect(try await delete() == 0)
     }
 
-    @Test func theSameIsRepeatedAndAnotherRefusedAndNeitherIsStored() async throws {
+    @Test func sameRequestIsRepeatedAndAnotherIsRefused() async throws {
         let alice = try await self.fixture.addUser("alice")
         let start = self.fixture.now
         #expect(try await self.post(1, from: alice, once: self.request(1)) == .stored(pushes: 0, hasWork: false))

@@ -48,7 +48,7 @@ import Testing
         IssuedRights(role: .publisher, apps: [.usual], scopes: [.fetch, .manage]),
         IssuedRights(role: .admin, apps: Set([AppName("bank"), AppName("shop")].compactMap(\.self)), scopes: []),
     ])
-    func whatATokenGaveIsKept(rights: IssuedRights) async throws {
+    func rightsOfATokenAreStored(rights: IssuedRights) async throws {
         try await self.fixture.addUser("alice")
         #expect(try await self.stored() == nil)
         let token = self.token(0.001, rights)
@@ -81,7 +81,7 @@ import Testing
         #expect(try await self.take(self.token(3)) == .missing)
     }
 
-    @Test func ofManyTokensAtOnceTheNewestStays() async throws {
+    @Test func newestOfConcurrentTokensWins() async throws {
         try await self.fixture.addUser("alice")
         try await withThrowingTaskGroup { group in
             for number in 0..<20 {
@@ -102,7 +102,7 @@ import Testing
         #expect(try await self.stored() == token.account)
     }
 
-    @Test func aUserWhoIsMadeAnewBelongsToNobody() async throws {
+    @Test func recreatedUserHasNoIssuedAccount() async throws {
         let name = try await self.fixture.addUser("alice").name
         #expect(try await self.take(self.token(0)) == .done)
         _ = try await self.fixture.store.deleteUser(name, by: nil)

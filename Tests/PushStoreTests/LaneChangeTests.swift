@@ -53,7 +53,7 @@ import Testing
     }
 
     @Test(arguments: [1, 2, 3, 1000])
-    func whatIsQueuedMovesWithTheRegistration(page: Int) async throws {
+    func queuedPushesMoveWithTheRegistration(page: Int) async throws {
         for number: Int64 in 1...3 { try await self.post(number) }
         // The pushes wait for a time that the old provider set; it does not hold for the new one.
         let first = try #require(try await fixture.lease(limit: 1).first)
@@ -74,7 +74,7 @@ import Testing
     }
 
     @Test(arguments: [Settlement.retried(at: .distantFuture, reason: "offline"), .released])
-    func whatIsOnItsWayIsTriedAgainInTheNewLane(settlement: Settlement) async throws {
+    func pushInFlightIsRetriedInTheNewLane(settlement: Settlement) async throws {
         try await self.post(1)
         let leased = try #require(try await fixture.lease().first)
         #expect(try await self.register("fcm", "token-of-fcm") == .registered(moved: 0))
@@ -85,7 +85,7 @@ import Testing
         try await self.expectTally("fcm", enqueued: 1)
     }
 
-    @Test func whatIsOnItsWayAndAcceptedIsNotSentAgain() async throws {
+    @Test func pushAcceptedInFlightIsNotSentAgain() async throws {
         try await self.post(1)
         let leased = try #require(try await fixture.lease().first)
         try await self.register("fcm", "token-of-fcm")
@@ -95,7 +95,7 @@ import Testing
     }
 
     @Test(arguments: [("apns", "another-token"), ("fcm", "token-of-fcm"), ("fcm", "token-of-apns")])
-    func whatWasRefusedAtAnAddressThatTheDeviceHasLeftGoesToTheNewOne(platform: String, handle: String) async throws {
+    func pushRefusedAtAnOldHandleGoesToTheNewOne(platform: String, handle: String) async throws {
         try await self.post(1)
         let leased = try #require(try await fixture.lease().first)
         try await self.register(platform, handle)
@@ -105,7 +105,7 @@ import Testing
         #expect(try await fixture.reader.tallies().values.map(\.pending).reduce(0, +) == 1)
     }
 
-    @Test func whatWasRefusedAtTheDevicesAddressHasFailed() async throws {
+    @Test func pushRefusedAtTheCurrentHandleHasFailed() async throws {
         try await self.post(1)
         let leased = try #require(try await fixture.lease().first)
         #expect(try await self.retire(leased, refusedIn: "apns"))
@@ -114,7 +114,7 @@ import Testing
     }
 
     /// After a crash, the pushes that the last process had leased are returned to their lane.
-    @Test func aLaneThatFindsAPushOfAnothersDeviceHandsItOver() async throws {
+    @Test func reclaimedPushMovesToTheLaneOfItsDevice() async throws {
         try await self.post(1)
         _ = try await fixture.lease()
         try await self.register("fcm", "token-of-fcm")
@@ -125,7 +125,7 @@ import Testing
         try await self.expectTally("fcm", enqueued: 1)
     }
 
-    @Test func whatWasWithdrawnOnItsWayIsNotSentInTheNewLane() async throws {
+    @Test func pushCancelledInFlightIsNotSentInTheNewLane() async throws {
         try await self.post(1)
         _ = try await fixture.lease()
         #expect(try await fixture.store.dismiss(#require(NotificationID(rawValue: 1)), by: alice.id, now: fixture.now))

@@ -27,12 +27,12 @@ import Testing
         return news
     }()
 
-    @Test func whatIsWrittenIsRead() {
+    @Test func writtenNewsIsReadBack() {
         #expect(LimitNews(bytes: Self.news.bytes) == Self.news)
         #expect(LimitNews(bytes: LimitNews().bytes) == LimitNews())
     }
 
-    @Test func newsThatEndTooEarlyAreNone() {
+    @Test func truncatedNewsIsRefused() {
         let bytes = Self.news.bytes
         for count in 0..<bytes.count { #expect(LimitNews(bytes: bytes.prefix(count)) == nil) }
         #expect(LimitNews(bytes: bytes.dropFirst()) == nil)

@@ -42,7 +42,7 @@ import Testing
 
     // MARK: Numbers
 
-    @Test func numbersRiseAlsoOverTheNextOpening() async throws {
+    @Test func changeNumbersRiseAcrossReopening() async throws {
         let keyring = Keyring.generateText()
         let before = try StoreFixture(keyring: keyring)
         let user = try await before.addUser("alice")
@@ -86,7 +86,7 @@ import Testing
         #expect(named.hasMore)
     }
 
-    @Test func oneThatIsLongerThanAPageIsAPage() async throws {
+    @Test func entryLongerThanAPageIsAPageOfItsOwn() async throws {
         for number in Int64(1)...2 { try await self.post(number, length: NotificationPage.maximumBytes + 1) }
         let page = try await self.page()
         #expect(page.entries.map(\.id.rawValue) == [1])

@@ -26,7 +26,7 @@ import Testing
         try await self.fixture.lease(platform)
     }
 
-    @Test func onlyARecipientOrItsSenderAsSuchGetsIt() async throws {
+    @Test func onlyRecipientsAndTheSenderFetchANotification() async throws {
         let (alice, bob) = (try await fixture.addUser("alice"), try await fixture.addUser("bob"))
         try await fixture.post(7, from: alice, to: "username:bob")
         let sealed = try await #require(try self.fetch(7, as: bob)?.sealedPayload)
@@ -38,7 +38,7 @@ import Testing
         #expect(try await self.fetch(7, as: carol, alsoAsSender: true) == nil)
     }
 
-    @Test func itIsThereUntilItExpires() async throws {
+    @Test func notificationIsThereUntilItExpires() async throws {
         let alice = try await fixture.addUser("alice")
         try await fixture.post(7, from: alice, to: "username:alice", expiresIn: 60)
         fixture.clock.advance(by: 59.999)
@@ -84,7 +84,7 @@ import Testing
         #expect(try await fixture.post(1, from: alice, to: "news", "username:alice") == .stored(pushes: 1))
     }
 
-    @Test func aPayloadToBeReadOnceIsGivenOnceToEachRecipientAndThenErased() async throws {
+    @Test func readOncePayloadIsErasedAfterItsLastRecipient() async throws {
         let (alice, bob) = (try await fixture.addUser("alice"), try await fixture.addUser("bob"))
         try await fixture.post(9, from: alice, to: "username:alice", "username:bob", isReadOnce: true)
         let sealed = Data(try await #require(try self.fetch(9, as: bob)?.sealedPayload))
@@ -98,7 +98,7 @@ import Testing
         #expect(try fixture.remains().range(of: sealed) == nil)
     }
 
-    @Test func whatHasExpiredIsDeletedWithAllThatBelongsToIt() async throws {
+    @Test func expiredNotificationIsDeletedWithItsRows() async throws {
         let alice = try await fixture.addUser("alice")
         try await fixture.addDevice(of: alice, handle: "a1")
         for number in Int64(1)...3 { try await fixture.post(number, from: alice, to: "username:alice", expiresIn: 60) }

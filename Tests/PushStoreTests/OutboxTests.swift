@@ -22,7 +22,7 @@ import Testing
         for number in 1...count { try await fixture.post(number, from: alice, to: "username:alice") }
     }
 
-    @Test func aClaimedPushIsHiddenUntilTheNextProcessAndKeepsItsAttemptID() async throws {
+    @Test func leasedPushIsHiddenUntilReclaimedAndKeepsItsAttemptID() async throws {
         try await self.fill()
         let first = try #require(try await self.lease().first)
         #expect(first.push.handle == "abc")
@@ -37,7 +37,7 @@ import Testing
         #expect(second.state.attempts == 2)
     }
 
-    @Test func theOldestAreClaimedFirstAndNoMoreThanAsked() async throws {
+    @Test func oldestPushesAreLeasedFirstUpToTheLimit() async throws {
         try await self.fill(5)
         #expect(try await self.lease(limit: 2).count == 2)
         #expect(try await self.lease(limit: 10).count == 3)
@@ -47,7 +47,7 @@ import Testing
     @Test(arguments: [
         Settlement.accepted(providerID: "p"), .expired, .failed(reason: "no"),
     ])
-    func aSettledPushIsNeverClaimedAgain(settlement: Settlement) async throws {
+    func settledPushIsNeverLeasedAgain(settlement: Settlement) async throws {
         try await self.fill()
         let leased = try #require(try await self.lease().first)
         try await fixture.settle(leased, as: settlement)
@@ -56,7 +56,7 @@ import Testing
         #expect(try await fixture.nextDue() == nil)
     }
 
-    @Test func aRetriedPushComesBackAtItsTime() async throws {
+    @Test func retriedPushIsDueAtItsTime() async throws {
         try await self.fill()
         let leased = try #require(try await self.lease().first)
         try await fixture.settle(leased, as: .retried(at: fixture.now + 10, reason: "busy"))
@@ -66,7 +66,7 @@ import Testing
         #expect(try await self.lease().count == 1)
     }
 
-    @Test func theOldestPushIsTheOneThatWasSentFirstAlsoWhileItIsPutBack() async throws {
+    @Test func oldestPushStaysTheOldestWhileItWaitsForARetry() async throws {
         func oldest() async throws -> Date? {
             try await self.fixture.reader.oldestWaiting(in: Lane(Platform("apns")), .direct)
         }
@@ -95,7 +95,7 @@ import Testing
     }
 
     /// Such a push waits for its device, and not for a provider.
-    @Test func theOldestPushIsNoneThatWaitsForAStream() async throws {
+    @Test func oldestPushIgnoresParkedPushes() async throws {
         try await self.fill()
         let leased = try #require(try await self.lease().first)
         try await fixture.settle(leased, as: .away(reason: "not connected"))
@@ -104,7 +104,7 @@ import Testing
         }
     }
 
-    @Test func anAnswerThatComesAfterTheNextTryBeganChangesNothingButSuccess() async throws {
+    @Test func lateOutcomeCountsOnlyIfItIsASuccess() async throws {
         try await self.fill()
         let first = try #require(try await self.lease().first)
         try await fixture.store.reclaimLeases(now: fixture.now)
@@ -116,7 +116,7 @@ import Testing
         #expect(try await self.lease().isEmpty)
     }
 
-    @Test func anAcceptedPushIsSeenAtItsDevice() async throws {
+    @Test func acceptedPushSetsThePushTimeOfItsDevice() async throws {
         try await self.fill()
         let leased = try #require(try await self.lease().first)
         try await fixture.settle(leased, as: .accepted(providerID: nil))

@@ -22,7 +22,7 @@ import Testing
         try await self.fixture.store.makeDue(for: [device], ofUser: self.alice.id, after: nil, now: self.fixture.now)
     }
 
-    @Test func eachIsFoundOnceByTheDeviceThatComes() async throws {
+    @Test func connectingDeviceFindsEachParkedPushOnce() async throws {
         for number: Int64 in 1...3 { try await self.fixture.post(number, from: self.alice, to: "username:alice") }
         #expect(try await self.fixture.reader.tallies()["stream"]?.pending == 3)
         #expect(try await self.fixture.nextDue("stream") == nil)
@@ -37,7 +37,7 @@ import Testing
     }
 
     /// An action of the user gives a notification a newer change, and never an older one.
-    @Test func oneThatTheUserHasReadMeanwhileIsFound() async throws {
+    @Test func parkedPushOfAReadNotificationIsFound() async throws {
         for number: Int64 in 1...2 { try await self.fixture.post(number, from: self.alice, to: "username:alice") }
         let id = try #require(NotificationID(rawValue: 1))
         _ = try await self.fixture.store.mark(id, as: .read, by: self.alice.id, now: self.fixture.now)
@@ -45,7 +45,7 @@ import Testing
     }
 
     /// The device's user may have become a recipient before the device last came.
-    @Test func oneToADeviceOfALaterPageIsFound() async throws {
+    @Test func parkedPushToADeviceOfALaterPageIsFound() async throws {
         let other = try await self.fixture.addDevice(of: self.alice, platform: "stream", handle: "two")
         try await self.fixture.post(1, from: self.alice, to: "username:alice", page: 1)
         #expect(try await self.wake(self.device) == 1)
@@ -58,7 +58,7 @@ import Testing
         case device, user, address, lane
     }
 
-    @Test(arguments: End.allCases) func noneIsForgottenWithWhatItBelongsTo(end: End) async throws {
+    @Test(arguments: End.allCases) func parkedPushEndsWithItsDeviceUserOrLane(end: End) async throws {
         try await self.fixture.post(1, from: self.alice, to: "username:alice")
         let (store, now) = (self.fixture.store, self.fixture.now)
         var expected = Tally()
@@ -86,7 +86,7 @@ import Testing
         #expect(try await self.fixture.reader.tallies()["stream"] == expected)
     }
 
-    @Test func oneWhoseTimeIsOverIsCountedAsExpired() async throws {
+    @Test func expiredParkedPushIsCounted() async throws {
         try await self.fixture.post(1, from: self.alice, to: "username:alice", expiresIn: 10)
         while try await self.fixture.store.deleteExpired(now: self.fixture.now + 11, page: 10) {}
         #expect(try await self.fixture.reader.tallies()["stream"]?.expired == 1)

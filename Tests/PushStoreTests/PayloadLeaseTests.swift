@@ -96,13 +96,13 @@ import Testing
         #expect(try await self.fetch(as: self.bob) == nil)
     }
 
-    @Test func nobodyElseHasALease() async throws {
+    @Test func onlyARecipientGetsALease() async throws {
         try await self.postToAlice()
         #expect(try await self.lease(to: self.bob) == .refused)
         #expect(try await self.endLeases() == nil)
     }
 
-    @Test func whatMayBeReadOftenIsNotLeased() async throws {
+    @Test func ordinaryPayloadIsNotLeased() async throws {
         try await self.postToAlice(isReadOnce: false)
         #expect(try await self.lease() == .refused)
         self.fixture.clock.advance(by: 60)
@@ -132,7 +132,7 @@ import Testing
         #expect(try await self.endLeases(limit: 2) == nil)
     }
 
-    @Test func aLeaseOutlivesItsProcess() async throws {
+    @Test func leaseSurvivesARestart() async throws {
         try await self.postToAlice()
         #expect(try await self.lease() == .granted)
         let sealed = try #require(try await self.fetch()?.sealedPayload)
@@ -153,7 +153,7 @@ import Testing
     }
 
     /// The store erases the payload with its last lease, however that ends.
-    @Test(arguments: End.allCases) func withTheLastLeaseThePayloadIsErased(end: End) async throws {
+    @Test(arguments: End.allCases) func payloadIsErasedWithTheLastLease(end: End) async throws {
         try await self.postToBoth()
         let sealed = try #require(try await self.fetch()?.sealedPayload)
         #expect(try await self.lease() == .granted)
@@ -174,7 +174,7 @@ import Testing
         #expect(try self.fixture.remains().range(of: Data(sealed)) == nil)
     }
 
-    @Test func aUserWhoIsDeletedIsNotWaitedFor() async throws {
+    @Test func deletedUserDoesNotDelayTheErasure() async throws {
         try await self.postToBoth()
         #expect(try await self.store.take(self.id, by: self.bob.id, now: self.fixture.now))
         let sealed = try #require(try await self.fetch()?.sealedPayload)
@@ -183,7 +183,7 @@ import Testing
         #expect(try self.fixture.remains().range(of: Data(sealed)) == nil)
     }
 
-    @Test func whatExpiresDuringALeaseIsGoneLikeAnything() async throws {
+    @Test func payloadExpiresDespiteItsLease() async throws {
         try await self.postToAlice(expiresIn: 30)
         #expect(try await self.lease() == .granted)
         self.fixture.clock.advance(by: 30)
@@ -195,7 +195,7 @@ import Testing
         #expect(try await self.endLeases() == nil)
     }
 
-    @Test func theEndOfALeaseIsNoChangeOfWhatWasRecalled() async throws {
+    @Test func endOfALeaseDoesNotChangeARecalledNotification() async throws {
         try await self.postToAlice()
         #expect(try await self.lease() == .granted)
         #expect(try await self.store.recall(self.id, by: .administrator, now: self.fixture.now))
@@ -230,7 +230,7 @@ import Testing
 
     /// The device that fetched may not have received the payload, so the other device may still
     /// need it.
-    @Test func otherDevicesArePushedUntilItIsTaken() async throws {
+    @Test func otherDevicesArePushedUntilThePayloadIsTaken() async throws {
         for number in 0..<3 { try await self.fixture.addDevice(of: self.alice, handle: "h-\(number)") }
         try await self.postToAlice()
         #expect(try await self.lease() == .granted)
@@ -244,7 +244,7 @@ import Testing
         #expect(tally.accepted == 1)
     }
 
-    @Test func withTheEndOfTheLeasePushesAreCancelled() async throws {
+    @Test func endOfTheLeaseCancelsPushes() async throws {
         try await self.fixture.addDevice(of: self.alice, handle: "one")
         try await self.postToAlice()
         #expect(try await self.lease() == .granted)
@@ -254,7 +254,7 @@ import Testing
         #expect(try await self.fixture.reader.tallies()["apns"]?.cancelled == 1)
     }
 
-    @Test func aDeviceThatIsAwayIsNotToldOfWhatWasTaken() async throws {
+    @Test func deviceThatConnectsGetsNoPushOfATakenPayload() async throws {
         var options = StoreOptions()
         options.streamLanes = ["stream"]
         let fixture = try StoreFixture(options: options)
@@ -286,7 +286,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Past.allCases) func whatTakingDoesDependsOnWhatWas(past: Past) async throws {
+    @Test(arguments: Past.allCases) func outcomeOfTakingDependsOnThePast(past: Past) async throws {
         try await self.postToBoth()
         let isLeased = ![Past.nothing, .dismissed, .recalled].contains(past)
         if isLeased { #expect(try await self.lease() == .granted) }
@@ -310,7 +310,7 @@ import Testing
         #expect(try await (self.fetch(as: self.bob) != nil) == isThere, "the other recipient's is untouched")
     }
 
-    @Test func whoIsNoRecipientTakesNothing() async throws {
+    @Test func onlyARecipientTakesAPayload() async throws {
         try await self.postToAlice()
         #expect(try await self.lease() == .granted)
         #expect(try await self.take(as: self.bob) == .missing, "its sender, too")
@@ -319,7 +319,7 @@ import Testing
         #expect(try await self.store.take(other, by: self.alice.id, recording: nil, now: self.fixture.now) == .missing)
     }
 
-    @Test func whatMayBeReadOftenIsNotTaken() async throws {
+    @Test func ordinaryPayloadIsNotTaken() async throws {
         try await self.postToAlice(isReadOnce: false)
         #expect(try await self.take() == .notReadOnce)
         #expect(try await self.fetch() != nil)

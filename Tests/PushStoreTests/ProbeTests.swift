@@ -48,7 +48,7 @@ import Testing
         try await self.fixture.store.leaseProbe(push, from: lane, interval: nil, now: self.fixture.now)
     }
 
-    @Test func itGoesToAnAddressThatWasAcceptedBeforeThoughOthersAreOlder() async throws {
+    @Test func probeGoesToAKnownAddressBeforeOlderPushes() async throws {
         _ = try await self.addUser("known", handle: "k", isKnown: true)
         _ = try await self.addUser("new", handle: "n", isKnown: false)
         for number in Int64(1)...20 { try await self.post(number, to: "new") }
@@ -62,7 +62,7 @@ import Testing
         #expect(try await self.fixture.lease().count == 21)
     }
 
-    @Test func onAskingItGoesToAnAddressThatWasNot() async throws {
+    @Test func probeGoesToAnUnknownAddressOnRequest() async throws {
         _ = try await self.addUser("known", handle: "k", isKnown: true)
         _ = try await self.addUser("new", handle: "n", isKnown: false)
         try await self.post(1, to: "known")
@@ -117,7 +117,7 @@ import Testing
         #expect(!probe.isAddressKnown)
     }
 
-    @Test func aSingleNoticeGoesBeforeABroadcastUnlessThatFitsBetter() async throws {
+    @Test func singleNotificationIsProbedBeforeABroadcast() async throws {
         let users = ["a", "b", "c"]
         for name in users { _ = try await self.addUser(name, handle: name, isKnown: true) }
         try await self.fixture.post(1, from: self.publisher, to: "!none", page: 2)
@@ -130,7 +130,7 @@ import Testing
         #expect(try await self.probe()?.push.notification.rawValue == 1)
     }
 
-    @Test func whatIsNotSentAnyMoreIsSettledOnTheWay() async throws {
+    @Test func expiredPushIsSettledByTheProbe() async throws {
         _ = try await self.addUser("known", handle: "k", isKnown: true)
         try await self.post(1, to: "known", expiresIn: 10)
         self.fixture.clock.advance(by: 10)
@@ -141,7 +141,7 @@ import Testing
         #expect(try await self.find(ProbeChoice(.known, avoiding: [])) == nil)
     }
 
-    @Test func whatIsNotDueAnyMoreWhenItIsLeasedIsNone() async throws {
+    @Test func leasingAProbeFailsIfItIsNoLongerDue() async throws {
         _ = try await self.addUser("known", handle: "k", isKnown: true)
         try await self.post(1, to: "known")
         let push = try #require(try await self.find(ProbeChoice(.known, avoiding: [])))
@@ -152,7 +152,7 @@ import Testing
         #expect(try await self.lease(push) == nil)
     }
 
-    @Test func whatIsNotDueIsNoProbe() async throws {
+    @Test func onlyADuePushIsProbed() async throws {
         _ = try await self.addUser("known", handle: "k", isKnown: true)
         try await self.post(1, to: "known")
         let leased = try #require(try await self.fixture.lease().first)

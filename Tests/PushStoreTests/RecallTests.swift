@@ -43,7 +43,7 @@ import Testing
         #expect(pages == [4, 8, 10])
     }
 
-    @Test func whatIsOnItsWayIsNotTriedAgain() async throws {
+    @Test func recalledPushInFlightIsNotRetried() async throws {
         try await self.fixture.post(1, from: self.alice, to: "username:alice")
         let leased = try await self.fixture.lease()
         #expect(try await self.recall())
@@ -59,7 +59,7 @@ import Testing
         #expect(tally.pending == 0)
     }
 
-    @Test func onlyItsSenderRecallsItAndOnlyOnce() async throws {
+    @Test func onlyTheSenderRecallsANotificationAndOnce() async throws {
         let mallory = try await self.fixture.addUser("mallory")
         try await self.fixture.post(1, from: self.alice, to: "username:alice")
         #expect(try await !self.fixture.store.recall(self.id, by: .sender(mallory.id), now: self.fixture.now))
@@ -68,7 +68,7 @@ import Testing
         #expect(try await !self.fixture.store.recall(self.id, by: .administrator, now: self.fixture.now))
     }
 
-    @Test func thePayloadIsGoneFromTheDiskAtOnce() async throws {
+    @Test func recalledPayloadIsErasedFromTheDiskAtOnce() async throws {
         try await self.fixture.post(1, from: self.alice, to: "username:alice")
         #expect(
             try await self.fixture.reader.notification(

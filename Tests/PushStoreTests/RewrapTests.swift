@@ -19,7 +19,7 @@ import Testing
     }
 
     @Test(arguments: [1, 2, 1000])
-    func allIsSealedAnewAndTheOldKeyCanGo(page: Int) async throws {
+    func rewrapReencryptsAllValuesAndFreesTheOldKey(page: Int) async throws {
         try await self.fixture.fillSealed()
         let both = try self.both
         #expect(try await fixture.store.rewrap() == nil, "nothing is to be done")
@@ -45,7 +45,7 @@ import Testing
         await next.store.close()
     }
 
-    @Test func whatWasSealedBeforeTheExchangeAndStoredAfterItIsSealedAnewOnTheWay() async throws {
+    @Test func valueEncryptedBeforeTheExchangeIsReencryptedWhenStored() async throws {
         let alice = try await fixture.addUser("alice")
         let id = try #require(NotificationID(rawValue: 7))
         let sealed = try fixture.store.vault.seal(Data("late".utf8), in: .payload(id, sender: alice.id))

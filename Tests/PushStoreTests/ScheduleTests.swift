@@ -37,7 +37,7 @@ import Testing
         try await self.fixture.lease().map(\.push.notification.rawValue)
     }
 
-    @Test func untilItsTimeNobodySeesItAndThenEverybody() async throws {
+    @Test func scheduledNotificationIsHiddenUntilItsTime() async throws {
         let start = self.fixture.now
         let outcome = try await self.fixture.post(1, from: self.paul, to: "username:alice", sendAt: start + 60)
         #expect(outcome == .stored(Reach(recipients: 0, pushes: 0, isComplete: false), hasWork: false))
@@ -73,7 +73,7 @@ import Testing
         return release
     }
 
-    @Test func itReachesWhomAPostOfThatMomentWould() async throws {
+    @Test func releaseReachesTheRecipientsOfThatMoment() async throws {
         let bob = try await self.fixture.addUser("bob")
         try await self.fixture.addUser("carol")
         let later = self.fixture.now + 60
@@ -93,7 +93,7 @@ import Testing
         #expect(try await self.fixture.lease().map(\.push.handle) == ["bb"])
     }
 
-    @Test func ofTheSameTimeTheFirstPostedGoesFirstAndAfterWhatWasSentMeanwhile() async throws {
+    @Test func releasesOfOneTimeKeepTheOrderOfTheirPosts() async throws {
         let later = self.fixture.now + 60
         for number in [5, 3, 4] as [Int64] {
             try await self.fixture.post(number, from: self.paul, to: "username:alice", collapseID: "k", sendAt: later)
@@ -109,7 +109,7 @@ import Testing
         #expect(try await self.pushed() == [1, 4], "4 is the last with its collapse key")
     }
 
-    @Test func theSenderTakesItBackBeforeItsTimeAndAfterwards() async throws {
+    @Test func senderRecallsBeforeAndAfterTheRelease() async throws {
         for number in 1...3 as ClosedRange<Int64> {
             try await self.fixture.post(number, from: self.paul, to: "username:alice", sendAt: self.fixture.now + 60)
         }
@@ -126,7 +126,7 @@ import Testing
         #expect(try await self.listed() == [])
     }
 
-    @Test func itSurvivesAProcessAndIsSentOnce() async throws {
+    @Test func scheduledNotificationSurvivesARestartAndIsSentOnce() async throws {
         try await self.fixture.post(1, from: self.paul, to: "username:alice", sendAt: self.fixture.now + 60)
         await self.fixture.store.close()
         let next = try self.fixture.reopened()
@@ -137,7 +137,7 @@ import Testing
         await next.store.close()
     }
 
-    @Test func whatHasExpiredMeanwhileIsNotSent() async throws {
+    @Test func expiredScheduledNotificationIsNotSent() async throws {
         try await self.fixture.post(
             1,
             from: self.paul,
@@ -183,7 +183,7 @@ import Testing
         #expect(try await self.listed() == [7])
     }
 
-    @Test func itCountsAsStored() async throws {
+    @Test func scheduledNotificationCountsAsStored() async throws {
         let bounds = try #require(StorageBounds(devices: 1, notifications: 1, bytes: 1000))
         let later = self.fixture.now + 60
         try await self.fixture.post(1, from: self.paul, to: "username:alice", within: bounds, sendAt: later)
@@ -193,7 +193,7 @@ import Testing
         )
     }
 
-    @Test func aBroadcastGoesOnAsOne() async throws {
+    @Test func releasedBroadcastFansOutInPages() async throws {
         for number in 0..<1001 {
             try await self.fixture.addDevice(of: self.alice, handle: "d-\(number)", tags: ["all"])
         }
@@ -209,7 +209,7 @@ import Testing
         #expect(try await self.fixture.reader.tallies()["apns"]?.enqueued == 2002)
     }
 
-    @Test func theKeysMayChangeMeanwhile() async throws {
+    @Test func keysMayBeRotatedBeforeTheRelease() async throws {
         try await self.fixture.post(1, from: self.paul, to: "news && !beta", sendAt: self.fixture.now + 60)
         let both = try Keyring.addingKey(to: self.keyring).text
         _ = try await self.fixture.store.replaceKeyring(Keyring(text: both), now: self.fixture.now)

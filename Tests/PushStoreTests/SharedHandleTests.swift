@@ -34,7 +34,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func aSharedRegistrationLeavesTheOtherAccountsInPlace(isOtherShared: Bool) async throws {
+    func sharedRegistrationKeepsDevicesOfOtherUsers(isOtherShared: Bool) async throws {
         let first = try await self.fixture.addDevice(of: self.alice, handle: "abc", isShared: isOtherShared)
         let second = try await self.fixture.addDevice(of: self.bob, handle: "ABC", isShared: true)
         #expect(try await self.devices(of: self.alice).map(\.id) == [first])
@@ -45,7 +45,7 @@ import Testing
         #expect(moved.isEmpty)
     }
 
-    @Test func aRegistrationThatIsNotSharedTakesTheHandleFromAllOthers() async throws {
+    @Test func exclusiveRegistrationTakesTheHandleFromAllOthers() async throws {
         let carol = try await self.fixture.addUser("carol")
         let first = try await self.fixture.addDevice(of: self.alice, handle: "abc", isShared: true)
         let second = try await self.fixture.addDevice(of: self.bob, handle: "abc", isShared: true)
@@ -59,7 +59,7 @@ import Testing
         #expect(try await self.devices(of: carol).count == 1)
     }
 
-    @Test func anAccountHasAHandleOnceAlsoIfItIsShared() async throws {
+    @Test func userHasASharedHandleOnce() async throws {
         let old = try await self.fixture.addDevice(of: self.alice, handle: "abc", isShared: true)
         try await self.fixture.addDevice(of: self.bob, handle: "abc", isShared: true)
         let new = try await self.fixture.addDevice(of: self.alice, handle: "abc", isShared: true)
@@ -69,7 +69,7 @@ import Testing
         #expect(try await self.devices(of: self.bob).count == 1)
     }
 
-    @Test func aDeviceThatRegistersAgainMaySettleWhetherItShares() async throws {
+    @Test func registeringAgainMayChangeWhetherADeviceIsShared() async throws {
         let first = try await self.fixture.addDevice(of: self.alice, handle: "abc")
         let second = try await self.fixture.addDevice(of: self.bob, handle: "abc", isShared: true)
         #expect(try await self.register(first, of: self.alice, isShared: true) == .registered(moved: 0))
@@ -80,7 +80,7 @@ import Testing
         #expect(try await self.devices(of: self.bob).isEmpty)
     }
 
-    @Test func aPushSaysWhoseItIsOnlyToTheAccountThatShares() async throws {
+    @Test func onlyPushesToSharedDevicesHaveAnAccountHint() async throws {
         try await self.fixture.addDevice(of: self.alice, handle: "abc")
         let shared = try await self.fixture.addDevice(of: self.bob, handle: "abc", isShared: true)
         try await self.fixture.post(1, from: self.alice, to: "username:alice")
@@ -94,7 +94,7 @@ import Testing
         #expect(pushes.last?.accountHint == hint)
     }
 
-    @Test func whatGoesToBothAccountsIsPushedTwiceWithHintsAndCollapseIDsThatDiffer() async throws {
+    @Test func pushesToBothUsersDifferInHintAndCollapseID() async throws {
         try await self.fixture.addDevice(of: self.alice, handle: "abc", tags: ["news"], isShared: true)
         try await self.fixture.addDevice(of: self.bob, handle: "abc", tags: ["news"], isShared: true)
         try await self.fixture.post(1, from: self.alice, to: "news", collapseID: "k")
@@ -106,7 +106,7 @@ import Testing
         #expect(pushes.map(\.replacesOlder) == [true, true])
     }
 
-    @Test func anAccountThatLeavesTakesNoOtherWithIt() async throws {
+    @Test func unregisteringKeepsSharedDevicesOfOtherUsers() async throws {
         let first = try await self.fixture.addDevice(of: self.alice, handle: "abc", isShared: true)
         try await self.fixture.addDevice(of: self.bob, handle: "abc", isShared: true)
         #expect(try await self.store.unregister(first, ofUser: self.alice.id))
@@ -115,7 +115,7 @@ import Testing
         #expect(try await self.devices(of: self.bob).count == 1)
     }
 
-    @Test func accountsThatRegisterAHandleAtTheSameTimeAllKeepIt() async throws {
+    @Test func usersWhoShareAHandleConcurrentlyAllKeepIt() async throws {
         var users: [User] = []
         for number in 0..<8 { users.append(try await self.fixture.addUser("user\(number)")) }
         let fixture = self.fixture
@@ -128,7 +128,7 @@ import Testing
         for user in users { #expect(try await self.devices(of: user).count == 1) }
     }
 
-    @Test func ofAccountsThatDoNotShareOneKeepsTheHandle() async throws {
+    @Test func exclusiveHandleHasOneOwnerAfterARace() async throws {
         var users: [User] = []
         for number in 0..<6 { users.append(try await self.fixture.addUser("user\(number)")) }
         let fixture = self.fixture

@@ -39,7 +39,7 @@ import Testing
 
     // MARK: Notifications and bytes
 
-    @Test func oneNotificationMoreIsRefusedUntilOneHasExpired() async throws {
+    @Test func notificationAboveTheLimitIsRefusedUntilOneExpires() async throws {
         let bounds = try self.bounds(notifications: 2)
         #expect(try await self.post(1, within: bounds, expiresIn: 10) == .stored(pushes: 0, hasWork: false))
         #expect(try await self.post(2, within: bounds) == .stored(pushes: 0, hasWork: false))
@@ -52,7 +52,7 @@ import Testing
         #expect(try await self.post(3, within: bounds) == .stored(pushes: 0, hasWork: false))
     }
 
-    @Test func oneByteMoreIsRefusedUntilAPayloadIsErased() async throws {
+    @Test func byteAboveTheLimitIsRefusedUntilAPayloadIsErased() async throws {
         let bounds = try self.bounds(bytes: 2 * Self.length)
         #expect(try await self.post(1, within: bounds) == .stored(pushes: 0, hasWork: false))
         #expect(try await self.post(2, within: bounds, isReadOnce: true) == .stored(pushes: 0, hasWork: false))
@@ -66,7 +66,7 @@ import Testing
         #expect(try await self.post(4, within: bounds) == .stored(pushes: 0, hasWork: false))
     }
 
-    @Test func whatOneUserHasIsNotAnothers() async throws {
+    @Test func limitsAreCountedPerUser() async throws {
         let bounds = try self.bounds(notifications: 1)
         let bob = try await fixture.addUser("bob")
         #expect(try await self.post(1, within: bounds) == .stored(pushes: 0, hasWork: false))
@@ -77,7 +77,7 @@ import Testing
         #expect(try await self.post(3, within: bounds) == .tooMuch(.notifications))
     }
 
-    @Test func aRepeatedRequestIsAnsweredThoughNothingMoreMayBeStored() async throws {
+    @Test func repeatedRequestIsAnsweredAtTheLimit() async throws {
         let bounds = try self.bounds(notifications: 1)
         let request = IdempotentRequest(key: Data(repeating: 1, count: 16), request: Data(repeating: 2, count: 16))
         #expect(
@@ -100,7 +100,7 @@ import Testing
         try await fixture.register(id, handle: handle, of: alice, within: bounds)
     }
 
-    @Test func oneDeviceMoreIsRefusedAndOneThatIsKnownIsNot() async throws {
+    @Test func newDeviceAboveTheLimitIsRefused() async throws {
         let bounds = try self.bounds(devices: 2)
         #expect(try await self.register("one", "aa", within: bounds) == .registered(moved: 0))
         #expect(try await self.register("two", "bb", within: bounds) == .registered(moved: 0))

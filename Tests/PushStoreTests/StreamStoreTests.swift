@@ -39,7 +39,7 @@ import Testing
         try await self.fixture.lease("stream").map(\.push.notification.rawValue).sorted()
     }
 
-    @Test func whatWaitsForADeviceIsMadeDueForItAlone() async throws {
+    @Test func connectingDeviceMakesOnlyItsOwnPushesDue() async throws {
         let other = try await self.fixture.addDevice(of: self.alice, platform: "stream", handle: "two")
         try await self.post(1, as: .retried(at: self.fixture.now + 600, reason: "no event stream is open"))
         #expect(try await self.fixture.reader.isAnythingWaiting(for: [other], now: self.fixture.now))
@@ -52,7 +52,7 @@ import Testing
     }
 
     /// Otherwise the store would lease each push, find it undeliverable, and write it again.
-    @Test func aPushToADeviceThatIsAwayIsNotDueUntilItComes() async throws {
+    @Test func pushToADeviceThatIsAwayIsDueWhenItConnects() async throws {
         var options = StoreOptions()
         options.streamLanes = ["stream"]
         let hub = options.streams
@@ -78,14 +78,14 @@ import Testing
     }
 
     /// The sender tried the push before the device came, and settles it after that.
-    @Test func aPushThatFoundTheDeviceAwayComesWithIt() async throws {
+    @Test func pushThatFoundItsDeviceAwayIsDueWhenItConnects() async throws {
         try await self.post(1, as: .away(reason: "no event stream is open"))
         #expect(try await self.claimed() == [])
         #expect(try await self.makeDue() == 1)
         #expect(try await self.claimed() == [1])
     }
 
-    @Test func whatWasAcceptedAfterTheLastOneSeenIsSentAgain() async throws {
+    @Test func pushesAcceptedAfterTheLastSeenAreSentAgain() async throws {
         try await self.post(1, 2, 3, 4, as: .accepted(providerID: Acceptance.byStream))
         try await self.post(5, as: .failed(reason: "x"))
         self.fixture.store.recordFetch(of: try #require(NotificationID(rawValue: 3)), by: self.alice.id, now: .now)
@@ -94,7 +94,7 @@ import Testing
         #expect(try await self.claimed() == [4])
     }
 
-    @Test func whatIsSentAgainCountsOnceMore() async throws {
+    @Test func repeatedPushIsCountedAgain() async throws {
         try await self.post(1, 2, as: .accepted(providerID: Acceptance.byStream))
         #expect(try await self.makeDue(after: 1) == 1)
         let tally = try #require(try await self.fixture.reader.tallies()["stream"])
@@ -103,12 +103,12 @@ import Testing
         #expect(tally.pending == 1)
     }
 
-    @Test(arguments: [9, nil] as [Int64?]) func anUnknownLastOneAsksForNothing(last: Int64?) async throws {
+    @Test(arguments: [9, nil] as [Int64?]) func unknownLastSeenRepeatsNothing(last: Int64?) async throws {
         try await self.post(1, 2, as: .accepted(providerID: Acceptance.byStream))
         #expect(try await self.makeDue(after: last) == 0)
     }
 
-    @Test func whatHasExpiredIsNotSentAgain() async throws {
+    @Test func expiredPushIsNotSentAgain() async throws {
         try await self.post(1, 2, as: .accepted(providerID: Acceptance.byStream))
         self.fixture.clock.advance(by: 3600)
         #expect(try await self.makeDue(after: 1) == 0)

@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    @Test func whatMayBeReadOnceStaysWhileItsBroadcastGoesOn() async throws {
+    @Test func readOncePayloadStaysDuringItsFanout() async throws {
         var users: [User] = []
         for number in 0..<6 {
             users.append(try await self.fixture.addUser("user\(number)"))
@@ -50,7 +50,7 @@ import Testing
         #expect(try await self.isErased())
     }
 
-    @Test func itIsErasedWithTheEndOfABroadcastWhoseRecipientsHaveAllTakenIt() async throws {
+    @Test func payloadTakenByAllIsErasedWhenTheFanoutEnds() async throws {
         for number in 0..<6 {
             try await self.fixture.addDevice(of: self.alice, handle: "d-\(number)", tags: ["news"])
         }
@@ -61,7 +61,7 @@ import Testing
         #expect(try await self.isErased())
     }
 
-    @Test func whoPutsItAwayWaitsForItNoMore() async throws {
+    @Test func dismissingCountsAsTakingForTheErasure() async throws {
         let bob = try await self.fixture.addUser("bob")
         try await self.fixture.post(1, from: self.alice, to: "username:alice", "username:bob", isReadOnce: true)
         let id = try self.id(1)
@@ -72,7 +72,7 @@ import Testing
         #expect(try await self.isErased())
     }
 
-    @Test func whatIsNotToBeReadOnceIsNotTaken() async throws {
+    @Test func ordinaryPayloadIsNotTaken() async throws {
         try await self.fixture.post(1, from: self.alice, to: "username:alice")
         let id = try self.id(1)
         #expect(try await !self.take(id, self.alice))
@@ -80,7 +80,7 @@ import Testing
         #expect(try await reader.notification(id, for: self.alice.id, alsoAsSender: false, now: now) != nil)
     }
 
-    @Test func whatIsTakenIsNotPushedToTheOtherDevices() async throws {
+    @Test func takenPayloadIsNotPushedToOtherDevices() async throws {
         try await self.fixture.addDevice(of: self.alice, handle: "one")
         try await self.fixture.post(1, from: self.alice, to: "username:alice", isReadOnce: true)
         #expect(try await self.take(try self.id(1), self.alice))

@@ -68,7 +68,7 @@ import Testing
         #expect(try await self.list().isEmpty)
     }
 
-    @Test func theDatabaseDoesNotHoldTheToken() async throws {
+    @Test func databaseDoesNotContainTheToken() async throws {
         let tokens = [try await self.addSession().token, try await self.addToken()]
         for (_, bytes) in try self.fixture.store.bytesAtRest() {
             for token in tokens {
@@ -87,7 +87,7 @@ import Testing
         #expect(try await self.user(with: other) == self.alice)
     }
 
-    @Test func aNewPasswordEndsSessionsAndNotWhatAnAdministratorGave() async throws {
+    @Test func newPasswordEndsSessionsAndKeepsOtherTokens() async throws {
         let bob = try await self.fixture.addUser("bob")
         let (session, given) = (try await self.addSession().token, try await self.addToken())
         let bobs = try await self.addSession(for: bob).token
@@ -102,7 +102,7 @@ import Testing
         #expect(try await self.fixture.reader.password(of: self.fixture.user("alice")) == hash)
     }
 
-    @Test func whoSignedInWithTheOldPasswordGetsNoSession() async throws {
+    @Test func signInWithTheOldPasswordGetsNoSession() async throws {
         let hash = PasswordHash(phc: "new")
         _ = try await self.fixture.store.changeUser(self.alice.name, password: hash, now: self.fixture.now)
         let (now, store) = (self.fixture.now, self.fixture.store)
@@ -139,7 +139,7 @@ import Testing
         )
     }
 
-    @Test func withTooManySessionsTheOldestEnd() async throws {
+    @Test func sessionAboveTheLimitEndsTheOldest() async throws {
         let (given, bob) = (try await self.addToken(), try await self.fixture.addUser("bob"))
         let bobs = try await self.addSession(for: bob).token
         var sessions: [BearerToken] = []

@@ -55,7 +55,7 @@ import Testing
         return reached
     }
 
-    @Test func tagsAreOnlySetAsLongAsTheUserHasTheRightsThatWereSeen() async throws {
+    @Test func tagsAreSetOnlyIfTheUsersRightsAreUnchanged() async throws {
         let (store, now) = (self.store, self.fixture.now)
         let carol = try await self.fixture.user("carol")
         let tags = Set(["board"].compactMap { PushCore.Tag($0) })
@@ -80,7 +80,7 @@ import Testing
         ("!board", []), ("!night", ["a-1", "b-1", "a-2", "alice", "bob"]), ("chief", []), ("from:board", []),
     ]
 
-    @Test func theyHoldForAllDevicesAndForReading() async throws {
+    @Test func userTagsApplyToAllDevicesAndToReading() async throws {
         for user in ["alice", "bob"] { try await self.give(["board"], to: user) }
         try await self.give(["Board", "night"], to: "carol")
         for (number, (expression, expected)) in Self.audiences.enumerated() {
@@ -97,7 +97,7 @@ import Testing
         #expect(try await self.fixture.store.expandFanout(page: page, now: self.fixture.now) == nil)
     }
 
-    @Test func platformsBoundPushesAndNotReading() async throws {
+    @Test func platformsLimitPushesAndNotReading() async throws {
         for user in ["alice", "carol"] { try await self.give(["board"], to: user) }
         #expect(try await self.reached(by: "board", ["fcm"]) == ["a-2", "alice", "carol"])
     }
@@ -111,7 +111,7 @@ import Testing
         (TagPolicy(isOpen: false), "username:bob", ["b-1", "bob"]),
         (TagPolicy(isOpen: false), "own && !beta", ["carol"]),
     ])
-    func aTagThatDevicesMayNotGiveThemselvesCountsOnlyWhereItWasGiven(
+    func reservedTagCountsOnlyIfGivenToTheUser(
         policy: TagPolicy,
         expression: String,
         expected: [String]
@@ -121,7 +121,7 @@ import Testing
         #expect(try await self.reached(by: expression, in: fixture) == expected)
     }
 
-    @Test func theyAreReplacedAndListedInOrder() async throws {
+    @Test func userTagsAreReplacedAndListedInOrder() async throws {
         let bob = try #require(Username("BOB"))
         #expect(try await self.fixture.reader.tags(ofUser: bob) == [])
         try await self.give(["night", "board"], to: "bob")
@@ -133,7 +133,7 @@ import Testing
         #expect(try await self.fixture.reader.tags(ofUser: bob) == [])
     }
 
-    @Test func whatWasSentBeforeStaysReadable() async throws {
+    @Test func earlierNotificationStaysReadable() async throws {
         try await self.give(["board"], to: "carol")
         #expect(try await self.reached(by: "board") == ["carol"])
         try await self.give([], to: "carol")
@@ -143,7 +143,7 @@ import Testing
         #expect(try await reader.notification(id, for: carol, alsoAsSender: false, now: self.fixture.now) != nil)
     }
 
-    @Test func aUserWhoIsDeletedLeavesNone() async throws {
+    @Test func deletedUserLeavesNoTags() async throws {
         try await self.give(["board"], to: "carol")
         #expect(try await self.store.deleteUser(#require(Username("carol"))) == .done)
         #expect(try await self.store.setTags([], ofUser: #require(Username("carol")), by: nil) == false)

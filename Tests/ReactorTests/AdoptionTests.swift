@@ -30,7 +30,7 @@ import Testing
         #expect(try Listener(adopting: socket).address.description.wholeMatch(of: /unix:@[0-9a-f]{5}/) != nil)
     }
 
-    @Test func itIsMadeNonBlockingAndCloseOnExecAndSendsAtOnce() async throws {
+    @Test func adoptedSocketIsNonBlockingCloseOnExecAndNoDelay() async throws {
         let socket = try self.makeSocket(AF_INET, SOCK_STREAM)
         try #require(listen(socket, 1) == 0)
         let adopted = try Listener(adopting: socket)
@@ -42,7 +42,7 @@ import Testing
     }
 
     @Test(arguments: ["none", "pipe", "datagrams", "not listening", "packets"])
-    func whatIsNotAListeningStreamSocketIsRefusedAndLeftOpen(kind: String) throws {
+    func otherDescriptorsAreRefusedAndLeftOpen(kind: String) throws {
         var pipes: [Int32] = [-1, -1]
         let descriptor: Int32
         switch kind {
@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    @Test func stoppedItLeavesWhatWaitsToTheNext() async throws {
+    @Test func stoppedListenerLeavesWaitingClientsToTheNext() async throws {
         let socket = try self.makeSocket(AF_INET, SOCK_STREAM)
         try #require(listen(socket, 8) == 0)
         let first = try Listener(adopting: socket)

@@ -50,7 +50,7 @@ import Testing
         #expect(CoreCount.allowed(affinity: 8, root: root.path) == cores)
     }
 
-    @Test func thereAreNoMoreThanTheMachineHas() {
+    @Test func countIsAtMostTheMachines() {
         #expect((1...sysconf(Int32(_SC_NPROCESSORS_ONLN))).contains(CoreCount.current))
     }
 }

@@ -48,7 +48,7 @@ private func socketPair(on loop: EventLoop) throws -> (SocketStream, SocketStrea
         #expect(places == [true, true, true])
     }
 
-    @Test func aLongTurnIsSeenForAMinuteAtLeast() async throws {
+    @Test func longestTurnIsReportedForAMinuteAtLeast() async throws {
         try await withLoop { loop in
             usleep(50_000)
             // The turn ends with the job.
@@ -129,7 +129,7 @@ private func socketPair(on loop: EventLoop) throws -> (SocketStream, SocketStrea
     }
 
     /// The kernel gives the number of a closed descriptor to the next caller.
-    @Test func aClosedStreamDoesNotTouchWhoeverHasItsNumberNow() async throws {
+    @Test func closedStreamDoesNotTouchAReusedDescriptor() async throws {
         try await withLoop { loop in
             let (left, right) = try socketPair(on: loop)
             let number = left.descriptor.number
@@ -307,7 +307,7 @@ private func socketPair(on loop: EventLoop) throws -> (SocketStream, SocketStrea
         #expect(freed == nil)
     }
 
-    @Test func aTaskThatYieldsLetsWhatIsReadyGoFirst() async throws {
+    @Test func yieldingTaskLetsReadyTasksRunFirst() async throws {
         let order = try await withLoop { loop in
             let events = Events()
             await withTaskGroup(of: Void.self) { group in
@@ -393,7 +393,7 @@ private func socketPair(on loop: EventLoop) throws -> (SocketStream, SocketStrea
         ("[::1]:0", .tcp(host: "::1", port: 0)),
         ("unix:/run/x.sock", .unix(path: "/run/x.sock")),
     ])
-    func itsTextIsReadAndWrittenAlike(text: String, address: SocketAddress) {
+    func addressTextSurvivesARoundTrip(text: String, address: SocketAddress) {
         #expect(SocketAddress(text) == address)
         #expect(address.description == text)
     }
@@ -402,7 +402,7 @@ private func socketPair(on loop: EventLoop) throws -> (SocketStream, SocketStrea
         "", ":", "8080", "localhost:8080", "127.0.0.1", "127.0.0.1:65536", "127.0.0.1:-1", "::1:80", "[::1]", "unix:",
         "unix:/" + String(repeating: "x", count: 200), "256.0.0.1:80", "[zz]:1",
     ])
-    func otherTextIsNone(text: String) {
+    func invalidAddressesAreRefused(text: String) {
         #expect(SocketAddress(text) == nil)
     }
 
@@ -418,7 +418,7 @@ private func socketPair(on loop: EventLoop) throws -> (SocketStream, SocketStrea
 }
 
 @Suite(.timeLimit(.minutes(5))) struct ListenerTests {
-    @Test func aStoppedListenerTakesWhatWaitsAndEnds() async throws {
+    @Test func stoppedListenerAcceptsWaitingClientsAndEnds() async throws {
         let listener = try Listener(.tcp(host: "127.0.0.1", port: 0))
         close(try ClientSocket.connect(to: listener.address))
         listener.stop()
@@ -433,7 +433,7 @@ private func socketPair(on loop: EventLoop) throws -> (SocketStream, SocketStrea
         #expect(accepted == 1)
     }
 
-    @Test func aStoppedListenerRefusesWhoComesLater() async throws {
+    @Test func stoppedListenerRefusesLaterClients() async throws {
         let listener = try Listener(.tcp(host: "127.0.0.1", port: 0))
         listener.stop()
         try await withLoop { loop in await listener.accept(on: loop) { close($0) } }

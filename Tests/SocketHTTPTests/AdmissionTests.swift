@@ -10,7 +10,7 @@ import Testing
     private static let origins = (0..<8).map { PeerAddress.ip(IPAddress(in_addr(s_addr: UInt32($0)))) }
     private var admission = Admission(limits: ServerLimits(maxConnections: 20, maxConnectionsPerAddress: 4))
 
-    @Test mutating func whatIsRefusedTakesNobodysPlace() {
+    @Test mutating func refusedConnectionTakesNoPlace() {
         for _ in 0..<4 {
             #expect(self.admission.enter(from: Self.origins[0], hearsRefusals: true) == .welcome(evicts: false))
         }
@@ -19,7 +19,7 @@ import Testing
         #expect(self.admission.enter(from: Self.origins[1], hearsRefusals: true) == .welcome(evicts: false))
     }
 
-    @Test mutating func someAtATimeAreToldAndTheRestIsDropped() {
+    @Test mutating func connectionsBeyondTheRefusalLimitAreDropped() {
         for _ in 0..<4 { _ = self.admission.enter(from: Self.origins[0], hearsRefusals: true) }
         for _ in 0..<Admission.refusedAtOnce {
             #expect(self.admission.enter(from: Self.origins[0], hearsRefusals: true) == .refused(.tooManyConnections))
@@ -29,13 +29,13 @@ import Testing
         #expect(self.admission.enter(from: Self.origins[0], hearsRefusals: true) == .refused(.tooManyConnections))
     }
 
-    @Test mutating func whoDoesNotHearARefusalIsDropped() {
+    @Test mutating func clientThatCannotHearARefusalIsDropped() {
         for _ in 0..<4 { _ = self.admission.enter(from: Self.origins[0], hearsRefusals: false) }
         #expect(self.admission.enter(from: Self.origins[0], hearsRefusals: false) == .dropped)
         #expect(self.admission.refused == 0)
     }
 
-    @Test mutating func theLastTenthIsMadeRoomForAndNothingIsAboveTheLimit() {
+    @Test mutating func lastTenthOfTheLimitEvictsOtherConnections() {
         for number in 0..<20 {
             let verdict = self.admission.enter(from: nil, hearsRefusals: true)
             #expect(verdict == .welcome(evicts: number >= 18))
@@ -45,7 +45,7 @@ import Testing
         #expect(self.admission.enter(from: nil, hearsRefusals: true) == .welcome(evicts: true))
     }
 
-    @Test mutating func whoLeavesMakesRoomForItsAddress() {
+    @Test mutating func closedConnectionFreesAPlaceForItsAddress() {
         for _ in 0..<4 { _ = self.admission.enter(from: Self.origins[0], hearsRefusals: true) }
         self.admission.leave(from: Self.origins[0])
         #expect(self.admission.enter(from: Self.origins[0], hearsRefusals: true) == .welcome(evicts: false))
@@ -53,7 +53,7 @@ import Testing
         #expect(self.admission.inUse == 0)
     }
 
-    @Test func theLongestIdleGoesWhenRoomIsShort() async throws {
+    @Test func longestIdleConnectionIsEvictedFirst() async throws {
         try await withServer(limits: ServerLimits(maxConnections: 10), loops: 1) { test in
             var clients: [RawClient] = []
             for _ in 0..<9 {
@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    @Test func whoIsRefusedGetsNoHandshake() async throws {
+    @Test func refusedClientGetsNoHandshake() async throws {
         let makeStream: HTTPServer.StreamMaker = { SocketStream($0) }
         try await withServer(limits: ServerLimits(maxConnectionsPerAddress: 1), makeStream: makeStream) { test in
             let (first, second) = (try test.client(), try test.client())

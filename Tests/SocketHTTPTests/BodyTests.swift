@@ -7,7 +7,7 @@ import Testing
 private let goOn = RawClient.Response(status: "HTTP/1.1 100 Continue")
 
 @Suite(.timeLimit(.minutes(5))) struct BodyTests {
-    @Test func aClientThatAsksIsToldToGoOnWhenTheBodyIsWanted() async throws {
+    @Test func clientThatExpects100GetsItWhenTheBodyIsRead() async throws {
         try await withServer { test in
             let client = try test.client()
             for framing in ["Content-Length: 3", "Transfer-Encoding: chunked"] {
@@ -19,7 +19,7 @@ private let goOn = RawClient.Response(status: "HTTP/1.1 100 Continue")
         }
     }
 
-    @Test func aClientThatDoesNotWaitIsNotToldToGoOn() async throws {
+    @Test func clientThatDoesNotWaitGetsNo100() async throws {
         try await withServer { test in
             let client = try test.client()
             try await client.send("POST / HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\nabc")
@@ -27,7 +27,7 @@ private let goOn = RawClient.Response(status: "HTTP/1.1 100 Continue")
         }
     }
 
-    @Test func aClientThatAsksInVainIsAnsweredAndClosed() async throws {
+    @Test func clientThatExpects100IsClosedAfterARefusal() async throws {
         try await withServer(answer: { _ in Response(status: .forbidden) }) { test in
             let client = try test.client()
             try await client.send("POST / HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\n")
@@ -91,7 +91,7 @@ private let goOn = RawClient.Response(status: "HTTP/1.1 100 Continue")
         }
     }
 
-    @Test func theBodyIsTheSameWhenAskedForAgain() async throws {
+    @Test func bodyIsTheSameWhenReadAgain() async throws {
         let answer: @Sendable (Request) async -> Response = { request in
             do throws(BodyError) {
                 return Response(status: .ok, body: try await request.body.collect() + request.body.collect())
@@ -106,7 +106,7 @@ private let goOn = RawClient.Response(status: "HTTP/1.1 100 Continue")
         }
     }
 
-    @Test func aBodyThatIsCutOffIsNeverTakenForWhole() async throws {
+    @Test func truncatedBodyIsNeverTakenAsComplete() async throws {
         try await withServer { test in
             for rest in ["Content-Length: 4\r\n\r\nabc", "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n"] {
                 let client = try test.client()

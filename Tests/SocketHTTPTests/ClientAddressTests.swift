@@ -18,7 +18,7 @@ import Testing
         "", "localhost", "192.0.2", "192.0.2.256", "192.0.2.1:80", "[::1]", "fe80::1%lo", "192.0.2.1/32", "1",
         "192.0.2.1\0", "192.0.2.1\0.evil.example", "::1\0f",
     ])
-    func whatIsNoAddress(text: String) {
+    func invalidAddressesAreRefused(text: String) {
         #expect(IPAddress(text) == nil)
     }
 
@@ -49,7 +49,7 @@ import Testing
         "", "/8", "10.0.0.0/", "10.0.0.0/33", "10.0.0.0/-1", "10.0.0.0/+8", "10.0.0.1/8", "::/129", "2001:db8::1/64",
         "ten/8",
     ])
-    func whatIsNoBlock(text: String) {
+    func invalidBlocksAreRefused(text: String) {
         #expect(IPNetwork(text) == nil)
     }
 
@@ -100,7 +100,7 @@ import Testing
         (Row("10.0.0.1", ["10.0.0.2"], ""), nil), (Row("10.0.0.1", ["hidden"], ""), nil), (Row("unix", [], ""), nil),
         (Row("unknown", [], ""), nil), (Row("127.0.0.1", ["203.0.113.7"], ""), "127.0.0.1"),
     ])
-    func nobodyIsCountedForEverybody(row: Row, origin: String?) throws {
+    func unidentifiedClientHasNoOrigin(row: Row, origin: String?) throws {
         let request = try row.request(.xForwardedFor)
         #expect(request.origin?.description == origin)
     }
@@ -111,7 +111,7 @@ import Testing
         ("10.0.0.1", ["wss"], nil),
         ("10.0.0.1", [""], nil), ("10.0.0.1", ["https, https"], nil), ("10.0.0.1", ["http", "https"], nil),
     ])
-    func theSchemeIsATrustedProxysWord(peer: String, values: [String], scheme: HTTPScheme?) throws {
+    func schemeIsTakenFromATrustedProxyOnly(peer: String, values: [String], scheme: HTTPScheme?) throws {
         let row = Row(peer, values, "", name: "X-Forwarded-Proto")
         #expect(try row.request(.xForwardedFor).scheme == scheme)
         #expect(try row.request(.forwarded).scheme == nil, "the other field does not count")
@@ -145,7 +145,7 @@ import Testing
         }
     }
 
-    @Test func theOtherFieldDoesNotCount() throws {
+    @Test func otherForwardingFieldIsIgnored() throws {
         let row = Row("10.0.0.1", ["203.0.113.7"], "10.0.0.1")
         #expect(try row.client(.xForwardedFor, sentAs: .forwarded) == row.client)
     }

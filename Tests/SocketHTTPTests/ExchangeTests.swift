@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [204, 304]) func statusesWithoutContentSendNone(code: Int) async throws {
+    @Test(arguments: [204, 304]) func statusesWithoutContentSendNoBody(code: Int) async throws {
         let answer: @Sendable (Request) async -> Response = { request in
             request.head.path == "/b"
                 ? Response(status: .ok) : Response(status: .init(code: code), body: Array("smuggled".utf8))
@@ -166,7 +166,7 @@ import Testing
         }
     }
 
-    @Test func anotherKindOfStreamMaySlipInBetween() async throws {
+    @Test func anotherKindOfStreamMayWrapTheSocket() async throws {
         let makeStream: HTTPServer.StreamMaker = { descriptor in
             try await Task.sleep(for: .milliseconds(1))
             return SocketStream(descriptor)
@@ -185,7 +185,7 @@ import Testing
         }
     }
 
-    @Test func aConnectionThatSomebodyElseHasAcceptedIsServed() async throws {
+    @Test func connectionAcceptedElsewhereIsServed() async throws {
         let loops = try EventLoopGroup(count: 1)
         defer { loops.stop() }
         let loop = loops.loops[0]
@@ -217,7 +217,7 @@ import Testing
         }
     }
 
-    @Test func theKernelIsAskedForTheUserOfALocalProcess() async throws {
+    @Test func localProcessIsIdentifiedByItsUser() async throws {
         let path = "/tmp/sealpost-http-\(UInt64.random(in: 0 ... .max)).sock"
         defer { unlink(path) }
         let answer: @Sendable (Request) async -> Response = { request in
@@ -232,7 +232,7 @@ import Testing
         }
     }
 
-    @Test func whoComesOverTCPIsNoLocalProcess() async throws {
+    @Test func tcpClientIsRefusedWhereProcessesAreIdentified() async throws {
         try await withServer(identifiesProcesses: true) { test in
             let client = try test.client()
             try await client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")

@@ -22,7 +22,7 @@ import Testing
         ("BREW / HTTP/1.1\r\nHost: h\r\n\r\n", "501 Not Implemented", "head"),
         ("GET / HTTP/3.0\r\n", "505 HTTP Version Not Supported", "no head"),
     ])
-    func whatIsRefusedIsToldWhyAndClosed(text: String, status: String, head: String) async throws {
+    func refusedRequestIsAnsweredWithAReasonAndClosed(text: String, status: String, head: String) async throws {
         let limits = ServerLimits(targetBytes: 200, headerBytes: 1000, headerCount: 10)
         try await withServer(limits: limits) { test in
             let client = try test.client()
@@ -67,14 +67,14 @@ import Testing
         }
     }
 
-    @Test func aConnectionThatNeverAsksIsClosedWithoutAWord() async throws {
+    @Test func connectionWithoutARequestIsClosedSilently() async throws {
         try await withServer(limits: ServerLimits(headerTimeout: .milliseconds(30))) { test in
             let client = try test.client()
             #expect(try await client.rest() == "")
         }
     }
 
-    @Test func anIdleConnectionIsClosedWithoutAWord() async throws {
+    @Test func idleConnectionIsClosedSilently() async throws {
         try await withServer(limits: ServerLimits(idleTimeout: .milliseconds(30))) { test in
             let client = try test.client()
             try await client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
@@ -117,7 +117,7 @@ import Testing
         }
     }
 
-    @Test func oneConnectionTooManyIsTurnedAway() async throws {
+    @Test func connectionAboveTheLimitIsRefused() async throws {
         try await withServer(limits: ServerLimits(maxConnections: 2)) { test in
             let clients = [try test.client(), try test.client()]
             for client in clients {
@@ -137,7 +137,7 @@ import Testing
     }
 
     @Test(arguments: [TrustedProxies.none, loopback])
-    func onlyStrangersAreCountedByAddress(proxies: TrustedProxies) async throws {
+    func trustedProxiesAreNotLimitedByAddress(proxies: TrustedProxies) async throws {
         try await withServer(limits: ServerLimits(maxConnectionsPerAddress: 1), proxies: proxies) { test in
             let first = try test.client()
             try await first.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
@@ -169,7 +169,7 @@ import Testing
         }
     }
 
-    @Test func theClientsTimeForItsBodyIsNotTheHandlers() async throws {
+    @Test func slowBodyDoesNotCountTowardsTheHandlerTimeout() async throws {
         try await withServer(limits: ServerLimits(handlerTimeout: .milliseconds(30))) { test in
             let client = try test.client()
             try await client.send("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n\r\na")

@@ -31,7 +31,7 @@ private let date = "Date: Sun, 06 Nov 1994 08:49:37 GMT\r\n"
         )
     }
 
-    @Test func whatTheServerDecidesIsNotForHandlersToSay() {
+    @Test func handlersCannotSetFieldsOfTheServer() {
         let response = Response(
             status: .ok,
             fields: [
@@ -58,7 +58,7 @@ private let date = "Date: Sun, 06 Nov 1994 08:49:37 GMT\r\n"
         #expect(fields == [.age: "Cache-Control: 1", longer: "x"])
     }
 
-    @Test func aDateThatIsRemovedIsTheServersAgain() {
+    @Test func removedDateIsReplacedByTheServers() {
         var fields: ResponseFields = [.date: "then", .contentLength: "7"]
         fields.remove(.date)
         fields.remove(.contentLength)
@@ -99,7 +99,7 @@ private let date = "Date: Sun, 06 Nov 1994 08:49:37 GMT\r\n"
         }
     }
 
-    @Test func theLinesOfAnotherAreAppendedWithTheirMeaning() {
+    @Test func appendedFieldsKeepTheirMeaning() {
         var fields: ResponseFields = [.eTag: "x"]
         fields.append(contentsOf: [.date: "then", .contentLength: "7", .age: "1"])
         let head = encode(Response(status: .ok, fields: fields), isHead: true)

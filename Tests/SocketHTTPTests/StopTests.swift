@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    @Test func whatDoesNotFinishWithinTheGraceIsCancelledAndClosed() async throws {
+    @Test func requestThatOutlastsTheStopTimeoutIsCancelled() async throws {
         let (running, started) = AsyncStream.makeStream(of: Void.self)
         let answer: @Sendable (Request) async -> Response = { _ in
             started.yield()
@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    @Test func aHandshakeThatHasNotEndedIsNotWaitedFor() async throws {
+    @Test func stopDoesNotWaitForAHandshake() async throws {
         let (begun, started) = AsyncStream.makeStream(of: Void.self)
         let makeStream: HTTPServer.StreamMaker = { descriptor in
             started.yield()
@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    @Test func aConnectionThatHasNotAskedYetIsLeftALittleLonger() async throws {
+    @Test func connectionWithoutARequestStaysALittleLonger() async throws {
         let loop = try EventLoop(index: 0)
         defer { loop.stop() }
         let closed = await withTaskGroup(of: [Bool].self) { group in
@@ -105,7 +105,7 @@ import Testing
         #expect(closed == [false, true])
     }
 
-    @Test func nobodyIsLetInAfterTheStopThoughRequestsRun() async throws {
+    @Test func stoppedServerAcceptsNoConnections() async throws {
         let (running, started) = AsyncStream.makeStream(of: Void.self)
         let (gate, open) = AsyncStream.makeStream(of: Void.self)
         let answer: @Sendable (Request) async -> Response = { _ in
@@ -130,7 +130,7 @@ import Testing
         }
     }
 
-    @Test func aLoopThatIsBusyDoesNotKeepAnybodyFromBeingLetIn() async throws {
+    @Test func busyLoopDoesNotDelayNewConnections() async throws {
         let (holding, held) = AsyncStream.makeStream(of: Void.self)
         let isLetIn = Flag()
         let answer: @Sendable (Request) async -> Response = { request in

@@ -16,7 +16,7 @@ import Testing
         }
     }
 
-    @Test func aPieceArrivesBeforeTheNextOneIsThere() async throws {
+    @Test func pieceArrivesBeforeTheNextIsWritten() async throws {
         let (writers, handOver) = AsyncStream.makeStream(of: BodyWriter.self)
         let answer = self.streamed { writer in
             handOver.yield(writer)
@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test func aBellThatRangBeforeTheWaitIsHeard() async throws {
+    @Test func ringBeforeTheWaitIsNotLost() async throws {
         let answer = self.streamed { writer in
             writer.ring()
             // This code runs on the loop after the ring.
@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test func headHasTheFieldsAndRunsNothing() async throws {
+    @Test func headRequestGetsTheFieldsAndRunsNoProducer() async throws {
         let answer = self.streamed { _ in Issue.record("nobody wants the body") }
         try await withServer(answer: answer) { test in
             let client = try test.client()
@@ -112,7 +112,7 @@ import Testing
         }
     }
 
-    @Test func itIsNotTheHandlersTimeThatPasses() async throws {
+    @Test func streamingDoesNotCountTowardsTheHandlerTimeout() async throws {
         let answer = self.streamed { writer in
             _ = try await writer.wait(until: .now + .milliseconds(200))
             try await writer.write(Array("late".utf8))
@@ -183,7 +183,7 @@ import Testing
         }
     }
 
-    @Test func aStopEndsWhatWaitsAtOnceAndCleanly() async throws {
+    @Test func stopEndsWaitingProducersAtOnceAndCleanly() async throws {
         let answer = self.streamed { writer in
             try await writer.write(Array("a".utf8))
             #expect(try await writer.wait(until: .now + .seconds(3600)) == .serverStops)

@@ -50,7 +50,7 @@ import Testing
         #expect(cipher == chosen)
     }
 
-    @Test func anRSACertificateWillDo() async throws {
+    @Test func rsaCertificateIsAccepted() async throws {
         let content = CertificateContent(commonNames: ["localhost"], usage: .server)
         let identity = try TestAuthority().makeIdentity(content, key: .rsa2048())
         var options = TLSTestClient.Options()
@@ -82,7 +82,7 @@ import Testing
     }
 
     @Test(arguments: [(["http/1.1"], "http/1.1"), (["h2", "http/1.1"], "http/1.1"), ([], nil)])
-    func http11IsSpokenWithWhoeverKnowsItOrDoesNotSay(offered: [String], chosen: String?) async throws {
+    func http11IsUsedIfOfferedOrIfNothingIsOffered(offered: [String], chosen: String?) async throws {
         var options = TLSTestClient.Options()
         options.protocols = offered
         let answer = try await withHandshake(nil, options) { stream, _ in stream.chosenProtocol }
@@ -90,7 +90,7 @@ import Testing
     }
 
     @Test(arguments: [["h2"], ["spdy/3", "http/1.0"]])
-    func whoeverOffersOnlyOtherProtocolsIsTold(offered: [String]) async throws {
+    func clientThatOffersOnlyOtherProtocolsGetsAnAlert(offered: [String]) async throws {
         var options = TLSTestClient.Options()
         options.protocols = offered
         let refusal = try await refusal(nil, options)

@@ -22,24 +22,24 @@ import Testing
     }
 
     @Test(arguments: Self.versions)
-    func aClientWithoutOneIsServedWithoutAName(version: Int32) async throws {
+    func clientWithoutACertificateIsServedWithoutAName(version: Int32) async throws {
         #expect(try await visit(self.context, self.options(version, nil)).certificateName == nil)
     }
 
     @Test(arguments: Self.versions, ["alice", "Zoë"])
-    func aGoodOneGivesItsCommonName(version: Int32, name: String) async throws {
+    func validCertificateGivesItsCommonName(version: Int32, name: String) async throws {
         let identity = try self.authority.makeClientIdentity(name)
         #expect(try await visit(self.context, self.options(version, identity)).certificateName == name)
     }
 
     @Test(arguments: [[], ["alice", "bob"], ["alice", "alice"]])
-    func whatHasNotExactlyOneCommonNameGivesNone(names: [String]) async throws {
+    func certificateGivesANameOnlyIfItHasExactlyOne(names: [String]) async throws {
         let identity = try self.authority.makeIdentity(CertificateContent(commonNames: names, usage: .client))
         #expect(try await visit(self.context, self.options(TLS1_3_VERSION, identity)).certificateName == nil)
     }
 
     @Test(arguments: Self.versions)
-    func oneOfAnotherAuthorityEndsTheHandshake(version: Int32) async throws {
+    func certificateOfAnotherAuthorityEndsTheHandshake(version: Int32) async throws {
         let identity = try TestAuthority(name: "Another").makeClientIdentity("alice")
         let refusal = try await refusal(self.context, self.options(version, identity))
         #expect(refusal.server?.contains("unable to get local issuer certificate") == true, "\(refusal)")
@@ -47,14 +47,14 @@ import Testing
     }
 
     @Test(arguments: Self.versions)
-    func oneOfAnAuthorityThatOnlyBearsTheNameEndsTheHandshake(version: Int32) async throws {
+    func certificateOfANamesakeAuthorityEndsTheHandshake(version: Int32) async throws {
         let identity = try TestAuthority().makeClientIdentity("alice")
         let refusal = try await refusal(self.context, self.options(version, identity))
         #expect(refusal.server?.contains("certificate signature failure") == true, "\(refusal)")
     }
 
     @Test(arguments: Self.versions, [(-7200...(-3600), "certificate expired"), (3600...7200, "bad certificate")])
-    func oneOutOfItsTimeEndsTheHandshake(version: Int32, time: (ClosedRange<Int>, String)) async throws {
+    func certificateOutsideItsValidityEndsTheHandshake(version: Int32, time: (ClosedRange<Int>, String)) async throws {
         let content = CertificateContent(commonNames: ["alice"], usage: .client, validity: time.0)
         let identity = try self.authority.makeIdentity(content)
         let refusal = try await refusal(self.context, self.options(version, identity))
@@ -63,19 +63,19 @@ import Testing
     }
 
     @Test(arguments: Self.versions)
-    func oneThatIsForServersEndsTheHandshake(version: Int32) async throws {
+    func certificateForServersEndsTheHandshake(version: Int32) async throws {
         let identity = try self.authority.makeServerIdentity()
         let refusal = try await refusal(self.context, self.options(version, identity))
         #expect(refusal.server?.contains("unsuitable certificate purpose") == true, "\(refusal)")
     }
 
     @Test(arguments: Self.versions)
-    func withoutAuthoritiesNobodyIsAsked(version: Int32) async throws {
+    func certificateIsIgnoredWithoutAuthorities(version: Int32) async throws {
         let identity = try self.authority.makeClientIdentity("alice")
         #expect(try await visit(TLSServerContext(), self.options(version, identity)).certificateName == nil)
     }
 
-    @Test func oneIsAskedForWhateverNameTheServerGoesBy() async throws {
+    @Test func certificateIsVerifiedUnderEveryServerName() async throws {
         let context = try TLSServerContext(
             identities: [
                 self.authority.makeServerIdentity(), self.authority.makeServerIdentity(names: ["second.test"]),
@@ -89,7 +89,7 @@ import Testing
         #expect(try await refusal(context, options).server?.contains("certificate verify failed") == true)
     }
     @Test(arguments: Self.versions)
-    func oneThatIsRevokedEndsTheHandshakeAndOthersAreServed(version: Int32) async throws {
+    func revokedCertificateEndsTheHandshake(version: Int32) async throws {
         let (lost, kept) = (try authority.makeClientIdentity("alice"), try authority.makeClientIdentity("alice"))
         let context = try TLSServerContext(
             trusting: self.authority,
@@ -105,7 +105,7 @@ import Testing
     @Test(arguments: [
         (-7200...(-3600), "CRL has expired"), (3600...7200, "CRL is not yet valid"),
     ])
-    func aListOutOfItsTimeRefusesAll(validity: ClosedRange<Int>, reason: String) async throws {
+    func revocationListOutsideItsValidityRefusesAll(validity: ClosedRange<Int>, reason: String) async throws {
         let list = try authority.makeRevocationList(validity: validity)
         #expect(try TLSRevocationLists(list).expiresAt != nil)
         let context = try TLSServerContext(trusting: self.authority, revoked: list)
@@ -114,7 +114,7 @@ import Testing
         #expect(refusal.server?.contains(reason) == true, "\(refusal)")
     }
 
-    @Test func aListThatAnotherHasSignedRefusesAll() async throws {
+    @Test func revocationListOfAnotherSignerRefusesAll() async throws {
         let identity = try authority.makeClientIdentity("alice")
         // A list whose issuer has the authority's name, and one whose issuer has not.
         for (other, reason) in [
@@ -128,7 +128,7 @@ import Testing
     }
 
     @Test(arguments: Self.versions)
-    func aSessionFromBeforeTheListIsNotResumed(version: Int32) async throws {
+    func sessionOfARevokedCertificateIsNotResumed(version: Int32) async throws {
         let (identity, keys) = (try authority.makeClientIdentity("alice"), try TicketKeys())
         let before = try TLSServerContext(trusting: self.authority, ticketKeys: keys)
         var options = self.options(version, identity)

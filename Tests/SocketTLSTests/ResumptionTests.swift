@@ -43,7 +43,7 @@ import Testing
     }
 
     @Test(arguments: Self.versions)
-    func aTicketOfTheKeyBeforeIsGoodForOneMore(version: Int32) async throws {
+    func ticketOfThePreviousKeyIsStillResumed(version: Int32) async throws {
         let time = Time()
         let context = try TLSServerContext(ticketKeys: TicketKeys(now: { time.now }))
         let first = try await visit(context, self.options(version))
@@ -70,7 +70,7 @@ import Testing
     }
 
     @Test(arguments: Self.versions)
-    func aClientsCertificateIsRemembered(version: Int32) async throws {
+    func resumedSessionHasTheClientsCertificate(version: Int32) async throws {
         let authority = try TestAuthority()
         let context = try TLSServerContext(trusting: authority)
         var options = self.options(version)
@@ -83,7 +83,7 @@ import Testing
     }
 
     @Test(arguments: Self.versions)
-    func whomOtherAuthoritiesLetInIsNotResumed(version: Int32) async throws {
+    func sessionOfAnotherAuthorityIsNotResumed(version: Int32) async throws {
         let (old, new) = (try TestAuthority(), try TestAuthority())
         let keys = try TicketKeys()
         var options = self.options(version)

@@ -123,7 +123,7 @@ import Testing
     ]
 
     @Test(arguments: Self.noTLS)
-    func whatIsNoTLSIsClosed(sent: [UInt8], answer: [UInt8]) async throws {
+    func connectionWithoutTLSIsClosed(sent: [UInt8], answer: [UInt8]) async throws {
         try await TestServer.run { server in
             let client = try server.connect()
             defer { client.close() }
@@ -135,7 +135,7 @@ import Testing
         }
     }
 
-    @Test func aGoodClientIsServedBesideSilentOnes() async throws {
+    @Test func clientIsServedDespiteSilentOnes() async throws {
         try await TestServer.run { server in
             let silent = try (0..<20).map { _ in try server.connect() }
             defer { for client in silent { client.close() } }
@@ -146,7 +146,7 @@ import Testing
         }
     }
 
-    @Test func aRefusedClientIsToldThoughItHasAlreadySentARequest() async throws {
+    @Test func refusedClientGetsTheAlertAfterItsRequests() async throws {
         let context = try TLSServerContext(trusting: TestAuthority())
         var options = TLSTestClient.Options()
         options.identity = try TestAuthority(name: "Another").makeClientIdentity("mallory")

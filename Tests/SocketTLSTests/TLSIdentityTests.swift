@@ -17,7 +17,7 @@ import Testing
     }
 
     @Test(arguments: ["", "no PEM", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"])
-    func whatIsNoCertificateIsNamed(text: String) throws {
+    func invalidCertificateIsReported(text: String) throws {
         let identity = try TestAuthority().makeServerIdentity()
         for certificates in [text, text + identity.privateKey] {
             guard case .certificates(let reason) = Self.error(certificates: certificates, privateKey: "") else {
@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    @Test func aDamagedCertificateOfTheChainIsNotLeftOut() throws {
+    @Test func damagedCertificateOfTheChainIsReported() throws {
         let identity = try TestAuthority().makeServerIdentity()
         let damaged = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"
         let error = Self.error(certificates: identity.certificate + damaged, privateKey: identity.privateKey)
@@ -43,7 +43,7 @@ import Testing
         ("-----BEGIN ENCRYPTED PRIVATE KEY-----\nAAAA\n-----END ENCRYPTED PRIVATE KEY-----\n", "is encrypted"),
         ("-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n", "is encrypted"),
     ])
-    func whatIsNoKeyIsNamed(text: String, message: String) throws {
+    func invalidPrivateKeyIsReported(text: String, message: String) throws {
         let identity = try TestAuthority().makeServerIdentity()
         guard case .privateKey(let reason) = Self.error(certificates: identity.certificate, privateKey: text) else {
             Issue.record("the key is to blame")
@@ -55,7 +55,7 @@ import Testing
     @Test(arguments: [
         (-7200...(-3600), "has expired: it was valid until "), (3600...7200, "is not valid before "),
     ])
-    func aCertificateOutOfItsTimeIsObjectedTo(validity: ClosedRange<Int>, message: String) throws {
+    func certificateOutsideItsValidityHasAnObjection(validity: ClosedRange<Int>, message: String) throws {
         let content = CertificateContent(commonNames: ["x"], usage: .server, validity: validity)
         let identity = try TLSIdentity(TestAuthority().makeIdentity(content))
         let objection = try #require(identity.objection)
@@ -63,12 +63,12 @@ import Testing
         #expect(objection.hasSuffix("GMT"))
     }
 
-    @Test func aCertificateInItsTimeIsNotObjectedTo() throws {
+    @Test func certificateWithinItsValidityHasNoObjection() throws {
         #expect(try TLSIdentity(TestAuthority().makeServerIdentity()).objection == nil)
     }
 
     @Test(arguments: ["", "no PEM"])
-    func whatIsNoAuthorityIsRefused(text: String) {
+    func invalidAuthorityIsRefused(text: String) {
         #expect(throws: OpenSSLError.self) { try TLSClientAuthorities(certificates: text) }
     }
 }

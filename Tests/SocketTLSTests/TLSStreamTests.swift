@@ -55,7 +55,7 @@ import Testing
     }
 
     @Test(arguments: Self.versions)
-    func anEndWithoutNoticeIsAnEnd(version: Int32) async throws {
+    func endWithoutCloseNotifyIsAnEnd(version: Int32) async throws {
         let received = try await withHandshake(nil, Self.options(version)) { stream, client in
             try write("tickets come with it", to: stream)
             _ = try await client.read()
@@ -114,7 +114,7 @@ import Testing
         #expect(answer == Array("pong".utf8))
     }
 
-    @Test func aClientThatChangesKeysAndSaysNothingIsCutOff() async throws {
+    @Test func keyUpdatesWithoutContentEndTheConnection() async throws {
         let reason = try await withHandshake { stream, client in
             for _ in 0..<17 { try await client.updateKeys() }
             try await client.write("late")
@@ -123,7 +123,7 @@ import Testing
         #expect(reason?.contains("no content") == true, "\(String(describing: reason))")
     }
 
-    @Test func aClientMayChangeKeysAsOftenAsItSaysSomething() async throws {
+    @Test func keyUpdatesBetweenContentAreAllowed() async throws {
         let received = try await withHandshake { stream, client in
             var received: [UInt8] = []
             for _ in 0..<40 {
@@ -138,7 +138,7 @@ import Testing
 
     /// A ClientHello in records of one byte each: cheap to send, and without content for as long
     /// as it continues.
-    @Test func aGreetingInCrumbsLetsOthersHaveTheirTurn() async throws {
+    @Test func fragmentedClientHelloLetsOthersRun() async throws {
         let crumb: [UInt8] = [0x16, 3, 1, 0, 1]
         let start: [UInt8] = [1, 0, 0xFF, 0xFF].flatMap { crumb + [$0] }
         let greeting = start + [UInt8](repeating: 3, count: 30_000).flatMap { crumb + [$0] }

@@ -28,7 +28,7 @@ import Testing
         try name.withUnsafeBytes { try keys.key(named: $0)?.isCurrent }
     }
 
-    @Test func aKeySealsForItsLifetimeAndOpensForAnother() throws {
+    @Test func keyEncryptsForALifetimeAndDecryptsForAnother() throws {
         let keys = try self.makeKeys()
         let name = try keys.current().name
         self.clock.advance(by: TicketKeys.lifetime - .seconds(1))
@@ -42,7 +42,7 @@ import Testing
         #expect(try self.isCurrent(name, in: keys) == nil)
     }
 
-    @Test func afterALongSilenceTheLastKeyIsGoneToo() throws {
+    @Test func lastKeyIsGoneAfterALongSilence() throws {
         let keys = try self.makeKeys()
         let name = try keys.current().name
         self.clock.advance(by: TicketKeys.lifetime * 2)

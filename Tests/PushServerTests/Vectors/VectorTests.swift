@@ -22,7 +22,7 @@ import Testing
         "late": { try await LateAnswerVectors.file() },
     ]
 
-    @Test(arguments: Self.files.keys.sorted()) func eachFileIsWhatTheServerDoes(name: String) async throws {
+    @Test(arguments: Self.files.keys.sorted()) func eachFileEqualsTheServersOutput(name: String) async throws {
         let text = try #require(try await Self.files[name]?()).lines
         let path = "\(Self.folder)/\(name).json"
         if ProcessInfo.processInfo.environment["SEALPOST_WRITE_VECTORS"] == "1" {

@@ -11,7 +11,7 @@ import Testing
     private static let count = 50_000
 
     /// Requests can be smuggled if two parsers read the same bytes differently.
-    @Test func whatH11RefusesIsRefusedAndWhatBothAcceptIsReadAlike() async throws {
+    @Test func requestsAreRefusedAndReadAsByH11() async throws {
         var generator = StreamGenerator(seed: Self.seed)
         let streams = (0..<Self.count).map { _ in generator.next() }
         async let expected = Self.verdictsOfH11(streams)

@@ -10,7 +10,7 @@ import Testing
 /// splits use `ScriptedStream`, which is also fast. Over sockets the tests send the whole and
 /// single bytes.
 @Suite(.timeLimit(.minutes(5))) struct WireTests {
-    @Test(arguments: WireRow.all) func aStreamIsAnsweredExactlyInWhateverPortionsItComes(row: WireRow) async throws {
+    @Test(arguments: WireRow.all) func streamIsAnsweredAlikeInAnyPortions(row: WireRow) async throws {
         let loops = try EventLoopGroup(count: 1)
         defer { loops.stop() }
         let loop = loops.loops[0]
@@ -33,7 +33,7 @@ import Testing
         #expect(differences.isEmpty, "\(differences.count) ways, first \(differences.first ?? "")")
     }
 
-    @Test func socketsMakeNoDifference() async throws {
+    @Test func streamIsAnsweredAlikeOverSockets() async throws {
         try await withServer(limits: WireRow.limits, responder: DescribingResponder()) { test in
             try await withThrowingDiscardingTaskGroup { group in
                 for row in WireRow.all {

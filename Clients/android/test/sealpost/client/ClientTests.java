@@ -489,7 +489,7 @@ public final class ClientTests {
         return mallory;
     }
 
-    public static void noAnswerForAnotherAccountIsBelieved() throws Exception {
+    public static void anAnswerForAnotherUserIsRejected() throws Exception {
         try (ModelServer mallory = mallory()) {
             with((server, folder) -> {
                 PushClient client = everythingKept(server, folder);
@@ -612,7 +612,7 @@ public final class ClientTests {
         }
     }
 
-    public static void aServerOfTheVersionBeforeIsBelievedUntilTheAccountIsKnown() throws Exception {
+    public static void earlierServerIsTrustedUntilTheAccountIsKnown() throws Exception {
         with((server, folder) -> {
             server.isOfVersionBefore = true;
             PushClient client = everythingKept(server, folder);
@@ -1077,7 +1077,7 @@ public final class ClientTests {
         }
     }
 
-    public static void aPushIsForTheAccountThatItsHintIsOf() throws Exception {
+    public static void pushIsForTheAccountOfItsHint() throws Exception {
         with((server, folder) -> {
             PushClient alone = server.client(folder.store());
             PushMessage plain = push(7, null);

@@ -19,7 +19,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 public final class OutboxVectorTests {
     private OutboxVectorTests() {}
 
-    public static void answersMeanForTheOutboxWhatTheVectorsSay() throws Exception {
+    public static void outboxOutcomesMatchTheVectors() throws Exception {
         Json file = Vectors.read("outbox");
         Set<String> outcomes = new HashSet<>();
         for (Json vector : file.get("answers").elements()) {
@@ -82,7 +82,7 @@ public final class OutboxVectorTests {
         }
     }
 
-    public static void lateAnswersDoWhatTheVectorsSay() throws Exception {
+    public static void lateAnswersMatchTheVectors() throws Exception {
         Json file = Vectors.read("late");
         for (Json vector : file.get("cases").elements()) new Late(vector, file.get("deviceTime").integer()).follow();
     }

@@ -56,7 +56,7 @@ public final class VectorTests {
         }
     }
 
-    public static void pushesNameWhatTheVectorsSay() throws Exception {
+    public static void pushesAreParsedAsTheVectorsSay() throws Exception {
         Json file = Vectors.read("pushes");
         for (Json vector : file.get("pushes").elements()) {
             for (String name : new String[] {"push", "amongOthers"}) {

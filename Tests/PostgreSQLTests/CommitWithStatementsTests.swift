@@ -4,12 +4,12 @@ import PushTesting
 import Testing
 
 /// A commit that the pool sends together with the last statements.
-@Suite(.timeLimit(.minutes(5))) struct HastyCommitTests {
+@Suite(.timeLimit(.minutes(5))) struct CommitWithStatementsTests {
     private static let schema = "create table t(n int8 primary key); insert into t(n) values (1)"
 
     private static func insertion() throws -> Statement { try Statement("insert into t(n) values ($1)", Int64(2)) }
 
-    @Test func whatIsSentWithTheCommitIsStoredWithIt() async throws {
+    @Test func statementsSentWithTheCommitAreStored() async throws {
         try await withPool(Self.schema) { fixture in
             let counts = try await fixture.pool.transaction { transaction in
                 _ = try await transaction.query("insert into t(n) values (3)")
@@ -30,7 +30,7 @@ import Testing
             ("select nothing", "42703"),
         ]
     )
-    func ofWhatIsSentWithTheCommitNothingIsStoredIfOneStatementFails(sql: String, code: String) async throws {
+    func nothingIsStoredIfAStatementSentWithTheCommitFails(sql: String, code: String) async throws {
         try await withPool(Self.schema) { fixture async throws in
             let pids = Counter()
             for statements in try [[Self.insertion(), Statement(sql)], [Statement(sql), Self.insertion()]] {
@@ -53,7 +53,7 @@ import Testing
     }
 
     /// The insert is not stored here, but a caller that has lost the connection cannot know.
-    @Test func whatIsSentWithTheCommitHasAnUnknownOutcomeIfTheConnectionIsLost() async throws {
+    @Test func aLostConnectionGivesAnUnknownOutcome() async throws {
         try await withPool(Self.schema) { fixture async throws in
             let runs = Counter()
             async let outcome = failure {
@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test func whatTheCommitItselfRefusesIsNotStored() async throws {
+    @Test func aDeferredViolationStoresNothing() async throws {
         let deferred = "create table u(n int8 unique deferrable initially deferred); insert into u values (1)"
         try await withPool(deferred) { fixture async throws in
             let error = await failure {
