@@ -122,7 +122,7 @@ extension HeldClock {
         /// The reference: the difference between the time and the uptime at a trusted reading.
         private var offset: TimeInterval
         /// The same difference at the last trusted reading.
-        private var believed: TimeInterval
+        private var accepted: TimeInterval
         /// The lowest difference since the reference was chosen. Without it, steps just before and
         /// after that moment would add up.
         private var lowest: TimeInterval
@@ -136,19 +136,19 @@ extension HeldClock {
             self.next = uptime + HeldClock.referencePeriod
             guard let mark else {
                 self.offset = wall - uptime
-                (self.believed, self.lowest) = (self.offset, self.offset)
+                (self.accepted, self.lowest) = (self.offset, self.offset)
                 return
             }
             let time = mark.time.timeIntervalSince1970
             if mark.boot == boot, mark.uptime <= uptime {
-                self.believed = time - mark.uptime
-                self.offset = self.believed - mark.step
-                self.lowest = self.believed - mark.rise
+                self.accepted = time - mark.uptime
+                self.offset = self.accepted - mark.step
+                self.lowest = self.accepted - mark.rise
                 // A server that restarts often gets a new reference once a day, too.
                 self.next = min(self.next, mark.next)
             } else {
                 self.offset = time - uptime
-                (self.believed, self.lowest) = (self.offset, self.offset)
+                (self.accepted, self.lowest) = (self.offset, self.offset)
                 self.limit = HeldClock.longestAbsence
                 self.next = uptime + HeldClock.settlingTime
             }
@@ -162,15 +162,15 @@ extension HeldClock {
             let wasRight = self.offset + uptime >= HeldClock.programDate.timeIntervalSince1970
             // A clock that is far behind is not a reference either: it may be corrected later.
             if wasRight, ahead < -HeldClock.longestStep { return ahead }
-            if wasRight, ahead > self.limit { return wall - uptime - self.believed }
-            self.believed = wall - uptime
-            self.lowest = min(self.lowest, self.believed)
+            if wasRight, ahead > self.limit { return wall - uptime - self.accepted }
+            self.accepted = wall - uptime
+            self.lowest = min(self.lowest, self.accepted)
             let isNext = uptime >= self.next
             // A machine that was restarted may have learnt the time meanwhile.
             if !wasRight || isNext && self.limit > HeldClock.longestStep {
                 self.accept(wall, uptime)
             } else if isNext {
-                (self.offset, self.lowest) = (self.lowest, self.believed)
+                (self.offset, self.lowest) = (self.lowest, self.accepted)
                 self.next = uptime + HeldClock.referencePeriod
             }
             return 0
@@ -178,19 +178,19 @@ extension HeldClock {
 
         mutating func accept(_ wall: TimeInterval, _ uptime: TimeInterval) {
             (self.offset, self.limit) = (wall - uptime, HeldClock.longestStep)
-            (self.believed, self.lowest) = (self.offset, self.offset)
+            (self.accepted, self.lowest) = (self.offset, self.offset)
             self.next = uptime + HeldClock.referencePeriod
         }
 
         /// This moment, by the reference if the clock is too far behind it.
         mutating func mark(_ wall: TimeInterval, _ uptime: TimeInterval, boot: String) -> Mark {
             let isBehind = self.error(wall, uptime) < 0
-            let step = isBehind ? 0 : self.believed - self.offset
+            let step = isBehind ? 0 : self.accepted - self.offset
             return Mark(
                 time: Date(timeIntervalSince1970: self.offset + step + uptime),
                 uptime: uptime,
                 step: step,
-                rise: isBehind ? 0 : self.believed - self.lowest,
+                rise: isBehind ? 0 : self.accepted - self.lowest,
                 next: self.next,
                 boot: boot
             )

@@ -110,7 +110,7 @@ extension DatabaseQueue {
         var status = stat()
         // SQLite would wait at a FIFO for its other end.
         guard stat(path, &status) != 0 || status.st_mode & S_IFMT == S_IFREG else {
-            throw DatabaseError(resultCode: .SQLITE_CANTOPEN, message: "it is no regular file")
+            throw DatabaseError(resultCode: .SQLITE_CANTOPEN, message: "it is not a regular file")
         }
         var configuration = Configuration()
         configuration.readonly = true

@@ -69,7 +69,7 @@ import Testing
         ("algorithms: [none]", "\"none\" must be one of"), ("algorithms: []", "algorithms: needs"),
         ("users: some", "users: must be one of"), ("name: {prefix: 'a b'}", "name.prefix: must"),
         ("roles: {claim: groups}", "roles.claim: has no effect"), ("roles: {admin: [x]}", "roles.claim: is missing"),
-        ("roles: {otherwise: device}", "roles.otherwise: it needs"),
+        ("roles: {otherwise: device}", "roles.otherwise: needs"),
         ("scopes: {claim: scope}", "scopes.claim: has no effect"),
         ("roles: {claim: g, boss: [x]}", "boss"), ("leeway: 301", "leeway: must"), ("maxAge: 10", "maxAge: must"),
         ("keys: {keep: 1}", "keys.keep: must"), ("secret: x", "secret: is not known here"),

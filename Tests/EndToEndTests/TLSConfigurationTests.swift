@@ -124,7 +124,7 @@ import Testing
         ),
         (
             "{certificate: cert.pem, privateKey: key.pem, clientCA: ca.pem, clientCRL: ca.pem}",
-            "server.tls.clientCRL: ca.pem contains no readable PEM revocation list"
+            "server.tls.clientCRL: ca.pem has no readable PEM revocation list"
         ),
         (
             "{certificate: cert.pem, privateKey: key.pem, additional: [{certificate: cert.pem, privateKey: other.key}]}",

@@ -114,7 +114,7 @@ import Testing
     @Test(arguments: managing, ["dual", "paul", "ada"])
     func aPublisherManagesOnlyDeviceUsersWithinItsApps(route: String, name: String) async throws {
         for naming in try #require(Self.namings[route]) {
-            try await self.ask(route, naming, about: name, by: "paul").expectProblem(.forbidden, "all of whose apps")
+            try await self.ask(route, naming, about: name, by: "paul").expectProblem(.forbidden, "if it has all of their apps")
         }
     }
 

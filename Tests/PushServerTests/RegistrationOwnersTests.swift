@@ -98,7 +98,7 @@ import Testing
         #expect(try await self.put(id, handle: "aa", user: "bob").status == .ok)
         #expect(try await self.list(user: "bob").contains("\"\(id)\""))
         #expect(try await self.waitingPushes() == 0)
-        try await self.put("one", handle: "aa").expectProblem(.registrationGone, "by another account")
+        try await self.put("one", handle: "aa").expectProblem(.registrationGone, "by another user")
     }
 
     @Test func pushesReachOnlyTheAddressedUsersDevices() async throws {

@@ -58,8 +58,8 @@ import Testing
         ("[]", .invalidJSON, "not an object"), ("", .invalidJSON, ""),
         (#"{"Tags":"board"}"#, .invalidMember, "Tags must be an array of strings"),
         (#"{"Tags":["a b"]}"#, .invalidMember, "not 1 to 120 characters"),
-        (#"{"Tags":["username:alice"]}"#, .invalidMember, "only the server gives: username:alice"),
-        (#"{"Tags":["From:alice"]}"#, .invalidMember, "only the server gives: from:alice"),
+        (#"{"Tags":["username:alice"]}"#, .invalidMember, "only the server may assign: username:alice"),
+        (#"{"Tags":["From:alice"]}"#, .invalidMember, "only the server may assign: from:alice"),
     ])
     func anInvalidBodyIsRefusedWithTheReason(body: String, code: ProblemCode, detail: String) async throws {
         try await self.give(#"{"Tags":["board"]}"#)

@@ -68,7 +68,7 @@ package struct UserLine: Sendable, Hashable {
         }
         self.tags = try Self.texts("Tags", of: values)?.map { (text) throws(UserLineError) in
             guard let tag = Tag(text) else { throw UserLineError("Tags: \(text.prefix(64)) is not \(Tag.rule)") }
-            guard !tag.isReserved else { throw UserLineError("Tags: only the server gives \(tag)") }
+            guard !tag.isReserved else { throw UserLineError("Tags: only the server may assign \(tag)") }
             return tag
         }
         guard self.tags?.count ?? 0 <= Tag.maximumPerUser else {
