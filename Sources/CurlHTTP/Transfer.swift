@@ -21,12 +21,13 @@ final class Transfer {
     private static let maximumRepeats = 2
 
     let easy: UnsafeMutableRawPointer
-    /// The pool that it runs on.
+    /// The pool that runs the call.
     var pool: ConnectionPool?
     var deadline: LoopTimer?
 
     private let addresses: AddressPolicy
-    /// Whether it goes to a unix socket of the operator's, and not to an address.
+    /// Whether the call goes to a unix socket that the operator has configured, and not to an
+    /// address.
     private let isLocal: Bool
     private let maximumBody: Int
     private let maximumHeader: Int
@@ -38,7 +39,7 @@ final class Transfer {
     /// trailer.
     private var headerBytes = 0
     private var sawRefusedAddress = false
-    /// Whether it needed a connection that its pool may not open; nothing was sent.
+    /// Whether the call needed a connection that its pool may not open; nothing was sent.
     private var sawSpentPool = false
     /// How often the call has been repeated after an interruption.
     private var repeats = 0

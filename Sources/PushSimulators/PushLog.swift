@@ -1,7 +1,7 @@
 internal import Foundation
 internal import Synchronization
 
-/// The requests that a simulator received, and the answers that a test has ordered.
+/// The requests that a simulator received, and the queued answers of the test.
 package final class PushLog: Sendable {
     private struct Waiter {
         let number: Int
@@ -67,8 +67,8 @@ package final class PushLog: Sendable {
         self.state.withLock { $0.acceptedCount }
     }
 
-    /// Gives this answer to the next request, regardless of its content; several answers are used
-    /// in order.
+    /// Queues an answer. Each queued answer goes to one request, in order, whatever the request
+    /// contains.
     package func answerNext(status: Int, headers: [HeaderField] = [], body: String = "") {
         let response = SimulatedResponse(status: status, headers: headers, body: Array(body.utf8))
         self.state.withLock { $0.scripted.append(response) }

@@ -2,7 +2,7 @@ package import Foundation
 
 /// Figures of a store that several servers share over a network, for operators.
 package struct SharingReport: Sendable, Hashable {
-    /// Servers that have renewed their number in time.
+    /// Servers that have renewed their lease in time.
     package let servers: Int
     /// This server's connections to the database.
     package let connections: Int

@@ -45,7 +45,7 @@ import Testing
         }
 
         var seals: UInt32 { self.store.vault.keyring.sealing }
-        /// How often the server was about to renew its number, or to take another one.
+        /// How often the server was about to renew its lease, or to join under a new number.
         var looks: Int { self.log.looks.load(ordering: .relaxed) }
         var events: [StoreEvent] { self.log.events.withLock { $0 } }
 
@@ -269,7 +269,7 @@ import Testing
         try await self.a.fixture.addUser("alice")
     }
 
-    /// It has announced its keys, and renews its number when it resumes.
+    /// It has announced its keys, and renews its lease when it resumes.
     @Test func theSwitchWaitsForAStoppedServerUntilItIsFenced() async throws {
         for server in [self.a, self.b] { server.stop() }
         _ = try self.connection().query("update node set until = 0 where number = $1", self.a.store.membership.number)

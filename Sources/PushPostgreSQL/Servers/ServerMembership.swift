@@ -90,7 +90,7 @@ final class ServerMembership: Sendable {
         return "\(String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)) \(getpid())"
     }
 
-    /// Renews the number regularly, until `end`.
+    /// Renews the lease regularly, until `end`.
     func begin() {
         self.loop.execute { self.wait() }
     }

@@ -59,7 +59,7 @@ package protocol OutboxStore: Sendable {
     /// push.
     ///
     /// `false` while other servers may take the pushes over at any time, since this one has not
-    /// renewed its number in time.
+    /// renewed its lease in time.
     var maySend: Bool { get }
 
     /// Leases pushes that are due, oldest first.
