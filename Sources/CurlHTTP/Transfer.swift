@@ -8,10 +8,10 @@ internal import Reactor
 final class Transfer {
     /// The result of a call that libcurl has finished.
     enum Completion {
-        /// Its pool may not open a connection: nothing was sent, and the call waits for another
-        /// pool, ahead of all others.
+        /// The call's pool may not open a connection: nothing was sent, and the call waits for
+        /// another pool, ahead of all other calls.
         case notSent
-        /// Its connection was lost before a 2xx status arrived: the call is repeated on a new one.
+        /// The connection was lost before a 2xx status arrived: the call is repeated on a new one.
         case interrupted
         case ended(Call.Outcome)
     }

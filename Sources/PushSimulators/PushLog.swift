@@ -153,7 +153,8 @@ package final class PushLog: Sendable {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let mustWait = self.state.withLock { state in
-                    // Checked under the lock, so that any later cancellation finds the waiter.
+                    // The lock covers the check and the insertion, so that any later cancellation
+                    // finds the waiter.
                     guard state.acceptedCount < number, !Task.isCancelled else { return false }
                     state.waiters[id] = Waiter(number: number, continuation: continuation)
                     return true

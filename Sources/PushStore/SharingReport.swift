@@ -6,7 +6,7 @@ package struct SharingReport: Sendable, Hashable {
     package let servers: Int
     /// This server's connections to the database.
     package let connections: Int
-    /// Statements of this server without an answer, and its transactions that wait for a
+    /// This server's statements that wait for an answer, and its transactions that wait for a
     /// connection.
     package let waiting: Int
     /// How long the oldest of them has waited.

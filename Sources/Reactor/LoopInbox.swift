@@ -23,7 +23,8 @@ struct LoopInbox: ~Copyable, Sendable {
     }
 
     deinit {
-        // Not when the thread ends, because another thread may be about to write to it.
+        // The thread's end would be too early, because another thread may be about to write to the
+        // descriptor.
         close(self.wakeUp)
     }
 

@@ -67,7 +67,7 @@ import Testing
         let chain = DayChain(from: self.day(20_000))
         try file.create(chain)
         try self.folder.writeSecret(left, to: "day-keys.new")
-        // Its blocks become those of the file.
+        // The change writes into the leftover file's blocks, and renames it.
         let blocks = try FileHandle(forReadingFrom: URL(fileURLWithPath: self.path + ".new"))
         let next = chain.advanced(to: self.day(20_001))
         try file.advance(to: next)

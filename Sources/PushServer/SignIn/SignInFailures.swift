@@ -187,8 +187,8 @@ struct SignInFailures: Sendable {
         self.pairs.takeBack(attempt.pair, now, attempt.rule)
         guard !attempt.isKnown else { return }
         self.accounts.takeBack(attempt.account, now, .account)
-        // It does not count for the networks: after a restart all phones of a carrier sign in at
-        // once, and there is no time for most of them.
+        // The attempt does not count for the networks: after a restart all phones of a carrier
+        // sign in at once, and there is no time for most of them.
         self.takeBackNetworks(of: attempt, now)
     }
 
