@@ -23,8 +23,8 @@ struct LoopInbox: ~Copyable, Sendable {
     }
 
     deinit {
-        // The thread's end would be too early, because another thread may be about to write to the
-        // descriptor.
+        // The descriptor outlives the loop's thread, because another thread may be about to write
+        // to it.
         close(self.wakeUp)
     }
 
